@@ -134,3 +134,11 @@ def test_a_kept_file_is_a_file_or_nothing_at_all(tmp_path):
     path.symlink_to(tmp_path / "nowhere")
     with pytest.raises(OSError, match="it is a link, a folder or a device"):
         files.read_kept(path)
+
+
+def test_a_record_of_several_curators_is_recognised():
+    from discreet.files import MERGE_RECORD, PART_RECORD, of_several_curators
+
+    for mark in (PART_RECORD, MERGE_RECORD):
+        assert of_several_curators(mark + b"...") == "is the record of a session; leave it where it is"
+    assert of_several_curators(b"{}") == ""

@@ -21,6 +21,10 @@ _LONGEST_PATH: Final = 4096  # bytes, as the system counts them
 PART_RECORD: Final = b"discreet part record 1\n"
 MERGE_RECORD: Final = b"discreet merge record 1 "
 KEY_MARK: Final = "discreet-curator-key"
+# how a part begins, and what every session and file of public keys says
+PART_MARK: Final = b"discreet part 1\n"
+SESSION_MARK: Final = "discreet-session"
+_PUBLIC_KEYS: Final = b"[[curators]]"
 # what is lost for good with a file that begins so; and with one that says so near its beginning
 _KEPT: Final = {
     b"SQLite format 3\0": "a database, such as a ledger,",
@@ -134,6 +138,8 @@ def check_output(path: str | Path, *, force: bool, stays: str = "") -> Path:
         ...
     discreet.errors.OutputError: the folder 'no-such-folder' does not exist; create it first
     """
+    if path == "-":
+        raise OutputError("the output '-' would not be printed; name a file such as out.json")
     target = checked_path(path)
     folder = target.parent
     folder_mode, mode = _mode(folder, follow=True), _mode(target, follow=False)
@@ -257,6 +263,26 @@ def _never_replaced(path: Path) -> str:
         return ""
     found = next((what for mark, what in _KEPT.items() if head.startswith(mark)), "")
     return "a private key" if any(mark in head for mark in _SECRETS) else found
+
+
+def of_several_curators(content: bytes) -> str:
+    r"""What a file of several curators is and who reads it, in words; empty for any other.
+
+    >>> of_several_curators(b"discreet part 1\n...")
+    "is a curator's part; `discreet merge` reads it, with those of all others"
+    """
+    head = content[:_HEAD]
+    if head.startswith(PART_MARK):
+        return "is a curator's part; `discreet merge` reads it, with those of all others"
+    if head.startswith((PART_RECORD, MERGE_RECORD)):
+        return "is the record of a session; leave it where it is"
+    if KEY_MARK.encode() in head:
+        return "is a curator's PRIVATE key, which nobody else may have; `discreet part --key` reads it"
+    if SESSION_MARK.encode() in head:
+        return "is a session of several curators; `discreet part` and `discreet merge` read it as --session"
+    if _PUBLIC_KEYS in head:
+        return "holds the public keys of a curator; `discreet part --new-session` reads them as --curator"
+    return ""
 
 
 def _mode(path: Path, *, follow: bool) -> int | None:

@@ -50,6 +50,21 @@ def test_a_double_click_a_reload_and_a_second_tab_spend_once(tab):
     assert spent(tab) == 1
 
 
+def test_a_stale_tab_spends_nothing_but_what_it_shows(tab):
+    ready(tab)
+    second = tab.context.new_page()
+    second.goto(tab.running.address + "/plan")
+    second.fill("#epsilon", "0.5")
+    second.click("text=Go on to the release")
+    second.wait_for_selector("button:has-text('Spend epsilon 0.5')")
+    # this one still shows 1
+    tab.click("button:has-text('Spend epsilon 1')")
+    assert "Nothing was spent" in tab.page.wait_for_selector("[role=alert]").inner_text()
+    assert spent(tab) == 0
+    assert tab.page.locator("button:has-text('Spend epsilon 0.5')").count() == 1
+    assert not tab.page.is_checked("#sure")
+
+
 def test_a_forged_release_is_refused(tab):
     made = json.loads(discreet.release(small_table(), DESIGN, epsilon=5.0, delta=1e-6).to_json())
     made["guarantee"]["epsilon"] = 0.01

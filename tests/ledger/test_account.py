@@ -120,6 +120,24 @@ def test_a_changed_table_needs_leave_and_spends_the_same_budget(tmp_path):
         ledger.account(DATASET)(asking(0.3))
 
 
+def test_a_table_of_another_data_set_is_refused_on_request(tmp_path):
+    ledger = ledger_of(tmp_path)
+    ledger.declare("other", epsilon=1.0)
+    committed(ledger.account(DATASET)(asking(table="first")), "one")
+    committed(ledger.account(DATASET, accept_changed_data=True)(asking(table="newer")), "two")
+    own = ledger.account("other", refuse_shared_table=True)
+    # every table that was charged counts, not the last one alone
+    for table in ("first", "newer"):
+        with pytest.raises(SpecError, match=f"recorded under data set '{DATASET}'.*Nothing was spent"):
+            own(asking(table=table))
+    assert ledger.status("other").requests == 0
+    committed(own(asking(table="third")), "three")
+    # its own table is no other's
+    committed(ledger.account("other", "again", refuse_shared_table=True)(asking(table="third")), "four")
+    committed(ledger.account("other", accept_changed_data=True)(asking(table="first")), "five")
+    assert ledger.status("other").requests == 3
+
+
 def test_fingerprints_of_different_kinds_are_not_compared(tmp_path):
     ledger = ledger_of(tmp_path)
     ledger.account(DATASET)(asking())
@@ -264,7 +282,7 @@ def test_options_that_contradict_each_other_are_refused(tmp_path):
     ledger = ledger_of(tmp_path)
     with pytest.raises(SpecError, match="give one of the two"):
         ledger.account(DATASET, "a", new_release=True)
-    for name in ("new_release", "accept_changed_data"):
+    for name in ("new_release", "accept_changed_data", "refuse_shared_table"):
         with pytest.raises(SpecError, match=name):
             ledger.account(DATASET, **{name: 1})
     with pytest.raises(SpecError, match="is not allowed"):

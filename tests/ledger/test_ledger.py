@@ -222,12 +222,13 @@ def test_a_release_of_another_ledger_an_untracked_and_an_edited_one_do_not_belon
         ledger.verify(5)
 
 
-def test_an_anchor_of_a_declaration_is_enough_for_a_copy(tmp_path):
+def test_an_anchor_of_a_declaration_is_of_a_copy_and_of_no_release(tmp_path):
     ledger = ledger_of(tmp_path)
     head = ledger.verify()
     assert ledger.verify(str(head)) == head
     made = discreet.release(TABLE, DESIGN, epsilon=0.5)
-    ledger.verify(replace(made, anchor=str(head)))
+    with pytest.raises(LedgerError, match="has another release in this ledger, or none"):
+        ledger.verify(replace(made, anchor=str(head)))
     receipt = ledger.account(DATASET)(asking())
     with pytest.raises(LedgerError, match="has another release"):
         ledger.verify(replace(made, anchor=receipt.anchor))

@@ -67,3 +67,9 @@ def test_a_missing_library_is_named(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(SpecError, match=r"a session of several curators needs 'cryptography'.*discreet\[parts\]"):
         need_library()
+
+
+def test_a_private_key_in_place_of_a_public_one_is_recognised(tmp_path):
+    CuratorKey.new("north").save(tmp_path / "north.key")
+    with pytest.raises(SpecError, match=r"north.key' holds PRIVATE keys.*make new keys"):
+        Curator.load(tmp_path / "north.key")

@@ -65,3 +65,9 @@ def test_a_damaged_key_is_refused(saved, old, new, message):
 def test_a_name_that_no_session_takes_is_refused():
     with pytest.raises(SpecError, match="the name of a curator"):
         CuratorKey.new("")
+
+
+@pytest.mark.parametrize("given", [None, "", 5])
+def test_what_is_no_path_of_a_key_is_said(given):
+    with pytest.raises(SpecError, match="key: expected the path of a curator's private keys, got"):
+        CuratorKey.load(given)

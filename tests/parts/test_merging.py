@@ -153,7 +153,7 @@ def test_origins_and_ledgers_of_parts_become_conditions(tmp_path):
     people = curators(tmp_path)
     made = people.parts(TABLES)
     signed = [
-        Part.signed(replace(one.header, origin=origin, anchor="a ledger"), one.numbers, key.sign)
+        Part.signed(replace(one.header, origin=origin, anchor=f"ledger of {key.name}"), one.numbers, key.sign)
         for one, origin, key in zip(made, ("quoted", "query", None), people.keys, strict=True)
     ]
     found = discreet.merge(signed)
@@ -165,7 +165,7 @@ def test_origins_and_ledgers_of_parts_become_conditions(tmp_path):
     ]
     assert any("the ledgers of their curators" in line for line in said)
     merged = MergedAnchor.parsed(found.anchor)
-    assert merged == MergedAnchor(people.session.id, ("a ledger",) * 3)
+    assert merged == MergedAnchor(people.session.id, tuple(f"ledger of {key.name}" for key in people.keys))
     assert f"the ledgers of 3 curators, session {people.session.id}" in found._repr_html_()
     for anchor in (
         "a ledger",
@@ -174,6 +174,12 @@ def test_origins_and_ledgers_of_parts_become_conditions(tmp_path):
     ):
         with pytest.raises(ReleaseFileError, match="does not name a ledger of each curator"):
             Release.from_json(edited(found, anchor=anchor))
+    # a spend that two parts name counts for neither
+    doubled = [
+        Part.signed(replace(one.header, anchor="a ledger"), one.numbers, key.sign)
+        for one, key in zip(made, people.keys, strict=True)
+    ]
+    assert discreet.merge(doubled).anchor == "untracked"
     assert Release.from_json(found.to_json()) == found
     assert any("the ledgers of its curators" in line for line in discreet.verify(found).cannot_see)
 
@@ -245,12 +251,22 @@ def test_another_process_that_drew_first_decides(for_merger, monkeypatch):
 def test_a_kept_release_of_other_parts_or_a_damaged_one_is_refused(for_merger):
     people, paths = for_merger
     kept = paths[0].parent / f"discreet-merge-{people.session.id}"
-    kept.write_text("discreet merge record 1 00\n{}")
+    kept.write_text(f"discreet merge record 1 {'0' * 64}\n{{}}")
     with pytest.raises(SpecError, match=r"has the release of other parts.*Nothing was drawn"):
         discreet.merge(paths, merger_noise=True)
-    kept.write_bytes(b"\xff")
-    with pytest.raises(OutputError, match=r"the kept release .* is damaged; nothing was drawn"):
-        discreet.merge(paths, merger_noise=True)
+    kept.unlink()
+    discreet.merge(paths, merger_noise=True)
+    whole = kept.read_bytes()
+    for damaged in (
+        b"\xff",
+        b"",
+        b"discreet merge record 1 00\n{}",
+        whole[:-9],
+        whole.replace(b'"epsilon"', b'"epsilom"'),
+    ):
+        kept.write_bytes(damaged)
+        with pytest.raises(OutputError, match=rf"{kept.name}' is damaged; nothing was drawn.*Restore the file"):
+            discreet.merge(paths, merger_noise=True)
     for make in (lambda: kept.symlink_to("nowhere"), kept.mkdir):
         kept.unlink()
         make()
@@ -283,10 +299,15 @@ def test_what_is_no_list_of_parts_is_refused(given):
         discreet.merge(given)
 
 
+def test_no_part_is_refused():
+    with pytest.raises(PartFileError, match="got no part; expected one part from each curator"):
+        discreet.merge([])
+
+
 def test_another_session_than_the_given_one_is_refused(parts, tmp_path):
     other = curators(tmp_path).session
     other.save(tmp_path / "S.toml")
-    with pytest.raises(PartFileError, match="another session than the one of the given session"):
+    with pytest.raises(PartFileError, match="does not belong to the given session"):
         discreet.merge(parts, session=tmp_path / "S.toml")
 
 

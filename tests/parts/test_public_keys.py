@@ -62,7 +62,7 @@ def test_a_mask_key_has_one_text():
     """The library takes a key with its highest bit set, and one beyond the prime, for the key without."""
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
-    own, base = X25519PrivateKey.generate(), 9
+    own, base = X25519PrivateKey.generate(), 16
     secrets = {
         own.exchange(X25519PublicKey.from_public_bytes(one.to_bytes(32, "little"))) for one in (base, base + HIGH)
     }
@@ -123,6 +123,47 @@ def test_signature_keys_of_small_order_are_refused():
             with pytest.raises(SpecError, match="takes signatures that nobody made"):
                 sign_key_bytes(text(y + sign, SIGN_SCHEME))
         assert x * x % PRIME == (PRIME - x) ** 2 % PRIME
+
+
+def known():
+    """The base point plus every point whose order divides 8, by the law of addition."""
+    base = point(4 * pow(5, -1, PRIME) % PRIME)
+    return [added(base, one) for one in small_order()]
+
+
+def test_mask_keys_of_the_base_point_are_refused_and_would_give_everybody_the_other_key():
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+
+    places = {(1 + y) * pow(1 - y, -1, PRIME) % PRIME for _, y in known()}
+    assert len(places) == 8
+    assert {9, pow(9, -1, PRIME)} <= places
+    for place in places:
+        own = X25519PrivateKey.generate()
+        secret = own.exchange(X25519PublicKey.from_public_bytes(place.to_bytes(32, "little")))
+        assert secret == own.public_key().public_bytes_raw()
+        with pytest.raises(SpecError, match="gives secrets that everybody knows"):
+            mask_key_bytes(text(place, MASK_SCHEME))
+
+
+def test_signature_keys_of_the_base_point_are_refused():
+    for _, y in known():
+        for sign in (0, HIGH):
+            with pytest.raises(SpecError, match="takes signatures that anybody can make"):
+                sign_key_bytes(text(y + sign, SIGN_SCHEME))
+
+
+def test_the_library_takes_a_signature_that_anybody_made_for_the_base_point():
+    """Negative control: its private key is 1, so the secret part of a signature is public."""
+    import hashlib
+
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    order = 2**252 + 27742317777372353535851937790883648493
+    base = bytes.fromhex("58" + "66" * 31)
+    hashed = int.from_bytes(hashlib.sha512(base + base + b"any part").digest(), "little")
+    # the nonce is 1, too
+    signature = base + ((1 + hashed) % order).to_bytes(32, "little")
+    Ed25519PublicKey.from_public_bytes(base).verify(signature, b"any part")
 
 
 def test_the_library_takes_a_signature_of_nobody_for_such_a_key():

@@ -113,6 +113,23 @@ def test_without_a_place_for_records_nothing_is_used(people, monkeypatch):
         Record.beside(people.path(1), people.session, b"")
 
 
+@pytest.mark.parametrize("mode", [0o777, 0o750, 0o701])
+def test_a_folder_of_records_that_others_may_use_is_refused(people, mode):
+    folder = record(people).path.parent
+    folder.chmod(mode)
+    with pytest.raises(SpecError, match=r"others may use the folder of records .*; allow its owner alone: chmod 700"):
+        record(people)
+    folder.chmod(0o700)
+    assert record(people)
+
+
+def test_what_two_parts_would_show_depends_on_who_draws_the_noise(people, tmp_path):
+    for made, what in ((people, "the noise of two shares alone"), (curators(tmp_path / "m", noise="merger"), "exact")):
+        record(made).keep(VALUES, signed(made))
+        with pytest.raises(SpecError, match=f"two parts under one mask would show .*{what}"):
+            record(made).find([1])
+
+
 def test_another_key_or_session_has_another_digest(people, tmp_path):
     kept = record(people)
     kept.keep(VALUES, signed(people))

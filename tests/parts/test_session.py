@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+import discreet
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.parts.keys import CuratorKey
@@ -118,7 +119,7 @@ def test_what_is_no_design_is_refused():
         ("epsilon = 1.0", "epsilon = 1.0\nextra = 2", "extra"),
         ("honest = 2", "honest = 3", "from 1 to 2, got 3"),
         ('name = "west"', 'name = "west"\nage = 3', "unknown curator field 'age'"),
-        ("[[curators]]", "[curators.a]", "not a TOML file"),
+        ("[[curators]]", "[curators.a]", "has a key or a table twice, the second time on line 22"),
     ],
 )
 def test_an_edited_file_is_refused_by_name(old, new, message, tmp_path):
@@ -186,3 +187,16 @@ def test_names_of_any_script_that_differ_are_taken():
         for one, name in zip(PEOPLE, ("s\xfcd", "sud", "\u6771", "\u041e\u043c\u0441\u043a"), strict=True)
     ]
     assert len(Session.new(DESIGN, people, epsilon=1.0, delta=1e-6).curators) == 4
+
+
+@pytest.mark.parametrize("given", [5, None, "", []])
+def test_what_is_no_session_is_said(given, tmp_path):
+    with pytest.raises(SpecError, match="session: expected a Session or the path of its file, got"):
+        Session.given(given)
+    with pytest.raises(SpecError, match="session: expected a Session"):
+        discreet.part({}, DESIGN, given, key=tmp_path / "a.key")
+
+
+def test_curators_that_are_no_list_are_said():
+    with pytest.raises(SpecError, match=r"curators: expected a list of Curator, .*, got NoneType"):
+        Session.new(DESIGN, None, epsilon=1.0, delta=1e-6)

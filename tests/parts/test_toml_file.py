@@ -20,6 +20,18 @@ def test_other_content_is_refused(content, tmp_path):
         toml_table(tmp_path / "a.toml")
 
 
+def test_a_byte_order_mark_is_passed_over(tmp_path):
+    (tmp_path / "a.toml").write_bytes(b"\xef\xbb\xbfa = 1\n")
+    assert toml_table(tmp_path / "a.toml") == {"a": 1}
+
+
+@pytest.mark.parametrize("content", [b"b = 1\na = 1\na = 2\n", b"[t]\na = 1\n[t]\n", b"\n\na = {b = 1, b = 2}"])
+def test_what_is_there_twice_is_said(content, tmp_path):
+    (tmp_path / "a.toml").write_bytes(content)
+    with pytest.raises(SpecError, match="has a key or a table twice, the second time on line 3; keep one of them"):
+        toml_table(tmp_path / "a.toml")
+
+
 def test_a_long_file_and_one_that_is_not_there_are_refused(tmp_path):
     (tmp_path / "a.toml").write_bytes(b"#" * (1 << 20) + b"\n")
     with pytest.raises(SpecError, match="longer than 1,048,576 bytes"):

@@ -7,6 +7,7 @@ import os
 import pytest
 
 from discreet.studio.folder import FieldError, Folder
+from discreet.studio.views import release
 from support.studio_client import Browser
 
 
@@ -66,6 +67,19 @@ def test_a_link_is_not_written_through(places):
     assert Folder(places).new_file("fine.html", "name", ".html") == places / "fine.html"
 
 
+def test_a_name_that_is_no_text_is_not_offered(tmp_path):
+    (tmp_path / "fine.csv").write_text("a\n")
+    (tmp_path / os.fsdecode(b"caf\xe9.csv")).write_text("a\n")
+    assert Folder(tmp_path).listed(".csv") == ["fine.csv"]
+    assert Browser(tmp_path).get("/table").status_code == 200
+
+
+@pytest.mark.parametrize("name", ["", ".x", "a/b", "x" * 81, "a\x00"])
+def test_the_beginning_of_file_names(tmp_path, name):
+    with pytest.raises(FieldError, match="the endings are put to it"):
+        Folder(tmp_path).check_stem(name, "name")
+
+
 def test_a_folder_must_be_there(tmp_path):
     with pytest.raises(FieldError, match="not a folder"):
         Folder(tmp_path / "no")
@@ -75,7 +89,8 @@ def test_a_folder_must_be_there(tmp_path):
 def test_no_form_reads_outside(places, path):
     browser = Browser(places)
     for name in ("../outside/secret.csv", "link.csv", "folder/secret.csv", "/etc/hostname"):
-        answer = browser.post(path, {"file": name, "design": name, "name": name, "sure": "yes", "request": name})
+        seen = {"request": name, "shown": release._digest(release._asked(browser.space))}
+        answer = browser.post(path, {"file": name, "design": name, "name": name, "sure": "yes", **seen})
         assert answer.status_code in (400, 422)
         assert "salary" not in answer.text
     for query in (

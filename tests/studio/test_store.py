@@ -31,8 +31,8 @@ def test_what_is_broken_is_left_out(tmp_path, text):
 @pytest.mark.parametrize("wrong", [
     {"version": -1}, {"version": True},
     {"plan": {"rows": 3}}, {"made": [3]}, {"columns": [["a"]]}, {"columns": [["a", 1]]},
-    {"reading": {"x": {}}}, {"release": {"ledger": 3}}, {"begun": {"name": 1}}, {"begun": [1]}, {"draft": 7},
-    {"database_table": None},
+    {"reading": {"x": {}}}, {"accounts": {"a.csv": ["x"]}}, {"accounts": []}, {"begun": {"name": 1}},
+    {"begun": [1]}, {"draft": 7}, {"database_table": None},
 ])  # fmt: skip
 def test_a_file_by_other_hands_is_not_used(tmp_path, wrong):
     (tmp_path / NAME).write_text(json.dumps({"table": "people.csv"} | wrong))

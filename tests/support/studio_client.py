@@ -78,8 +78,9 @@ class Browser:
 
     def confirm(self, name: str = "pay", **more: str) -> Any:
         """Fill in the confirmation as the page has it, and press the button."""
-        request = hidden(self.get("/release").text, "request")
-        return self.post("/release/confirm", {"request": request, "name": name, "sure": "yes", **more})
+        page = self.get("/release").text
+        seen = {one: hidden(page, one) for one in ("request", "shown")}
+        return self.post("/release/confirm", {**seen, "name": name, "sure": "yes", **more})
 
     def waited(self, seconds: float = 20.0) -> None:
         """Wait until nothing runs."""

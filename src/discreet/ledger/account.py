@@ -12,7 +12,7 @@ from typing import Final
 
 from discreet import __version__
 from discreet.errors import AfterSpendError, BudgetError, LedgerError, SpecError, shown
-from discreet.ledger.books import Books, Reservation, as_json, book, used_once
+from discreet.ledger.books import Books, Reservation, as_json, book, recorded_under, used_once
 from discreet.ledger.filter import Charge
 from discreet.ledger.steps import at
 from discreet.ledger.storage import Storage, Tape
@@ -35,9 +35,10 @@ class Account:
     request_id: str | None = None
     new_release: bool = False
     accept_changed_data: bool = False
+    refuse_shared_table: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("new_release", "accept_changed_data"):
+        for name in ("new_release", "accept_changed_data", "refuse_shared_table"):
             check_flag(name, getattr(self, name))
         if self.request_id is not None:
             checked_request(self.request_id)
@@ -77,6 +78,7 @@ class Account:
                 # whatever table it is of: two answers under one mask show their difference
                 _check_unused(tape, request, ())
                 self._check_same_table(books, fingerprint)
+                self._check_own_table(tape, fingerprint)
                 charge, route = Charge.of(request.loss), _route(books, request)
                 self.storage.check_space()
                 tape.append("reserve", self.dataset, name, as_json({
@@ -84,6 +86,7 @@ class Account:
                     "fingerprint": _kept(fingerprint), "epsilon": request.budget.epsilon,
                     "delta": request.budget.delta, "mechanism": request.mechanism, "made_by": f"discreet {__version__}",
                     "description": request.description, **({"once": request.once} if request.once else {}),
+                    **({"answer": dict(request.answer)} if request.answer else {}),
                 }))  # fmt: skip
                 at("reserving")
                 books = book(tape, self.storage.ledger_id, self.dataset)
@@ -177,6 +180,16 @@ class Account:
                 "--accept-changed-data (accept_changed_data=True): the budget stays the same. Nothing was spent"
             )
 
+    def _check_own_table(self, tape: Tape, fingerprint: str | None) -> None:
+        kept = _kept(fingerprint)
+        other = recorded_under(tape, kept, self.dataset) if kept is not None and self.refuse_shared_table else None
+        if other is not None:
+            raise SpecError(
+                f"this table is recorded under data set {other!r} of this ledger, and would now be charged to "
+                f"{self.dataset!r}: its people would lose the sum of both budgets. Charge {other!r}, or leave out "
+                "refuse_shared_table=True to accept the sum. Nothing was spent"
+            )
+
 
 def checked_request(name: object) -> str:
     """A request id that can stand in a file name and in a command.
@@ -205,7 +218,7 @@ def _check_unused(tape: Tape, request: SpendRequest, known: Collection[str]) -> 
     if other is not None and other not in known:
         raise SpecError(
             f"request {other!r} of this ledger has used up what is asked for ({request.description}), and a session is "
-            "used once: two parts under one mask would show the difference of their exact sums. Nothing was spent; "
+            "used once: two parts under one mask would show a difference that no promise covers. Nothing was spent; "
             f"discreet ledger export writes the part of {other!r} again, and any other table needs a new session"
         )  # [P:ledger-once]
 

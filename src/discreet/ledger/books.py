@@ -151,9 +151,30 @@ def used_once(tape: Tape, once: str) -> str | None:
     return next((event.request for event in events if _facts(event).get("once") == once), None)
 
 
+def recorded_under(tape: Tape, fingerprint: Mapping[str, str], dataset: str) -> str | None:
+    """The first data set, other than this one, that a table of this fingerprint was charged to; none if none was."""
+    events = tape.events("kind = 'reserve' AND dataset != ?", dataset)
+    return next((event.dataset for event in events if _facts(event).get("fingerprint") == fingerprint), None)
+
+
 def used_by(event: Event) -> str:
     """The first word of what the request of an event has used up, such as the id of a session; empty for any other."""
     return str(_facts(event).get("once", "")).partition(" ")[0]
+
+
+def contradicted(event: Event, text: str) -> str | None:
+    """The first field in which a release, as text, is not what a part of an event is of; none if all agree.
+
+    A part that does not say what it is of is of no release.
+    """
+    answer, body = _facts(event).get("answer", {"curators": None}), json.loads(text)
+    return next((path for path, value in answer.items() if _field(body, path) != value), None)
+
+
+def _field(body: object, path: str) -> object:
+    for name in path.split("."):
+        body = body.get(name) if isinstance(body, dict) else None
+    return body
 
 
 def book(tape: Tape, ledger_id: str, dataset: str) -> Books:

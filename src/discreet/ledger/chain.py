@@ -13,11 +13,14 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from discreet.errors import LedgerError, shown
+from discreet.privacy.spend import UNTRACKED
 
 Kind = Literal["dataset", "grant", "reserve", "commit", "stop"]
 
 _ANCHOR: Final = re.compile(r"discreet-ledger:([0-9a-f]{32}):([1-9][0-9]{0,17}):([0-9a-f]{64})(:\S*)?", re.ASCII)
-_PARTS: Final = "discreet-parts:"
+_LEDGER: Final = "discreet-ledger:"
+# how the anchor of a release of several curators begins
+PARTS: Final = "discreet-parts:"
 _SESSION: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
@@ -105,7 +108,7 @@ class Anchor:
     def parsed(cls, text: str) -> Anchor:
         """Read an anchor."""
         found = _ANCHOR.fullmatch(text)
-        if text == "untracked":
+        if text == UNTRACKED:
             raise LedgerError(
                 "the release is untracked: it was made without a ledger, or one of several curators has none; no "
                 "anchor says where its spend is recorded"
@@ -132,13 +135,13 @@ class MergedAnchor:
     anchors: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{_PARTS}{self.session}:{json.dumps(self.anchors, separators=(',', ':'))}"
+        return f"{PARTS}{self.session}:{json.dumps(self.anchors, separators=(',', ':'))}"
 
     @classmethod
     def parsed(cls, text: str) -> MergedAnchor | None:
         """Read one; none if the text is no such anchor."""
-        session, _, rest = text.removeprefix(_PARTS).partition(":")
-        if not text.startswith(_PARTS) or not _SESSION.fullmatch(session):
+        session, _, rest = text.removeprefix(PARTS).partition(":")
+        if not text.startswith(PARTS) or not _SESSION.fullmatch(session):
             return None
         try:
             found = json.loads(rest)
@@ -149,6 +152,23 @@ class MergedAnchor:
         made = cls(session, tuple(found))
         # one text for one anchor
         return made if str(made) == text else None
+
+    def names_each(self, curators: int) -> bool:
+        """Whether it has one spend for each of so many curators: none twice, none that is no spend of one part.
+
+        >>> MergedAnchor("0" * 32, ("one", "two", "three")).names_each(3)
+        True
+        >>> MergedAnchor("0" * 32, ("one", "two", "two")).names_each(3)
+        False
+        """
+        known = [(one, _ANCHOR.fullmatch(one)) for one in self.anchors]
+        # the same event with and without its budget is one spend
+        spends = {one if found is None else found.group(1, 2) for one, found in known}
+        one_part = not any(
+            one == UNTRACKED or one.startswith(PARTS) or (one.startswith(_LEDGER) and found is None)
+            for one, found in known
+        )
+        return one_part and len(known) == len(spends) == curators
 
     def of_ledger(self, ledger_id: str) -> list[Anchor]:
         """Anchors of one ledger among them."""

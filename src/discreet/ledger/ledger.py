@@ -9,7 +9,7 @@ from typing import Protocol
 from discreet.errors import BudgetError, LedgerError, PrivacyNotice, SpecError, shown
 from discreet.files import checked_path
 from discreet.ledger.account import Account, checked_request
-from discreet.ledger.books import Books, as_json, book, books_of, budget_words, every_book, used_by
+from discreet.ledger.books import Books, as_json, book, books_of, budget_words, contradicted, every_book, used_by
 from discreet.ledger.chain import Anchor, Event, MergedAnchor
 from discreet.ledger.filter import CURVE_SHARE, Rule, Terms
 from discreet.ledger.status import Line, Status, planned_status
@@ -167,6 +167,7 @@ class Ledger:
         *,
         new_release: bool = False,
         accept_changed_data: bool = False,
+        refuse_shared_table: bool = False,
     ) -> Account:
         """The data set's account: the `spend` of `discreet.release` and of the primitives.
 
@@ -182,8 +183,11 @@ class Ledger:
             Pay for another release although the same one exists.
         accept_changed_data
             Take a table that differs from the last one; it spends the same budget.
+        refuse_shared_table
+            Refuse a table that was charged to another data set of this ledger: its people would lose the sum of both
+            budgets. Files are known by their bytes, other tables by their rows under the same design.
         """
-        account = Account(self._storage, dataset, request_id, new_release, accept_changed_data)
+        account = Account(self._storage, dataset, request_id, new_release, accept_changed_data, refuse_shared_table)
         self._books(dataset)
         return account
 
@@ -214,7 +218,8 @@ class Ledger:
         """Check every event and every page of the file, and that a release or an anchor belongs to it.
 
         A copy that was restored from yesterday is whole by itself: only an anchor of today shows that it is old. Of a
-        release of several curators it is the parts that this ledger counts that must be in it.
+        release of several curators it is the parts that this ledger counts that must be in it, made for a release of
+        the same session, design and terms; whether its numbers are their sum, one ledger cannot show.
 
         Parameters
         ----------
@@ -245,23 +250,25 @@ class Ledger:
             raise SpecError(f"expected a release or its anchor, got {type(given).__name__}")
         merged = MergedAnchor.parsed(text)
         if merged is not None:
-            self._check_parts(merged)
+            self._check_parts(merged, None if isinstance(given, str) else given.to_json())
             return
         anchor = Anchor.parsed(text)
         if anchor.ledger_id != self.ledger_id:
             raise LedgerError(f"the anchor is of another ledger: {anchor.ledger_id}; this one is {self.ledger_id}")
         with self._storage.reading() as tape:
             found = self._event(tape, anchor)
-            if isinstance(given, str) or found.request is None:
+            if isinstance(given, str):
                 return
             ending = next(tape.events("request = ? AND kind = 'commit'", found.request), None)
         if ending is None or ending.content != given.to_json():
             raise LedgerError(
-                f"request {found.request!r} of the anchor has another release in this ledger: the file was edited"
+                f"event {anchor.seq} of the anchor has another release in this ledger, or none: the file was edited"
             )
 
-    def _check_parts(self, merged: MergedAnchor) -> None:
-        """Check the parts of a merged release whose spends are said to be here."""
+    def _check_parts(self, merged: MergedAnchor, release: str | None) -> None:
+        """Check the parts of a merged release whose spends are said to be here, and that they are of this release."""
+        if not merged.names_each(len(merged.anchors)):
+            raise LedgerError("the anchor does not name the spend of each curator once: it was edited")
         own = merged.of_ledger(self.ledger_id)
         if not own:
             raise LedgerError(
@@ -274,6 +281,12 @@ class Ledger:
                 if used_by(found) != merged.session:
                     raise LedgerError(
                         f"event {anchor.seq} of the anchor is not a part of session {merged.session}: it was edited"
+                    )
+                other = None if release is None else contradicted(found, release)
+                if other is not None:
+                    raise LedgerError(
+                        f"event {anchor.seq} of the anchor is a part of a release with another {other!r}: the anchor "
+                        "was copied from that one, or the file was edited"
                     )
 
     def _event(self, tape: Tape, anchor: Anchor) -> Event:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, cast
 
 from discreet.errors import SpecError, missing_extra, shown
+from discreet.files import KEY_MARK
 from discreet.parts.public_keys import mask_key_bytes, sign_key_bytes
 from discreet.parts.toml_file import toml_table
 from discreet.privacy.checks import exact_fields
@@ -93,7 +94,13 @@ class Curator:
     @classmethod
     def load(cls, path: str | Path) -> Curator:
         """Read the lines that `discreet part --new-key` prints."""
-        table = exact_fields("public key file", toml_table(path), ("curators",))
+        found = toml_table(path)
+        if found.get("format") == KEY_MARK:
+            raise SpecError(
+                f"{str(path)!r} holds PRIVATE keys, which never leave their curator; give the public file that "
+                "--new-key wrote. If anybody else has had this one, make new keys"
+            )
+        table = exact_fields("public key file", found, ("curators",))
         given = table["curators"]
         if not isinstance(given, list) or len(given) != 1:
             raise SpecError(f"{str(path)!r}: expected the lines of one curator, which begin with [[curators]]")

@@ -89,6 +89,9 @@ class CuratorKey:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+        given: object = path
+        if not isinstance(given, str | Path) or not str(given):
+            raise SpecError(f"key: expected the path of a curator's private keys, got {shown(given)}")
         table = toml_table(path)
         if "curators" in table:
             raise SpecError(f"{str(path)!r} holds public keys; give the file that --new-key wrote beside it")

@@ -91,7 +91,7 @@ def part(
     'north'
     """
     check_design(design)
-    agreed = session if isinstance(session, Session) else Session.load(session)
+    agreed = Session.given(session)
     for notice in check_strength(PrivacyBudget(agreed.epsilon, agreed.delta), allow_weak_privacy):
         warnings.warn(notice, PrivacyNotice, stacklevel=2)
     return part_with(
@@ -138,6 +138,7 @@ def part_with(
         description=f"part of session {session.id[:8]}: {asked.request.description}",
         specification=asked.specification | more,
         once=f"{session.id} {own.public.fingerprint}",
+        answer=answer_of(asked, session),
     )
     if books is not None:
         books.advise(request)
@@ -170,6 +171,18 @@ def part_with(
 
             # where nobody counts nothing is spent before somebody has the part
             return build() if receipt.anchor == UNTRACKED else after_spend(build, receipt.request_id, "part")
+
+
+def answer_of(asked: Question, session: Session) -> dict[str, object]:
+    """What the file of every release of the session has, by the path of each field: a ledger compares it."""
+    return {
+        "curators": session.terms.to_dict(),
+        "design": design_table(asked.design),
+        "guarantee.epsilon": asked.budget.epsilon,
+        "guarantee.delta": asked.budget.delta,
+        "guarantee.unit": asked.design.unit.to_dict(),
+        "mechanism.name": asked.mechanism.name,
+    }
 
 
 def was_made(session: Session, key: str | Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +25,6 @@ from discreet.parts.part_file import Part
 from discreet.parts.question import asked_by, design_digest
 from discreet.parts.session import Session
 from discreet.privacy.checks import check_flag, listed
-from discreet.privacy.curators import FEWEST_PARTS
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import UNTRACKED
 from discreet.releases import Release
@@ -35,6 +35,7 @@ from discreet.workflow import Question
 
 _ONE_OF_EACH: Final = "one part from each curator, made under one session file"
 _ORIGINS: Final[tuple[Origin, ...]] = ("query", "stream", "quoted")
+_HEAD: Final = re.compile(MERGE_RECORD.decode() + "[0-9a-f]{64}", re.ASCII)
 # standard deviations of the noise that no sum of shares exceeds
 _FAR: Final = 64
 
@@ -114,7 +115,7 @@ def _merged(
     given = listed(parts)
     if given is None or not all(isinstance(one, Part | str | Path) for one in given):
         raise SpecError(f"expected a list of parts or of their paths, got {type(parts).__name__}")
-    wanted = session if isinstance(session, Session) or session is None else Session.load(session)
+    wanted = None if session is None else Session.given(session)
     found = [one if isinstance(one, Part) else Part.load(one) for one in given]
     agreed, ordered = complete(found, wanted)
     if merger_noise != (agreed.noise == "merger"):
@@ -149,15 +150,14 @@ def _merged(
 
 def complete(parts: Sequence[Part], wanted: Session | None) -> tuple[Session, list[Part]]:
     """The session of the parts, and one part of each of its curators in their order; anything else is refused."""
-    if len(parts) < FEWEST_PARTS:
-        got = "1 part" if len(parts) == 1 else f"{len(parts)} parts"
-        raise PartFileError(f"got {got}; expected at least {FEWEST_PARTS}: {_ONE_OF_EACH}")
+    if not parts:
+        raise PartFileError(f"got no part; expected {_ONE_OF_EACH}")
     agreed = wanted or parts[0].session
     for one in parts:
         if one.session != agreed:
-            other = "of the given session" if wanted is not None else f"that the part of {parts[0].curator!r} is of"
+            other = "the given session" if wanted is not None else f"the session of the part of {parts[0].curator!r}"
             raise PartFileError(
-                f"the part of {one.curator!r} is of another session than the one {other}; expected {_ONE_OF_EACH}"
+                f"the part of {one.curator!r} does not belong to {other}; expected {_ONE_OF_EACH}"
             )  # [P:same-session]
     places = [one.header.curator for one in parts]
     twice = sorted({place for place in places if places.count(place) > 1})
@@ -165,9 +165,11 @@ def complete(parts: Sequence[Part], wanted: Session | None) -> tuple[Session, li
         raise PartFileError(f"there are two parts of {agreed.curators[twice[0]].name!r}; expected {_ONE_OF_EACH}")
     missing = [one.name for place, one in enumerate(agreed.curators) if place not in places]
     if missing:
+        several = len(missing) > 1
         raise PartFileError(
-            f"the part of {', '.join(map(repr, missing))} is missing; without it the masks do not cancel. A curator "
-            "who cannot send one makes a new session necessary"
+            f"the part{'s' * several} of {', '.join(map(repr, missing))} {'are' if several else 'is'} missing; without "
+            f"{'them' if several else 'it'} the masks do not cancel. A curator who cannot send one makes a new session "
+            "necessary"
         )  # [P:all-parts]
     return agreed, sorted(parts, key=lambda one: one.header.curator)
 
@@ -219,8 +221,10 @@ def _design(parts: Sequence[Part], session: Session) -> Design:
 def _release(asked: Question, published: Published, totals: Totals, parts: Sequence[Part], session: Session) -> Release:
     """The release, with its promise and the conditions of several curators."""
     anchors = tuple(one.header.anchor for one in parts)
-    tracked = UNTRACKED not in anchors
-    anchor = str(MergedAnchor(session.id, anchors)) if tracked else UNTRACKED
+    merged = MergedAnchor(session.id, anchors)
+    # a spend that two parts name is not the spend of both
+    tracked = merged.names_each(len(parts))
+    anchor = str(merged) if tracked else UNTRACKED
     made = asked.release(published, totals, anchor, None)
     guarantee = Guarantee.promised(asked.design.unit, asked.budget, tracked=tracked, curators=session.terms)
     for origin in _ORIGINS:
@@ -244,16 +248,28 @@ def _stored(path: Path, digest: str) -> Release | None:
     except OSError as error:
         raise OutputError(f"cannot read the kept release {str(path)!r}: {error.strerror}; nothing was drawn") from None
     except UnicodeDecodeError:
-        raise OutputError(f"the kept release {str(path)!r} is damaged; nothing was drawn") from None
+        raise _damaged(path) from None
     if text is None:
         return None
     head, _, kept = text.partition("\n")
+    if not _HEAD.fullmatch(head):
+        raise _damaged(path)
     if head != f"{MERGE_RECORD.decode()}{digest}":
         raise SpecError(
             f"{str(path)!r} has the release of other parts of the same session; merging both would show their "
             "difference. Nothing was drawn"
         )
-    return Release.from_json(kept)
+    try:
+        return Release.from_json(kept)
+    except ReleaseFileError:
+        raise _damaged(path) from None
+
+
+def _damaged(path: Path) -> OutputError:
+    return OutputError(
+        f"the kept release {str(path)!r} is damaged; nothing was drawn, since another draw would be another release. "
+        "Restore the file from a copy, or agree on a new session"
+    )
 
 
 def _no_more(_: object) -> Totals:

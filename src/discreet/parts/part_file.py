@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from discreet.errors import PartFileError, SpecError
-from discreet.files import read_limited, write_bytes
+from discreet.files import PART_MARK, read_limited, write_bytes
 from discreet.parts.curators import need_library
 from discreet.parts.masks import WIDTH
 from discreet.parts.public_keys import sign_key_bytes
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 # also keeps these signatures apart from those of releases
-_MAGIC: Final = b"discreet part 1\n"
+_MAGIC: Final = PART_MARK
 _LENGTH: Final = 4
 _SIGNATURE: Final = 64
 _MOST_HEADER: Final = 16 << 20

@@ -30,14 +30,16 @@ _ORDER_8: Final = int.from_bytes(
 )
 # y of all points of Edwards25519 whose order divides 8: such a key takes signatures that nobody made
 _SMALL_ORDER: Final = frozenset((0, 1, _PRIME - 1, _ORDER_8, _PRIME - _ORDER_8))
+# of the base point of Edwards25519, whose private key everybody knows: it is 1
+_BASE_Y: Final = 4 * pow(5, -1, _PRIME) % _PRIME
 _NOT_DRAWN: Final = "it is not a key that was drawn; ask its curator for another"
 
 
 def mask_key_bytes(text: object) -> bytes:
-    r"""The bytes of a public key for masks; one that gives everybody the same secret is refused.
+    r"""The bytes of a public key for masks; one whose secrets everybody knows is refused.
 
-    >>> mask_key_bytes("x25519:" + "CQ" + "A" * 41 + "=")[:2]
-    b'\t\x00'
+    >>> mask_key_bytes("x25519:" + "EA" + "A" * 41 + "=")[:2]
+    b'\x10\x00'
     """
     key = _bytes(text, MASK_SCHEME)
     # beyond the prime, or with the highest bit, one point would have several texts
@@ -46,14 +48,18 @@ def mask_key_bytes(text: object) -> bytes:
         raise SpecError(f"the mask key {shown(text)} is not written as RFC 7748 has it; {_NOT_DRAWN}")  # [P:one-text]
     if place in _LOW_ORDER:
         raise SpecError(f"the mask key {shown(text)} gives no secret; {_NOT_DRAWN}")  # [P:no-low-order]
+    if place in known_places():
+        problem = "gives secrets that everybody knows"
+        raise SpecError(f"the mask key {shown(text)} {problem}; {_NOT_DRAWN}")  # [P:no-base-mask]
     return key
 
 
 def sign_key_bytes(text: object) -> bytes:
     """The bytes of a public key for signatures; one that is no point, or takes signatures of nobody, is refused.
 
-    >>> sign_key_bytes("ed25519:WGZm" + "ZmZm" * 9 + "ZmY=")[:2]
-    b'Xf'
+    >>> from discreet import CuratorKey
+    >>> len(sign_key_bytes(CuratorKey.new("north").public.sign_key))
+    32
     """
     key = _bytes(text, SIGN_SCHEME)
     y = int.from_bytes(key, "little") & ~_SIGN_BIT
@@ -62,7 +68,51 @@ def sign_key_bytes(text: object) -> bytes:
     if y in _SMALL_ORDER:
         problem = "takes signatures that nobody made"
         raise SpecError(f"the signature key {shown(text)} {problem}; {_NOT_DRAWN}")  # [P:no-small-order]
+    if y in known_points():
+        problem = "takes signatures that anybody can make"
+        raise SpecError(f"the signature key {shown(text)} {problem}; {_NOT_DRAWN}")  # [P:no-base-sign]
     return key
+
+
+@lru_cache(maxsize=1)
+def known_points() -> frozenset[int]:
+    """The y of the base point and its negative plus every point whose order divides 8.
+
+    >>> len(known_points())
+    8
+    """
+    step = (_x(_ORDER_8), _ORDER_8)
+    found = [(_x(_BASE_Y), _BASE_Y)]
+    while len(found) < 8:
+        found.append(_added(found[-1], step))
+    return frozenset(y for _, y in found)
+
+
+@lru_cache(maxsize=1)
+def known_places() -> frozenset[int]:
+    """The u of the same points on Curve25519 [RFC 7748, 4.1]; 9 is that of the base point.
+
+    >>> 9 in known_places()
+    True
+    """
+    return frozenset((1 + y) * pow(1 - y, -1, _PRIME) % _PRIME for y in known_points())
+
+
+def _x(y: int) -> int:
+    """One of the two x of the points with this y."""
+    square = (y * y - 1) * pow(_D * y * y + 1, -1, _PRIME) % _PRIME
+    root = pow(square, (_PRIME + 3) // 8, _PRIME)
+    return root if root * root % _PRIME == square else root * pow(2, (_PRIME - 1) // 4, _PRIME) % _PRIME
+
+
+def _added(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    """The sum of two points [RFC 8032, 5.1.4, in affine coordinates]."""
+    (a, b), (c, e) = one, other
+    cross = _D * a * b * c * e
+    return (
+        (a * e + b * c) * pow(1 + cross, -1, _PRIME) % _PRIME,
+        (b * e + a * c) * pow(1 - cross, -1, _PRIME) % _PRIME,
+    )
 
 
 @lru_cache(maxsize=4096)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+import shlex
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -55,6 +57,10 @@ class Record:
             folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise OutputError(f"cannot make the folder {str(folder)!r} for records: {error.strerror}") from None
+        if os.name == "posix" and stat.S_IMODE(folder.stat().st_mode) & 0o077:
+            # whoever can take a record away can have a second part made
+            how = shlex.join(["chmod", "700", str(folder)])
+            raise SpecError(f"others may use the folder of records {str(folder)!r}; allow its owner alone: {how}")
         if not os.access(folder, os.W_OK | os.X_OK):
             raise OutputError(f"cannot write records into {str(folder)!r}; without one a session is not used")
         return found
@@ -87,7 +93,8 @@ class Record:
     def find(self, values: Sequence[int]) -> Part | None:
         """The part that was made of these very sums before; none if the session is unused.
 
-        Sums that differ are refused: two parts under one mask show the difference of their sums exactly.
+        Sums that differ are refused: two parts under one mask show the difference of what was masked, which is exact
+        where the merger draws the noise and has the noise of two shares alone otherwise.
         """
         try:
             content = read_kept(self.path, len(PART_RECORD) + _DIGEST + MOST_BYTES)
@@ -101,9 +108,14 @@ class Record:
         if not content.startswith(PART_RECORD) or len(content) <= start:
             raise self._damaged()
         if not hmac.compare_digest(content[len(PART_RECORD) : start], self._digest(values)):
+            what = (
+                "the exact difference of their sums"
+                if self.session.noise == "merger"
+                else "the difference of their sums with the noise of two shares alone, which no promise covers"
+            )
             raise SpecError(
                 f"session {self.session.id} was used before with this key, for another table or on other terms; two "
-                f"parts under one mask would show the difference of their exact sums. Nothing was written; {_ANEW}"
+                f"parts under one mask would show {what}. Nothing was written; {_ANEW}"
             )  # [P:used-once]
         try:
             return Part.from_bytes(content[start:])

@@ -13,7 +13,7 @@ from typing import Final, cast
 from discreet.design.domain import DEFAULT_GRID_BITS, MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError, shown
-from discreet.files import write_bytes
+from discreet.files import SESSION_MARK, write_bytes
 from discreet.parts.curators import Curator
 from discreet.parts.question import asked_by, design_digest
 from discreet.parts.toml_file import toml_table
@@ -24,7 +24,7 @@ from discreet.privacy.unit import PrivacyUnit
 from discreet.releases.canonical import canonical_json
 from discreet.text import lookalikes
 
-_FORMAT: Final = "discreet-session"
+_FORMAT: Final = SESSION_MARK
 _VERSION: Final = 1
 _ID_DIGITS: Final = 32
 _HEX: Final = frozenset("0123456789abcdef")
@@ -32,6 +32,7 @@ _FIELDS: Final = (
     "format", "version", "id", "design", "unit", "grid_bits", "mechanism", "epsilon", "delta", "noise", "honest",
     "parts_per_person", "curators",
 )  # fmt: skip
+_CURATORS: Final = "expected a list of Curator, such as [Curator.load('north.pub'), ...]"
 # shares of noise add up to noise of the same law for this mechanism alone
 SHARED_MECHANISM: Final = "gaussian"
 # leaves the choice to the program, whose versions may differ between curators
@@ -121,7 +122,7 @@ class Session:
 
     def _check_curators(self) -> None:
         if not isinstance(self.curators, tuple) or not all(isinstance(one, Curator) for one in self.curators):
-            raise SpecError("curators: expected a list of Curator, such as Curator.load('north.pub')")
+            raise SpecError(f"curators: {_CURATORS}")
         keys = [key for one in self.curators for key in (one.mask_key, one.sign_key)]
         if len(set(keys)) != len(keys):
             raise SpecError("a public key is listed twice in the session; every curator has keys of its own")
@@ -172,7 +173,10 @@ class Session:
         """
         if not isinstance(design, Design):
             raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
-        people = tuple(listed(curators) or ())
+        found = listed(curators)
+        if found is None:
+            raise SpecError(f"curators: {_CURATORS}, got {type(curators).__name__}")
+        people = tuple(found)
         usual = len(people) - 1 if noise == "shares" else 0
         made = cls(
             id=secrets.token_hex(_ID_DIGITS // 2),
@@ -246,6 +250,15 @@ class Session:
         people = tuple(Curator.from_dict(one) for one in given)
         # the constructor checks every value, so the types need not be known here
         return cls(unit=unit, curators=people, **plain)  # type: ignore[arg-type]
+
+    @classmethod
+    def given(cls, session: object) -> Session:
+        """The session that a caller gave, itself or as the path of its file."""
+        if isinstance(session, Session):
+            return session
+        if not isinstance(session, str | Path) or not str(session):
+            raise SpecError(f"session: expected a Session or the path of its file, got {shown(session)}")
+        return cls.load(session)
 
     @classmethod
     def load(cls, path: str | Path) -> Session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,8 @@ from discreet.errors import SpecError
 from discreet.files import read_limited
 
 _MOST_BYTES: Final = 1 << 20
+# what the parser says of a key or a table that is there already
+_TWICE: Final = re.compile("(?:Cannot (?:overwrite|declare)|Duplicate).*at line ([0-9]+)", re.ASCII)
 
 
 def toml_table(path: str | Path) -> dict[str, object]:
@@ -19,6 +22,12 @@ def toml_table(path: str | Path) -> dict[str, object]:
     except OSError as error:
         raise SpecError(f"cannot read {str(path)!r}: {error.strerror}") from None
     try:
-        return tomllib.loads(content.decode())
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError, ValueError):
-        raise SpecError(f"{str(path)!r} is not a TOML file in UTF-8") from None
+        # some editors put a byte order mark before the first line
+        return tomllib.loads(content.decode().removeprefix("\ufeff"))
+    except (RecursionError, ValueError) as error:
+        twice = _TWICE.match(str(error))
+        raise SpecError(
+            f"{str(path)!r} is not a TOML file in UTF-8"
+            if twice is None
+            else f"{str(path)!r} has a key or a table twice, the second time on line {twice[1]}; keep one of them"
+        ) from None

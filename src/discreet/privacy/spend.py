@@ -42,6 +42,10 @@ class SpendRequest:
     once : str
         What can be used for one request only, such as a session of several curators and a key; whoever keeps books
         refuses a second request with the same text. Empty where a request uses up nothing but budget.
+    answer : mapping
+        Of a part of a release: what the file of the release must have, by the path of each field, such as
+        `guarantee.epsilon`; whoever keeps books compares it with a release that names the part. Empty for a release,
+        which is kept as a whole.
 
     Examples
     --------
@@ -58,6 +62,7 @@ class SpendRequest:
     specification: Mapping[str, object] = field(default_factory=dict)
     fingerprint: Callable[[bytes], str] | None = None
     once: str = ""
+    answer: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         # read as a plain object: whoever knows no more than the budget leaves it out

@@ -14,7 +14,7 @@ from discreet.design.dyadic import cell_edges
 from discreet.design.model import Design
 from discreet.errors import DesignError, ReleaseFileError, SpecError, shown
 from discreet.exact.triangle import entry_count
-from discreet.ledger.chain import MergedAnchor
+from discreet.ledger.chain import PARTS, MergedAnchor
 from discreet.losses.fields import integer_of, integers_of, table_of, text_of
 from discreet.losses.law import (
     BEFORE,
@@ -130,7 +130,7 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     private = body["guarantee"] is not None
     try:
         design = Design.from_dict(ordered_design(table_of(body["design"], "design")))
-        curators = CuratorTerms.from_dict(body["curators"]) if "curators" in body else None
+        curators = _curators(body)
         guarantee = Guarantee.from_dict(_without_conditions(body["guarantee"])) if private else None
         if body["private"] is not private or (guarantee is not None and guarantee.unit != design.unit):
             raise ReleaseFileError("the fields 'guarantee', 'design' and 'private' contradict each other")
@@ -208,11 +208,22 @@ def _conditions(body: Mapping[str, Any], design: Design, curators: CuratorTerms 
     codes = codes_of(list(map(str, given)), design.unit) if body["schema"] == 1 else given
     if (LEDGER in codes or LEDGERS in codes) and body["anchor"] == UNTRACKED:
         raise ReleaseFileError("the conditions speak of a ledger, and the release is untracked; do not use it")
-    if LEDGERS in codes and curators is not None:
-        merged = MergedAnchor.parsed(body["anchor"])
-        if merged is None or len(merged.anchors) != curators.parts or UNTRACKED in merged.anchors:
-            raise ReleaseFileError("the anchor does not name a ledger of each curator; do not use it")
+    if curators is not None and LEDGERS not in codes and body["anchor"] != UNTRACKED:
+        raise ReleaseFileError("the anchor names ledgers, and the conditions speak of none; do not use it")
     return checked_sentences(codes, design.unit, curators)
+
+
+def _curators(body: Mapping[str, Any]) -> CuratorTerms | None:
+    """The terms of several curators, whose anchor names the spend of each of them; no other release has such a one."""
+    anchor = text_of(body["anchor"], "anchor")
+    if "curators" not in body:
+        if anchor.startswith(PARTS):
+            raise ReleaseFileError("the anchor is of a release of several curators, and this is none; do not use it")
+        return None
+    found, merged = CuratorTerms.from_dict(body["curators"]), MergedAnchor.parsed(anchor)
+    if anchor != UNTRACKED and (merged is None or not merged.names_each(found.parts)):
+        raise ReleaseFileError("the anchor does not name a ledger of each curator; do not use it")
+    return found
 
 
 def _check_shares(noise: NoiseLaw, curators: CuratorTerms | None) -> None:

@@ -18,7 +18,7 @@ from discreet.design.submodels import model_text
 from discreet.errors import OutputError, ReleaseFileError, SpecError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.exact.triangle import symmetric
-from discreet.files import read_limited, write_bytes
+from discreet.files import of_several_curators, read_limited, write_bytes
 from discreet.ledger.words import anchor_words
 from discreet.losses.law import CLIPPED, DISCOVERY, GUARD, NoiseLaw, Settings
 from discreet.privacy.conditions import codes_of
@@ -276,10 +276,13 @@ class Release:
             raise ReleaseFileError(f"cannot read {str(path)!r}: {error.strerror}") from None
         try:
             return cls.from_json(content.decode())
-        except UnicodeDecodeError:
+        except (UnicodeDecodeError, ReleaseFileError) as error:
+            what = of_several_curators(content)
+            if what:
+                raise ReleaseFileError(f"{str(path)!r} is not a release: it {what}") from None
+            if isinstance(error, ReleaseFileError):
+                raise ReleaseFileError(f"{str(path)!r}: {error}") from None
             raise ReleaseFileError(f"{str(path)!r} is not a release file: it is not UTF-8 text") from None
-        except ReleaseFileError as error:
-            raise ReleaseFileError(f"{str(path)!r}: {error}") from None
 
     @classmethod
     def from_json(cls, text: str) -> Release:

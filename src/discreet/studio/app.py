@@ -15,11 +15,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import discreet
+from discreet.studio.advice import said
 from discreet.studio.folder import Folder
 from discreet.studio.forms import ForgedError, Form, read_form
 from discreet.studio.gate import ENTRY, Gate, TooLargeError, opened, page
 from discreet.studio.libraries import check_libraries
-from discreet.studio.rendering import render, see_other
+from discreet.studio.rendering import SCREENS, render, see_other
 from discreet.studio.session import Keys
 from discreet.studio.views import (
     analyse,
@@ -67,6 +68,7 @@ class Studio:
             Route("/", _start),
             *(Route(f"/static/{name}", _static(*where)) for name, where in STATIC.items()),
             *(Route(path, self._showing(view), methods=["GET"]) for path, view in shown.items()),
+            *(Route(path, _back, methods=["GET"]) for path in changed if path not in shown),
             *(Route(path, self._changing(view), methods=["POST"]) for path, view in changed.items()),
         ]
         self.changing_paths = tuple(changed)
@@ -119,11 +121,17 @@ class Studio:
         try:
             return view(self.space, form)
         except discreet.DiscreetError as error:
-            return render(self.space, "", "refused", 400, message=str(error))
+            return render(self.space, "", "refused", 400, message=said(error))
 
 
 async def _start(request: Request) -> Response:
     return see_other("/table")
+
+
+async def _back(request: Request) -> Response:
+    """The screen of a form whose address was opened as a page, such as by a reload after a refusal."""
+    screen = request.url.path.split("/")[1]
+    return see_other(f"/{screen}" if screen in SCREENS else "/table")
 
 
 async def _missing(request: Request, error: Exception) -> Response:

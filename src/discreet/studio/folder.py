@@ -18,6 +18,7 @@ DATABASES: Final = (".duckdb", ".ddb")
 TEXT: Final = (".csv", ".tsv", ".csv.gz", ".csv.zst")
 _DEPTH: Final = 3
 _MOST: Final = 500
+_LONGEST_STEM: Final = 80
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,99}", re.ASCII)
 
 
@@ -56,7 +57,9 @@ class Folder:
             folders[:] = sorted(one for one in folders if not one.startswith(".") and depth < _DEPTH)
             for name in sorted(files):
                 path = Path(here, name)
-                if name.lower().endswith(ends) and not name.startswith(".") and self._is_inside(path):
+                # a name that is no text could not be shown, nor sent back
+                shown = not name.startswith(".") and path.as_posix().isprintable()
+                if shown and name.lower().endswith(ends) and self._is_inside(path):
                     found.append(path.relative_to(self.root).as_posix())
         return found[:_MOST]
 
@@ -71,6 +74,15 @@ class Folder:
                 field, f"there is no file {name!r} in this folder; a link that leads out of it is not followed"
             )
         return path.resolve()
+
+    def check_stem(self, name: str, field: str) -> None:
+        """Refuse a name to which endings are put, if it cannot begin a file name."""
+        if not _NAME.fullmatch(name) or len(name) > _LONGEST_STEM:
+            raise FieldError(
+                field,
+                f"write a name of up to {_LONGEST_STEM} letters, digits, blanks and . _ - that begins with a letter or "
+                "digit; the endings are put to it",
+            )
 
     def new_file(self, name: str, field: str, *ends: str) -> Path:
         """Where a file of this name is written, which does not exist yet, directly in the folder."""

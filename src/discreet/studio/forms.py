@@ -102,6 +102,7 @@ async def _multipart(request: Request) -> Form:
                     fields.append((name, value))
                 else:
                     files[name] = await value.read()
+                    fields.append((f"{name}:name", value.filename or ""))
     except HTTPException:
         raise ForgedError from None
     return Form(fields, files)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from starlette.responses import HTMLResponse, RedirectResponse
 
+from discreet.studio.advice import said
 from discreet.studio.draft import Draft
 from discreet.studio.workspace import Workspace
 
@@ -35,7 +36,7 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals.update(pairs=pairs, place=place, f_secret=_secret)
-    made.filters.update(plain=plain, number=number, share=share, count=lambda value: f"{value:,.0f}")
+    made.filters.update(plain=plain, here=said, number=number, share=share, count=lambda value: f"{value:,.0f}")
     return made
 
 

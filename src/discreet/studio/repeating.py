@@ -51,7 +51,8 @@ class Recipe:
              f"release = discreet.release(\n    {table},\n    design,\n{options}"
              f"    spend=ledger.account({self.dataset!r}),\n)"),
             ("Everything from here on is free, and needs the release file alone.",
-             f"release = discreet.Release.load({self.release!r})\nprint(discreet.verify(release))\n"
+             f"release = discreet.Release.load({self.release!r})\nfound = discreet.verify(release)\n"
+             'print(f"Verified: {found.given()}; signature: {found.signature}.")\n'
              "fit = discreet.fit(release)\nprint(fit.summary())"),
             ("The page.", f"discreet.report(release, fit, file={self.release!r}).save({self.page!r}, force=True)"),
         ]  # fmt: skip

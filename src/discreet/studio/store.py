@@ -30,8 +30,10 @@ class State:
         How it is written, and its names with types.
     draft
         The half-filled design.
-    plan, release
-        Fields of those forms.
+    plan
+        Fields of its form.
+    accounts
+        For each table that was charged to one, or is to be, the file of the ledger and the data set.
     begun
         The release that was confirmed and has no file yet, with everything that was asked then.
     made
@@ -45,7 +47,7 @@ class State:
     columns: list[list[str]] = field(default_factory=list)
     draft: dict[str, Any] = field(default_factory=dict)
     plan: dict[str, str] = field(default_factory=dict)
-    release: dict[str, str] = field(default_factory=dict)
+    accounts: dict[str, list[str]] = field(default_factory=dict)
     begun: dict[str, Any] = field(default_factory=dict)
     made: list[str] = field(default_factory=list)
 
@@ -58,9 +60,30 @@ class State:
         """
         return f"{self.database_table} in {self.table}" if self.database_table else self.table
 
+    @property
+    def account(self) -> tuple[str, str]:
+        """File of the ledger and data set that the chosen table is charged to; blank as long as nobody said.
+
+        >>> State(table="a.csv", accounts={"a.csv": ["ledger.db", "a"]}).account, State(table="b.csv").account
+        (('ledger.db', 'a'), ('', ''))
+        """
+        ledger, dataset = self.accounts.get(self._key, ("", ""))
+        return ledger, dataset
+
+    def charged_to(self, ledger: str, dataset: str) -> dict[str, list[str]]:
+        """All accounts, with this one for the chosen table.
+
+        >>> State(table="a.csv").charged_to("ledger.db", "a")
+        {'a.csv': ['ledger.db', 'a']}
+        """
+        return self.accounts | {self._key: [ledger, dataset]}
+
+    @property
+    def _key(self) -> str:
+        return f"{self.table}/{self.database_table}" if self.database_table else self.table
+
 
 _TEXTS: Final = ("table", "database_table")
-_TEXTS_BY_NAME: Final = ("plan", "release")
 
 
 def _is_right(name: str, value: Any) -> bool:  # noqa: ANN401  # whatever a file holds
@@ -73,10 +96,12 @@ def _is_right(name: str, value: Any) -> bool:  # noqa: ANN401  # whatever a file
         right = type(value) is int and value >= 0
     elif name in _TEXTS:
         right = isinstance(value, str)
-    elif name in _TEXTS_BY_NAME:
+    elif name == "plan":
         right = isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
     elif name == "made":
         right = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    elif name == "accounts":
+        right = isinstance(value, dict) and _is_right("columns", [*value.values()])
     elif name == "columns":
         pair = [str, str]
         right = isinstance(value, list) and all(isinstance(one, list) and [*map(type, one)] == pair for one in value)

@@ -14,6 +14,7 @@ from threading import Lock, RLock
 from typing import Final, TypeVar, cast
 
 import discreet
+from discreet.studio.advice import said
 from discreet.studio.draft import Draft
 from discreet.studio.folder import FieldError, Folder
 from discreet.studio.jobs import Jobs
@@ -38,6 +39,7 @@ class Workspace:
     check_result: object = None
     preview: str = ""
     uploads: OrderedDict[str, discreet.Release] = field(default_factory=OrderedDict)
+    upload_names: dict[str, str] = field(default_factory=dict)
     _kept: OrderedDict[str, object] = field(default_factory=OrderedDict)
     _keeping: Lock = field(default_factory=Lock)
     # the library that draws is not made for threads
@@ -73,8 +75,8 @@ class Workspace:
         return discreet.DatabaseTable(path, database_table) if database_table else path
 
     def hidden(self, message: str) -> str:
-        """A message with names inside the folder in place of whole paths."""
-        return message.replace(f"{self.folder.root}{os.sep}", "")
+        """A message in terms of screens, with names inside the folder in place of whole paths."""
+        return said(message).replace(f"{self.folder.root}{os.sep}", "")
 
     def remembered(self, *key: object, make: Callable[[], Made]) -> Made:
         """What was made for this key before, or is made now."""
@@ -94,12 +96,12 @@ class Workspace:
         """Whether something was made for this key."""
         return json.dumps(key, default=str) in self._kept
 
-    def upload(self, release: discreet.Release) -> str:
+    def upload(self, release: discreet.Release, called: str = "") -> str:
         """Keep a release in memory, and give the name under which it is found."""
         name = secrets.token_hex(8)
-        self.uploads[name] = release
+        self.uploads[name], self.upload_names[name] = release, called
         while len(self.uploads) > _MOST_UPLOADS:
-            self.uploads.popitem(last=False)
+            self.upload_names.pop(self.uploads.popitem(last=False)[0])
         return name
 
     def picture(self, figure: Callable[[], object], label: str) -> str:

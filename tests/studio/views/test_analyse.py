@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 import discreet
 from support.studio_client import DESIGN, SAME, Browser, errors, small_table
@@ -28,6 +30,33 @@ def test_a_model_and_all_that_is_known_of_it(browser):
     assert "<svg" in text
     assert "Diagnostics" in text
     assert "free" in text
+
+
+def test_which_file_is_open_and_that_anybody_may_have_made_it(browser):
+    text = browser.get(FILE).text
+    assert "Open: <strong>pay.release.json</strong>." in text
+    assert "It is not signed." in text
+    assert "Anybody may have made or changed this file" in text
+
+
+def test_a_signature_is_checked_with_a_key(tmp_path):
+    browser = Browser(tmp_path)
+    for name in ("own", "other"):
+        key = Ed25519PrivateKey.generate()
+        private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        (tmp_path / f"{name}.pem").write_bytes(private)
+        public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+        (tmp_path / f"{name}.pub.pem").write_bytes(public)
+    made = discreet.release(small_table(), DESIGN, epsilon=1.0, delta=1e-6, sign=tmp_path / "own.pem")
+    made.save(tmp_path / "pay.release.json")
+    assert "the signature is not checked yet" in browser.get(FILE).text
+    checked = browser.get(FILE + "&key=own.pub.pem").text
+    assert "Signed, and verified with the key own.pub.pem" in checked
+    for wrong in ("other.pub.pem", "own.pem", "../x.pem"):
+        text = browser.get(f"{FILE}&key={wrong}").text
+        assert "Not verified." in text
+        assert "Signed, and verified" not in text
+        assert str(tmp_path) not in text
 
 
 @pytest.mark.no_cover

@@ -66,9 +66,35 @@ def test_a_formula_is_checked_while_it_is_typed(browser):
 
 
 def test_a_derived_column_is_added(browser):
+    browser.post("/design", filled(browser))
     answer = browser.post("/design", filled(browser, action="add"))
     assert "derived1" in answer.text
-    assert browser.space.draft.columns[3].kind == "formula"
+    assert "It is kept once you save" in answer.text
+    # a complete design stays complete
+    assert browser.space.design() == DESIGN
+    old = filled(browser, columns="4")
+    new = {"c3-name": "square", "c3-included": "yes", "c3-kind": "formula", "c3-formula": "age ** 2"}
+    assert browser.post("/design", old | new).status_code == 200
+    assert browser.space.draft.columns[3].formula == "age ** 2"
+    # a page of before cannot go round the other tab's save
+    assert browser.post("/design", old | {"action": "add"}).status_code == 409
+
+
+def test_a_derived_column_is_removed(browser):
+    new = {"c3-name": "square", "c3-included": "yes", "c3-kind": "formula", "c3-formula": "age ** 2"}
+    browser.post("/design", filled(browser, columns="4") | new)
+    page = browser.get("/design").text
+    assert page.count('name="remove"') == 1
+    form = filled(browser, columns="4") | new
+    answer = browser.post("/design", form | {"remove": "3"})
+    assert "square is taken out" in answer.text
+    assert hidden(answer.text, "columns") == "3"
+    assert len(browser.space.draft.columns) == 4
+    browser.post("/design", filled(browser))
+    assert browser.space.design() == DESIGN
+    # a column of the table is left out by its tick, and not removed
+    browser.post("/design", filled(browser) | {"remove": "0"})
+    assert browser.space.design() == DESIGN
 
 
 def test_two_tabs_do_not_overwrite_each_other(browser):

@@ -17,17 +17,29 @@ def browser(tmp_path_factory):
     return Browser(tmp_path_factory.mktemp("plan")).declared()
 
 
+# what the studio supposes where a field is blank
+CAUTIOUS = {"spread": 0.2, "rsquared": 0.1}
 GOOD = {"rows": "30,000", "epsilon": "1", "delta": "1e-6", "by": "epsilon"}
 
 
 def test_what_is_expected_is_what_the_library_says(browser):
     text = browser.post("/plan", GOOD).text
-    made = discreet.plan(DESIGN, rows=30_000, epsilon=1.0, delta=1e-6)
+    made = discreet.plan(DESIGN, rows=30_000, epsilon=1.0, delta=1e-6, **CAUTIOUS)
     for one in made.coefficients:
         assert f"<td>{one.width:.4g}</td>" in text or f"<td>{one.width:,.0f}</td>" in text
     assert "What an attacker could learn" in text
     assert "Which bounds cost most" in text
     assert text.count("<svg") == 1
+
+
+def test_what_is_supposed_stands_beside_the_chart(browser):
+    text = browser.post("/plan", GOOD).text
+    assert "is <strong>0.2</strong> of half the width of its bounds, and" in text
+    assert "<strong>10%</strong> of the variance" in text
+    assert "<details open>\n<summary>Assumptions" in text
+    stated = browser.post("/plan/live", GOOD | {"spread": "0.4", "rsquared": "0.25", "sd:age": "9"}).text
+    assert "is <strong>0.4</strong> of half the width of its bounds, except where you state it (age)" in stated
+    assert "<strong>25%</strong> of the variance" in stated
 
 
 def test_the_live_part_is_a_part(browser):
@@ -88,7 +100,10 @@ def test_by_accuracy(browser, monkeypatch):
     text = browser.get("/plan/smallest").text
     assert "12,345" in text
     found = float(hidden(text, "epsilon"))
-    width = {one.name: one.width for one in discreet.plan(DESIGN, rows=30_000, epsilon=found, delta=1e-6).coefficients}
+    width = {
+        one.name: one.width
+        for one in discreet.plan(DESIGN, rows=30_000, epsilon=found, delta=1e-6, **CAUTIOUS).coefficients
+    }
     assert width["age"] == pytest.approx(40, rel=0.02)
     assert browser.post("/plan/epsilon", {"epsilon": str(found)}).status_code == 200
     assert browser.space.state.plan["epsilon"] == f"{found:.4g}"

@@ -23,6 +23,11 @@ def browser(tmp_path, monkeypatch):
     return Browser(tmp_path).declared().with_ledger()
 
 
+def seen(page):
+    """The hidden fields of a confirmation."""
+    return {one: hidden(page, one) for one in ("request", "shown")}
+
+
 def test_the_whole_way(tmp_path, caplog):
     browser = Browser(tmp_path).declared().with_ledger()
     with caplog.at_level(logging.DEBUG):
@@ -48,7 +53,7 @@ def test_the_whole_way(tmp_path, caplog):
 
 def test_consent_is_needed(browser):
     page = browser.get("/release").text
-    answer = browser.post("/release/confirm", {"request": hidden(page, "request"), "name": "pay"})
+    answer = browser.post("/release/confirm", {**seen(page), "name": "pay"})
     assert answer.status_code == 422
     assert errors(answer.text) == ["tick this first: it cannot be taken back"]
     assert browser.spent() == 0
@@ -56,7 +61,7 @@ def test_consent_is_needed(browser):
 
 def test_second_clicks_reloads_and_tabs_spend_once(browser):
     page = browser.get("/release").text
-    data = {"request": hidden(page, "request"), "name": "pay", "sure": "yes"}
+    data = {**seen(page), "name": "pay", "sure": "yes"}
     keys = set()
     for _ in range(4):
         keys.add(browser.post("/release/confirm", data).url.path)
@@ -72,6 +77,102 @@ def test_second_clicks_reloads_and_tabs_spend_once(browser):
     assert other.status_code == 200
     assert browser.spent() == once
     assert (browser.folder / "again.release.json").read_bytes() == (browser.folder / "pay.release.json").read_bytes()
+
+
+@pytest.mark.parametrize("change", [
+    {"plan": {"rows": "400", "epsilon": "0.5", "delta": "1e-6"}}, {"table": "other.csv"}, {"accounts": {}},
+    {"database_table": "x"}, {"reading": {"delimiter": ";"}}, {"draft": {"target": "age"}},
+])  # fmt: skip
+def test_a_confirmation_holds_for_what_its_page_showed(browser, change):
+    page = browser.get("/release").text
+    assert "Spend epsilon 1 " in page
+    browser.space.store.change(**change)
+    answer = browser.post("/release/confirm", {**seen(page), "name": "pay", "sure": "yes"})
+    browser.waited()
+    assert answer.status_code == 409
+    assert "The plan changed since this page was shown" in answer.text
+    assert 'value="yes" checked' not in answer.text
+    assert browser.spent() == 0
+    assert browser.space.state.begun == {}
+
+
+def test_a_stale_tab_looks_again_and_then_spends_what_it_shows(browser):
+    page = browser.get("/release").text
+    browser.post("/plan", {"rows": "400", "epsilon": "0.5", "delta": "1e-6"})
+    again = browser.post("/release/confirm", {**seen(page), "name": "pay", "sure": "yes"}).text
+    assert "Spend epsilon 0.5 " in again
+    browser.post("/release/confirm", {**seen(again), "name": "pay", "sure": "yes"})
+    browser.waited()
+    assert discreet.Release.load(browser.folder / "pay.release.json").guarantee.epsilon == 0.5
+
+
+def other_table(browser, name="ok.csv", rows=300):
+    """Choose another table, with the same design and plan."""
+    kept = {"draft": browser.space.state.draft, "plan": browser.space.state.plan}
+    browser.put_table(name, rows)
+    browser.post("/table/read", {"file": name})
+    browser.space.store.change(**kept)
+
+
+def declare(browser, dataset, place="release"):
+    data = {"from": place, "dataset": dataset, "budget_epsilon": "3", "budget_delta": "1e-5"}
+    assert browser.post("/ledger/create", data).status_code == 200
+
+
+def test_the_data_set_follows_the_table(browser):
+    assert "<strong>people</strong> in ledger.db" in browser.get("/release").text
+    other_table(browser)
+    asked = browser.get("/release").text
+    assert "No data set is chosen yet for <strong>ok.csv</strong>" in asked
+    assert "Spend epsilon" not in asked
+    declare(browser, "ok")
+    assert "<strong>ok</strong> in ledger.db" in browser.get("/release").text
+    other_table(browser, "people.csv", 400)
+    assert "<strong>people</strong> in ledger.db" in browser.get("/release").text
+    # declared on the ledger page it is offered, and charges nothing by itself
+    declare(browser, "third", "ledger")
+    page = browser.get("/release").text
+    assert "<strong>people</strong> in ledger.db" in page
+    assert "ledger.db/third" in page
+    assert "<strong>third</strong>" in browser.post("/release/choose", {"account": "ledger.db/third"}).text
+    assert browser.post("/release/choose", {"account": "ledger.db/nobody"}).status_code == 422
+    assert browser.space.state.account == ("ledger.db", "third")
+
+
+def test_one_table_is_not_charged_to_two_data_sets_unless_somebody_says_so(browser):
+    browser.confirm("pay")
+    browser.waited()
+    # also under another name of its file
+    other_table(browser, "copy.csv", 400)
+    declare(browser, "copy")
+    browser.confirm("again")
+    browser.waited()
+    assert not (browser.folder / "again.release.json").exists()
+    job = list(browser.space.jobs._jobs.values())[-1]
+    assert "recorded under data set 'people'" in job.error
+    books = discreet.Ledger(browser.folder / "ledger.db")
+    assert books.status("copy").requests == 0
+    browser.confirm("again", shared="yes")
+    browser.waited()
+    assert books.status("copy").requests == 1
+
+
+def test_every_column_is_named_before_the_spend(tmp_path):
+    browser = Browser(tmp_path).declared()
+    names = [f"x{number}" for number in range(1, 20)]
+    wide = discreet.Design("y", {"y": (0, 1)} | dict.fromkeys(names, (0, 1)))
+    wide.save(tmp_path / "wide.toml")
+    browser.post("/design/load", {"design": "wide.toml"})
+    text = browser.with_ledger().get("/release").text
+    assert "all 20" in text
+    assert ", ".join(names) in text
+
+
+def test_a_newer_state_is_asked_for_only_after_a_release(browser):
+    assert "newer state of the same data set" not in browser.get("/release").text
+    browser.confirm("pay")
+    browser.waited()
+    assert "newer state of the same data set" in browser.get("/release").text
 
 
 def test_one_release_at_a_time(browser):

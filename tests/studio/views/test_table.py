@@ -8,6 +8,9 @@ import shutil
 import duckdb
 import pytest
 
+import discreet
+from discreet.studio.views.settings import kept_settings
+from discreet.studio.views.table import SUPPOSED
 from support.studio_client import SECRET, Browser, errors
 
 
@@ -126,6 +129,50 @@ def test_the_sample_brings_its_design_and_reasons(tmp_path):
     assert browser.space.draft.problems() == {}
     assert all(one.reason for one in browser.space.draft.columns)
     assert browser.post("/table/unit", {"unit": "row"}).url.path == "/design"
+
+
+@pytest.mark.parametrize("name", SUPPOSED)
+def test_what_is_supposed_of_a_sample_is_about_what_it_holds(name):
+    """The numbers are written down, and the table is public: they may be compared."""
+    rows = discreet.datasets.load(name).table
+    for key, text in SUPPOSED[name].items():
+        what, _, column = key.partition(":")
+        if column:
+            cells = rows[column].to_numpy()
+            assert float(text) == pytest.approx(cells.mean() if what == "mean" else cells.std(), rel=0.05), key
+
+
+def test_the_plan_of_the_sample_is_about_what_its_release_gives(tmp_path):
+    browser = Browser(tmp_path)
+    browser.post("/table/sample")
+    asked = kept_settings(browser.space)
+    design = browser.space.design()
+    expected = {one.name: one.std_error for one in discreet.plan(design, **asked.planned).coefficients}
+    made = discreet.release(tmp_path / "census-sample.parquet", design, epsilon=asked.epsilon, delta=asked.delta)
+    found = discreet.fit(made).to_dict(0.95)["bse"]
+    # evenly filled bounds would be wrong by more than 4 for education; noise moves the spread of a column by about 2%,
+    # so that a factor of 2 by chance has a probability far below 1e-9
+    for column in ("educ", "exper"):
+        assert 0.5 < expected[column] / found[column] < 2, column
+
+
+def test_another_table_has_a_plan_of_its_own(tmp_path):
+    browser = Browser(tmp_path).declared()
+    browser.put_table("other.csv", 300)
+    assert browser.space.state.plan
+    text = browser.post("/table/read", {"file": "other.csv"}).text
+    assert "back at their defaults" in text
+    assert browser.space.state.plan == {}
+    assert "back at their defaults" not in browser.post("/table/read", {"file": "other.csv"}).text
+
+
+def test_tables_of_coefficients_are_not_offered_as_data(tmp_path):
+    browser = Browser(tmp_path)
+    for name in ("pay.csv", "pay.release.json", "people.csv"):
+        (tmp_path / name).write_text("a,b\n")
+    text = browser.get("/table").text
+    assert 'value="people.csv"' in text
+    assert 'value="pay.csv"' not in text
 
 
 def test_no_unit_without_a_table(tmp_path):

@@ -268,8 +268,16 @@ def verify(ledger: str, release: str | None, as_json: bool) -> None:
     say(f"{head.seq} events, each follows from the one before")
     if release is not None:
         merged = given is not None and given.curators is not None
-        say(f"{'the parts that it counts of ' if merged else ''}{release} {'are' if merged else 'is'} recorded in it")
+        say(_parts_words(release) if merged else f"{release} is recorded in it")
     say(f"Anchor      {head}")
+
+
+def _parts_words(release: str) -> str:
+    """Say what one ledger shows of a release of several curators, and what it cannot."""
+    return (
+        f"the parts that it counts of {release} are recorded in it, for a release of this session, design and terms; "
+        "whether its numbers are the sum of all parts, no single ledger shows: merge the parts again"
+    )
 
 
 @command.command("export", short_help="Write a recorded release or part again, at no cost.")

@@ -261,11 +261,11 @@ def spending(session: Session, account: Account | None) -> SpendHook:
     return ObservedHook(untracked if account is None else account, before=asked, after=remember)
 
 
-def recorded_words(session: Session) -> str:
+def recorded_words(session: Session, what: str = "release") -> str:
     """Say what the ledger has recorded; nothing without a ledger."""
     if not session.request:
         return ""
-    before = "recorded before, so this is the same release, and nothing more was spent"
+    before = f"recorded before, so this is the same {what}, and nothing more was spent"
     return f"{session.request}, {before if session.repeated else 'recorded now'}. {session.balance()}"
 
 

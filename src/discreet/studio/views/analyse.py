@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 import discreet
+from discreet.studio.advice import said
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
 from discreet.studio.rendering import part, render, see_other
@@ -47,9 +48,9 @@ def show(space: Workspace, query: Form) -> Response:
     try:
         chosen = _chosen(space, query)
     except FieldError as error:
-        return _page(space, query, {error.field: str(error)}, 422, release=_try_release(space, query))
+        return _page(space, query, {error.field: said(error)}, 422, release=_try_release(space, query))
     except discreet.DiscreetError as error:
-        return _page(space, query, {"model": str(error)}, 422, release=_try_release(space, query))
+        return _page(space, query, {"model": said(error)}, 422, release=_try_release(space, query))
     return _page(space, query, release=chosen.release, **_facts(space, query, chosen))
 
 
@@ -65,8 +66,8 @@ def upload(space: Workspace, form: Form) -> Response:
     except UnicodeDecodeError:
         return _page(space, form, {"release": "the file is not a release: it is not text"}, 422)
     except discreet.DiscreetError as error:
-        return _page(space, form, {"release": str(error)}, 422)
-    return see_other(f"/analyse?upload={space.upload(release)}")
+        return _page(space, form, {"release": said(error)}, 422)
+    return see_other(f"/analyse?upload={space.upload(release, form.get('release:name'))}")
 
 
 def picture(space: Workspace, query: Form) -> Response:
@@ -74,7 +75,7 @@ def picture(space: Workspace, query: Form) -> Response:
     try:
         return part("picture", drawn=_drawn(space, _chosen(space, query)))
     except discreet.DiscreetError as error:
-        return part("part_refused", message=str(error))
+        return part("part_refused", message=said(error))
 
 
 def export(space: Workspace, query: Form) -> Response:
@@ -189,7 +190,7 @@ def _facts(space: Workspace, query: Form, chosen: Chosen) -> dict[str, Any]:
             try:
                 facts["drawn"] = _drawn(space, chosen)
             except discreet.DiscreetError as error:
-                facts["no_drawing"] = str(error)
+                facts["no_drawing"] = said(error)
         facts |= predicting.facts(space, query, fit, level, chosen.key) | _comparison(query, chosen)
     return facts
 
@@ -211,8 +212,23 @@ def _comparison(query: Form, chosen: Chosen) -> dict[str, Any]:
     try:
         compared = discreet.compare_models(chosen.release, models, target=chosen.fit.target)
     except discreet.DiscreetError as error:
-        return {"compare_error": str(error)}
+        return {"compare_error": said(error)}
     return {"compared": compared}
+
+
+def _origin(space: Workspace, query: Form, release: discreet.Release) -> dict[str, str]:
+    """Which file is open, and what its signature says: by which key, not checked, none, or refused."""
+    upload, key = query.get("upload"), query.get("key")
+    opened = space.upload_names.get(upload, "") if upload else query.get("file")
+    facts = {"opened": opened or "a file from elsewhere", "signature": "none", "key_error": ""}
+    if not release.private:
+        return facts
+    try:
+        path = space.folder.file(key, "key") if key else None
+        facts["signature"] = discreet.verify(release, key=path).signature
+    except discreet.DiscreetError as error:
+        facts |= {"signature": "refused", "key_error": space.hidden(str(error))}
+    return facts
 
 
 def _page(
@@ -220,8 +236,11 @@ def _page(
 ) -> Response:
     shown: dict[str, object] = {
         "query": query, "errors": errors or {}, "penalties": PENALTIES, "files": space.folder.listed(".json"),
-        "release": None, "fit": None, "uploaded": query.get("upload"),
+        "release": None, "fit": None, "uploaded": query.get("upload"), "keys": space.folder.listed(".pem"),
     }  # fmt: skip
+    release = facts.get("release")
+    if isinstance(release, discreet.Release):
+        shown |= _origin(space, query, release)
     return render(space, "analyse", "analyse", status, **(shown | facts))
 
 

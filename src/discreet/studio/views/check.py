@@ -8,6 +8,7 @@ from typing import Final
 from starlette.responses import Response
 
 import discreet
+from discreet.studio.advice import said
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
 from discreet.studio.jobs import Job
@@ -72,7 +73,7 @@ def _refusal(space: Workspace) -> str:
     try:
         space.design()
     except discreet.DiscreetError as error:
-        return str(error)
+        return said(error)
     return "" if space.state.table else "choose a table first"
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from starlette.responses import HTMLResponse, Response
 
 import discreet
+from discreet.studio.advice import said
 from discreet.studio.draft import KINDS, MISSING, ColumnDraft, Draft, reasons_in, typed
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
@@ -33,19 +34,23 @@ def show(space: Workspace, query: Form) -> Response:
 def save(space: Workspace, form: Form) -> Response:
     """Keep what was typed, whatever is wrong with it; then say what is, or go on."""
     draft, action = _kept(space, typed(form)), form.get("action")
+    if form.get("version") != str(space.state.version):
+        return _page(space, draft, draft.problems(), 409, message=_OLD_PAGE)
     if action == "add":
         names = {one.name for one in draft.columns}
         name = next(f"derived{number}" for number in range(1, len(names) + 2) if f"derived{number}" not in names)
         draft.columns.append(ColumnDraft(name, kind="formula"))
-    if form.get("version") != str(space.state.version):
-        return _page(space, draft, draft.problems(), 409, message=_OLD_PAGE)
+        # kept with the next save: a formula that is still blank would undo a complete design
+        return _page(space, draft, {}, added=len(draft.columns) - 1)
+    gone = form.get("remove")
+    if gone in [str(index) for index, one in enumerate(draft.columns) if one.derived]:
+        removed = draft.columns.pop(int(gone))
+        return _page(space, draft, {}, message=f"{removed.name} is taken out. Save to keep this.")
     try:
         space.store.change(draft=draft.to_dict())
     except FieldError as error:
-        return _page(space, draft, draft.problems(), 507, message=str(error))
+        return _page(space, draft, draft.problems(), 507, message=said(error))
     space.check_result = None
-    if action == "add":
-        return see_other(f"/design#c{len(draft.columns) - 1}")
     problems = draft.problems()
     if problems:
         return _page(space, draft, problems, 422)
@@ -55,7 +60,7 @@ def save(space: Workspace, form: Form) -> Response:
             path = space.folder.new_file(name, "file", ".toml")
             _write(path, draft.toml())
         except FieldError as error:
-            return _page(space, draft, {"file": str(error)}, 422, file=name)
+            return _page(space, draft, {"file": said(error)}, 422, file=name)
         return _page(space, draft, {}, saved=True, message=f"{name} was written to the folder.")
     return see_other("/plan" if action == "next" else "/design?checked=yes")
 
@@ -68,7 +73,7 @@ def load(space: Workspace, form: Form) -> Response:
         design = discreet.Design.load(path)
         text = path.read_text(encoding="utf-8")
     except FieldError as error:
-        return _page(space, space.draft, {"design": str(error)}, 422)
+        return _page(space, space.draft, {"design": said(error)}, 422)
     except discreet.DiscreetError as error:
         return _page(space, space.draft, {"design": space.hidden(str(error))}, 422)
     space.check_result = None
@@ -118,6 +123,7 @@ def _page(space: Workspace, draft: Draft, problems: dict[str, str], status: int 
         "errors": problems,
         "message": "",
         "saved": False,
+        "added": None,
         "file": FILE,
     }
     return render(space, "design", "design", status, **(shown | values))

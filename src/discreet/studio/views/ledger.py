@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
 from starlette.responses import Response
 
 import discreet
+from discreet.studio.advice import said
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
 from discreet.studio.rendering import render, see_other
@@ -15,6 +17,10 @@ from discreet.studio.views.expected import cost_of, known
 from discreet.studio.workspace import Workspace, quiet
 
 FILE: Final = "ledger.db"
+EVENTS: Final = {
+    "dataset": "data set declared", "reserve": "budget spent", "commit": "release made",
+    "stop": "stopped, no release", "grant": "budget raised",
+}  # fmt: skip
 
 
 def show(space: Workspace, query: Form) -> Response:
@@ -30,10 +36,10 @@ def grant(space: Workspace, form: Form) -> Response:
         with quiet():
             books.grant(dataset, epsilon=form.number("grant_epsilon", "Epsilon"), reason=form.get("reason"))
     except FieldError as error:
-        return page(space, name, 422, errors={error.field: str(error)}, typed=form)
+        return page(space, name, 422, errors={error.field: said(error)}, typed=form)
     except discreet.DiscreetError as error:
         field = "reason" if str(error).startswith("reason") else "grant_epsilon"
-        return page(space, name, 422, errors={field: str(error)}, typed=form)
+        return page(space, name, 422, errors={field: said(error)}, typed=form)
     return see_other(f"/ledger?ledger={name}")
 
 
@@ -47,10 +53,33 @@ def planned(space: Workspace, books: discreet.Ledger, dataset: str) -> Any:  # n
     return books.planned(dataset, cost_of(space, *known(space)).loss)
 
 
+def room(status: Any) -> str:  # noqa: ANN401  # a status of a ledger
+    """What a budget still takes, in words for people who plan one more release."""
+    if status.rule == "basic":
+        left = status.left["epsilon"]
+        return f"room for epsilon {_down(left)}" if left else "nothing"
+    largest = status.largest_gaussian if status.requests else status.epsilon
+    if largest:
+        return f"room for one release of up to epsilon {_down(largest)}"
+    pure = status.left.get("pure_epsilon", 0.0)
+    return f"room for releases with delta 0, up to epsilon {_down(pure)} together" if pure else "nothing"
+
+
+def _down(value: float) -> str:
+    """Three digits, never more than there is.
+
+    >>> _down(1.6379), _down(0.5), _down(12.0)
+    ('1.63', '0.5', '12')
+    """
+    step = 10.0 ** (math.floor(math.log10(value)) - 2)
+    shown = f"{value:.3g}"
+    return shown if float(shown) <= value else f"{value - step:.3g}"
+
+
 def page(space: Workspace, name: str, status: int = 200, **values: object) -> Response:
     """The page of one ledger."""
     files = ledgers(space)
-    chosen = name if name in files else space.state.release.get("ledger", "")
+    chosen = name if name in files else space.state.account[0]
     chosen = chosen if chosen in files else next(iter(files), "")
     facts: dict[str, Any] = {"statuses": [], "history": [], "after": {}, "message": "", "errors": {}, "typed": Form([])}
     if chosen:
@@ -63,8 +92,19 @@ def page(space: Workspace, name: str, status: int = 200, **values: object) -> Re
                 except discreet.DiscreetError:
                     facts["after"][one.dataset] = None
         except discreet.DiscreetError as error:
-            facts["message"] = str(error)
-    return render(space, "ledger", "ledger", status, known=files, chosen=chosen, file=FILE, **(facts | values))
+            facts["message"] = said(error)
+    return render(
+        space,
+        "ledger",
+        "ledger",
+        status,
+        known=files,
+        chosen=chosen,
+        file=FILE,
+        events=EVENTS,
+        room=room,
+        **(facts | values),
+    )
 
 
 SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/ledger": show}

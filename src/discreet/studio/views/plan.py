@@ -8,6 +8,7 @@ from typing import Any, Final
 from starlette.responses import HTMLResponse, Response
 
 import discreet
+from discreet.studio.advice import said
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
 from discreet.studio.rendering import environment, render, see_other
@@ -30,7 +31,7 @@ def save(space: Workspace, form: Form) -> Response:
     try:
         settings_of(form)
     except FieldError as error:
-        return _page(space, form, {error.field: str(error)}, 422)
+        return _page(space, form, {error.field: said(error)}, 422)
     return see_other({"preview": "/preview", "release": "/release"}.get(form.get("action"), "/plan"))
 
 
@@ -43,7 +44,7 @@ def live(space: Workspace, form: Form) -> Response:
         facts = _facts(space, settings_of(form))
         template = "plan_result"
     except discreet.DiscreetError as error:
-        facts, template = {"message": str(error)}, "part_refused"
+        facts, template = {"message": said(error)}, "part_refused"
     facts |= {"csrf": space.keys.csrf, "opened": ""}
     text = environment().get_template(f"{template}.html.j2").render(facts)
     if now != before:
@@ -86,7 +87,7 @@ def _facts(space: Workspace, asked: Settings) -> dict[str, Any]:
         try:
             facts["drawn"] = drawn_plan(space, design, asked)
         except discreet.DiscreetError as error:
-            facts["no_drawing"] = str(error)
+            facts["no_drawing"] = said(error)
     facts["savings"] = dict(list(piece(space, "savings", design, asked).items())[:_COSTLIEST])
     return facts
 
@@ -114,14 +115,15 @@ def _page(
         if not errors and form.get("rows"):
             facts = _facts(space, settings_of(form))
     except FieldError as error:
-        errors, refusal = (errors | {error.field: str(error)}, "") if error.field else (errors, str(error))
+        errors, refusal = (errors | {error.field: said(error)}, "") if error.field else (errors, said(error))
     except discreet.DiscreetError as error:
-        said = str(error)
-        place = next((one for one in ("mechanism", "epsilon", "delta") if one in said[:24]), "")
-        errors, refusal = (errors | {place: said}, "") if place else (errors, said)
+        text = said(error)
+        place = next((one for one in ("mechanism", "epsilon", "delta") if one in text[:24]), "")
+        errors, refusal = (errors | {place: text}, "") if place else (errors, text)
     typed = DEFAULTS | {key: value for key, value in form.fields if value}
     shown = facts | {
         "typed": typed, "refusal": refusal, "errors": errors, "columns": columns, "names": names,
+        "single": [f"{what}:{name}" for name, _ in columns for what in ("mean", "sd", "share")],
         "choices": _choices(space, form), "kinds": KINDS, "opened": opened if opened in PIECES else "",
     }  # fmt: skip
     return render(space, "plan", "plan", status, **shown)

@@ -8,6 +8,7 @@ from typing import Final
 from starlette.responses import HTMLResponse, Response
 
 import discreet
+from discreet.studio.advice import said
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
 from discreet.studio.jobs import Job
@@ -48,7 +49,7 @@ def picture(space: Workspace, query: Form) -> Response:
     try:
         return part("picture", drawn=drawn_plan(space, *known(space)))
     except discreet.DiscreetError as error:
-        return part("part_refused", message=str(error))
+        return part("part_refused", message=said(error))
 
 
 def widths(space: Workspace, query: Form) -> Response:
@@ -65,7 +66,7 @@ def widths(space: Workspace, query: Form) -> Response:
             ),
         )  # fmt: skip
     except discreet.DiscreetError as error:
-        return part("part_refused", message=str(error))
+        return part("part_refused", message=said(error))
     return part("picture", drawn=drawn)
 
 
@@ -106,7 +107,7 @@ def smallest(space: Workspace, query: Form) -> Response:
             return _asks(space, "smallest")
         epsilon, rows = piece(space, "smallest", design, asked)
     except discreet.DiscreetError as error:
-        return part("part_refused", message=str(error))
+        return part("part_refused", message=said(error))
     return part(
         "plan_smallest", epsilon=epsilon, rows=rows, coefficient=coefficient, width=width, asked=asked,
         csrf=space.keys.csrf,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import discreet
+from discreet.studio.advice import said
 from discreet.studio.forms import Form
 from discreet.studio.workspace import Workspace
 
@@ -95,5 +96,5 @@ def facts(space: Workspace, query: Form, fit: discreet.Fit, level: float, key: t
                 make=lambda: space.picture(lambda: drawn(fit, level, asked, query), label),
             )  # fmt: skip
     except discreet.DiscreetError as error:
-        shown["prediction_error"] = str(error)
+        shown["prediction_error"] = said(error)
     return shown

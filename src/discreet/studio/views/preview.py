@@ -8,6 +8,7 @@ from typing import Final
 from starlette.responses import Response
 
 import discreet
+from discreet.studio.advice import said
 from discreet.studio.forms import Form
 from discreet.studio.jobs import Job
 from discreet.studio.rendering import render, see_other
@@ -28,7 +29,7 @@ def make(space: Workspace, form: Form) -> Response:
         design = space.design()
         asked = kept_settings(space)
     except discreet.DiscreetError as error:
-        return _page(space, 422, refusal=str(error))
+        return _page(space, 422, refusal=said(error))
 
     token = discreet.CancelToken()
 
@@ -60,7 +61,7 @@ def _page(space: Workspace, status: int = 200, refusal: str = "") -> Response:
         try:
             space.design()
         except discreet.DiscreetError as error:
-            refusal = str(error)
+            refusal = said(error)
     return render(space, "preview", "preview", status, ready=bool(space.preview), refusal=refusal)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import hashlib
+import json
 import re
 import secrets
 from collections.abc import Callable
@@ -11,6 +14,7 @@ from typing import Any, Final
 from starlette.responses import Response
 
 import discreet
+from discreet.studio.advice import said
 from discreet.studio.draft import Draft
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
@@ -19,12 +23,15 @@ from discreet.studio.rendering import render, see_other
 from discreet.studio.repeating import Recipe
 from discreet.studio.views.expected import cost_of, known
 from discreet.studio.views.ledger import FILE as LEDGER
-from discreet.studio.views.ledger import ledgers, planned
+from discreet.studio.views.ledger import ledgers, planned, room
 from discreet.studio.views.ledger import page as ledger_page
 from discreet.studio.views.settings import settings_of
 from discreet.studio.workspace import Workspace, notices, quiet
 
 END: Final = ".release.json"
+_CHANGED: Final = (
+    "The plan changed since this page was shown. Look again: this page shows it as it is now. Nothing was spent."
+)
 #: what is written beside a release
 BESIDE: Final = (".html", ".md", ".tex", ".csv", ".py", ".ipynb", ".design.toml")
 
@@ -35,14 +42,20 @@ def show(space: Workspace, query: Form) -> Response:
 
 
 def choose(space: Workspace, form: Form) -> Response:
-    """Take a data set of an existing ledger."""
-    name, _, dataset = form.get("account").partition("/")
-    space.store.change(release=space.state.release | {"ledger": name, "dataset": dataset})
+    """Charge the chosen table to a data set of an existing ledger."""
+    chosen = form.get("account")
+    if chosen not in _accounts(space):
+        return page(space, 422, errors={"account": "choose a data set of the list"})
+    name, _, dataset = chosen.partition("/")
+    space.store.change(accounts=space.state.charged_to(name, dataset))
     return see_other("/release")
 
 
 def create(space: Workspace, form: Form) -> Response:
-    """Make a ledger if there is none of this name, and declare a data set with its budget."""
+    """Make a ledger if there is none of this name, and declare a data set with its budget.
+
+    From the release page it is the one that the table is charged to; from the ledger page no table changes.
+    """
     goes_to = "/release" if form.get("from") == "release" else "/ledger"
     try:
         name, dataset = form.get("ledger_file") or LEDGER, form.get("dataset")
@@ -58,13 +71,14 @@ def create(space: Workspace, form: Form) -> Response:
             books = discreet.Ledger(path) if exists else discreet.Ledger.create(path)
             books.declare(dataset, epsilon=epsilon, delta=delta, unit=unit)
     except FieldError as error:
-        return _refused(space, form, goes_to, error.field, str(error))
+        return _refused(space, form, goes_to, error.field, said(error))
     except discreet.DiscreetError as error:
-        said = str(error)
+        text = said(error)
         places = (("data set", "dataset"), ("ledger", "ledger_file"), ("delta", "budget_delta"))
-        field = next((place for word, place in places if word in said[:60]), "budget_epsilon")
-        return _refused(space, form, goes_to, field, said)
-    space.store.change(release=space.state.release | {"ledger": name, "dataset": dataset})
+        field = next((place for word, place in places if word in text[:60]), "budget_epsilon")
+        return _refused(space, form, goes_to, field, text)
+    if goes_to == "/release":
+        space.store.change(accounts=space.state.charged_to(name, dataset))
     return see_other(goes_to)
 
 
@@ -83,25 +97,42 @@ def confirm(space: Workspace, form: Form) -> Response:
     if space.jobs.running is not None:
         return page(space, 409, message="Other work is running; wait until it has ended. Nothing was spent.")
     try:
+        asked = _asked(space)
+        if form.get("shown") != _digest(asked):
+            return page(space, 409, message=_CHANGED)
         if form.get("sure") != "yes":
             raise FieldError("sure", "tick this first: it cannot be taken back")  # noqa: TRY301
         stem = (form.get("name") or _name(space)).removesuffix(END)
+        space.folder.check_stem(stem, "name")
         for end in (END, *BESIDE):
             space.folder.new_file(f"{stem}{end}", "name", end)
-        begun = {
-            "name": stem, "sign": form.get("sign"), "changed": form.get("changed"),
-            "ledger": space.state.release.get("ledger", ""), "dataset": space.state.release.get("dataset", ""),
-            "draft": space.state.draft, "plan": space.state.plan, "table": space.state.table,
-            "database_table": space.state.database_table, "reading": space.state.reading,
+        begun = asked | {
+            "name": stem, "sign": form.get("sign"), "changed": form.get("changed"), "shared": form.get("shared"),
         }  # fmt: skip
         work = _work(space, begun)
         space.store.change(begun=begun)
     except FieldError as error:
         field = error.field if error.field in ("sure", "name", "sign") else "form"
-        return page(space, 422, errors={field: str(error)}, typed=form)
+        return page(space, 422, errors={field: said(error)}, typed=form)
     except discreet.DiscreetError as error:
-        return page(space, 422, errors={"form": str(error)}, typed=form)
+        return page(space, 422, errors={"form": said(error)}, typed=form)
     return _begin(space, work, form.get("request"))
+
+
+def _asked(space: Workspace) -> dict[str, Any]:
+    """Everything that decides what is released and which budget pays, as it is at one moment."""
+    with space.store.lock:
+        state = copy.deepcopy(space.state)
+    ledger, dataset = state.account
+    return {
+        "ledger": ledger, "dataset": dataset, "draft": state.draft, "plan": state.plan, "table": state.table,
+        "database_table": state.database_table, "reading": state.reading,
+    }  # fmt: skip
+
+
+def _digest(asked: dict[str, Any]) -> str:
+    """What a page was made for: a confirmation of it holds for nothing else."""
+    return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 
 def finish(space: Workspace, form: Form) -> Response:
@@ -151,7 +182,11 @@ def _work(space: Workspace, begun: dict[str, Any]) -> Callable[[Job], None]:
     source, reading = space.source(table, database_table), dict(begun["reading"])
     key = folder.file(begun["sign"], "sign") if begun["sign"] else None
     books = discreet.Ledger(folder.file(begun["ledger"], "ledger"))
-    account = books.account(begun["dataset"], accept_changed_data=begun["changed"] == "yes")
+    account = books.account(
+        begun["dataset"],
+        accept_changed_data=begun["changed"] == "yes",
+        refuse_shared_table=begun.get("shared") != "yes",
+    )
     options: dict[str, Any] = {"epsilon": asked.epsilon, "delta": asked.delta, **asked.released, **reading}
 
     def work(job: Job) -> None:
@@ -216,12 +251,14 @@ def _name(space: Workspace) -> str:
 
 def page(space: Workspace, status: int = 200, **values: object) -> Response:
     """The page with what is known of ledger, cost and output."""
-    state = space.state
+    # taken first: where a field changes while the page is made, its confirmation does not hold
+    asked_for = _asked(space)
     facts: dict[str, Any] = {
         "refusal": "", "message": "", "design": None, "asked": None, "cost": None, "spent": None, "after": None,
         "notices": (), "ledgers": ledgers(space), "accounts": [], "keys": space.folder.listed(".pem"), "name": "",
         "request": secrets.token_hex(16), "no_reason": [], "typed": Form([]), "ledger_file": LEDGER, "errors": {},
-        "ledger": state.release.get("ledger", ""), "dataset": state.release.get("dataset", ""),
+        "room": room,
+        "ledger": asked_for["ledger"], "dataset": asked_for["dataset"], "shown": _digest(asked_for),
     }  # fmt: skip
     try:
         design, asked = known(space)
@@ -237,7 +274,7 @@ def page(space: Workspace, status: int = 200, **values: object) -> Response:
             facts["spent"] = books.status(facts["dataset"])
             facts["after"] = planned(space, books, facts["dataset"])
     except discreet.DiscreetError as error:
-        facts["refusal"] = str(error)
+        facts["refusal"] = said(error)
     return render(space, "release", "release", status, **(facts | values))
 
 

@@ -7,13 +7,16 @@ from datetime import date
 from typing import Any, Final
 
 import discreet
+from discreet.studio.advice import said
 from discreet.studio.draft import levels_of
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form, as_number
 from discreet.studio.workspace import Workspace, notices
 
+#: blank assumptions are cautious ones: declared bounds are mostly far wider than what is inside, and most models
+#: explain little; the page says both
 DEFAULTS: Final = {
-    "by": "epsilon", "epsilon": "1", "delta": "1e-6", "rows": "", "level": "95", "rsquared": "", "spread": "",
+    "by": "epsilon", "epsilon": "1", "delta": "1e-6", "rows": "", "level": "95", "rsquared": "0.1", "spread": "0.2",
     "correlation": "", "mechanism": "auto", "coefficient": "", "width": "",
 }  # fmt: skip
 
@@ -55,12 +58,15 @@ def settings_of(form: Form) -> Settings:
     try:
         notices(epsilon, delta)
     except discreet.DiscreetError as error:
-        raise FieldError("delta" if "delta" in str(error)[:8] else "epsilon", str(error)) from None
+        raise FieldError("delta" if "delta" in str(error)[:8] else "epsilon", said(error)) from None
     if not 1 <= rows <= 1e12:
         raise FieldError("rows", f"rows: expected a number from 1 to 1e12, got {rows:g}")
     if not 50 <= level < 100:
         raise FieldError("level", f"level: expected a percentage from 50 to below 100, got {level:g}")
-    stated = {name: form.optional(name, name) for name in ("rsquared", "spread", "correlation")}
+    stated = {
+        name: as_number(filled[name], name, name) if filled[name] else None
+        for name in ("rsquared", "spread", "correlation")
+    }
     for name, low, high in (("rsquared", 0.0, 1.0), ("spread", 0.0, 1.0), ("correlation", -1.0, 1.0)):
         value = stated[name]
         if value is not None and not low <= value <= high:

@@ -18,13 +18,24 @@ from discreet.studio.workspace import Workspace
 READING: Final = ("encoding", "delimiter", "decimal", "thousands")
 SAMPLES: Final = ("census2000", "simulated-census")
 _SAMPLE_FILE: Final = "census-sample.parquet"
+#: rounded means, standard deviations and R² of the samples, which are public: what a plan of them supposes
+SUPPOSED: Final = {
+    "census2000": {
+        "rsquared": "0.1", "mean:lweekinc": "6.6", "sd:lweekinc": "0.7", "mean:educ": "13.3", "sd:educ": "1.8",
+        "mean:exper": "24", "sd:exper": "10", "mean:exper25sq": "110", "sd:exper25sq": "115",
+    },
+    "simulated-census": {
+        "rsquared": "0.3", "mean:lweekinc": "6.4", "sd:lweekinc": "0.6", "mean:educ": "13.4", "sd:educ": "2.6",
+        "mean:exper": "22", "sd:exper": "13", "mean:exper25sq": "180", "sd:exper25sq": "170",
+    },
+}  # fmt: skip
 
 
 def show(space: Workspace, query: Form) -> Response:
     """The list of files, what is known of the chosen one, and the tables of a database that was named."""
     name = query.get("database")
     if not name:
-        return _page(space)
+        return _page(space, reset=query.get("reset") == "yes")
     try:
         tables = discreet.database_tables(space.folder.file(name))
     except discreet.DiscreetError as error:
@@ -50,15 +61,16 @@ def read(space: Workspace, form: Form) -> Response:
     found = blank.reading.given()
     columns = [[one, kind or ""] for one, kind in zip(blank.listed, blank.kinds, strict=True)]
     columns += [[one, "left out: " + why] for one, why in blank.left_out]
-    fresh = [one[:1] for one in columns] != [one[:1] for one in space.state.columns] or (
-        (name, inside) != (space.state.table, space.state.database_table)
-    )
+    another = (name, inside) != (space.state.table, space.state.database_table)
+    fresh = another or [one[:1] for one in columns] != [one[:1] for one in space.state.columns]
     changes: dict[str, object] = {"table": name, "database_table": inside, "reading": found, "columns": columns}
     if fresh:
         changes["draft"] = Draft.blank(_usable(columns)).to_dict()
         space.check_result = None
-    space.store.change(**changes)
-    return see_other("/table")
+    # what was planned for one table says nothing of another
+    reset = another and bool(space.state.plan)
+    space.store.change(**changes, **({"plan": {}} if reset else {}))
+    return see_other("/table?reset=yes" if reset else "/table")
 
 
 def choose_unit(space: Workspace, form: Form) -> Response:
@@ -102,9 +114,9 @@ def sample(space: Workspace, form: Form) -> Response:
     space.check_result = None
     # of a sample that was published, this number is public
     rows = f"{float(f'{dataset.table.num_rows:.1e}'):.0f}"
-    plan = {"rows": rows, "epsilon": "1", "delta": "1e-6"}
+    plan = {"rows": rows, "epsilon": "1", "delta": "1e-6"} | SUPPOSED[dataset.name]
     space.store.change(
-        table=_SAMPLE_FILE, database_table="", reading={}, columns=columns, draft=draft.to_dict(), plan=plan, begun={}
+        table=_SAMPLE_FILE, database_table="", reading={}, columns=columns, draft=draft.to_dict(), plan=plan
     )
     return see_other("/table")
 
@@ -129,6 +141,12 @@ def reading_of(typed: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
+def _offered(space: Workspace) -> list[str]:
+    """Files that may be tables, without the tables of coefficients that stand beside a release."""
+    written = {f"{name.removesuffix('.release.json')}.csv" for name in space.folder.listed(".release.json")}
+    return [name for name in space.folder.listed(*TABLES, *DATABASES) if name not in written]
+
+
 def _announced(name: str) -> str:
     """What the page says about a file before anything of it is shown.
 
@@ -149,8 +167,9 @@ def _page(space: Workspace, status: int = 200, **values: object) -> Response:
     kept = {name: str(state.reading.get(name, "")) for name in READING}
     kept["delimiter"] = "tab" if kept["delimiter"] == "\t" else kept["delimiter"]
     shown = {
-        "files": [(name, _announced(name)) for name in space.folder.listed(*TABLES, *DATABASES)],
+        "files": [(name, _announced(name)) for name in _offered(space)],
         "tables": (),
+        "reset": False,
         "typed": kept | {"quoted_line_breaks": state.reading.get("quoted_line_breaks", False)},
         "file": state.table,
         "unit": {"several": bool(draft.person), "person": draft.person, "max_rows": draft.max_rows},

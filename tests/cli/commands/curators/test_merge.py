@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 import discreet
+from discreet.ledger.chain import MergedAnchor
 from support.cli_folder import contents
-from support.curators import curators, rows
+from support.curators import DESIGN, TERMS, curators, rows
+from support.release_edits import edited
 
 
 @pytest.fixture
@@ -49,8 +52,8 @@ def test_the_merger_draws_the_noise_only_if_so_agreed(folder, call):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (FILES[:2], "got 2 parts; expected at least 3"),
-        (FILES[:1], "got 1 part; expected at least 3"),
+        (FILES[:2], "the part of 'west' is missing; without it"),
+        (FILES[:1], "the parts of 'süd', 'west' are missing; without them"),
         ((*FILES, "--sign", "design.toml"), "is not a private key in PEM"),
         ((*FILES[:2], "1.part"), "there are two parts of 'süd'"),
         ((*FILES[:2], "no.part"), "cannot read 'no.part'"),
@@ -142,6 +145,84 @@ def test_every_ledger_knows_its_part_of_a_merged_release(counted, folder, call):
     other = call("ledger", "verify", "other.db", "R.json")
     assert other.exit_code == 4
     assert "none of the 3 anchors of the release, one of each curator, is of this ledger" in other.stderr
+
+
+def copied(folder, call, release, anchor, **changes):
+    """A release with another's anchor, in words that agree with it: the exit code and message of its ledger."""
+    body = json.loads(release.to_json())
+    codes = ["ledger-budgets" if code == "only-release" else code for code in body["guarantee"]["conditions"]]
+    guarantee = body["guarantee"] | {"conditions": codes}
+    (folder / "copy.json").write_text(edited(release, anchor=anchor, guarantee=guarantee, **changes))
+    found = call("ledger", "verify", "0.db", "copy.json")
+    return found.exit_code, found.stderr
+
+
+def test_a_ledger_vouches_for_no_release_that_carries_the_anchor_of_another(counted, folder, call):
+    call("merge", *FILES, "-o", "R.json")
+    genuine = discreet.Release.load("R.json")
+    anchor = genuine.anchor
+    strangers = curators(folder / "strangers", epsilon=5.0)
+    other = curators(folder / "other")
+    tables = [rows(k) for k in range(3)]
+    code, said = copied(folder, call, discreet.merge(strangers.parts(tables)), anchor)
+    assert (code, "is a part of a release with another 'curators'" in said) == (4, True), said
+    for terms in (None, genuine.curators.to_dict()):
+        more = {} if terms is None else {"curators": terms}
+        code, said = copied(folder, call, discreet.merge(strangers.parts(tables)), anchor, **more)
+        assert (code, "another 'curators'" in said or "another 'guarantee.epsilon'" in said) == (4, True), said
+    code, said = copied(folder, call, discreet.merge(other.parts(tables)), anchor)
+    assert (code, "another 'curators'" in said) == (4, True), said
+    changed = genuine.curators.to_dict() | {"session": "0" * 64}
+    code, said = copied(folder, call, genuine, anchor, curators=changed)
+    assert (code, "another 'curators'" in said) == (4, True), said
+    # of the same session with other bounds
+    design = json.loads(genuine.to_json())["design"]
+    columns = design["columns"] | {"x": design["columns"]["x"] | {"bounds": [0.0, 6.0]}}
+    code, said = copied(folder, call, genuine, anchor, design=design | {"columns": columns})
+    assert (code, "another 'design'" in said) == (4, True), said
+    assert copied(folder, call, genuine, anchor) == (0, "")
+
+
+def test_a_release_of_one_table_with_the_anchor_of_parts_is_refused(counted, folder, call):
+    call("merge", *FILES, "-o", "R.json")
+    anchor = discreet.Release.load("R.json").anchor
+    plain = discreet.release(rows(0), DESIGN, **TERMS)
+    with pytest.raises(discreet.DiscreetError, match="is a part of a release with another 'curators'"):
+        discreet.Ledger(folder / "0.db").verify(replace(plain, anchor=anchor))
+    (folder / "plain.json").write_text(edited(plain, anchor=anchor))
+    for words in (("verify", "plain.json"), ("ledger", "verify", "0.db", "plain.json")):
+        found = call(*words)
+        assert (found.exit_code, "the anchor is of a release of several curators" in found.stderr) == (2, True)
+
+
+def test_anchors_of_parts_are_checked_against_each_other(counted, folder, call):
+    call("merge", *FILES, "-o", "R.json")
+    genuine = discreet.Release.load("R.json")
+    merged = MergedAnchor.parsed(genuine.anchor)
+    one, two, three = merged.anchors
+    for anchors in (
+        (one, one, one), (one, two, one.partition(":epsilon")[0]), (one, two, str(merged)),
+        (one, two, "discreet-ledger:0"), (one, two, "untracked"), (one, two), (),
+    ):  # fmt: skip
+        anchor = str(replace(merged, anchors=anchors))
+        (folder / "copy.json").write_text(edited(genuine, anchor=anchor))
+        found = call("verify", "copy.json")
+        assert (found.exit_code, "does not name a ledger of each curator" in found.stderr) == (2, True), anchors
+    with pytest.raises(discreet.DiscreetError, match="does not name the spend of each curator once"):
+        discreet.Ledger(folder / "0.db").verify(str(replace(merged, anchors=(one, one, three))))
+
+
+def test_an_anchor_on_an_untracked_merged_release_is_refused(parts, call):
+    call("merge", *FILES, "-o", "R.json")
+    untracked = discreet.Release.load("R.json")
+    good = str(MergedAnchor("0" * 32, ("a", "b", "c")))
+    for anchor, message in (
+        ("discreet-parts:00:[]", "does not name a ledger of each curator"),
+        (good, "the anchor names ledgers, and the conditions speak of none"),
+    ):
+        (parts / "copy.json").write_text(edited(untracked, anchor=anchor))
+        found = call("verify", "copy.json")
+        assert (found.exit_code, message in found.stderr) == (2, True), found.stderr
 
 
 def test_an_edited_anchor_of_a_merged_release_is_found(counted, folder, call):

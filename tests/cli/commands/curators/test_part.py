@@ -250,3 +250,46 @@ def test_the_ledger_refuses_what_the_records_beside_a_moved_key_do_not_know(agre
     assert "Nothing was spent" in other.stderr
     assert call("ledger", "status", "L.db").stdout == status
     assert not (agreed / "other.part").exists()
+
+
+def test_a_ledger_that_comes_to_an_untracked_part_is_said_in_one_sentence(agreed, call):
+    call("ledger", "init", "L.db", "--dataset", "people", "--epsilon", "1", "--delta", "1e-6")
+    assert "Ledger      untracked" in part(call).stdout
+    found = part(call, "--ledger", "L.db", "--dataset", "people", output="again.part").stdout
+    said = " ".join(found.split())
+    assert "Ledger the part was made before, without a ledger, and says untracked, as the release will." in said
+    assert "Request" in said
+    assert "recorded now" in said
+    assert found.count("untracked") == 1
+    again = part(call, "--ledger", "L.db", "--dataset", "people", output="third.part").stdout
+    assert "recorded before, so this is the same part" in " ".join(again.split())
+
+
+def test_words_of_single_options(agreed, call):
+    assert "1 honest curator of 3 suffices" in new_session(call, "--honest", "1", path="T.toml").stdout
+    found = part(call, "--accept-changed-data")
+    assert (found.exit_code, "--new-release" in found.stderr) == (2, False)
+    assert "--accept-changed-data is for a ledger; give --ledger and --dataset" in found.stderr
+    found = new_session(call, "--curator", "north.key", path="U.toml")
+    assert (found.exit_code, "holds PRIVATE keys" in found.stderr) == (2, True)
+    found = part(call, output="-")
+    assert (found.exit_code, "the output '-' would not be printed; name a file" in found.stderr) == (2, True)
+    made = json.loads(call("part", "--new-key", "fourth.key", "--json").stdout)
+    assert made["fingerprint"] == discreet.CuratorKey.load("fourth.key").public.fingerprint.replace(" ", "")
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("north.part", "it is a curator's part; `discreet merge` reads it"),
+        ("S.toml", "it is a session of several curators"),
+        ("north.key", "it is a curator's PRIVATE key"),
+        ("north.pub", "it holds the public keys of a curator"),
+    ],
+)
+def test_show_and_verify_say_what_a_file_of_several_curators_is(agreed, call, path, message):
+    if path == "north.part":
+        part(call)
+    for command in ("show", "verify"):
+        found = call(command, path)
+        assert (found.exit_code, message in " ".join(found.stderr.split())) == (2, True), found.stderr

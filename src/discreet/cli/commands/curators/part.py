@@ -30,6 +30,7 @@ from discreet.errors import AfterSpendError, OutputError, SpecError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.ledger.account import Account
     from discreet.parts.part_file import Part
     from discreet.parts.session import Session
 
@@ -153,9 +154,7 @@ def command(
     from discreet.tables.source import ComputeOptions, usual_workers
 
     compute = ComputeOptions(workers=usual_workers() if workers is None else workers)
-    account = ledger_account(
-        ledger_path, dataset, request_id=None, new_release=False, accept_changed_data=accept_changed_data
-    )
+    account = _account(ledger_path, dataset, accept_changed_data=accept_changed_data)
     agreed = Session.load(session_path)
     design = load_design(design_path, as_json=as_json)
     refuse_overwriting(output, table_path(given), design_path, session_path, key, *filter(None, [ledger_path]))
@@ -184,7 +183,16 @@ def command(
     if as_json:
         say_json(facts(found, output) | {"request": run.request or None, "repeated": again})
     else:
-        say(summary(found, output, session_path, recorded_words(run), again=again))
+        say(summary(found, output, session_path, recorded_words(run, "part"), again=again))
+
+
+def _account(ledger_path: str | None, dataset: str | None, *, accept_changed_data: bool) -> Account | None:
+    """Open the account that the options name; none without a ledger."""
+    if accept_changed_data and ledger_path is None and dataset is None:
+        raise SpecError("--accept-changed-data is for a ledger; give --ledger and --dataset")
+    return ledger_account(
+        ledger_path, dataset, request_id=None, new_release=False, accept_changed_data=accept_changed_data
+    )
 
 
 def _refuse(options: Mapping[str, object], mode: str) -> None:
@@ -215,7 +223,7 @@ def _write_key(path: str, name: str | None, output: str | None, *, force: bool, 
     if output is not None:
         write_bytes(output, public.to_toml().encode(), force=force)
     if as_json:
-        say_json({"path": path, "fingerprint": public.fingerprint} | public.to_dict())
+        say_json({"path": path, "fingerprint": public.fingerprint.replace(" ", "")} | public.to_dict())
     else:
         say(f"# public keys; fingerprint {public.fingerprint}\n{public.to_toml()}".rstrip("\n"))
 
@@ -241,9 +249,10 @@ def noise_words(made: Session) -> str:
     """Say who draws the noise, and what that means."""
     if made.noise == "merger":
         return "drawn by whoever merges, who sees the exact pooled sums"
+    enough = "1 honest curator" if made.honest == 1 else f"{made.honest} honest curators"
+    suffice = "suffices" if made.honest == 1 else "suffice"
     return (
-        f"every curator adds its share; {made.honest} honest curators of {len(made.curators)} suffice, and nobody sees "
-        "exact pooled sums"
+        f"every curator adds its share; {enough} of {len(made.curators)} {suffice}, and nobody sees exact pooled sums"
     )
 
 
@@ -275,6 +284,7 @@ def facts(made: Part, output: str) -> dict[str, object]:
 def summary(made: Part, output: str, session_path: str, recorded: str = "", *, again: bool = False) -> str:
     """Say what the part is, and what comes next."""
     from discreet.cli.render import labelled
+    from discreet.privacy.spend import UNTRACKED
     from discreet.text import in_groups
 
     session = made.session
@@ -287,10 +297,12 @@ def summary(made: Part, output: str, session_path: str, recorded: str = "", *, a
         ("Noise", noise_words(session)),
         ("People", people_words(session)),
         ("Spent", "nothing more: this is the part that was made before, byte for byte" if again else spent),
-        ("Ledger", made.header.anchor),
     ]
-    if recorded:
-        fields.append(("Request", recorded))
+    if recorded and made.header.anchor == UNTRACKED:
+        late = "the part was made before, without a ledger, and says untracked, as the release will. Request "
+        fields.append(("Ledger", f"{late}{recorded}"))
+    else:
+        fields += [("Ledger", made.header.anchor), *([("Request", recorded)] if recorded else [])]
     lines = [labelled(*field, _LABEL) for field in fields]
     then = labelled("Next", "whoever merges runs, with the parts of all curators:", _LABEL)
     return "\n".join([*lines, f"File        {output}", then, f"{' ' * _LABEL}{_merge_words(output, session_path)}"])
