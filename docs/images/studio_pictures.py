@@ -1,4 +1,4 @@
-"""Draw docs/images/studio-*.png: three screens of the studio with the bundled census sample.
+"""Draw docs/images/studio-*.png: four screens of the studio with the bundled census sample.
 
 Run from the root of the repository after `make test-browser`: `.venv/bin/python docs/images/studio_pictures.py`.
 """
@@ -26,7 +26,7 @@ def kept(page: Page, name: str) -> None:
 
 
 def main() -> None:
-    """Go through the screens and keep three of them."""
+    """Go through the screens and keep four of them."""
     with tempfile.TemporaryDirectory() as parent, sync_playwright() as driver:
         folder = Path(parent, "survey")
         folder.mkdir()
@@ -39,7 +39,6 @@ def main() -> None:
         page.click("text=Go on to the design")
         page.wait_for_selector("#c0")
         page.evaluate("document.getElementById('columns-head').scrollIntoView()")
-        page.click("summary:has-text('What these fields mean')")
         kept(page, "design")
         page.click("text=Save and go on")
         page.wait_for_selector("#expect ~ figure svg")
@@ -48,6 +47,14 @@ def main() -> None:
         page.click("text=Make the ledger")
         page.wait_for_selector("text=What it spends")
         kept(page, "release")
+        page.check("#sure")
+        page.click("button:has-text('Spend epsilon')")
+        page.click("text=Analyse it")
+        page.click("button:text-is('Predict and draw')")
+        page.wait_for_selector("text=Prediction with 95% confidence sets")
+        page.set_viewport_size({"width": WIDTH, "height": 3 * HEIGHT // 2})
+        page.evaluate("document.getElementById('predict').scrollIntoView()")
+        kept(page, "analyse")
         browser.close()
         running.stop()
 
