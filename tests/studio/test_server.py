@@ -7,6 +7,7 @@ import os
 import re
 import socket
 import stat
+import sys
 import time
 from urllib.parse import urlsplit
 
@@ -120,3 +121,15 @@ def test_ctrl_c_ends_it(tmp_path, monkeypatch):
     monkeypatch.setattr(server.Running, "alive", property(lambda self: pressed(None)))
     server.serve(tmp_path, port=0, browser=False, idle_minutes=1, say=said.append)
     assert "what you filled in is kept" in said[-1]
+
+
+def test_what_is_loaded_once_is_loaded_before_it_is_asked_for(tmp_path):
+    """By a plan that is drawn; it leaves no trace in the folder."""
+    made = server.start(tmp_path)
+    try:
+        before = sorted(tmp_path.rglob("*"))
+        server.warm_up(made.studio.space)
+        assert "matplotlib.backends.backend_svg" in sys.modules
+        assert sorted(tmp_path.rglob("*")) == before
+    finally:
+        made.stop()

@@ -16,8 +16,10 @@ from typing import Final
 
 import uvicorn
 
+import discreet
 from discreet.studio.app import Studio
 from discreet.studio.folder import FieldError
+from discreet.studio.workspace import Workspace, quiet
 
 ADDRESS: Final = "127.0.0.1"
 _REDIRECT: Final = """<!DOCTYPE html>
@@ -85,6 +87,7 @@ def start(folder: str | Path, *, port: int = 0) -> Running:
 def serve(folder: str | Path, *, port: int, browser: bool, idle_minutes: float, say: Callable[[str], object]) -> None:
     """Run until Ctrl-C, or until nobody has asked for anything for so many minutes."""
     running = start(folder, port=port)
+    Thread(target=warm_up, args=(running.studio.space,), name="studio-warm-up", daemon=True).start()
     say(f"Studio   {running.address}, for this machine alone; Ctrl-C ends it")
     say(f"Folder   {running.studio.folder.root}")
     try:
@@ -98,6 +101,13 @@ def serve(folder: str | Path, *, port: int, browser: bool, idle_minutes: float, 
         say("Closed   what you filled in is kept")
     finally:
         running.stop()
+
+
+def warm_up(space: Workspace) -> None:
+    """Plan and draw something small, so that no screen has to wait for what is loaded once."""
+    with quiet():
+        plan = discreet.plan(discreet.Design("y", {"y": (0, 1), "x": (0, 1)}), rows=1000, epsilon=1.0, delta=1e-6)
+    space.picture(plan.plot, "Expected intervals")
 
 
 def _listener(port: int) -> socket.socket:
