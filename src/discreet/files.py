@@ -138,7 +138,7 @@ def check_output(path: str | Path, *, force: bool, stays: str = "") -> Path:
         ...
     discreet.errors.OutputError: the folder 'no-such-folder' does not exist; create it first
     """
-    if path == "-":
+    if isinstance(path, str) and path == "-":
         raise OutputError("the output '-' would not be printed; name a file such as out.json")
     target = checked_path(path)
     folder = target.parent

@@ -70,7 +70,7 @@ def sign_key_bytes(text: object) -> bytes:
         raise SpecError(f"the signature key {shown(text)} {problem}; {_NOT_DRAWN}")  # [P:no-small-order]
     if y in known_points():
         problem = "takes signatures that anybody can make"
-        raise SpecError(f"the signature key {shown(text)} {problem}; {_NOT_DRAWN}")  # [P:no-base-sign]
+        raise SpecError(f"the signature key {shown(text)} {problem}; {_NOT_DRAWN}")  # [P:no-base-signature]
     return key
 
 
