@@ -49,6 +49,13 @@ def totals(rows, plan, **options):
     return accumulate(open_source(table_of(rows)), plan, RowDomain.of(plan), ComputeOptions(**options)).values
 
 
+@pytest.fixture
+def scratch_here(tmp_path, monkeypatch) -> None:
+    """Rows that wait on disk do so in the test's own folder."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+
+
 def test_no_more_rows_of_a_person_count_than_declared():
     rng = np.random.default_rng(1)
     rows = [*rows_of("p", 9, rng), *rows_of("q", 1, rng), *rows_of("r", 2, rng)]
@@ -288,9 +295,8 @@ def test_residuals_of_persons_without_rows_sum_to_nothing():
     assert set(accumulate(open_source(table), plan, RowDomain.of(plan), ComputeOptions(), gram).values) == {0}
 
 
+@pytest.mark.usefixtures("scratch_here")
 def test_the_spill_folder_is_private_and_goes_away(tmp_path, monkeypatch):
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
     seen = []
 
     def watch(_share):
@@ -315,10 +321,9 @@ def test_the_spill_folder_is_private_and_goes_away(tmp_path, monkeypatch):
     ],
 )
 @pytest.mark.parametrize("at", ["CREATE", "INSERT", "SELECT"])
+@pytest.mark.usefixtures("scratch_here")
 def test_an_interrupt_of_the_database_is_one_of_the_user_and_leaves_no_folder(error, at, tmp_path, monkeypatch):
     monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping(at, error))
     with pytest.raises(KeyboardInterrupt) as caught:
         totals([("p", 0.5, "a", 0.0)], design())
@@ -343,17 +348,13 @@ def test_many_columns_get_memory_for_a_block_of_each(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (
-            "SECRET could not allocate",
-            "sorted by person in memory; declare fewer columns or levels, or free some memory",
-        ),
+        ("SECRET could not allocate", "sorted by person in memory; declare fewer columns or levels, or"),
         ("SECRET. This limit was set by the 'max_temp_directory_size' setting", "stored on disk; free some space, or"),
     ],
 )
+@pytest.mark.usefixtures("scratch_here")
 def test_too_little_memory_is_not_called_a_full_disk(words, expected, tmp_path, monkeypatch):
     monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
     error = duckdb.OutOfMemoryException(words)
     monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping("INSERT", error))
     with pytest.raises(DataError, match=f"^rows could not be {expected}") as caught:
@@ -362,12 +363,11 @@ def test_too_little_memory_is_not_called_a_full_disk(words, expected, tmp_path, 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("scratch_here")
 def test_memory_that_really_is_too_little(tmp_path, monkeypatch):
     monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
     monkeypatch.setattr("discreet.curator.persons._MEMORY", 1)
     monkeypatch.setattr("discreet.curator.persons._MEMORY_OF_COLUMN", 0)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
     rows = [(f"p{index % 7000}", 0.5, "a", 0.0) for index in range(20_000)]
     with pytest.raises(DataError, match=r"^rows could not be sorted by person in memory"):
         totals(rows, design())
@@ -375,10 +375,9 @@ def test_memory_that_really_is_too_little(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("at", ["SET", "CREATE", "INSERT"])
+@pytest.mark.usefixtures("scratch_here")
 def test_another_failure_of_the_database_is_told_without_its_words(at, tmp_path, monkeypatch):
     monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping(at, duckdb.IOException("SECRET")))
     with pytest.raises(DataError, match=r"^rows could not be stored on disk; free some space, or set TMPDIR"):
         totals([("p", 0.5, "a", 0.0)], design())
@@ -386,9 +385,8 @@ def test_another_failure_of_the_database_is_told_without_its_words(at, tmp_path,
 
 
 @pytest.mark.parametrize("error", [RuntimeError("cannot close"), KeyboardInterrupt()])
+@pytest.mark.usefixtures("scratch_here")
 def test_a_database_that_cannot_be_closed_does_not_keep_its_folder(error, tmp_path, monkeypatch):
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping("close", error))
     if isinstance(error, KeyboardInterrupt):
         with pytest.raises(KeyboardInterrupt):
