@@ -13,8 +13,7 @@ import pytest
 
 from discreet.losses.law import CLIPPED
 from discreet.mechanisms.coefficients import frank_wolfe, gradient, irls, refined
-from discreet.mechanisms.moments import gaussian
-from discreet.mechanisms.scaling import searches
+from discreet.mechanisms.moments import gaussian, scaled
 from support import discovery_patches, reading_patches, refined_patches, scaled_patches, sensitivity_patches
 from support import production_patches as mistakes
 from support.production_judges import (
@@ -274,7 +273,7 @@ def _table() -> list[ProductionMutant]:
         ProductionMutant(
             "exact sums as scaling",
             "gaussian scaled",
-            scaled_patches.exact_scaling(searches),
+            scaled_patches.exact_scaling(scaled),
             audit("gaussian scaled"),
         ),
         ProductionMutant("exact sums as threshold", "refined", refined_patches.exact_clip, audit("refined")),

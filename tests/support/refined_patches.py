@@ -13,7 +13,7 @@ from discreet.exact.triangle import pairs, position, symmetric
 from discreet.losses.sensitivity.searches import LAST
 from discreet.mechanisms.coefficients import refined
 from discreet.mechanisms.coefficients.iterates import fitted_indices
-from discreet.mechanisms.scaling import searches
+from discreet.mechanisms.scaling import columns
 from discreet.releases import NoiseLaw
 
 Patch = pytest.MonkeyPatch
@@ -79,7 +79,7 @@ def step_without_noise(patch: Patch) -> None:
 
 
 def comparison_without_noise(patch: Patch) -> None:
-    without_noise(searches, "centre", 0)(patch)
+    without_noise(columns, "centre", 0)(patch)
 
 
 def exact_gram(patch: Patch) -> None:

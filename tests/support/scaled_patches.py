@@ -37,8 +37,8 @@ def exact_scaling(module: Any) -> Callable[[Patch], None]:
     def apply(patch: Patch) -> None:
         noisy = module.columns_centred
 
-        def centred(context: Any, cells: Any, rows: int) -> tuple[list[float], list[float]]:
-            noisy(context, cells, rows)
+        def centred(context: Any, cells: Any, rows: int, many: float) -> tuple[list[float], list[float]]:
+            noisy(context, cells, rows, many)
             values = [np.repeat(np.arange(-CELLS, CELLS + 1), column) / CELLS for column in cells]
             centres = [float(np.median(column)) for column in values]
             spreads = [np.median(abs(column - centre)) for column, centre in zip(values, centres, strict=True)]

@@ -21,9 +21,11 @@ def test_numbers_and_splines_are_searched_and_indicators_are_not():
     assert {name.split("[")[0] for name in names} == {"x", "s", "v"}
 
 
-@pytest.mark.parametrize("grid", ["centre", "spread", "zoomed_centre", "radius", "clip", "one_spread"])
-def test_as_many_comparisons_as_a_binary_search_needs(grid):
-    points = {"centre": 32, "spread": 4, "zoomed_centre": 16, "radius": 25, "clip": 49, "one_spread": 8}[grid]
+@pytest.mark.parametrize(
+    ("grid", "points"), [("target_centre", 32), ("target_spread", 17), ("radius", 25), ("clip", 49)]
+)
+def test_as_many_comparisons_as_a_binary_search_needs(grid, points):
+    assert LAST[grid] == points - 1
     assert comparisons(grid) == math.ceil(math.log2(points))
 
 
@@ -32,4 +34,4 @@ def test_a_comparison_of_several_columns_moves_by_the_root_of_their_number(neigh
     unit = {"id": "p", "max_rows": 3, "neighbours": neighbours}
     found = search_statistic(Design("y", {"x": (0, 1), "y": (0, 1)}, unit=unit), "spread", 4)
     assert found.sensitivity == pytest.approx(3 * 2 * largest)
-    assert (found.entries, found.times) == (4, LAST["spread"].bit_length())
+    assert (found.entries, found.times) == (4, comparisons("spread")) == (4, 2)

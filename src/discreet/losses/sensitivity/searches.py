@@ -1,4 +1,4 @@
-"""Noisy searches: their grids and quantiles, and how far one unit moves a comparison. Proof: refined.proof.md."""
+"""Noisy counts: their quantiles and grids, and how far one unit moves a comparison. Proof: refined.proof.md."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ TARGET_QUANTILE: Final = 29
 RADIUS_QUANTILE: Final = 13
 WHOLE: Final = 32
 # index of the last point of each grid that is searched
-LAST: Final[Mapping[str, int]] = {
-    "centre": 31, "spread": 3, "zoomed_centre": 15, "zoomed_spread": 3, "one_spread": 7, "target_centre": 31,
-    "target_spread": 16, "radius": 24, "clip": 48,
+LAST: Final[Mapping[str, int]] = {"target_centre": 31, "target_spread": 16, "radius": 24, "clip": 48}
+# how often the columns are counted for their centres and scales
+_COLUMN_COUNTS: Final[Mapping[str, int]] = {
+    "centre": 5, "spread": 2, "zoomed_centre": 4, "zoomed_spread": 2, "one_spread": 3,
 }  # fmt: skip
 _QUANTILE: Final[Mapping[str, int]] = {
     "centre": HALF, "spread": THREE_QUARTERS, "zoomed_centre": HALF, "zoomed_spread": THREE_QUARTERS,
@@ -38,13 +39,13 @@ class Statistic:
     times: int = 1
 
 
-def comparisons(grid: str) -> int:
-    """How many noisy comparisons the search on a grid makes.
+def comparisons(block: str) -> int:
+    """How many noisy counts are compared with a quantile: of a search on a grid as many as halve it to one point.
 
     >>> comparisons("centre"), comparisons("target_spread")
     (5, 5)
     """
-    return LAST[grid].bit_length()
+    return LAST[block].bit_length() if block in LAST else _COLUMN_COUNTS[block]
 
 
 def searched_columns(design: Design) -> list[int]:
@@ -63,13 +64,13 @@ def searched_columns(design: Design) -> list[int]:
     return found
 
 
-def search_statistic(design: Design, grid: str, entries: int = 1) -> Statistic:
-    """The comparisons of a search, of so many columns at once.
+def search_statistic(design: Design, block: str, entries: int = 1) -> Statistic:
+    """Counts compared with a quantile, of so many columns at once.
 
     >>> search_statistic(Design("y", {"y": (0, 1), "x": (0, 1)}), "centre").times
     5
     """
-    below = _QUANTILE[grid] / WHOLE
+    below = _QUANTILE[block] / WHOLE
     one = 1.0 if design.unit.neighbours == "replace" else max(below, 1 - below)
     largest = one * math.sqrt(entries) * ROUNDED * design.unit.max_rows  # [P:searches]
-    return Statistic(largest, entries, comparisons(grid))
+    return Statistic(largest, entries, comparisons(block))

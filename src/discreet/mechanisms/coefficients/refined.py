@@ -26,15 +26,8 @@ from discreet.mechanisms.coefficients.irls import triangular
 from discreet.mechanisms.coefficients.iterates import fitted_indices
 from discreet.mechanisms.coefficients.shrinkage import Preconditioner, shrunk
 from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
-from discreet.mechanisms.scaling.searches import (
-    TargetScale,
-    columns_centred,
-    columns_scaled,
-    in_steps,
-    noisy,
-    search,
-    target_centred,
-)
+from discreet.mechanisms.scaling.columns import columns_centred, columns_scaled
+from discreet.mechanisms.scaling.searches import TargetScale, in_steps, noisy, search, target_centred
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import Coefficients, NoiseLaw, Settings
 
@@ -54,6 +47,9 @@ _REACHING: Final = 300.0
 _INDICATOR_SCALE: Final = 0.5
 # the clip of scores: at least these parts of how far a target can be off, and of its spread
 _LEAST_OF_SPAN, _LEAST_OF_SPREAD = 1 / 64, 0.15
+# no clip cuts more of the scores than half: of normal ones the noise is then 1.35 times their standard deviation, with
+# 30% cut 1.48 times, and 1.25 times at the least
+_LEAST_QUANTILE: Final = 0.5
 # how many of the last iterates are averaged
 _LAST_ITERATES: Final = 8
 # what the offset may be beyond the doubt about the centre, as a part of its bound
@@ -145,7 +141,7 @@ class Pace:
         """
         strength = _strength(context, many)
         reach = 1.0 if in_declared_ball(context.design) else max(math.sqrt(strength / _REACHING), 1.0)
-        quantile = min(max(1 - 40 / (strength * reach), 0.7), 0.998)
+        quantile = min(max(1 - 40 / (strength * reach), _LEAST_QUANTILE), 0.998)
         return cls(many, quantile, strength / (strength + 30), reach)
 
     @property
@@ -179,10 +175,10 @@ def _scaled(context: RunContext) -> _Scaled:
     declared = in_declared_ball(design)
     centres, scales = [0.0] * size, [1.0 if declared else _INDICATOR_SCALE] * size
     if searched and design.intercept:
-        found, widths = columns_centred(context, cells[:-1], rows)
+        found, widths = columns_centred(context, cells[:-1], rows, many)
     else:
         found = [0.0] * len(searched)
-        widths = columns_scaled(context, cells[:-1], rows) if searched else []
+        widths = columns_scaled(context, cells[:-1], rows, many) if searched else []
     for column, centre, scale in zip(searched, found, widths, strict=True):
         centres[column - 1], scales[column - 1] = centre, scale
     target = target_centred(context, cells[-1], rows, many)
@@ -201,7 +197,7 @@ def _radius(context: RunContext, scaling: Scaling, pace: Pace) -> Generator[Sums
     totals = yield RowNorms(context.domain, scaling, thresholds)
     *counts, rows = totals.values
     below = in_steps(context, RADIUS_QUANTILE)
-    (found,) = search(context, "radius", lambda at: [counts[k] for k in at], rows, below)
+    found = search(context, "radius", counts.__getitem__, rows, below)
     farthest = math.sqrt(scaling.constant + len(scaling.centres) * scaling.clip**2)
     return max(min(pace.reach * thresholds[found], farthest), 1.0)
 
@@ -221,8 +217,7 @@ def _first_clip(totals: Totals, context: RunContext, pace: Pace) -> int:
     """Index of the threshold below which the wanted part of the first scores seems to be."""
     unit = context.law.unit
     *counts, rows = (value // unit for value in totals.on_grid(unit)[-LAST["clip"] - 2 :])
-    (found,) = search(context, "clip", lambda at: [counts[k] for k in at], rows, round(pace.quantile * unit))
-    return found
+    return search(context, "clip", counts.__getitem__, rows, round(pace.quantile * unit))
 
 
 def _steps(
@@ -236,6 +231,9 @@ def _steps(
     theta, iterates, used = np.zeros(len(context.design.released) - 1), [], []
     first, *bounds = clips
     clip = _within(first, bounds)
+    # counts that would move the clip by the largest step
+    largest = 0.6 * min(pace.quantile, 1 - pace.quantile) * pace.many
+    gain = 1 / (1 + (context.law.sd("below") / largest) ** 2)
     for _ in range(STEPS):
         totals = yield ClippedScores(context.domain, on_grid(theta, context.domain), clip)
         *scores, below, all_rows = totals.on_grid(unit)
@@ -248,7 +246,7 @@ def _steps(
         theta = released_coefficients(theta, context.domain)
         iterates.append(theta[indices[0] :])
         used.append(clip)
-        excess = left / unit / (0.6 * min(pace.quantile, 1 - pace.quantile) * pace.many)
+        excess = gain * left / unit / largest
         clip = _within(clip * math.exp(-0.3 * min(max(excess, -1.0), 1.0)), bounds)
     mean = np.mean(iterates[-_LAST_ITERATES:], axis=0)
     scale = math.sqrt(math.fsum(one * one for one in used) / STEPS) / pace.quantile

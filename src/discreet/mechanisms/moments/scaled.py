@@ -33,6 +33,7 @@ from discreet.mechanisms.calibration.blocks import block_sigmas, in_steps
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.mechanisms.scaling import searches, targets
+from discreet.mechanisms.scaling.columns import columns_centred
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.lattice import ROUNDING, gaussian_mu
 from discreet.releases import Calibration, NoiseLaw, ScalingPart, Settings
@@ -198,7 +199,7 @@ def _scaled(context: RunContext) -> _Scaled:
     size = len(design.released) - 2
     centres, scales = [0.0] * size, [_INDICATOR_SCALE] * size
     if searched:
-        found, spreads = searches.columns_centred(context, cells[:-1], rows)
+        found, spreads = columns_centred(context, cells[:-1], rows, max(many, 20.0))
         sizes = targets.sizes(context, SIZE, cells[:-1], [round(centre * CELLS) for centre in found], max(many, 20.0))
         for column, centre, spread, root in zip(searched, found, spreads, sizes, strict=True):
             centres[column - 1], scales[column - 1] = centre, max(spread, root)
@@ -216,5 +217,5 @@ def _radius(context: RunContext, scaling: Scaling) -> Generator[Sums, Totals, fl
     totals = yield RowNorms(context.domain, scaling, thresholds)
     *counts, rows = totals.values
     below = searches.in_steps(context, RADIUS_QUANTILE)
-    (found,) = searches.search(context, "radius", lambda at: [counts[k] for k in at], rows, below)
+    found = searches.search(context, "radius", counts.__getitem__, rows, below)
     return max(math.ldexp(round(math.ldexp(thresholds[found], RADIUS_BITS)), -RADIUS_BITS), 1.0)

@@ -1,4 +1,4 @@
-"""Centres and scales of columns and target by noisy searches on counts. Proof: refined.proof.md."""
+"""Noisy searches on counts, and the centre and spread of a target by them. Proof: refined.proof.md."""
 
 from __future__ import annotations
 
@@ -12,26 +12,22 @@ import numpy as np
 from discreet.curator.sums.column_cells import CELLS
 from discreet.exact.arrays import IntArray
 from discreet.losses.sensitivity.searches import (
-    HALF,
     LAST,
     TARGET_QUANTILE,
-    THREE_QUARTERS,
     WHOLE,
     comparisons,
 )
 from discreet.mechanisms.interface.protocol import RunContext
 
-# the number of rows up to the point at an index of a grid, for each of several columns
-CountsAt: TypeAlias = Callable[[Sequence[int]], Sequence[int]]
+# the number of rows up to the point at an index of a grid
+CountAt: TypeAlias = Callable[[int], int]
 
-# the 75% quantile of abs(z) of a standard normal z
-_NORMAL_SPREAD: Final = 1.15
-# the 29/32 quantile of it, which is searched for of a target
+# the 29/32 quantile of abs(z) of a standard normal z, which is searched for of a target
 NORMAL_TARGET_SPREAD: Final = 1.68
 # no scale is smaller, in scaled units: of a column that is mostly one value the quantile says nothing
 NARROWEST: Final = 1 / 32
-# how far the mean of a target is from the middle of its range, as a standard deviation, in half ranges
-_TARGET_PRIOR: Final = 0.35
+# how far the centre of a column or a target is from the middle of its range, as a standard deviation, in half ranges
+CENTRE_PRIOR: Final = 0.35
 # bits of the grid of a cell's value in a sum of clipped targets; every product grid is as fine
 VALUE_BITS: Final = 16
 
@@ -47,31 +43,26 @@ def in_steps(context: RunContext, thirty_seconds: int) -> int:
     return thirty_seconds * (context.law.unit // WHOLE)
 
 
-def search(context: RunContext, block: str, counts_at: CountsAt, rows: int, below: int, columns: int = 1) -> list[int]:
-    """The index of the grid point where a quantile seems to be, for each column, by noisy binary search.
+def search(context: RunContext, block: str, count_at: CountAt, rows: int, below: int) -> int:
+    """The index of the grid point where a quantile seems to be, by noisy binary search.
 
     Parameters
     ----------
     block
         Names the grid, and the noise of a comparison.
-    counts_at
-        Exact numbers of rows up to grid points, one for each column.
+    count_at
+        Exact number of rows up to a grid point.
     rows, below
         Number of rows, exactly, and the quantile in steps of the product grid. Only the sum over rows of
         1[value up to the point] - quantile is used, with noise.
-    columns
-        How many are searched at once. All comparisons are made, whatever they say.
     """
-    unit, low, high = context.law.unit, [0] * columns, [LAST[block]] * columns
+    low, high = 0, LAST[block]
+    # all comparisons are made, whatever they say
     for _ in range(comparisons(block)):
-        middle = [(a + b) // 2 for a, b in zip(low, high, strict=True)]
-        exact = [count * unit - below * rows for count in counts_at(middle)]  # [P:centred-count]
-        for column, value in enumerate(noisy(context, block, exact)):
-            if low[column] < high[column]:
-                if value >= 0:
-                    high[column] = middle[column]
-                else:
-                    low[column] = middle[column] + 1
+        middle = (low + high) // 2
+        (value,) = noisy(context, block, [count_at(middle) * context.law.unit - below * rows])  # [P:centred-count]
+        if low < high:
+            low, high = (low, middle) if value >= 0 else (middle + 1, high)
     return high
 
 
@@ -93,57 +84,6 @@ class Counts:
         upper = self.up_to([c + w for c, w in zip(centres, widths, strict=True)])
         lower = self.up_to([c - w for c, w in zip(centres, widths, strict=True)])
         return [a - b for a, b in zip(upper, lower, strict=True)]
-
-
-def columns_centred(context: RunContext, cells: IntArray, rows: int) -> tuple[list[float], list[float]]:
-    """Centre and scale of each column: a coarse search, then a finer one around what it found."""
-    counts, columns = Counts(cells), len(cells)
-    half, three_quarters = in_steps(context, HALF), in_steps(context, THREE_QUARTERS)
-
-    def quantile(block: str, counts_at: CountsAt, below: int) -> list[int]:
-        return search(context, block, counts_at, rows, below, columns)
-
-    first = [round(CELLS * (2 * k / LAST["centre"] - 1)) for k in range(LAST["centre"] + 1)]
-    coarse = [first[k] for k in quantile("centre", lambda at: counts.up_to([first[k] for k in at]), half)]
-    wide = [round(CELLS * math.pow(2, 1.5 * k - 4)) for k in range(LAST["spread"] + 1)]
-    around = quantile("spread", lambda at: counts.around(coarse, [wide[k] for k in at]), three_quarters)
-    window = [min(3 * wide[k] // 2, CELLS) for k in around]
-
-    def point(column: int, k: int) -> int:
-        at: int = coarse[column] + round(window[column] * (2 * k / LAST["zoomed_centre"] - 1))
-        return min(max(at, -CELLS), CELLS)
-
-    def width(column: int, k: int) -> int:
-        return round(window[column] * math.pow(2, 2.5 * k / LAST["zoomed_spread"] - 2))
-
-    def points(at: Sequence[int]) -> list[int]:
-        return [point(column, k) for column, k in enumerate(at)]
-
-    def widths(at: Sequence[int]) -> list[int]:
-        return [width(column, k) for column, k in enumerate(at)]
-
-    centres = points(quantile("zoomed_centre", lambda at: counts.up_to(points(at)), half))
-    spreads = widths(quantile("zoomed_spread", lambda at: counts.around(centres, widths(at)), three_quarters))
-    return [centre / CELLS for centre in centres], [_scale(spread) for spread in spreads]
-
-
-def columns_scaled(context: RunContext, cells: IntArray, rows: int) -> list[float]:
-    """Scale of each column around 0."""
-    counts, columns, last = Counts(cells), len(cells), LAST["one_spread"]
-    widths = [round(CELLS * math.pow(2, 4.5 * k / last - 4)) for k in range(last + 1)]
-    found = search(
-        context,
-        "one_spread",
-        lambda at: counts.around([0] * columns, [widths[k] for k in at]),
-        rows,
-        in_steps(context, THREE_QUARTERS),
-        columns,
-    )
-    return [_scale(widths[k]) for k in found]
-
-
-def _scale(spread: int) -> float:
-    return max(spread / CELLS / _NORMAL_SPREAD, NARROWEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,14 +120,8 @@ class TargetScale:
 def target_spread(context: RunContext, counts: Counts, centre: int, half: int, rows: int) -> int:
     """Within how many cells of a centre nine tenths of the target seem to be; `half` is half of its range, in cells."""
     widths = [round(half * math.pow(2, (k - 14) / 2)) for k in range(LAST["target_spread"] + 1)]
-    (found,) = search(
-        context,
-        "target_spread",
-        lambda at: counts.around([centre], [widths[k] for k in at]),
-        rows,
-        in_steps(context, TARGET_QUANTILE),
-    )
-    return widths[found]
+    below = in_steps(context, TARGET_QUANTILE)
+    return widths[search(context, "target_spread", lambda k: counts.around([centre], [widths[k]])[0], rows, below)]
 
 
 def target_centred(context: RunContext, cells: IntArray, rows: int, many: float) -> TargetScale:
@@ -201,7 +135,7 @@ def target_centred(context: RunContext, cells: IntArray, rows: int, many: float)
     centre, variance = middle, 0.0
     if context.design.intercept:
         mean, error = _mean(context, "target_mean", cells, values, half, many)
-        gain = _TARGET_PRIOR**2 / (_TARGET_PRIOR**2 + error**2)
+        gain = CENTRE_PRIOR**2 / (CENTRE_PRIOR**2 + error**2)
         centre += round(half * min(max(gain * mean, -1.0), 1.0))
         variance = gain * error**2 * half**2
     spread = target_spread(context, counts, centre, half, rows)

@@ -62,8 +62,7 @@ def target_bounded(context: RunContext, cells: IntArray, rows: int, many: float)
     counts, last = Counts(cells[None, :]), LAST["target_centre"]
     points = [round(CELLS * (2 * k / last - 1)) for k in range(last + 1)]
     half = in_steps(context, HALF)
-    (at,) = search(context, "target_centre", lambda at: counts.up_to([points[k] for k in at]), rows, half)
-    centre = points[at]
+    centre = points[search(context, "target_centre", lambda k: counts.up_to([points[k]])[0], rows, half)]
     spread = target_spread(context, counts, centre, CELLS, rows)
     (size,) = sizes(context, TARGET_SIZE, cells[None, :], [centre], many)
     scale = max(spread / CELLS / NORMAL_TARGET_SPREAD, size, NARROWEST)

@@ -1,0 +1,124 @@
+"""Centres and scales of columns: near the truth without noise, better than their prior with it, from sums alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.mechanisms.scaling import columns
+from discreet.mechanisms.scaling.columns import Beliefs, columns_centred, columns_scaled
+from discreet.mechanisms.scaling.searches import CENTRE_PRIOR, NARROWEST
+from discreet.testing.not_private import SeededSampler
+from support.column_counts import cells_of, context_of
+
+
+@pytest.mark.parametrize(("centre", "sd"), [(0.0, 0.3), (0.7, 0.05), (-0.4, 0.1), (0.9, 0.04)])
+def test_without_noise_centre_and_scale_are_close(centre, sd):
+    context, rng = context_of(), np.random.default_rng(3)
+    x = np.clip(rng.normal(centre, sd, 5000), -1, 1)
+    (found, mirrored), (scale, same) = columns_centred(context, cells_of(context, x, -x), 5000, 5000.0)
+    assert abs(found - centre) < 0.2 * sd
+    assert abs(found + mirrored) < 0.1 * sd
+    assert 0.75 * sd < scale < 1.3 * sd
+    assert same == pytest.approx(scale, rel=0.1)
+
+
+@pytest.mark.parametrize("draw", ["lognormal", "two heaps", "integers", "mostly one value"])
+def test_columns_that_are_not_normal_are_found_too(draw):
+    """The centre is within a scale of the median, and half of the rows and more are within two scales of it."""
+    context, rng = context_of(), np.random.default_rng(5)
+    x = {
+        "lognormal": np.exp(rng.normal(size=5000)) / 30 - 1,
+        "two heaps": rng.choice([-0.5, 0.5], 5000) + rng.normal(0, 0.05, 5000),
+        "integers": rng.integers(0, 4, 5000) / 4,
+        "mostly one value": np.where(rng.random(5000) < 0.8, -0.3, rng.uniform(-0.3, 1, 5000)),
+    }[draw].clip(-1, 1)
+    (centre, _), (scale, _) = columns_centred(context, cells_of(context, x, x), 5000, 5000.0)
+    assert abs(centre - np.median(x)) < scale or draw == "two heaps"
+    assert np.mean(abs(x - centre) < 2 * scale) > 0.5
+    assert NARROWEST <= scale < 1
+
+
+def test_a_column_of_one_value_has_a_narrow_scale():
+    context = context_of()
+    constant = np.full(300, 0.25)
+    (found, _), scales = columns_centred(context, cells_of(context, constant, constant), 300, 300.0)
+    assert abs(found - 0.25) < 0.05
+    assert scales[0] == NARROWEST
+    without = context_of(intercept=False)
+    assert columns_scaled(without, cells_of(without, 0 * constant, constant), 300, 300.0)[0] >= NARROWEST
+
+
+def test_scales_around_zero_without_an_intercept():
+    context, rng = context_of(intercept=False), np.random.default_rng(4)
+    x = np.clip(rng.normal(0, 0.2, 5000), -1, 1)
+    scale, _ = columns_scaled(context, cells_of(context, x, x), 5000, 5000.0)
+    assert 0.16 < scale < 0.25
+
+
+def test_noise_that_drowns_the_counts_leaves_the_prior():
+    """With 20 rows the noise of a count is as large as the count: centres vary less than the prior does."""
+    found = []
+    for seed in range(60):
+        context = context_of(SeededSampler(seed))
+        found.append(columns_centred(context, cells_of(context, np.full(20, 0.9), np.full(20, -0.9)), 20, 20.0))
+    centres, scales = np.array(found).transpose(1, 0, 2)
+    assert np.std(centres) < CENTRE_PRIOR
+    assert (scales > 0.05).all()
+    assert np.mean(centres[:, 0] > centres[:, 1]) > 0.5
+
+
+def test_with_some_noise_centres_are_much_better_than_their_prior():
+    errors, blind = [], []
+    for seed in range(60):
+        rng, context = np.random.default_rng(seed), context_of(SeededSampler(seed))
+        truth = rng.uniform(-0.8, 0.8, 2)
+        x = np.clip(truth[:, None] + rng.normal(0, 0.1, (2, 400)), -1, 1)
+        centres, _ = columns_centred(context, cells_of(context, *x), 400, 400.0)
+        errors += (centres - truth).tolist()
+        blind += truth.tolist()
+    assert np.std(errors) < 0.3 * np.std(blind)
+
+
+def test_every_count_is_centred_and_gets_noise_once(monkeypatch):
+    """A sum over rows of 1[...] - quantile: the same table twice doubles every one of them at the same questions."""
+    rng, asked = np.random.default_rng(6), []
+    x = np.clip(rng.normal(0.2, 0.2, (2, 500)), -1, 1)
+    noisy = columns.noisy
+
+    def watched(context, block, exact):
+        asked.append((block, list(exact)))
+        return noisy(context, block, [0] * len(exact))
+
+    monkeypatch.setattr(columns, "noisy", watched)
+    for times in (1, 2):
+        context = context_of()
+        columns_centred(context, cells_of(context, *np.tile(x, times)), 500 * times, 500.0)
+    once, twice = asked[:13], asked[13:]
+    assert [block for block, _ in once] == ["centre"] * 5 + ["spread"] * 2 + ["zoomed_centre"] * 4 + [
+        "zoomed_spread"
+    ] * 2
+    assert [(block, [2 * value for value in exact]) for block, exact in once] == twice
+    assert all(value != 0 for _, exact in once for value in exact)
+
+
+def test_what_is_asked_and_answered_depends_on_released_numbers_alone(monkeypatch):
+    """Two unrelated tables with equal noisy counts and equal released numbers of rows have equal answers."""
+    answers, rng = [], np.random.default_rng(7)
+    released = [rng.normal(0, 100, 2).astype(int).tolist() for _ in range(13)]
+    for low, rows in ((-0.9, 300), (0.5, 900)):
+        context, given = context_of(), iter(released)
+        unit = context.law.unit
+        monkeypatch.setattr(columns, "noisy", lambda _, block, exact, g=given, u=unit: [u * one for one in next(g)])
+        x = rng.uniform(low, low + 0.4, (2, rows))
+        answers.append(columns_centred(context, cells_of(context, *x), rows, 500.0))
+    assert answers[0] == answers[1]
+
+
+def test_a_count_with_large_noise_moves_beliefs_less():
+    moved = []
+    for sd in (0.01, 0.5, 50.0):
+        beliefs = Beliefs(1)
+        beliefs.learn(beliefs.share_up_to(np.array([0.0])), np.array([0.0]), sd)
+        moved.append(float(beliefs.centres()[0]))
+    assert moved[0] > 2 * moved[1] > 2 * moved[2] > -1e-3
