@@ -47,8 +47,8 @@ _REACHING: Final = 300.0
 _INDICATOR_SCALE: Final = 0.5
 # the clip of scores: at least these parts of how far a target can be off, and of its spread
 _LEAST_OF_SPAN, _LEAST_OF_SPREAD = 1 / 64, 0.15
-# no clip cuts more of the scores than half: of normal ones the noise is then 1.35 times their standard deviation, with
-# 30% cut 1.48 times, and 1.25 times at the least
+# no clip is to cut more than half of the scores: the clip over the part left alone, which multiplies the noise, is then
+# 1.35 for standard normal scores, 1.48 with 30% cut, and never below 1.25
 _LEAST_QUANTILE: Final = 0.5
 # how many of the last iterates are averaged
 _LAST_ITERATES: Final = 8

@@ -1,4 +1,4 @@
-"""Centres, scales and a radius of the rows, by noisy searches on counts.
+"""Centres, scales and a radius of the rows, from noisy counts.
 
 Sees: exact counts of one pass, and the source of noise.
 Never: a row; and no exact count leaves it.
