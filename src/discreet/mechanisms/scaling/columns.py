@@ -106,9 +106,9 @@ class _Questions:
             self._learn(block, upper - lower, counts, THREE_QUARTERS)
 
     def answers(self) -> tuple[list[float], list[float]]:
-        """Centre and scale of each column."""
+        """Centre and scale of each column, rounded to cells: the last bits of a mean depend on the machine."""
         centres: list[float] = (self._centre_cells() / CELLS).tolist()
-        scales: list[float] = np.maximum(self._beliefs.scales(), NARROWEST).tolist()
+        scales: list[float] = np.maximum(np.rint(self._beliefs.scales() * CELLS) / CELLS, NARROWEST).tolist()
         return centres, scales
 
     def _centre_cells(self) -> IntArray:
