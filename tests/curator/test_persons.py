@@ -340,8 +340,8 @@ def test_many_columns_get_memory_for_a_block_of_each(tmp_path, monkeypatch):
 
     monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: connect)
     for columns in (5, 512, 700):
-        with PersonCap(design(), columns):
-            pass
+        with PersonCap(design(), columns) as cap:
+            assert cap._database is cap._opened
     assert asked == ["512MB", "512MB", "700MB"]
 
 
@@ -387,6 +387,7 @@ def test_another_failure_of_the_database_is_told_without_its_words(at, tmp_path,
 @pytest.mark.parametrize("error", [RuntimeError("cannot close"), KeyboardInterrupt()])
 @pytest.mark.usefixtures("scratch_here")
 def test_a_database_that_cannot_be_closed_does_not_keep_its_folder(error, tmp_path, monkeypatch):
+    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
     monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping("close", error))
     if isinstance(error, KeyboardInterrupt):
         with pytest.raises(KeyboardInterrupt):
@@ -479,8 +480,10 @@ def test_digests_depend_on_key_and_values_and_spread():
     assert abs(high - 10_000) < 6 * np.sqrt(5_000)
 
 
+@pytest.mark.parametrize("in_memory", [0, 2**26])
 @pytest.mark.parametrize("max_rows", [1, 2, 3])
-def test_persons_over_their_cap_are_counted_as_the_cap_counts_them(max_rows):
+def test_persons_over_their_cap_are_counted_as_the_cap_counts_them(max_rows, in_memory, monkeypatch):
+    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", in_memory)
     declared = design(max_rows)
     rng = np.random.default_rng(8)
     persons = rng.integers(0, 30, 100)
@@ -498,3 +501,8 @@ def test_persons_over_their_cap_are_counted_as_the_cap_counts_them(max_rows):
 def test_a_table_without_rows_has_nobody_over_the_cap():
     with PersonCap(design(), len(design().released) - 1) as cap:
         assert cap.over_cap() == (0, 0, 0)
+
+
+def test_rows_that_fit_in_memory_open_no_database(monkeypatch):
+    monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: pytest.fail)
+    assert totals([("p", 0.5, "a", 0.0)], design())[0] == 4**16

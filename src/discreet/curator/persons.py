@@ -1,9 +1,9 @@
 """Units of several rows: at most k rows of each person, whatever the order of the table.
 
 Kept are the k rows with the smallest keyed digest of their grid values, ties broken by the values themselves, so which
-rows stay depends on that person's rows alone. Until that is decided all rows wait, up to a stated size in memory and
-beyond it on disk in a private folder, so that memory does not grow with the table. Ids are not among what waits on
-disk: a keyed digest replaces each, and the key never leaves the memory of the process.
+rows stay depends on that person's rows alone. Until that is decided all rows wait: up to a stated size in memory, where
+they are sorted, and beyond it in a database on disk, in a private folder, so that memory does not grow with the table.
+Ids are not among what waits on disk: a keyed digest replaces each, and the key never leaves the memory of the process.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, NoReturn
@@ -23,6 +25,7 @@ import numpy.typing as npt
 from discreet.curator import scratch
 from discreet.curator.kept_parts import KeptParts
 from discreet.curator.kept_rows import KeptRows
+from discreet.curator.person_order import ordered_rows
 from discreet.curator.private_folder import PrivateFolder
 from discreet.design.model import Design
 from discreet.errors import DataError, missing_extra
@@ -30,7 +33,7 @@ from discreet.exact.arrays import FloatArray
 from discreet.tables.files.database import is_interrupt
 
 if TYPE_CHECKING:
-    from pyarrow import Array, Buffer, Table
+    from pyarrow import Array, Buffer
 
 
 # what the database calls the disk that its rows may take
@@ -49,8 +52,37 @@ _OFF: Final = (
 _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Rows that wait: whose each is, whether it is kept, its digest, and its values, zeros where it is not kept."""
+
+    persons: Array
+    kept: npt.NDArray[np.bool_]
+    digests: npt.NDArray[np.uint64]
+    values: npt.NDArray[np.int32]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the rows take."""
+        return int(self.persons.nbytes) + self.kept.nbytes + self.digests.nbytes + self.values.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Sorted:
+    """Rows in their order: columns that say whose each is, whether it is kept, and its place among the values."""
+
+    person: Sequence[npt.NDArray[Any]]
+    kept: npt.NDArray[np.bool_]
+    rows: npt.NDArray[np.intp]
+    values: npt.NDArray[np.int32]
+
+    def values_of(self, some: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+        """The values of some of the rows."""
+        return np.take(self.values, self.rows[some], axis=1)
+
+
 class PersonCap:
-    """Rows of a table by person, in a database file inside a private folder that goes away with it.
+    """Rows of a table by person, in memory or in a database file inside a private folder that goes away with it.
 
     Parameters
     ----------
@@ -66,25 +98,17 @@ class PersonCap:
     def __init__(self, design: Design, values: int, *, threads: int = 1) -> None:
         self._max_rows = design.unit.max_rows
         self._size = values
+        self._threads = threads
         self._key = cap_key(design)
-        connect = _duckdb_connect()
+        # asked for before it is known whether there are many rows, so that an error does not depend on that
+        self._connect = _duckdb_connect()
         # a new one for each table, held in memory only: what is left of a killed process cannot be tied to ids
         self._keyed = hashlib.blake2b(key=secrets.token_bytes(hashlib.blake2b.MAX_KEY_SIZE), digest_size=_DIGEST_BYTES)
-        self._database: Any = None
-        self._waiting: list[tuple[Array, Table]] = []
+        self._opened: Any = None
+        self._waiting: list[_Batch] = []
         self._waiting_bytes = 0
         self._on_disk = False
-        numbers = ", ".join(f"v{j} INTEGER" for j in range(self._size))
         self._folder = PrivateFolder()
-        try:
-            memory = max(_MEMORY, values * _MEMORY_OF_COLUMN)
-            self._database = _database(connect, self._folder.files, threads, memory)
-            _lock_down(self._database)
-            person = ", ".join(f"{name} UBIGINT" for name in _PERSON)
-            self._database.execute(f"CREATE TABLE entries ({person}, kept BOOLEAN, digest UBIGINT, {numbers})")
-        except BaseException as error:
-            self._close(error)
-            raise
 
     def __enter__(self) -> PersonCap:
         return self
@@ -99,7 +123,7 @@ class PersonCap:
         try:
             # with its folder gone nothing of it is left, closed or not
             with suppress(Exception):
-                self._database.close()
+                self._opened.close()
         finally:
             self._folder.close()
         if error is not None and is_interrupt(error):
@@ -109,34 +133,34 @@ class PersonCap:
             _raise_alone(scratch.no_memory() if _is_short_of_memory(error) else scratch.no_room())
 
     def add(self, persons: Array, kept: npt.NDArray[np.bool_] | None, grid: FloatArray) -> None:
-        """Take one batch: the person of every row read, which rows are kept, and the kept rows (1, x, y) in steps."""
-        import pyarrow as pa
+        """Take one batch: the person of every row read, which rows are kept, and the kept rows (1, x, y) in steps.
 
-        rows = len(persons)
-        mask = np.ones(rows, dtype=np.bool_) if kept is None else kept
-        values = np.zeros((self._size, rows), dtype=np.int32)
-        values[:, mask] = grid[1:]
-        columns = {
-            "kept": pa.array(mask),
-            "digest": pa.array(row_digests(values, self._key)),
-            **{f"v{j}": pa.array(values[j]) for j in range(self._size)},
-        }
-        entries = pa.table(columns)
-        self._waiting.append((persons, entries))
-        self._waiting_bytes += persons.nbytes + entries.nbytes
+        Persons are as `known_ids` or `known_persons` gives them.
+        """
+        if kept is None:
+            kept, values = np.ones(len(persons), dtype=np.bool_), grid[1:].astype(np.int32)
+        else:
+            values = np.zeros((self._size, len(persons)), dtype=np.int32)
+            values[:, kept] = grid[1:]
+        batch = _Batch(persons, kept, row_digests(values, self._key), values)
+        self._waiting.append(batch)
+        self._waiting_bytes += batch.nbytes
         if self._on_disk or self._waiting_bytes > scratch.IN_MEMORY_BYTES:
             self._write()
 
     def over_cap(self) -> tuple[int, int, int]:
         """Persons, those among them with more rows than count, and the number of rows beyond; for a check only."""
-        entries, person = self._entries()
+        if not self._on_disk:
+            numbers = self._numbers()
+            kept = np.concatenate([np.empty(0, dtype=np.bool_), *(batch.kept for batch in self._waiting)])
+            found = np.maximum(np.bincount(numbers[kept]) - self._max_rows, 0)
+            return int(numbers.max(initial=-1)) + 1, int((found > 0).sum()), int(found.sum())
         over = f"greatest(sum(kept::BIGINT) - {self._max_rows}, 0)"
-        found = self._database.sql(
+        persons, many, beyond = self._database.sql(
             "SELECT count(*), count(*) FILTER (beyond > 0), coalesce(sum(beyond), 0) "
-            f"FROM (SELECT {over} AS beyond FROM {entries} GROUP BY {', '.join(person)})"
-        ).fetchall()
-        persons, many, beyond = map(int, found[0])
-        return persons, many, beyond
+            f"FROM (SELECT {over} AS beyond FROM entries GROUP BY {', '.join(_PERSON)})"
+        ).fetchall()[0]
+        return int(persons), int(many), int(beyond)
 
     def keep(self, kept: KeptParts | KeptRows, batch_rows: int) -> tuple[int, tuple[int, int]]:
         """Set aside the rows that stay; give the number of persons, and the numbers of rows that fit and that do not.
@@ -144,51 +168,82 @@ class PersonCap:
         Persons whose rows are all dropped count too. Of each person no more rows than the cap are in the two numbers
         together, those that stay first.
         """
-        entries, person = self._entries()
-        names = [f"v{j}" for j in range(self._size)]
-        # rows that no rule drops come first, so a place among the first is a place among those
-        order = ", ".join([*person, "kept DESC", "digest", *names])  # [P:order-of-rows]
-        chosen = ", ".join([*person, "kept::TINYINT AS kept", *names])
-        relation = self._database.sql(f"SELECT {chosen} FROM {entries} ORDER BY {order}")
         persons = fitting = other = 0
         places = _Places()
-        for batch in relation.to_arrow_reader(batch_rows):
-            columns = [np.from_dlpack(column) for column in batch.columns]
-            place = places.of(columns[: len(person)])
-            mark, values = columns[len(person)] == 1, columns[len(person) + 1 :]
+        for batch in self._sorted_on_disk(batch_rows) if self._on_disk else self._sorted_in_memory(batch_rows):
+            place = places.of(batch.person)
+            # rows that no rule drops come first, so a place among the first is a place among those
             within = place < self._max_rows  # [P:rows-that-count]
-            stays = within & mark
+            stays = within & batch.kept
             persons += int((place == 0).sum())
             # [P:rows-within-the-cap]
-            fitting, other = fitting + int(stays.sum()), other + int((within & ~mark).sum())
-            kept.add(place[stays] == 0, np.array(values)[:, stays])
+            fitting, other = fitting + int(stays.sum()), other + int((within & ~batch.kept).sum())
+            kept.add(place[stays] == 0, batch.values_of(stays))
         return persons, (fitting, other)
 
-    def _entries(self) -> tuple[str, tuple[str, ...]]:
-        """The name of all rows in the database, and of the columns that say whose they are."""
+    def _sorted_in_memory(self, batch_rows: int) -> Iterator[_Sorted]:
+        """All rows in their order, where none is on disk."""
+        if not self._waiting:
+            return
+        numbers = self._numbers()
+        kept = np.concatenate([batch.kept for batch in self._waiting])
+        values = np.concatenate([batch.values for batch in self._waiting], axis=1)
+        order = ordered_rows(numbers, kept, np.concatenate([batch.digests for batch in self._waiting]), values)
+        for start in range(0, len(order), batch_rows):
+            rows = order[start : start + batch_rows]
+            yield _Sorted([numbers[rows]], kept[rows], rows, values)
+
+    def _sorted_on_disk(self, batch_rows: int) -> Iterator[_Sorted]:
+        """All rows in their order, where they are in the database."""
+        names = [f"v{j}" for j in range(self._size)]
+        order = ", ".join([*_PERSON, "kept DESC", "digest", *names])  # [P:order-of-rows]
+        chosen = ", ".join([*_PERSON, "kept::TINYINT AS kept", *names])
+        relation = self._database.sql(f"SELECT {chosen} FROM entries ORDER BY {order}")
+        for batch in relation.to_arrow_reader(batch_rows):
+            *person, kept = (np.from_dlpack(column) for column in batch.columns[: len(_PERSON) + 1])
+            values = np.array([np.from_dlpack(column) for column in batch.columns[len(_PERSON) + 1 :]])
+            yield _Sorted(person, kept == 1, np.arange(len(kept)), values)
+
+    def _numbers(self) -> npt.NDArray[np.int32]:
+        """The number of each row's person, from 0 on: it parts ids that are all in memory without a digest."""
         import pyarrow as pa
 
-        if self._on_disk or not self._waiting:
-            return "entries", _PERSON
-        # ids that are all in memory are numbered, which parts them without a digest
-        ids = pa.chunked_array([persons for persons, _ in self._waiting]).dictionary_encode()
-        numbers = pa.chunked_array([part.indices for part in ids.chunks], pa.int32())  # [P:person-number]
-        rows = pa.concat_tables([entries for _, entries in self._waiting])
-        self._database.register("waiting", rows.append_column("person", numbers))
-        return "waiting", ("person",)
+        given = [batch.persons for batch in self._waiting]
+        if len({ids.type for ids in given}) != 1:
+            # an integer and its text are one id
+            given = [ids.cast(pa.string()) for ids in given]
+        ids = pa.chunked_array(given, given[0].type if given else pa.string()).dictionary_encode()
+        numbers = [np.from_dlpack(part.indices) for part in ids.chunks]  # [P:person-number]
+        return np.concatenate([np.empty(0, dtype=np.int32), *numbers])
 
     def _write(self) -> None:
         """Put what waits in memory on disk."""
         import pyarrow as pa
 
         self._on_disk = True
-        for persons, entries in self._waiting:
-            digests = dict(zip(_PERSON, map(pa.array, person_digests(persons, self._keyed)), strict=True))
-            batch = pa.table({**digests, **dict(zip(entries.column_names, entries.columns, strict=True))})
-            self._database.register("batch", batch)
+        for waiting in self._waiting:
+            texts = waiting.persons.cast(pa.string())
+            columns = {
+                **dict(zip(_PERSON, map(pa.array, person_digests(texts, self._keyed)), strict=True)),
+                "kept": pa.array(waiting.kept),
+                "digest": pa.array(waiting.digests),
+                **{f"v{j}": pa.array(values) for j, values in enumerate(waiting.values)},
+            }
+            self._database.register("batch", pa.table(columns))
             self._database.execute("INSERT INTO entries SELECT * FROM batch")
             self._database.unregister("batch")
         self._waiting.clear()
+
+    @cached_property
+    def _database(self) -> Any:  # noqa: ANN401  # DuckDB has no types of its own
+        """Where rows wait that are too many for memory, made when there are some."""
+        memory = max(_MEMORY, self._size * _MEMORY_OF_COLUMN)
+        self._opened = _database(self._connect, self._folder.files, self._threads, memory)
+        _lock_down(self._opened)
+        person = ", ".join(f"{name} UBIGINT" for name in _PERSON)
+        numbers = ", ".join(f"v{j} INTEGER" for j in range(self._size))
+        self._opened.execute(f"CREATE TABLE entries ({person}, kept BOOLEAN, digest UBIGINT, {numbers})")
+        return self._opened
 
 
 class _Places:
@@ -265,8 +320,25 @@ def row_digests(values: npt.NDArray[np.int32], key: int) -> npt.NDArray[np.uint6
 def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDArray[np.bool_] | None]:
     """The ids of a batch as text, and which rows have one (none: all of them); 1.0 is the id 1.
 
-    A row without an id belongs to nobody who could be charged for it: it is refused, or left out where the design
-    leaves no room for errors.
+    >>> import pyarrow as pa
+    >>> known_persons("who", pa.array([7.0, 8.0]), total=False)[0].to_pylist()
+    ['7', '8']
+    """
+    import pyarrow as pa
+
+    ids, known = known_ids(name, values, total=total)
+    return ids.cast(pa.string()), known
+
+
+def known_ids(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDArray[np.bool_] | None]:
+    """The ids of a batch as integers where all of them are, else as text, and which rows have one (none: all of them).
+
+    An integer is the same id as its text. A row without an id belongs to nobody who could be charged for it: it is
+    refused, or left out where the design leaves no room for errors.
+
+    >>> import pyarrow as pa
+    >>> known_ids("who", pa.array([7.0, 8.0]), total=False)[0].to_pylist()
+    [7, 8]
     """
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -297,7 +369,7 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
         values = pc.if_else(whole, numbers, pa.scalar(None, pa.float64())).cast(pa.int64())
         below = f"2**{math.log2(limit):.0f}"
         problem = f"a cell that is missing or not an integer below {below}; give every row its id"
-    persons = values.cast(pa.string())
+    persons = values if pa.types.is_integer(values.type) else values.cast(pa.string())
     if text and pc.any(pc.match_substring(persons, ".")).as_py():
         # integers with a gap among them are written 1.0, 2.0 by some; the ids must not depend on that gap
         persons = pc.replace_substring_regex(persons, r"^(-?[0-9]+)\.0*$", r"\1")

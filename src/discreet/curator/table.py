@@ -287,7 +287,7 @@ class Table:
 
     def _set_aside_persons(self) -> KeptParts:
         """Read the source and set aside the rows that count, those of a person together."""
-        from discreet.curator.persons import PersonCap, known_persons
+        from discreet.curator.persons import PersonCap, known_ids
 
         name = str(self._design.unit.id)
         columns = self._design.table_columns
@@ -297,14 +297,14 @@ class Table:
         with PersonCap(self._design, self._size - 1 + self._marks, threads=self._options.workers) as cap:
             for batch in self._source.batches({**columns, name: Identifier()}, self._options.batch_rows):
                 arrays = declared_arrays(batch, columns)
-                persons, known = known_persons(name, batch.column(name), total=self._design.total)
+                persons, known = known_ids(name, batch.column(name), total=self._design.total)
                 if known is not None:
                     arrays = [values[known] for values in arrays]
                 settled, keep = settle_missing(columns, arrays)
                 grid = rows.encoded(rows.completed(settled))
                 if self._digest is not None:
                     self._digest.add(grid)
-                    self._digest.add_persons(persons.to_pylist())
+                    self._digest.add_persons(map(str, persons.to_pylist()))
                 if clips is not None:
                     grid = np.concatenate([grid, clips.marks(settled)])
                 cap.add(persons, keep, grid)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from discreet.curator.inspection.result import CheckNotForPublication, ColumnCheck, Kind, PersonCheck
 from discreet.curator.inspection.tally import Tally
-from discreet.curator.persons import PersonCap, known_persons
+from discreet.curator.persons import PersonCap, known_ids
 from discreet.curator.private_folder import remove_abandoned
 from discreet.design.columns import Base, Boolean, Column, Fill, Identifier, Numeric, bad_cell
 from discreet.design.derived import needed, unclipped
@@ -191,7 +191,7 @@ class _Persons:
     def count(self, batch: RecordBatch, fits: Flags, source: Source) -> Flags:
         """Count a batch; give which of the rows that fit have a person."""
         try:
-            persons, known = known_persons(self.name, batch.column(self.name), total=True)
+            persons, known = known_ids(self.name, batch.column(self.name), total=True)
         except DataError as error:
             self._problem = str(error)
             return np.zeros_like(fits)

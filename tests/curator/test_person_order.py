@@ -1,0 +1,104 @@
+"""Rows of persons in memory: in the order that the database on disk gives them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from discreet.curator import persons as persons_module
+from discreet.curator import scratch
+from discreet.curator.kept_rows import KeptRows
+from discreet.curator.person_order import ordered_rows
+from discreet.curator.persons import PersonCap
+from discreet.design.model import Design
+
+PLAN = {"y": (0, 1), "x": (0, 1), "z": (0, 1)}
+
+
+def tables():
+    """Few persons, few digests of few bits at either end, few values: ties of every kind, and dropped rows.
+
+    Rows of one digest may differ, as chance alone would make none; equal rows have one digest.
+    """
+    row = st.tuples(st.integers(0, 3), st.booleans(), st.integers(-1, 1), st.integers(-1, 1))
+    digest = st.sampled_from([0, 1, 2, 2**63, 2**63 + 1, 2**64 - 1])
+    return st.tuples(st.lists(row, max_size=40), st.lists(digest, min_size=9, max_size=9))
+
+
+def columns_of(rows, digests):
+    persons, kept, *values = ([row[index] for row in rows] for index in range(4))
+    marks = np.array(kept, dtype=np.bool_)
+    # what is dropped has no values
+    cells = np.where(marks, np.array(values, dtype=np.int32).reshape(2, -1), 0).astype(np.int32)
+    return np.array(persons, dtype=np.int32), marks, digests_of(cells, digests), cells
+
+
+def digests_of(values, digests):
+    return np.array(digests, dtype=np.uint64)[3 * (values[0] + 1) + values[1] + 1]
+
+
+@given(tables())
+def test_rows_are_sorted_as_tuples_are(table):
+    persons, kept, digests, values = columns_of(*table)
+    order = ordered_rows(persons, kept, digests, values)
+    assert sorted(order.tolist()) == list(range(len(persons)))
+
+    def told(at):
+        return int(persons[at]), not kept[at], int(digests[at]), *values[:, at].tolist()
+
+    assert [told(at) for at in order] == sorted(map(told, range(len(persons))))
+
+
+def test_rows_in_a_long_tie_find_their_places():
+    digests = np.full(1000, 7, dtype=np.uint64)
+    values = np.zeros((2, 1000), dtype=np.int32)
+    # by the last bit of the digest, then by the first value, then by the second
+    values[:, 700], digests[700] = (5, 5), 6
+    values[:, 500], values[:, 300] = (-1, 0), (0, -1)
+    order = ordered_rows(np.zeros(1000, dtype=np.int32), np.ones(1000, dtype=np.bool_), digests, values)
+    assert order[:3].tolist() == [700, 500, 300]
+
+
+@pytest.mark.no_cover
+@given(tables(), st.integers(1, 4), st.integers(1, 50), st.integers(1, 50))
+def test_the_rows_that_stay_are_those_of_the_database(table, max_rows, batch_rows, chunk_rows):
+    persons, kept, _, values = columns_of(*table)
+    rows = len(persons)
+    plan = Design("y", PLAN, unit={"id": "who", "max_rows": max_rows})
+    found = []
+    for in_memory in (2**26, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(scratch, "IN_MEMORY_BYTES", in_memory)
+            patch.setattr(persons_module, "row_digests", lambda values, key: digests_of(values, table[1]))
+            with PersonCap(plan, 2) as cap, KeptRows(3, 1, 1000) as aside:
+                for start in range(0, rows, batch_rows):
+                    part = slice(start, start + batch_rows)
+                    grid = np.concatenate([np.ones((1, rows)), values])[:, part][:, kept[part]]
+                    whole = bool(kept[part].all())
+                    cap.add(pa.array(persons[part].astype(str)), None if whole else kept[part], grid)
+                counts = cap.keep(aside, chunk_rows)
+                assert cap.over_cap()[0] == counts[0] == len(set(persons.tolist()))
+                chunks = list(aside.whole_persons())
+        whole_persons = [
+            chunk[1:, start:end].T.tolist()
+            for chunk, starts in chunks
+            for start, end in zip(starts, [*starts[1:], chunk.shape[1]], strict=True)
+        ]
+        # which person comes first is no part of the rule, the order of the rows of one is
+        found.append((counts, sorted(whole_persons)))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("in_memory", [0, 2**26])
+def test_integers_and_their_text_are_one_person_in_different_batches(in_memory, monkeypatch):
+    monkeypatch.setattr(scratch, "IN_MEMORY_BYTES", in_memory)
+    plan = Design("y", PLAN, unit={"id": "who", "max_rows": 1})
+    batches = [pa.array([1, 2]), pa.array([2, 3], pa.uint8()), pa.array(["3", "4"])]
+    with PersonCap(plan, 2) as cap, KeptRows(3, 1, 10) as aside:
+        for persons in batches:
+            cap.add(persons, None, np.zeros((3, 2)))
+        assert cap.over_cap() == (4, 2, 2)
+        assert cap.keep(aside, 10) == (4, (4, 0))
