@@ -63,7 +63,9 @@ def test_no_more_rows_of_a_person_count_than_declared():
         assert totals(rows, design(cap))[0] == counted * 4**16
 
 
-def test_rows_that_a_rule_drops_take_the_seat_of_no_other():
+@pytest.mark.parametrize("in_memory", [0, 2**26])
+def test_rows_that_a_rule_drops_take_the_seat_of_no_other(in_memory, monkeypatch):
+    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", in_memory)
     columns = {**COLUMNS, "x": {"bounds": [0, 1], "missing": "drop"}}
     plan = Design("y", columns, unit={"id": "person", "max_rows": 2})
     rng = np.random.default_rng(8)

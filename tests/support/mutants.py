@@ -65,6 +65,9 @@ PLACES = {
     "rows set aside": "discreet.curator.kept_rows:KeptRows.add",
     "whole persons": "discreet.curator.kept_rows:whole_persons",
     "rows of a person": "discreet.curator.persons:PersonCap.keep",
+    "rows of persons on disk": "discreet.curator.persons:PersonCap._sorted_on_disk",
+    "rows of persons in memory": "discreet.curator.person_order:ordered_rows",
+    "ties in memory": "discreet.curator.person_order:_settle_ties",
     "digest of a row": "discreet.curator.persons:row_digests",
     "chunk of products": "discreet.curator.sums.gram:chunk_rows",
     "sum of products": "discreet.curator.sums.gram:ExactGram.matrix",
@@ -338,7 +341,13 @@ MUTANTS: dict[str, Mutant] = {
         "rows of a person", "place < self._max_rows", "place <= self._max_rows", "tests/curator/test_persons.py"
     ),
     "persons: rows that are dropped take a seat": Mutant(
-        "rows of a person", '"kept DESC", ', "", "tests/curator/test_persons.py", "seat"
+        "rows of persons on disk", '"kept DESC", ', "", "tests/curator/test_persons.py", "seat"
+    ),
+    "persons: rows that are dropped take a seat in memory": Mutant(
+        "rows of persons in memory", "key |= ~kept", "key |= kept", "tests/curator/test_persons.py", "seat"
+    ),
+    "persons: the place of a row in the table breaks ties": Mutant(
+        "ties in memory", "rows[np.lexsort(by)]", "rows", "tests/curator/test_person_order.py", "long"
     ),
     "persons: which rows count depends on the batch": Mutant(
         "digest of a row", "np.full(values.shape[1], key, dtype=np.uint64)",
