@@ -309,6 +309,19 @@ def test_a_signal_stops_the_installed_command_while_it_reads(sent: signal.Signal
     assert contents(folder) == before
 
 
+@pytest.mark.parametrize("loaded", ["json", "duckdb"])
+def test_garbage_is_not_looked_for_at_the_end_unless_duckdb_would_miss_it(loaded: str) -> None:
+    code = (
+        f"import atexit, gc, sys, {loaded}\n"
+        "atexit.register(lambda: print(gc.get_freeze_count() > 0))\n"
+        "from discreet.__main__ import run\n"
+        "sys.argv = ['discreet', '--version']\nrun()"
+    )
+    # what is registered first is called last
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout.splitlines()[-1], done.stderr) == (str(loaded != "duckdb"), "")
+
+
 def test_a_terminal_gets_a_table(folder: Path) -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen([*PROGRAM, "fit", "income.release.json"], stdout=theirs, stderr=subprocess.PIPE) as child:
