@@ -45,8 +45,8 @@ class Beliefs:
     >>> beliefs = Beliefs(1)
     >>> for point, share in [(0.0, 0.0), (0.5, 0.5), (0.4, 0.16), (0.6, 0.84)]:
     ...     beliefs.learn(beliefs.share_up_to(np.array([point])), np.array([share]), 0.01)
-    >>> beliefs.centres().round(2).tolist(), beliefs.scales().round(2).tolist()
-    ([0.5], [0.1])
+    >>> [found.round(2).tolist() for found in beliefs.means()]
+    [[0.5], [0.11]]
     """
 
     def __init__(self, columns: int, centres: FloatArray = _CENTRES) -> None:
@@ -66,15 +66,8 @@ class Beliefs:
         off = (shares[:, None, None] - expected) / math.hypot(sd, _MODEL_ERROR)
         self._logs -= 0.5 * off * off
 
-    def centres(self) -> FloatArray:
-        """Posterior means."""
-        return self._means()[0]
-
-    def scales(self) -> FloatArray:
-        """Posterior means, of logarithms."""
-        return self._means()[1]
-
-    def _means(self) -> tuple[FloatArray, FloatArray]:
+    def means(self) -> tuple[FloatArray, FloatArray]:
+        """Posterior means of the centres, and of the scales by their logarithms."""
         weights = np.exp(self._logs - self._logs.max(axis=(1, 2), keepdims=True))
         weights /= weights.sum(axis=(1, 2), keepdims=True)
         return weights.sum(axis=2) @ self._centres[:, 0], np.exp2(weights.sum(axis=1) @ _LOG_SCALES)
@@ -93,27 +86,27 @@ class _Questions:
     def centre(self, block: str) -> None:
         """Ask how many rows are up to the centre."""
         for _ in range(comparisons(block)):
-            at = self._centre_cells()
+            at, _ = self._cells()
             self._learn(block, self._beliefs.share_up_to(at / CELLS), self._counts.up_to(at.tolist()), HALF)
 
     def spread(self, block: str) -> None:
         """Ask how many rows are so near the centre that three quarters of them should be."""
         for _ in range(comparisons(block)):
-            at = self._centre_cells()
-            width = np.rint(_NORMAL_SPREAD * self._beliefs.scales() * CELLS).astype(np.int64)
+            at, scale = self._cells()
+            width = np.rint(_NORMAL_SPREAD * scale).astype(np.int64)
             upper, lower = (self._beliefs.share_up_to((at + one) / CELLS) for one in (width, -width))
             counts = self._counts.around(at.tolist(), width.tolist())
             self._learn(block, upper - lower, counts, THREE_QUARTERS)
 
     def answers(self) -> tuple[list[float], list[float]]:
-        """Centre and scale of each column, rounded to cells: the last bits of a mean depend on the machine."""
-        centres: list[float] = (self._centre_cells() / CELLS).tolist()
-        scales: list[float] = np.maximum(np.rint(self._beliefs.scales() * CELLS) / CELLS, NARROWEST).tolist()
-        return centres, scales
+        """Centre and scale of each column."""
+        centres, scales = self._cells()
+        return (centres / CELLS).tolist(), np.maximum(scales / CELLS, NARROWEST).tolist()
 
-    def _centre_cells(self) -> IntArray:
-        cells: IntArray = np.rint(self._beliefs.centres() * CELLS).astype(np.int64)
-        return cells
+    def _cells(self) -> tuple[IntArray, IntArray]:
+        """Centre and scale of each column in cells, to which they are rounded: last bits depend on the machine."""
+        centres, scales = (np.rint(found * CELLS).astype(np.int64) for found in self._beliefs.means())
+        return centres, scales
 
     def _learn(self, block: str, expected: FloatArray, counts: list[int], quantile: int) -> None:
         unit, below = self._context.law.unit, in_steps(self._context, quantile)
