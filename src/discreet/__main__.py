@@ -32,8 +32,8 @@ def run() -> NoReturn:
 
 def _spare_last_look() -> None:
     """Keep Python from looking for garbage at its end: all that was loaded goes with the process."""
-    # DuckDB takes what is left for leaks, and says so
-    if "duckdb" not in sys.modules:
+    # DuckDB takes what is left for leaks, and says so; an interrupted import leaves its inner module alone
+    if "_duckdb" not in sys.modules:
         gc.freeze()
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from discreet.curator.persons import known_ids, known_persons, person_digests
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
@@ -96,3 +99,39 @@ def test_an_id_that_is_neither_text_nor_an_integer_is_not_called_missing(odd):
     table = {"x": [0.5, 0.5], "g": ["a", "b"], "y": [0.0, 0.0], "person": ["a", odd]}
     with pytest.raises(DataError, match="a cell that is missing or neither text nor an integer; give every row its id"):
         exact_release(table, design())
+
+
+@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
+def test_whole_numbers_as_floats_are_the_same_ids_as_whole_numbers(kind):
+    wanted = pa.array(["1", "0", "-7", "0", "2047"], pa.large_string())
+    persons, known = known_persons("person", pa.array([1, 0, -7, 0, 2047]), total=False)
+    assert (persons, known) == (wanted, None)
+    floats = pa.array(np.array([1.0, 0.0, -7.0, -0.0, 2047.0], dtype=kind.to_pandas_dtype()))
+    for values in (floats, floats.dictionary_encode(), pa.array(["1.0", "0", "-7.", "-0.00", "2047"])):
+        persons, known = known_persons("person", values, total=False)
+        assert (persons, known) == (wanted, None)
+    assert known_persons("person", pa.array([2.0**53 - 1]), total=False)[0].to_pylist() == [str(2**53 - 1)]
+
+
+def test_text_that_is_no_integer_stays_as_it_is():
+    ids, known = known_ids("person", pa.array(["1.5", "1.50", "1.0", "x.0", "-1.", "1..0"]), total=False)
+    assert (ids.to_pylist(), known) == (["1.5", "1.50", "1", "x.0", "-1", "1..0"], None)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_ids_of_a_batch_may_have_more_text_than_32_bits_count(kind):
+    """A dictionary holds a long id once, but the rows of a batch hold it together."""
+    for values in (pa.array(["a", "b", "a"], kind), pa.array(["a", "b", "a"], kind).dictionary_encode()):
+        ids, _ = known_ids("person", values, total=False)
+        assert (ids.type, ids.to_pylist()) == (pa.large_string(), ["a", "b", "a"])
+
+
+def test_a_digest_has_all_its_bits():
+    """Four numbers of 64 bits, each of its own: with fewer, persons on disk would be taken for one another."""
+    ids = pa.array([str(k) for k in range(3000)])
+    pieces = person_digests(ids, hashlib.blake2b(key=b"k", digest_size=32))
+    assert pieces.shape == (4, 3000)
+    assert len(set(pieces.ravel().tolist())) == 4 * 3000
+    # no bit is the same in all of them
+    assert all(np.bitwise_or.reduce(piece) == np.uint64(2**64 - 1) for piece in pieces)
+    assert all(np.bitwise_and.reduce(piece) == 0 for piece in pieces)

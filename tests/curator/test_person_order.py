@@ -102,3 +102,26 @@ def test_integers_and_their_text_are_one_person_in_different_batches(in_memory, 
             cap.add(persons, None, np.zeros((3, 2)))
         assert cap.over_cap() == (4, 2, 2)
         assert cap.keep(aside, 10) == (4, (4, 0))
+
+
+@pytest.mark.parametrize("in_memory", [0, 5_000, 2**26])
+def test_small_batches_are_joined_and_give_the_same_rows(in_memory, monkeypatch):
+    """One-row batches of a stream: few of them wait, and few are written, wherever they do."""
+    monkeypatch.setattr(scratch, "IN_MEMORY_BYTES", in_memory)
+    monkeypatch.setattr(persons_module, "_FEW_ROWS", 64)
+    rng = np.random.default_rng(4)
+    who, grid = rng.integers(0, 90, 300), rng.integers(-9, 9, (3, 300)).astype(np.float64)
+    kept = rng.random(300) < 0.9
+    design = Design("y", PLAN, unit={"id": "p", "max_rows": 2})
+    found, most = [], []
+    for step in (1, 300):
+        with PersonCap(design, 2) as cap, KeptRows(3, 1, 1000) as aside:
+            for start in range(0, 300, step):
+                part = slice(start, start + step)
+                cap.add(pa.array(who[part]), kept[part], grid[:, part][:, kept[part]])
+                most.append(len(cap._waiting))
+            counts = cap.over_cap(), cap.keep(aside, 50)
+            rows = [row for chunk, _ in aside.whole_persons() for row in chunk.T.tolist()]
+        found.append((counts, sorted(rows)))
+    assert found[0] == found[1]
+    assert max(most) <= 5

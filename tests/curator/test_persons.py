@@ -231,18 +231,6 @@ def total_design():
     return Design("y", dropping, unit={"id": "person", "max_rows": 2})
 
 
-@pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()])
-def test_whole_numbers_as_floats_are_the_same_ids_as_whole_numbers(kind):
-    wanted = pa.array(["1", "0", "-7", "0", "2047"])
-    persons, known = known_persons("person", pa.array([1, 0, -7, 0, 2047]), total=False)
-    assert (persons, known) == (wanted, None)
-    floats = pa.array(np.array([1.0, 0.0, -7.0, -0.0, 2047.0], dtype=kind.to_pandas_dtype()))
-    for values in (floats, floats.dictionary_encode(), pa.array(["1.0", "0", "-7.", "0.00", "2047"])):
-        persons, known = known_persons("person", values, total=False)
-        assert (persons, known) == (wanted, None)
-    assert known_persons("person", pa.array([2.0**53 - 1]), total=False)[0].to_pylist() == [str(2**53 - 1)]
-
-
 # from 2**53 on doubles skip integers, so that two persons may have become one; 2**24 in single precision
 NO_ID = [float("nan"), None, float("inf"), 0.5, 2.0**53, -(2.0**53), 1e300]
 

@@ -234,6 +234,9 @@ def _table() -> list[ProductionMutant]:
         ProductionMutant(
             "one comparison without noise", "refined", refined_patches.comparison_without_noise, audit("refined")
         ),
+        ProductionMutant(
+            "one variate for all columns", "refined", refined_patches.one_variate_for_all, audit("refined")
+        ),
         ProductionMutant("one pass without noise", "irls", mistakes.score_without_noise(irls, 1), audit("irls")),
         ProductionMutant(
             "one pass without noise", "irls gaussian", mistakes.score_without_noise(irls, 2), audit("irls gaussian")

@@ -78,6 +78,17 @@ def step_without_noise(patch: Patch) -> None:
     without_noise(refined, "score", 0)(patch)
 
 
+def one_variate_for_all(patch: Patch) -> None:
+    """Every column, and every coordinate of a score, has the same noise, so that their differences have none."""
+
+    def noisy(context: Any, block: str, exact: Sequence[int]) -> list[int]:
+        (variate,) = context.sampler.draw([context.law.sigma[block]])
+        return [total + variate for total in exact]
+
+    for module in (columns, refined):
+        patch.setattr(module, "noisy", noisy)
+
+
 def comparison_without_noise(patch: Patch) -> None:
     without_noise(columns, "centre", 0)(patch)
 

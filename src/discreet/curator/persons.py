@@ -41,6 +41,8 @@ _DISK_LIMIT: Final = "max_temp_directory_size"
 # memory of the database in MB, and at least so much for each column: it holds a block of every column at once
 _MEMORY: Final = 512
 _MEMORY_OF_COLUMN: Final = 1
+# batches with fewer rows are joined before they wait or are written: one costs as much as some thousand rows
+_FEW_ROWS: Final = 4096
 # digests of ids, in pieces that the database sorts as fast as it sorts numbers
 _DIGEST_BYTES: Final = 32
 _PERSON: Final = ("p0", "p1", "p2", "p3")
@@ -65,6 +67,21 @@ class _Batch:
     def nbytes(self) -> int:
         """Memory that the rows take."""
         return int(self.persons.nbytes) + self.kept.nbytes + self.digests.nbytes + self.values.nbytes
+
+    def takes(self, other: _Batch) -> bool:
+        """Whether another batch is to be joined to this one."""
+        return len(self.kept) < _FEW_ROWS and self.persons.type == other.persons.type
+
+    def joined(self, other: _Batch) -> _Batch:
+        """The rows of this batch, then those of another."""
+        import pyarrow as pa
+
+        return _Batch(
+            pa.concat_arrays([self.persons, other.persons]),
+            np.concatenate([self.kept, other.kept]),
+            np.concatenate([self.digests, other.digests]),
+            np.concatenate([self.values, other.values], axis=1),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +160,11 @@ class PersonCap:
             values = np.zeros((self._size, len(persons)), dtype=np.int32)
             values[:, kept] = grid[1:]
         batch = _Batch(persons, kept, row_digests(values, self._key), values)
-        self._waiting.append(batch)
         self._waiting_bytes += batch.nbytes
-        if self._on_disk or self._waiting_bytes > scratch.IN_MEMORY_BYTES:
+        if self._waiting and self._waiting[-1].takes(batch):
+            batch = self._waiting.pop().joined(batch)
+        self._waiting.append(batch)
+        if self._waiting_bytes > scratch.IN_MEMORY_BYTES or (self._on_disk and len(batch.kept) >= _FEW_ROWS):
             self._write()
 
     def over_cap(self) -> tuple[int, int, int]:
@@ -155,6 +174,7 @@ class PersonCap:
             kept = np.concatenate([np.empty(0, dtype=np.bool_), *(batch.kept for batch in self._waiting)])
             found = np.maximum(np.bincount(numbers[kept]) - self._max_rows, 0)
             return int(numbers.max(initial=-1)) + 1, int((found > 0).sum()), int(found.sum())
+        self._write()
         over = f"greatest(sum(kept::BIGINT) - {self._max_rows}, 0)"
         persons, many, beyond = self._database.sql(
             "SELECT count(*), count(*) FILTER (beyond > 0), coalesce(sum(beyond), 0) "
@@ -195,6 +215,7 @@ class PersonCap:
 
     def _sorted_on_disk(self, batch_rows: int) -> Iterator[_Sorted]:
         """All rows in their order, where they are in the database."""
+        self._write()
         names = [f"v{j}" for j in range(self._size)]
         order = ", ".join([*_PERSON, "kept DESC", "digest", *names])  # [P:order-of-rows]
         chosen = ", ".join([*_PERSON, "kept::TINYINT AS kept", *names])
@@ -211,8 +232,8 @@ class PersonCap:
         given = [batch.persons for batch in self._waiting]
         if len({ids.type for ids in given}) != 1:
             # an integer and its text are one id
-            given = [ids.cast(pa.string()) for ids in given]
-        ids = pa.chunked_array(given, given[0].type if given else pa.string()).dictionary_encode()
+            given = [ids.cast(pa.large_string()) for ids in given]
+        ids = pa.chunked_array(given, given[0].type if given else pa.large_string()).dictionary_encode()
         numbers = [np.from_dlpack(part.indices) for part in ids.chunks]  # [P:person-number]
         return np.concatenate([np.empty(0, dtype=np.int32), *numbers])
 
@@ -222,7 +243,7 @@ class PersonCap:
 
         self._on_disk = True
         for waiting in self._waiting:
-            texts = waiting.persons.cast(pa.string())
+            texts = waiting.persons.cast(pa.large_string())
             columns = {
                 **dict(zip(_PERSON, map(pa.array, person_digests(texts, self._keyed)), strict=True)),
                 "kept": pa.array(waiting.kept),
@@ -233,6 +254,7 @@ class PersonCap:
             self._database.execute("INSERT INTO entries SELECT * FROM batch")
             self._database.unregister("batch")
         self._waiting.clear()
+        self._waiting_bytes = 0
 
     @cached_property
     def _database(self) -> Any:  # noqa: ANN401  # DuckDB has no types of its own
@@ -284,7 +306,7 @@ def person_digests(persons: Array, keyed: hashlib.blake2b) -> npt.NDArray[np.uin
         state.update(person)
         return state.digest()  # [P:person-digest]
 
-    coded = persons.cast(pa.binary()).dictionary_encode()
+    coded = persons.cast(pa.large_binary()).dictionary_encode()
     digests = np.frombuffer(b"".join(map(digest, coded.dictionary.to_pylist())), dtype=np.uint64)
     pieces = digests.reshape(-1, len(_PERSON)).T
     return np.ascontiguousarray(pieces[:, np.from_dlpack(coded.indices)])
@@ -327,7 +349,7 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
     import pyarrow as pa
 
     ids, known = known_ids(name, values, total=total)
-    return ids.cast(pa.string()), known
+    return ids.cast(pa.large_string()), known
 
 
 def known_ids(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDArray[np.bool_] | None]:
@@ -349,8 +371,9 @@ def known_ids(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDAr
     if pa.types.is_dictionary(values.type):
         # entries first: decoding has no kernel for some kinds of text
         entries = values.dictionary
-        if pa.types.is_string_view(entries.type):
-            entries = entries.cast(pa.string())
+        if pa.types.is_string(entries.type) or pa.types.is_string_view(entries.type):
+            # of rows with long ids there may be more than 2 GiB of text in a batch
+            entries = entries.cast(pa.large_string())
         values = entries.take(entry_indices(values))
     kind = values.type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
@@ -369,9 +392,10 @@ def known_ids(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDAr
         values = pc.if_else(whole, numbers, pa.scalar(None, pa.float64())).cast(pa.int64())
         below = f"2**{math.log2(limit):.0f}"
         problem = f"a cell that is missing or not an integer below {below}; give every row its id"
-    persons = values if pa.types.is_integer(values.type) else values.cast(pa.string())
+    persons = values if pa.types.is_integer(values.type) else values.cast(pa.large_string())
     if text and pc.any(pc.match_substring(persons, ".")).as_py():
         # integers with a gap among them are written 1.0, 2.0 by some; the ids must not depend on that gap
+        persons = pc.replace_substring_regex(persons, r"^-0+\.0*$", "0")
         persons = pc.replace_substring_regex(persons, r"^(-?[0-9]+)\.0*$", r"\1")
     if persons.null_count == 0:
         return persons, None
@@ -401,7 +425,7 @@ def _where_valid(values: Array) -> Array:
         except UnicodeDecodeError:
             return None
 
-    return pa.array([text(cell.as_buffer()) for cell in values], pa.string())
+    return pa.array([text(cell.as_buffer()) for cell in values], pa.large_string())
 
 
 def _duckdb_connect() -> Callable[..., Any]:

@@ -44,6 +44,7 @@ class ReplaySampler:
     def __init__(self, sampler: Sampler, before: ReplaySampler | None = None) -> None:
         self._sampler = sampler
         self._before = before
+        self.reused = False
         self.exact: list[int] = []
         self.noisy: list[int] = []
         self.scales: list[int] = []
@@ -63,9 +64,11 @@ class ReplaySampler:
         raise SpecError("a replay is of Gaussian noise, but the mechanism asked for another kind")
 
     def _noted(self, value: int, sigma: int) -> int:
-        variate = _Noted(value)
+        variate, used = _Noted(value), False
 
         def added(exact: int) -> int:
+            nonlocal used
+            self.reused, used = self.reused or used, True
             index = len(self.exact)
             wanted = exact + value if self._before is None else self._before.noisy[index]
             self.exact.append(exact)
@@ -90,10 +93,11 @@ def replayed(
 def replayed_square(asked: Question, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler) -> Fraction | None:
     """The exact mu^2 of a run: squared changes of all exact numbers, each over the square of its noise's scale.
 
-    None where equal noisy numbers give other results: then an exact number reaches them, and the loss has no end.
+    None where equal noisy numbers give other results, since an exact number then reaches them, and where a variate is
+    added to two numbers, whose difference then has no noise: the loss has no end.
     """
     (first, published), (second, again) = replayed(asked, sides, sampler)
-    if published != again or first.scales != second.scales:
+    if published != again or first.scales != second.scales or first.reused:
         return None
     return sum((Fraction(change * change, scale * scale) for change, scale in _changes(first, second)), Fraction(0))
 
