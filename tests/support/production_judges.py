@@ -98,7 +98,9 @@ def standardised_pair() -> Judge:
     near = [[0.01], [-0.01]] * 1000
 
     def method(rows: list[list[float]]) -> list[float]:
-        model = discreet.PrivateLinearRegression(epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-1, 1))
+        model = discreet.PrivateLinearRegression(
+            epsilon=1.0, delta=1e-6, bounds=(-1, 1), target_bounds=(-1, 1), mechanism="gaussian"
+        )
         return release_numbers(model.fit(rows, [0.0] * len(rows)).release_)
 
     def findings() -> list[str]:

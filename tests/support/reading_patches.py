@@ -74,8 +74,8 @@ def type_of_the_whole_column(patch: Patch) -> None:
 def one_row_too_many(patch: Patch) -> None:
     made = persons.PersonCap.__init__
 
-    def init(self: Any, design: Any, marks: int = 0) -> None:
-        made(self, design, marks)
+    def init(self: Any, *given: Any, **more: Any) -> None:
+        made(self, *given, **more)
         self._max_rows += 1
 
     patch.setattr(persons.PersonCap, "__init__", init)
