@@ -125,3 +125,9 @@ def test_small_batches_are_joined_and_give_the_same_rows(in_memory, monkeypatch)
         found.append((counts, sorted(rows)))
     assert found[0] == found[1]
     assert max(most) <= 5
+
+
+def test_a_table_without_rows_has_no_persons():
+    with PersonCap(Design("y", PLAN, unit={"id": "who", "max_rows": 1}), 2) as cap, KeptRows(3, 1, 10) as aside:
+        assert cap.over_cap() == (0, 0, 0)
+        assert cap.keep(aside, 10) == (0, (0, 0))
