@@ -1,17 +1,18 @@
-"""What the program says and publishes with repeated noise is what the golden files hold, byte for byte."""
+"""Compare seeded releases and fits with the golden files, and try bad inputs and help pages."""
 
 from __future__ import annotations
 
 import pytest
 
-from support import golden_files
+from discreet.cli.main import program
+from support import golden_files, golden_refusals
 
 OUTPUTS = dict(golden_files.outputs())
 
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize("name", OUTPUTS)
-def test_what_is_said_and_published_is_what_it_was(name):
+def test_releases_and_fits_equal_the_golden_files(name):
     found = golden_files.difference(name, OUTPUTS[name]())
     assert not found, f"\n{found}"
 
@@ -34,9 +35,19 @@ def test_every_mechanism_that_the_program_lists_is_frozen():
     assert frozen == set(golden_files.names())
 
 
-def test_hundreds_of_bad_inputs_are_frozen_and_hardly_any_is_taken():
-    text = (golden_files.FOLDER / "messages.txt").read_text(encoding="utf-8")
+@pytest.mark.no_cover
+def test_bad_inputs_are_refused_with_a_message_and_without_a_cell(tmp_path):
+    text = golden_refusals.messages(tmp_path)
     assert text.count("\n## ") > 500
-    assert text.count(f"\n{golden_files.golden_refusals.TAKEN}\n") < 10
+    assert text.count(f"\n{golden_refusals.TAKEN}\n") < 10
     assert "unexpected failure" not in text
     assert "SECRET'" not in text.replace("'SECRET'", "")
+
+
+@pytest.mark.no_cover
+def test_every_help_page_opens():
+    pages = [[*words, "--help"] for words in golden_files.commands(program, [])]
+    pages += [["mechanisms", name] for name in golden_files.names()]
+    assert len(pages) > 40
+    for words in pages:
+        golden_files.page(words)

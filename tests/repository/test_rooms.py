@@ -1,4 +1,4 @@
-"""The folder listing explains the product: small rooms with cards, and imports that never go in a circle."""
+"""Check import cycles and contracts, and that the pages name files that exist."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "discreet"
-MOST_MODULES = 15
 CONTRACTS = 6
 FOLDERS = sorted(file.parent for file in PACKAGE.rglob("__init__.py"))
 
@@ -68,14 +67,6 @@ def circle(package: Path) -> list[str]:
     return next((found for name in sorted(edges) if (found := visit(name, []))), [])
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(PACKAGE.parent)))
-def test_a_folder_has_few_modules_and_a_card(folder):
-    assert len([file for file in folder.glob("*.py") if file.name != "__init__.py"]) <= MOST_MODULES
-    if folder != PACKAGE:
-        info = (folder / "__init__.py").read_text()
-        assert all(f"\n{word}:" in info for word in ("Sees", "Never", "Hands on"))
-
-
 @pytest.mark.no_cover
 def test_no_module_imports_itself_through_others_even_inside_functions():
     assert circle(PACKAGE) == []
@@ -117,52 +108,3 @@ def test_the_files_that_a_page_names_exist(page):
 def test_names_of_files_are_found_in_a_page():
     assert named_paths("see `exact/`, `design/model.py` and `make test`") == {"exact/", "design/model.py"}
     assert not (PACKAGE / "design/models.py").exists()
-
-
-KINDS = (
-    "mechanism", "primitive", "sum", "column", "formulas", "command", "diagnostic", "report", "documentation", "study",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_of_change_has_a_template(kind):
-    rows = [row.split("|") for row in (ROOT / "CONTRIBUTING.md").read_text().splitlines() if row.startswith("| a")]
-    assert any(kind in row[1] and re.search(r"`[\w./-]+\.(py|md)`", row[2]) for row in rows), kind
-
-
-# it only starts the command line
-GLUE = {"discreet.__main__"}
-
-
-def untested(package: Path, tests: Path) -> list[str]:
-    """Modules of a package, cards left out, without a test file or folder of their name in the mirrored tree."""
-    found = []
-    for name, file in modules(package).items():
-        inside = file.relative_to(package).with_suffix("")
-        mirrored = tests / inside.parent / f"test_{inside.name}.py"
-        # a module with many tests has a folder of them
-        if file.name != "__init__.py" and not mirrored.exists() and not any((tests / inside).glob("test_*.py")):
-            found.append(name)
-    return sorted(found)
-
-
-def test_every_module_has_a_test_file_of_its_name():
-    lacking = untested(PACKAGE, ROOT / "tests")
-    assert [name for name in lacking if name not in GLUE] == []
-    # what is listed exists
-    assert set(modules(PACKAGE)) >= GLUE
-
-
-def test_a_module_without_a_test_file_is_found(tmp_path):
-    package, tests = tmp_path / "house", tmp_path / "tests"
-    for file in ("house/__init__.py", "house/one.py", "house/attic/__init__.py", "house/attic/two.py", "house/big.py"):
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / file).write_text("")
-    for file in ("tests/test_one.py", "tests/test_two.py", "tests/big/test_much.py"):
-        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / file).write_text("")
-    # a file of the right name in another room is not its test
-    assert untested(package, tests) == ["house.attic.two"]
-    (tests / "attic").mkdir()
-    (tests / "attic" / "test_two.py").write_text("")
-    assert untested(package, tests) == []

@@ -1,10 +1,11 @@
-"""Golden outputs: what the program says and publishes with repeated noise, kept in files and compared byte for byte.
+"""Golden outputs: releases, fits, tests and plans from seeded noise, compared with stored files byte for byte.
 
 `make golden` (python tests/support/golden_files.py --accept) writes them anew; read the difference before you commit
 it. Every release in them has noise from a seed and is NOT PRIVATE, whatever it says of itself.
 
 Doubles are rounded to ten significant digits, because the last ones may differ between builds of BLAS. Integers
-(sums, noise and its scales) are kept digit for digit. Versions are left out, and texts are 100 columns wide.
+(sums, noise and its scales) are kept digit for digit. Versions are left out. Help texts, summaries and reports are not
+stored: read them when you change them.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import difflib
 import functools
 import json
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,6 @@ from click.testing import CliRunner
 
 import discreet
 from discreet.cli.main import program
-from discreet.testing.not_private import exact_release
-from support import golden_refusals
 from support.golden_cases import DESIGNS, VARIANTS, outcome, released, ten_digits
 
 FOLDER = Path(__file__).parents[1] / "repository" / "golden"
@@ -149,27 +147,6 @@ def fitted(run: tuple[str, str, str]) -> discreet.Fit:
     return fit.robust() if run[2].startswith("robust") else fit
 
 
-def summaries() -> str:
-    """Summaries as people read them."""
-    lines = ["Fit.summary(); noise from a seed, NOT PRIVATE.", ""]
-    for variant in VARIANTS:
-        lines += section(f"{variant}: replace", lambda v=variant: discreet.fit(made("replace", v)).summary())
-    for design in DESIGNS:
-        lines += section(f"gaussian: {design}", lambda d=design: discreet.fit(made(d)).summary())
-        lines += section(f"robust: {design}", lambda d=design: fitted((d, "gaussian", "robust")).summary())
-    for name, model in MODELS.items():
-        lines += section(f"{name}: add-remove", lambda m=model: discreet.fit(made("add-remove"), **m).summary())
-    lines += section("poor", lambda: discreet.fit(released(rows=60, epsilon=0.1), penalty="adaptive").summary())
-    lines += section("exact", lambda: discreet.fit(exact()).summary())
-    return "\n".join(lines)
-
-
-def exact() -> discreet.Release:
-    from support.golden_cases import table
-
-    return exact_release(table(), DESIGNS["add-remove"])
-
-
 def inference() -> str:
     """Tests, intervals, predictions, paths and second releases beyond what a fit says by itself."""
     lines = ["Further results; noise from a seed, NOT PRIVATE.", ""]
@@ -235,54 +212,6 @@ def plans() -> str:
     return "\n".join(lines)
 
 
-def reports(folder: Path) -> str:
-    """What `discreet report --json` prints of releases of both kinds."""
-    lines = ["discreet report R.json --json; noise from a seed, NOT PRIVATE.", ""]
-    chosen = [run for run in runs() if (run[0] == "replace" and run[1] in BRIEF) or run[:2] == ("persons", "gaussian")]
-    options = {"": [], "lasso": ["--penalty", "lasso", "--strength", "0.05"], "level": ["--level", "0.8"]}
-    for run in chosen:
-        if isinstance(_kept(*run)[0], str):
-            continue
-        for name, more in options.items():
-            if name and run != ("replace", "gaussian", ""):
-                continue
-            made(*run).save(folder / "R.json", force=True)
-            lines += section(
-                f"{title(*run)} {name}".strip(),
-                lambda more=more: printed(["report", "R.json", "--json", *more], folder),
-            )
-    return "\n".join(lines)
-
-
-def printed(words: list[str], folder: Path) -> Any:
-    """The JSON document that a command prints; its notices stand in it."""
-    path = [str(folder / word) if word == "R.json" else word for word in words]
-    result = CliRunner().invoke(program, path, env={"COLUMNS": str(WIDTH)})
-    if result.exit_code:
-        raise discreet.DiscreetError(f"exit {result.exit_code}: {result.stderr.strip()}")
-    document = json.loads(result.stdout)
-    without_versions(document)
-    return {"stderr": result.stderr.replace(str(folder), "."), **document}
-
-
-def without_versions(document: Any) -> None:
-    """Empty what names this version or fingerprints it."""
-    for key, value in document.items() if isinstance(document, dict) else ():
-        if key in ("digest", "made_by"):
-            document[key] = "left out"
-        without_versions(value)
-
-
-def help_pages() -> str:
-    """Every help page, and the table of mechanisms as the program prints it."""
-    lines = ["Help of every command.", ""]
-    for words in [*commands(program, []), ["mechanisms"], *(["mechanisms", name] for name in names())]:
-        more = [] if words[:1] == ["mechanisms"] and len(words) > 1 else ["--help"]
-        lines += [f"## discreet {' '.join([*words, *more])}".rstrip(), page([*words, *more]), ""]
-    lines += ["## discreet mechanisms", page(["mechanisms"]), ""]
-    return "\n".join(lines)
-
-
 def commands(group: click.Group, path: list[str]) -> Iterator[list[str]]:
     """The words that lead to a group and to every command below it."""
     yield path
@@ -312,20 +241,8 @@ def outputs() -> Iterator[tuple[str, Callable[[], str]]]:
     yield "releases.txt", releases
     yield "release.json", release_file
     yield "fits.txt", fits
-    yield "summaries.txt", summaries
     yield "inference.txt", inference
     yield "plans.txt", plans
-    yield "reports.txt", in_a_folder(reports)
-    yield "help.txt", help_pages
-    yield "messages.txt", in_a_folder(golden_refusals.messages)
-
-
-def in_a_folder(make: Callable[[Path], str]) -> Callable[[], str]:
-    def call() -> str:
-        with tempfile.TemporaryDirectory() as folder:
-            return make(Path(folder))
-
-    return call
 
 
 def difference(name: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""A catalogue of bad inputs, tried through the public path: what is said of each is kept in a golden file."""
+"""A catalogue of bad inputs, tried through the public path."""
 
 from __future__ import annotations
 
