@@ -109,7 +109,7 @@ fmt: .venv/dev.stamp  ## format and fix what ruff can fix
 	$(BIN)/ruff check --fix .
 
 proofs: .venv/dev.stamp  ## accept the proofs after re-reading them against changed code
-	PYTHONPATH=tests $(BIN)/python -m support.proof_tags --accept
+	PYTHONPATH=tests $(BIN)/python -m support.proof_gate --accept
 
 golden: .venv/dev.stamp  ## accept what the program says and publishes now, after reading the difference
 	PYTHONPATH=tests $(BIN)/python -m support.golden_files --accept

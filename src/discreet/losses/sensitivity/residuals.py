@@ -1,4 +1,4 @@
-"""How far one unit moves the sums over residuals. Proof: residuals.proof.md."""
+"""How far one unit moves the sums over residuals. Proof: residual_sums.proof.md."""
 
 from __future__ import annotations
 
