@@ -26,12 +26,11 @@ demo: .venv/demo.stamp  ## set up and run the main job on bundled data
 demo-parts: .venv/demo.stamp  ## three simulated hospitals make one release without pooling their rows
 	PYTHONPATH=tests $(BIN)/python -m support.page_runs docs/how-to/several-curators.md
 
-check: .venv/dev.stamp  ## lint, types, import contracts and the width of Markdown
+check: .venv/dev.stamp  ## lint, types and import contracts
 	@$(BIN)/ruff check . || { echo 'fix it with: make fmt'; exit 1; }
 	@$(BIN)/ruff format --check . || { echo 'fix it with: make fmt'; exit 1; }
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python tests/support/markdown_lines.py
 
 # compiled modules are kept, as each of some hundred programs that tests start would compile them again
 test: check  ## set up and run every gate: check, tests, coverage

@@ -2,8 +2,8 @@
 
 Every top-level definition (function, class or constant) of the packages that lie between the cells of a table and a
 noisy number belongs to a proof, or is listed as one that no guarantee rests on. `tests/repository/proofs.json` stores
-both. A fingerprint ignores layout and docstrings, and the modules that hold the definition and what it refers to, so that
-code can be moved without another reading.
+both. A fingerprint ignores layout, docstrings and the names of modules, so that code can be moved without another
+reading.
 
 Run with --accept after re-reading a proof against changed code.
 """
