@@ -66,7 +66,13 @@ def dense_totals(table: object, design: Design, domain: RowDomain) -> tuple[tupl
 @pytest.mark.parametrize("grid_bits", [8, 16, 23])
 def test_totals_are_those_of_rows_with_indicators(rule, grid_bits, monkeypatch):
     made = []
-    monkeypatch.setattr(coded_rows, "LevelGram", lambda *given: made.append(LevelGram(*given)) or made[-1])
+
+    class Recorded(LevelGram):
+        def __init__(self, *given):
+            super().__init__(*given)
+            made.append(self)
+
+    monkeypatch.setattr(coded_rows, "LevelGram", Recorded)
     rng = np.random.default_rng(grid_bits)
     for trial in range(4):
         design = random_large_design(rng, rule)
