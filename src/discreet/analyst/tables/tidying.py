@@ -76,6 +76,8 @@ def glanced(fit: Fit) -> Records:
         "p.value": known(fit.f_pvalue),
         "df": float(slopes),
         "logLik": known(fit.llf),
+        "AIC": known(fit.aic),
+        "BIC": known(fit.bic),
         "df.residual": known(fit.df_resid),
         "nobs": known(fit.nobs),
         "nobs.sd": None if known(fit.nobs) is None else fit.nobs_sd,
