@@ -67,7 +67,7 @@ def largest_errors(many, weights, random):
 
 
 def criteria(many):
-    """AIC and BIC, and the textbook formulas on noisy sums, for the scaled target up to a constant; NaN where none is."""
+    """AIC and BIC, and the textbook formulas on noisy sums, for the scaled target up to a constant; NaN for none."""
     n, k = many.df + many.H.shape[1], many.H.shape[1]
     followed = (np.linalg.inv(many.H) * (many.covariance - many.sampling)).sum(axis=(1, 2))
     whole = many.s2 * many.df
@@ -96,9 +96,7 @@ def test_study_tests_of_terms_keep_their_size_pairs_cover_and_criteria_count_the
     main = setups["y"]
     weights = pair_weights(main)
     print(f"\n{COUNT} releases of each setting: rejections at 5%; pairs that all cover; a feature that is let in")
-    print(
-        "     n  eps  definite  w=0   h=0  larger smaller all u=0  max-t  Bonf  alone | textbook aic  aic  textbook bic  bic"
-    )
+    print("     n  eps  definite  w=0   h=0  larger smaller all u=0  max-t  Bonf  alone | textbook aic, aic, then bic")
     misses = []
     for n in (1_000, 10_000):
         for epsilon in (1.0, 5.0, math.inf):

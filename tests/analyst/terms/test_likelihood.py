@@ -36,8 +36,8 @@ def test_a_residual_sum_that_is_not_positive_has_no_likelihood(residual):
     line = replace(LINE, residual=residual)
     assert isinstance(line.llf, float)
     assert isinstance(line.criterion(2.0), float)
-    for line in (replace(line, followed=0.0), replace(LINE, residual=-10.0)):
-        assert (line.llf, line.criterion(2.0)) == (NO_SUM, NO_SUM)
+    for none in (replace(line, followed=0.0), replace(LINE, residual=-10.0)):
+        assert (none.llf, none.criterion(2.0)) == (NO_SUM, NO_SUM)
 
 
 def test_units_beyond_double_precision_are_no_hindrance():

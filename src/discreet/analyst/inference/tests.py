@@ -22,6 +22,7 @@ from discreet.analyst.values.estimates import (
     ByName,
     Interval,
     Number,
+    beside_set,
     first_missing,
     number_without,
     numbers_by_name,
@@ -98,7 +99,8 @@ class ContrastTest:
             [
                 label,
                 shown_estimate(self.effect[label], ends[label]),
-                *(shown_number(values[label], ".4g") for values in (self.sd, self.score_z, self.pvalue)),
+                shown_number(beside_set(self.sd[label], ends[label]), ".4g"),
+                *(shown_number(values[label], ".4g") for values in (self.score_z, self.pvalue)),
                 str(ends[label]),
             ]
             for label in self.effect

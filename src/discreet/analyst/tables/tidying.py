@@ -10,7 +10,7 @@ from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.summary.coefficient_table import estimates
 from discreet.analyst.tables.cells import promise_note
 from discreet.analyst.tables.records import Cell, Records
-from discreet.analyst.values.estimates import Interval
+from discreet.analyst.values.estimates import Interval, beside_set
 from discreet.analyst.values.not_estimable import NotEstimable, known, reason_of
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ def tidied(fit: Fit, level: float) -> Records:
         row: dict[str, Cell] = {
             "term": name,
             "estimate": known(value),
-            "std.error": known(fit.bse[name]),
+            "std.error": known(beside_set(fit.bse[name], sets[name])),
             "statistic": known(fit.score_z[name]),
             "p.value": known(fit.pvalues[name]),
             "conf.low": low,
             "conf.high": high,
             "conf.set": set_words_of(sets[name]),
-            "privacy.sd": known(fit.privacy_sd[name]),
+            "privacy.sd": known(beside_set(fit.privacy_sd[name], sets[name])),
         }
         if own is not None:
             row["table.low"], row["table.high"] = ends_of(own[name])

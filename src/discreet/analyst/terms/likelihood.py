@@ -77,7 +77,7 @@ class Likelihood:
 
     @property
     def noise_coefficients(self) -> float:
-        """r = tr(H V) / s^2: how many coefficients' worth of noise the line follows; 0 without noise."""
+        """Number of coefficients' worth of noise that the line follows, r = tr(H V) / s^2; 0 without noise."""
         return self.followed * (self.rows - self.coefficients) / (self.residual + self.followed)
 
     def criterion(self, price: float) -> Number:
