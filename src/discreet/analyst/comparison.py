@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.equations.sums import NO_SQUARE, check_moments
 from discreet.analyst.fitted import Fit
+from discreet.analyst.inference.contrasts import in_double
 from discreet.analyst.inference.tests import JointTest
 from discreet.analyst.model import check_release, fit, read_model
 from discreet.analyst.solvers.criterion import criterion_values
@@ -306,7 +307,7 @@ def _compared(one: Fit, level: float) -> ComparedModel:
         if equations.has_square:
             (value,) = criterion_values(problem, slopes).tolist()
             half = float(equations.half[-1])
-            error = value * half * half
+            error = in_double(value * half * half)
     except NotEstimableError:
         error = NotEstimable("the noise outweighs the number of rows")
     return ComparedModel(

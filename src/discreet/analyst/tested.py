@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.analyst.equations.fit_inputs import ErrorBasis
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.inference.contrasts import TOO_WIDE
+from discreet.analyst.inference.contrasts import in_double
 from discreet.analyst.inference.score import ScoreInference
 from discreet.analyst.inferred import InferenceMixin
 from discreet.analyst.solvers.least_squares import solve_ols
@@ -157,8 +157,7 @@ class TestsMixin(InferenceMixin):
 
     def _squared_units(self, value: float) -> Number:
         half = float(self._inputs.units.half[-1])
-        out = value * half * half
-        return out if math.isfinite(out) else TOO_WIDE
+        return in_double(value * half * half)
 
     def t_test_pairwise(self, term: str, *, simultaneous: Simultaneous = "max-t") -> PairwiseTest:
         """Compare all levels of a factor with each other, with intervals and p-values that hold together.

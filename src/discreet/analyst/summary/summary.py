@@ -9,7 +9,8 @@ from discreet.analyst.diagnostics.notes import notes
 from discreet.analyst.summary.coefficient_table import cells, headers
 from discreet.analyst.summary.settings import automatic_settings
 from discreet.analyst.values.estimates import Interval, Number
-from discreet.analyst.values.not_estimable import known, mapped, reason_of, shown_number
+from discreet.analyst.values.not_estimable import known, reason_of, shown_number
+from discreet.releases.parts import NoisyCount
 from discreet.releases.reference_law import DEFAULT_LEVEL
 from discreet.text import aligned
 
@@ -27,10 +28,8 @@ def row_count(fit: Fit) -> str:
     rows = known(fit.nobs)
     if rows is None:
         return "not released"
-    count = f"{round(rows):,}"
-    if fit.nobs_sd > 0:
-        return f"about {count} (noisy count, standard deviation {fit.nobs_sd:.3g})"
-    return count if fit.release.units_public is None else f"{count} (public)"
+    count = NoisyCount(rows, fit.nobs_sd)
+    return count.words if count.sd > 0 or fit.release.units_public is None else f"{count.words} (public)"
 
 
 def penalty_line(fit: Fit) -> str:
@@ -74,7 +73,7 @@ def _fit_lines(fit: Fit, level: float) -> list[str]:
     shown, interval, reason = shown_rsquared(adjusted, ends), known(ends), reason_of(adjusted)
     if interval is not None:
         shown += f" ({100 * level:g}% interval {interval.lower:.3g} to {interval.upper:.3g})"
-    spread = shown_number(mapped(fit.s2, lambda s2: s2**0.5), ".4g")
+    spread = shown_number(fit._residual_sd, ".4g")
     if reason is not None:
         shown += f": {reason}"
     return [f"Adjusted R^2: {shown}. Residual standard deviation: {spread}."]

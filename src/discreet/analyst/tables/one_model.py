@@ -22,7 +22,7 @@ from discreet.analyst.tables.cells import (
 )
 from discreet.analyst.tables.grid import Grid, Row
 from discreet.analyst.values.estimates import ByName, Interval, beside_set, bounded, unbounded
-from discreet.analyst.values.not_estimable import known, mapped, reason_of
+from discreet.analyst.values.not_estimable import known, reason_of
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -33,13 +33,12 @@ def one_model(fit: Fit, level: float, digits: int) -> Grid:
     heads, body = _coefficients(fit, level, digits)
     sets, why = fit.conf_int(level), reasons(fit, level)
     rest = ("",) * (len(heads) - 2)
-    spread = mapped(fit.s2, lambda s2: s2**0.5)
     ends = fit.rsquared_conf_int(level)
     lines = [
         ("Rows", rows_cell(fit)),
         ("R²", ratio_cell(fit.rsquared, ends)),
         ("Adjusted R²", ratio_cell(fit.rsquared_adj, ends)),
-        ("Residual sd", number_cell(spread, digits)),
+        ("Residual sd", number_cell(fit._residual_sd, digits)),
     ]
     notes = [
         f"Estimated by {model_cell(fit)}." if not fit.fitted_inside else None,
@@ -94,7 +93,7 @@ def reason_notes(fit: Fit, why: Mapping[str, str]) -> list[str]:
 def missing_statistics(fit: Fit, why: Mapping[str, str]) -> list[str]:
     """Say why the model has no R^2, residual spread or number of rows; no reason twice."""
     said, out = list(why.values()), []
-    for what, value in (("R²", fit.rsquared), ("residual sd", fit.s2), ("number of rows", fit.nobs)):
+    for what, value in (("R²", fit.rsquared), ("residual sd", fit._residual_sd), ("number of rows", fit.nobs)):
         reason = reason_of(value)
         if reason is not None and not any(reason in one for one in said):
             out.append(f"No {what}: {reason}.")

@@ -65,13 +65,12 @@ def ends_of(ends: Interval) -> tuple[float | None, float | None]:
 def glanced(fit: Fit) -> Records:
     """Give one record of the model as a whole."""
     guarantee = fit.release.guarantee
-    s2 = known(fit.s2)
     slopes = len(fit.model.slopes)
-    given = (fit.rsquared, fit.s2, fit.nobs, fit.fvalue if slopes else None)
+    given = (fit.rsquared, fit._residual_sd, fit.nobs, fit.fvalue if slopes else None)
     row: dict[str, Cell] = {
         "r.squared": known(fit.rsquared),
         "adj.r.squared": known(fit.rsquared_adj),
-        "sigma": None if s2 is None else math.sqrt(s2),
+        "sigma": known(fit._residual_sd),
         "statistic": known(fit.fvalue),
         "p.value": known(fit.f_pvalue),
         "df": float(slopes),
