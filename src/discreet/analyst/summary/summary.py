@@ -33,16 +33,21 @@ def row_count(fit: Fit) -> str:
 
 
 def penalty_line(fit: Fit) -> str:
-    """Name the penalty and its ridge; for a model fitted inside, the values of its automatic settings."""
+    """Say what the penalty is and how strong; for a model fitted inside, the values of its automatic settings."""
     if fit.fitted_inside:
         automatic = [f"{name} {value}" for name, value in automatic_settings(fit.release).items()]
         return ", ".join([f"as the mechanism {fit.release.mechanism!r} fitted it, before the release", *automatic])
     if not fit.penalised:
         return f"none ({'weighted' if fit.release.weighted else 'ordinary'} least squares)"
+    ridge = f"ridge {fit.ridge:.6g} on the scaled columns"
+    if fit.penalty == "bayes":
+        return "bayes (posterior mean of the coefficients, given the noisy sums and the distribution of their noise)"
+    if fit.penalty == "adaptive":
+        return f"adaptive (the least ridge that the noise calls for): {ridge if fit.ridge > 0 else 'here none'}"
     strength = "" if fit.strength is None else f", strength {fit.strength:g}"
     chosen = " (by criterion)" if fit.selected else ""
     ratio = "" if fit.l1_ratio is None else f", l1_ratio {fit.l1_ratio:g}"
-    return f"{fit.penalty}{strength}{chosen}{ratio}, ridge {fit.ridge:.6g} on the scaled columns"
+    return f"{fit.penalty}{strength}{chosen}{ratio}{f', {ridge}' if fit.ridge > 0 else ''}"
 
 
 def summary_text(fit: Fit, level: float = DEFAULT_LEVEL) -> str:
@@ -58,7 +63,7 @@ def summary_text(fit: Fit, level: float = DEFAULT_LEVEL) -> str:
         "-" * _WIDTH,
     ]
     promise = "NOT PRIVATE: this release carries no privacy guarantee." if guarantee is None else guarantee.sentence()
-    for paragraph in (*_fit_lines(fit, level), promise, *notes(fit, level)):
+    for paragraph in (statistics_line(fit, level), promise, *notes(fit, level)):
         lines += _lines(paragraph)
     return "\n".join(lines) + "\n"
 
@@ -68,7 +73,13 @@ def _lines(text: str, indent: str = "") -> list[str]:
     return textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
-def _fit_lines(fit: Fit, level: float) -> list[str]:
+def fact_lines(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
+    """Give rows, penalty, R^2 and residual spread in sentences, for a table that has no lines above it."""
+    return [f"Rows: {row_count(fit)}. Penalty: {penalty_line(fit)}.", statistics_line(fit, level)]
+
+
+def statistics_line(fit: Fit, level: float = DEFAULT_LEVEL) -> str:
+    """Give adjusted R^2 with its interval, and the residual standard deviation."""
     adjusted, ends = fit.rsquared_adj, fit.rsquared_conf_int(level)
     shown, interval, reason = shown_rsquared(adjusted, ends), known(ends), reason_of(adjusted)
     if interval is not None:
@@ -76,7 +87,7 @@ def _fit_lines(fit: Fit, level: float) -> list[str]:
     spread = shown_number(fit._residual_sd, ".4g")
     if reason is not None:
         shown += f": {reason}"
-    return [f"Adjusted R^2: {shown}. Residual standard deviation: {spread}."]
+    return f"Adjusted R^2: {shown}. Residual standard deviation: {spread}."
 
 
 def shown_rsquared(value: Number, ends: Interval) -> str:
