@@ -18,7 +18,7 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.catalogue import TableRow, mechanism_table
 from discreet.mechanisms.choice import predicted_error
-from discreet.mechanisms.interface.settings import checked_settings
+from discreet.losses.settings import checked_settings
 from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget
 
