@@ -18,6 +18,7 @@ from discreet.analyst.inference.contrasts import Contrasts, read_each
 from discreet.analyst.inference.hypotheses import Hypotheses
 from discreet.analyst.inference.nuisance import covariance_root, nuisance, reference_tail
 from discreet.analyst.inference.score import joint_score
+from discreet.analyst.values.confidence_sets import ConfidenceSet
 from discreet.analyst.values.estimates import (
     ByName,
     Interval,
@@ -130,7 +131,9 @@ class ContrastTest:
             "alternative": self.alternative,
             "interval_level": checked,
             **{name: values.to_dict() for name, values in numbers.items()},
-            "conf_int": {label: None if known(one) is None else one.to_dict() for label, one in ends.items()},
+            "conf_int": {
+                label: one.to_dict() if isinstance(one, ConfidenceSet) else None for label, one in ends.items()
+            },
         }
 
     def _line(self, label: str, ends: Interval) -> str:
