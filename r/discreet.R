@@ -678,11 +678,10 @@ read_fit <- function(path) {
   kinds <- lapply(read$conf_int[names], function(one) if (is.null(one)) list(kind = NA_character_) else one)
   end <- function(field, none) vapply(kinds, function(one) if (is.null(one[[field]])) none else one[[field]], 0)
   frame <- .set_frame(names, vapply(kinds, `[[`, "", "kind"), end("lower", -Inf), end("upper", Inf))
-  share <- numbers("privacy_sd")^2 / numbers("bse")^2
   structure(list(
     call = match.call(), target = read$target, names = names, estimable = isTRUE(read$estimable),
     coefficients = numbers("params"), std_error = numbers("bse"), t = numbers("tvalues"), p = numbers("pvalues"),
-    privacy_share = share, nobs = number(read$nobs), nobs_sd = number(read$nobs_sd),
+    privacy_share = numbers("privacy_share"), nobs = number(read$nobs), nobs_sd = number(read$nobs_sd),
     df.residual = number(read$df_resid), sigma = sqrt(number(read$s2)), r.squared = number(read$rsquared),
     adj.r.squared = number(read$rsquared_adj), penalty = read$penalty, notes = unlist(read$notes),
     promise = if (isTRUE(read$private)) {
@@ -757,10 +756,13 @@ print.discreet_lm <- function(x, digits = max(3L, getOption("digits") - 3L), ...
 }
 
 summary.discreet_lm <- function(object, ...) {
+  object$named <- object$sets(.level(object))
+  # no standard error or t value stands beside an unbounded set
+  weak <- !object$named$kind %in% c("interval", NA)
+  object$std_error[weak] <- object$t[weak] <- NA
   object$table <- cbind(
     Estimate = object$coefficients, `Std. Error` = object$std_error, `t value` = object$t, `Pr(>|t|)` = object$p
   )
-  object$named <- object$sets(.level(object))
   object$coefficients <- object$table
   structure(object, class = "summary.discreet_lm")
 }
@@ -782,6 +784,10 @@ print.summary.discreet_lm <- function(x, digits = max(3L, getOption("digits") - 
   if (nrow(weak)) {
     cat("Confidence sets without two ends, as noise outweighs the signal:\n")
     cat(paste0("  ", format(rownames(weak)), "  ", .set_words(weak), "\n"), sep = "")
+    if (is.null(x$notes) && any(x$named$kind %in% "interval")) {
+      writeLines(strwrap(paste("Intervals beside unbounded sets are a selection: they cover the true value less often",
+                               "than stated, far less often where releases like this one rarely give one."), 88))
+    }
   }
   if (!is.null(x$reason)) cat("Not estimable: ", x$reason, ".\n", sep = "")
   cat(x$promise, "\n", sep = "")

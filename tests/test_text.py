@@ -6,7 +6,11 @@ import sys
 import unicodedata
 from html.parser import HTMLParser
 
-from discreet.text import escape_control, html_table, lookalikes
+import pytest
+
+from discreet.design.model import Design
+from discreet.errors import DiscreetError
+from discreet.text import escape_control, has_invisible_characters, html_table, lookalikes
 
 
 def test_a_table_of_html_obeys_no_character_of_its_cells():
@@ -15,12 +19,52 @@ def test_a_table_of_html_obeys_no_character_of_its_cells():
         assert said in table
 
 
+# Default_Ignorable_Code_Point of the categories of letters and marks, and the empty pattern of Braille
+BLANK = "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+BLANK += "".join(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+
+
+def test_one_rule_decides_over_all_of_unicode_what_is_refused_in_names_and_escaped_in_print():
+    by_category = {}
+    for character in map(chr, range(sys.maxunicode + 1)):
+        refused = has_invisible_characters(character)
+        assert refused == (escape_control(character) != character), hex(ord(character))
+        by_category.setdefault(unicodedata.category(character), []).append((character, refused))
+    assert len(by_category) == 30
+    for category, characters in by_category.items():
+        refused = {character for character, hidden in characters if hidden}
+        if category[0] == "C" or category in ("Zl", "Zp"):
+            assert len(refused) == len(characters), category
+        else:
+            assert refused == {one for one in BLANK if unicodedata.category(one) == category}, category
+
+
+@pytest.mark.parametrize(
+    "character",
+    ["\n", "\x1b", "\x7f", "\x85", "\x9b", "\xad", "\u061c", "\u200b", "\u200e", "\u2028", "\u2029", "\u202e",
+     "\u2060", "\u2066", "\ufeff", "\ufff9", "\U000e0001", "\U000e0041", "\ud800", "\ue000", "\u0378", *BLANK[:12]],
+)  # fmt: skip
+def test_no_name_or_level_of_a_design_holds_a_character_that_cannot_be_seen(character):
+    name = f"a{character}b"
+    wrong = [
+        {"y": (0, 1), name: (0, 1)},
+        {"y": (0, 1), "g": ["p", name]},
+        {"y": (0, 1), "g": {"levels": ["p", "q"], "reference": name}},
+    ]
+    for columns in wrong:
+        with pytest.raises(DiscreetError) as caught:
+            Design("y", columns)
+        assert "invisible" in str(caught.value) or "reference" in str(caught.value)
+    with pytest.raises(DiscreetError):
+        Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"id": name, "max_rows": 2})
+
+
 def test_no_character_that_is_hidden_is_left_and_every_other_is():
     # every character of the common scripts, a sample of the others, and ends of the hidden ranges
     codes = [*range(0x3000), *range(0x3000, sys.maxunicode, 997), 0xD800, 0xE000, 0xFEFF, 0xE0001, sys.maxunicode]
     for character in map(chr, codes):
         category = unicodedata.category(character)
-        if category[0] == "C" or category in ("Zl", "Zp"):
+        if category[0] == "C" or category in ("Zl", "Zp") or character in BLANK:
             escaped = escape_control(character)
             assert escaped.isascii()
             assert escaped.isprintable()

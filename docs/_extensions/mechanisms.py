@@ -16,9 +16,9 @@ from discreet.cli.commands.research.mechanisms import FIGURES, HEADERS, cells
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.losses.settings import checked_settings
 from discreet.mechanisms.catalogue import TableRow, mechanism_table
 from discreet.mechanisms.choice import predicted_error
-from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget
 

@@ -9,6 +9,16 @@ from typing import Final
 
 # control, format (which has the bidirectional marks), surrogate, private use, unassigned, line and paragraph separator
 _HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
+# letters and marks that are drawn as nothing: the rest of Unicode's Default_Ignorable_Code_Point, and empty Braille
+_BLANK: Final = frozenset(
+    map(
+        chr,
+        (
+            0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, *range(0xFE00, 0xFE10),
+            0xFFA0, *range(0xE0100, 0xE01F0),
+        ),
+    )
+)  # fmt: skip
 # letters of Cyrillic and Greek, and the Latin ones of the same shape
 _SHAPES: Final = str.maketrans(
     "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408"
@@ -26,18 +36,22 @@ def escape_control(text: str, *, keep: str = "") -> str:
     red \x1b[31m, two\nlines, abc\u202ecba
     """
     return "".join(
-        sign.encode("unicode_escape").decode() if unicodedata.category(sign) in _HIDDEN and sign not in keep else sign
-        for sign in text
+        sign.encode("unicode_escape").decode() if _is_hidden(sign) and sign not in keep else sign for sign in text
     )
 
 
 def has_invisible_characters(text: str) -> bool:
-    r"""Whether a text holds control, formatting or broken characters, which terminals and pages may obey.
+    r"""Whether a text holds a character that `escape_control` would escape.
 
-    >>> has_invisible_characters("north"), has_invisible_characters("no\x1brth")
-    (False, True)
+    >>> has_invisible_characters("north"), has_invisible_characters("no\x1brth"), has_invisible_characters("a\u2028b")
+    (False, True, True)
     """
-    return not text.isprintable() and any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in text)
+    return any(map(_is_hidden, text))
+
+
+def _is_hidden(sign: str) -> bool:
+    """Whether a character cannot be seen, or may control a terminal, a page or the text around it."""
+    return unicodedata.category(sign) in _HIDDEN or sign in _BLANK
 
 
 def twins(texts: Iterable[str]) -> Iterator[tuple[str, str]]:

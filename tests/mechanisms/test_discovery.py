@@ -17,9 +17,9 @@ from discreet.losses.law import DISCOVERY, GUARD
 from discreet.losses.maps.registry import loss_of, stopped_loss
 from discreet.losses.promise import keeps
 from discreet.losses.sensitivity.before.discovery import discovery_l1_sensitivity, discovery_sensitivity
+from discreet.losses.settings import checked_settings
 from discreet.mechanisms.discovery import discovered, discovered_law
 from discreet.mechanisms.guard import guarded_law
-from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.registry import mechanism_named
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget

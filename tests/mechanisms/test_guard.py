@@ -13,8 +13,8 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.losses.law import GUARD, NoiseLaw
 from discreet.losses.sensitivity.before.guard import guard_l1_sensitivity, guard_sensitivity
+from discreet.losses.settings import checked_settings
 from discreet.mechanisms.guard import GuardCounts, guard_counts, guarded_law, stops
-from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.registry import mechanism_named
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget

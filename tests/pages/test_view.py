@@ -59,7 +59,8 @@ def test_an_unbounded_set_is_shown_with_its_reason() -> None:
     assert weak
     for row in weak:
         ends = model.conf_int()[row.name]
-        assert (row.kind, row.std_error, row.p) == (ends.kind, model.bse[row.name], model.pvalues[row.name])
+        assert (row.kind, row.std_error, row.p) == (ends.kind, None, model.pvalues[row.name])
+        assert (row.sampling_sd, row.privacy_sd) == (None, None)
         assert {"kind": row.kind, "lower": row.low, "upper": row.high} == ends.to_dict()
         assert "outweighs the signal" in row.reason
     assert view.refusal is None
@@ -69,6 +70,8 @@ def test_an_unbounded_set_is_shown_with_its_reason() -> None:
             assert shown[row.name].kind == row.kind
             assert (shown[row.name].estimate is None) == (row.kind == "everything")
     assert any("In brackets" in note for note in view.model.notes)
+    mixed = len(weak) < len(view.coefficients)
+    assert any("are a selection" in note for note in view.model.notes) == mixed
     json.dumps(view.to_dict(), allow_nan=False)
 
 

@@ -157,3 +157,51 @@ def test_a_release_of_coefficients_is_refused_in_words():
     made = discreet.release(table(), DESIGN, epsilon=1.0, delta=1e-6, mechanism="irls", settings={"iterations": 2})
     with pytest.raises(SpecError, match="holds the coefficients of one model and no moments"):
         made.describe()
+
+
+def test_a_noisy_number_of_rows_is_marked_as_noisy():
+    noisy = seeded_release(table(), DESIGN, seed=2, epsilon=1.0, delta=1e-6)
+    found, sd = noisy.describe(), float(noisy.noise_sd[0, 0])
+    words = f"about {found.rows:,.0f} (noisy count, standard deviation {sd:.3g})"
+    assert found.rows_sd == sd > 0
+    assert repr(found).startswith(f"Rows: {words}\n")
+    assert f"rows: {words}<" in found._repr_html_()
+    assert found.to_dict()["rows_sd"] == sd
+    lost = replace(noisy, totals=(None, *noisy.totals[1:])).describe()
+    assert repr(lost).startswith("Rows: not estimable\n")
+
+
+LARGE = (1e150, 1e155, 1e200, 1e300, 8.5e307)
+
+
+@pytest.mark.parametrize("bound", LARGE)
+@pytest.mark.parametrize("epsilon", [None, 20.0, 0.5])
+def test_bounds_near_the_end_of_double_precision_leave_numbers_or_reasons(bound, epsilon):
+    """The same rows in other units: means, sds, correlations and their intervals move with the unit."""
+    rng = np.random.default_rng(4)
+    x = rng.uniform(-1, 1, 400)
+    y = 0.5 * x + rng.uniform(-0.4, 0.4, 400)
+
+    def description(unit):
+        design = discreet.Design("y", {"x": (-unit, unit), "y": (-1, 1)})
+        rows = {"x": (x * unit).tolist(), "y": y.tolist()}
+        if epsilon is None:
+            return exact_release(rows, design).describe()
+        return seeded_release(rows, design, seed=3, epsilon=epsilon, delta=1e-6).describe()
+
+    large, small = description(bound), description(1.0)
+    plain = json.loads(json.dumps(large.to_dict(), allow_nan=False))
+    assert "\nx" in repr(large)
+    for one, unit in (("x", bound), ("y", 1.0)):
+        for of in ("mean", "sd"):
+            assert getattr(large, of)[one] == pytest.approx(getattr(small, of)[one] * unit, rel=1e-9)
+            ends = np.array(large.table_conf_int(of)[one]) / unit
+            np.testing.assert_allclose(ends, small.table_conf_int(of)[one], rtol=1e-9)
+    assert large.correlation["x"]["y"] == pytest.approx(small.correlation["x"]["y"], rel=1e-9)
+    assert large.covariance["x"]["y"] == pytest.approx(small.covariance["x"]["y"] * bound, rel=1e-9)
+    if bound > 1e154:
+        assert "too large for double precision" in large.covariance["x"]["x"].reason
+        assert "too large" in plain["not_estimable"]["covariance of x and x"]
+        assert plain["table_conf_int"]["covariance"]["x"]["x"] is None
+    else:
+        assert large.covariance["x"]["x"] == pytest.approx(small.covariance["x"]["x"] * bound**2, rel=1e-9)

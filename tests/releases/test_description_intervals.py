@@ -167,4 +167,4 @@ def test_what_there_is_no_interval_of_is_refused(exact):
 def test_a_notebook_shows_means_with_their_intervals(exact):
     html = exact._repr_html_()
     assert "95% interval" in html
-    assert "400 rows" in html
+    assert "rows: 400<" in html

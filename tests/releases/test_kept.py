@@ -134,7 +134,7 @@ FORGED = {
     "laplace: scale": (LAPLACE, halved(LAPLACE, "sum_x"), STRONGER),
     "k-norm: dimension": (K_NORM, {"noise__parameters": {"dimension": "5"}}, "dimensions"),
     "gradient: more steps": (GRADIENT, {"mechanism__settings__iterations": 200}, STRONGER),
-    "gradient: setting gone": (GRADIENT, {"mechanism__settings": {}}, "the setting 'momentum'"),
+    "gradient: setting gone": (GRADIENT, {"mechanism__settings": {}}, "the setting 'iterations'"),
     "irls: more passes": (IRLS, {"mechanism__settings__iterations": 100}, STRONGER),
     "gradient: fewer steps than it shows": (GRADIENT, {**curve(0.5), "mechanism__settings__iterations": 5}, STEPS),
     "irls: fewer passes than it shows": (IRLS, {**curve(0.8), "mechanism__settings__iterations": 1}, STEPS),

@@ -95,7 +95,7 @@ def test_a_release_of_coefficients_survives_its_file_and_holds_no_moments(option
     assert (release.kind, a_release().kind) == ("coefficients", "moments")
     loaded = Release.from_json(release.to_json())
     assert loaded == release
-    assert dict(loaded.settings) == {"iterations": 2, "averaged": True, "rate": 0.5, "loss": "huber"}
+    assert dict(loaded.settings) == {"iterations": 2, "radius_l1": 1.0, "residual_bound": 1.0}
     jsonschema.validate(json.loads(release.to_json()), SCHEMA)
     for part in ("moments", "noise_sd"):
         with pytest.raises(SpecError, match=r"coefficients of one model and no moments; read release\.coefficients"):

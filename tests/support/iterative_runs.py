@@ -9,8 +9,8 @@ import numpy as np
 from discreet.curator.sums.protocol import Totals
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
+from discreet.losses.settings import checked_settings
 from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.interface.settings import checked_settings
 from discreet.privacy.budget import PrivacyBudget
 from discreet.tables.files.opening import open_source
 from discreet.tables.source import ComputeOptions

@@ -126,10 +126,10 @@ WEAK = replace(
     PLAIN,
     model=replace(MODEL, rsquared_low=0.0, rsquared_high=1.0, rsquared_reason="the noise is too large"),
     coefficients=(
-        Coefficient("gap", -1234.56, 900.0, -2100.0, -300.0, 0.04, 500.0, 748.0, 0.7, "noise", kind="outside"),
-        Coefficient("all", 1234.56, 9000.0, None, None, 0.8, 500.0, 8986.0, 0.99, "noise", kind="everything"),
-        Coefficient("up", 1234.56, 9000.0, 12.0, None, 0.02, 500.0, 8986.0, 0.99, "noise", kind="above"),
-        Coefficient("down", 1234.56, 9000.0, None, 1e6, 0.4, 500.0, 8986.0, 0.99, "noise", kind="below"),
+        Coefficient("gap", -1234.56, None, -2100.0, -300.0, 0.04, None, None, 0.7, "noise", kind="outside"),
+        Coefficient("all", 1234.56, None, None, None, 0.8, None, None, 0.99, "noise", kind="everything"),
+        Coefficient("up", 1234.56, None, 12.0, None, 0.02, None, None, 0.99, "noise", kind="above"),
+        Coefficient("down", 1234.56, None, None, 1e6, 0.4, None, None, 0.99, "noise", kind="below"),
     ),
     effects=(
         Effect("gap", -20_000.0, -60_000.0, -30_000.0, None, None, kind="outside"),

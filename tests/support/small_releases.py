@@ -26,5 +26,5 @@ def fitted_inside(**options) -> Release:
     return replace(
         plain, guarantee=promise, mechanism="frank-wolfe", mechanism_version="1", noise=law, totals=(),
         coefficients=Coefficients(values, (values, values)),
-        settings={"iterations": 2, "averaged": True, "rate": 0.5, "loss": "huber"}, numerics="idealised",
+        settings={"iterations": 2, "radius_l1": 1.0, "residual_bound": 1.0}, numerics="idealised",
     )  # fmt: skip

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.equations.sums import NO_SQUARE, check_moments
 from discreet.analyst.fitted import Fit
+from discreet.analyst.inference.contrasts import in_double
 from discreet.analyst.inference.tests import JointTest
 from discreet.analyst.model import check_release, fit, read_model
 from discreet.analyst.solvers.criterion import criterion_values
@@ -66,9 +67,7 @@ class ComparedModel:
     intercept
         Whether it has one.
     aic, bic
-        By statsmodels' formulas on the noisy sums.
-    aic_noise, bic_noise
-        The same with what the noise of the release adds; equal to them without noise.
+        Those of the fit, which count the noise of the release; statsmodels' without noise.
     """
 
     features: tuple[str, ...]
@@ -80,8 +79,6 @@ class ComparedModel:
     intercept: bool
     aic: Number
     bic: Number
-    aic_noise: Number
-    bic_noise: Number
 
     @property
     def terms(self) -> str:
@@ -146,8 +143,6 @@ class ModelComparison:
             "error": [one.error for one in self.models],
             "aic": [one.aic for one in self.models],
             "bic": [one.bic for one in self.models],
-            "aic_noise": [one.aic_noise for one in self.models],
-            "bic_noise": [one.bic_noise for one in self.models],
         }
         whys = [next(filter(None, map(reason_of, row)), None) for row in _rows(floats)]
         columns = {
@@ -206,13 +201,13 @@ class ModelComparison:
 
 
 def model_cells(one: ComparedModel) -> tuple[str, str, str, str, str]:
-    """Adjusted R^2, its interval, the expected error and both criteria that count the noise, in print."""
+    """Adjusted R^2, its interval, the expected error, AIC and BIC, in print."""
     ends, value = known(one.rsquared_interval), known(one.error)
     # below 0 the noise has outweighed it: only differences between models count then
     error = "not estimable" if value is not None and value < 0 else shown_number(one.error, ".4g")
     interval = "-" if ends is None else f"{ends.lower:.3g} to {ends.upper:.3g}"
     adjusted = shown_rsquared(one.rsquared_adj, one.rsquared_interval)
-    return adjusted, interval, error, shown_number(one.aic_noise, ".6g"), shown_number(one.bic_noise, ".6g")
+    return adjusted, interval, error, shown_number(one.aic, ".6g"), shown_number(one.bic, ".6g")
 
 
 def nested_line(compared: ModelComparison, one: NestedTest) -> str:
@@ -312,7 +307,7 @@ def _compared(one: Fit, level: float) -> ComparedModel:
         if equations.has_square:
             (value,) = criterion_values(problem, slopes).tolist()
             half = float(equations.half[-1])
-            error = value * half * half
+            error = in_double(value * half * half)
     except NotEstimableError:
         error = NotEstimable("the noise outweighs the number of rows")
     return ComparedModel(
@@ -325,8 +320,6 @@ def _compared(one: Fit, level: float) -> ComparedModel:
         intercept=model.intercept,
         aic=one.aic,
         bic=one.bic,
-        aic_noise=one.aic_noise,
-        bic_noise=one.bic_noise,
     )
 
 

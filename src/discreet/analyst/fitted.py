@@ -25,7 +25,7 @@ from discreet.analyst.inference.robust import (
 from discreet.analyst.solvers.least_squares import Solution
 from discreet.analyst.solvers.penalties import Penalty, PenaltySpec
 from discreet.analyst.summary.coefficient_table import cells, estimates, headers, plain_values
-from discreet.analyst.summary.summary import summary_text
+from discreet.analyst.summary.summary import fact_lines, summary_text
 from discreet.analyst.tables.regression_table import TableMixin
 from discreet.analyst.tested import TestsMixin
 from discreet.analyst.values.estimates import ByName, NothingExcluded, Number, unbounded
@@ -349,9 +349,8 @@ class Fit(TestsMixin, TableMixin):
         guarantee = self.release.guarantee
         promise = "NOT PRIVATE: this release carries no guarantee." if guarantee is None else guarantee.sentence()
         titles = ["coefficient", *headers(self)[1:]]
-        return html_table(
-            f"{self.target}: linear regression from a release", titles, cells(self), [promise, *notes(self)]
-        )
+        below = [*fact_lines(self), promise, *notes(self)]
+        return html_table(f"{self.target}: linear regression from a release", titles, cells(self), below)
 
     def __repr__(self) -> str:
         private = "" if self.release.private else ", NOT PRIVATE"

@@ -14,8 +14,9 @@ import numpy as np
 from discreet.analyst.equations.fit_inputs import ErrorBasis, FitInputs, Line
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.inference.coefficient_noise import known_before, noise_sds, table_intervals
-from discreet.analyst.inference.contrasts import TOO_WIDE, Contrasts, contrasts, read_each, unit_map
+from discreet.analyst.inference.contrasts import TOO_WIDE, Contrasts, contrasts, in_double, read_each, unit_map
 from discreet.analyst.inference.released_model import no_errors
+from discreet.analyst.inference.robust import sample_factor
 from discreet.analyst.inference.rsquared import VarianceRatio, from_0_to_1, rsquared, rsquared_interval, variance_ratio
 from discreet.analyst.inference.sandwich import Middle
 from discreet.analyst.inference.score import ScoreInference, score_inference
@@ -143,7 +144,7 @@ class InferenceMixin:
         if basis.meat is not None and basis.meat_variance is not None:
             gram, H = basis.equations.A, score.inverse
             middle = Middle(basis.meat, basis.meat_variance, gram @ score.sampling @ gram)
-            correction = 1.0 if basis.robust_type == "HC0" else rows / (rows - len(self.names))
+            correction = 1.0 if basis.robust_type == "HC0" else sample_factor(self.release, rows, len(self.names))
             score = replace(
                 score,
                 sampling=correction * H @ middle.definite @ H,
@@ -318,8 +319,18 @@ class InferenceMixin:
         if score.s2 <= 0 and score.entry_noise:
             return NO_RESIDUAL
         half = float(self._inputs.units.half[-1])
-        value = score.s2 * half * half * self.release.design.largest_weight
-        return value if math.isfinite(value) else TOO_WIDE
+        return in_double(score.s2 * half * half * self.release.design.largest_weight)
+
+    @property
+    def _residual_sd(self) -> Number:
+        """Residual standard deviation: the root of `s2`, known also where the square leaves double precision."""
+        return mapped(self._score, self._root_variance)
+
+    def _root_variance(self, score: ScoreInference) -> Number:
+        if score.s2 <= 0 and score.entry_noise:
+            return NO_RESIDUAL
+        half = float(self._inputs.units.half[-1])
+        return in_double(math.sqrt(max(score.s2, 0.0)) * half * math.sqrt(self.release.design.largest_weight))
 
     @cached_property
     def _ratio(self) -> VarianceRatio | NotEstimable:

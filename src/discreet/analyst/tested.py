@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet.analyst.equations.fit_inputs import ErrorBasis
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.inference.contrasts import TOO_WIDE
+from discreet.analyst.inference.contrasts import in_double
 from discreet.analyst.inference.score import ScoreInference
 from discreet.analyst.inferred import InferenceMixin
 from discreet.analyst.solvers.least_squares import solve_ols
@@ -157,8 +157,7 @@ class TestsMixin(InferenceMixin):
 
     def _squared_units(self, value: float) -> Number:
         half = float(self._inputs.units.half[-1])
-        out = value * half * half
-        return out if math.isfinite(out) else TOO_WIDE
+        return in_double(value * half * half)
 
     def t_test_pairwise(self, term: str, *, simultaneous: Simultaneous = "max-t") -> PairwiseTest:
         """Compare all levels of a factor with each other, with intervals and p-values that hold together.
@@ -226,28 +225,29 @@ class TestsMixin(InferenceMixin):
 
     @property
     def llf(self) -> Number:
-        """Log-likelihood by statsmodels' formula on the noisy sums, if their residual sum is above 0."""
+        """Log-likelihood at its maximum, as estimated for the rows without the noise of the release.
+
+        Without noise it is statsmodels'. With noise `aic` is not -2 llf + 2 k, nor `bic` -2 llf + k log n: both also
+        charge for the noise that the coefficients follow.
+        """
         return mapped(self._residuals, lambda known: known.llf)
 
     @property
     def aic(self) -> Number:
-        """AIC by statsmodels' formula on the noisy sums, which lets in too many features; see `aic_noise`."""
+        """AIC that charges each coefficient for the noise it follows, of rows and release; statsmodels' without noise.
+
+        It is -2 llf + 2 k + r, where r is the number of coefficients' worth of noise of the release that the line
+        follows; r is 0 without noise. `analyst/terms/likelihood.py` derives it.
+        """
         return mapped(self._residuals, lambda known: known.criterion(2.0))
 
     @property
     def bic(self) -> Number:
-        """BIC by statsmodels' formula on the noisy sums, which lets in too many features; see `bic_noise`."""
+        """BIC that charges each coefficient for the noise it follows, of rows and release; statsmodels' without noise.
+
+        It is -2 llf + k log n + r (log n - 1), with r as for `aic`.
+        """
         return mapped(self._residuals, lambda known: known.criterion(math.log(known.rows)))
-
-    @property
-    def aic_noise(self) -> Number:
-        """AIC that counts each coefficient as often as it follows noise, of rows or release; `aic` without any."""
-        return mapped(self._residuals, lambda known: known.noise_criterion(2.0))
-
-    @property
-    def bic_noise(self) -> Number:
-        """BIC that counts each coefficient as often as it follows noise, of rows or release; `bic` without any."""
-        return mapped(self._residuals, lambda known: known.noise_criterion(math.log(known.rows)))
 
 
 def _refusal(basis: ErrorBasis) -> NotEstimable | None:

@@ -10,9 +10,9 @@ from typing import Final, get_args
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.losses.settings import Setting, checked_settings
 from discreet.mechanisms.choice import predicted_error
 from discreet.mechanisms.interface.protocol import Mechanism
-from discreet.mechanisms.interface.settings import Setting, checked_settings
 from discreet.mechanisms.registry import mechanism_named, mechanisms
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.unit import Neighbours, PrivacyUnit

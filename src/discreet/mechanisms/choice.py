@@ -14,8 +14,8 @@ from discreet.design.model import Design
 from discreet.design.parts import SAMPLING
 from discreet.errors import GridTooFineError, SpecError
 from discreet.losses.law import Columns
+from discreet.losses.settings import checked_settings
 from discreet.mechanisms.interface.protocol import Mechanism
-from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.mechanisms.registry import HOMES, mechanism_named, mechanisms
 from discreet.privacy.budget import PrivacyBudget

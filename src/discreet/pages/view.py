@@ -15,7 +15,7 @@ from discreet.analyst.pictures.effects import Effect, range_effects
 from discreet.analyst.summary.coefficient_table import table_columns
 from discreet.analyst.summary.summary import penalty_line
 from discreet.analyst.values.confidence_sets import SetKind
-from discreet.analyst.values.not_estimable import known, mapped, reason_of
+from discreet.analyst.values.not_estimable import known, reason_of
 from discreet.design.columns import Numeric
 from discreet.errors import SpecError, shown
 from discreet.files import checked_path
@@ -283,6 +283,6 @@ def _model(fit: Fit, level: float) -> ModelView:
         rsquared_low=None if interval is None else interval.lower,
         rsquared_high=None if interval is None else interval.upper,
         rsquared_reason=reason_of(fit.rsquared_adj) or ends.reason,
-        residual_sd=known(mapped(fit.s2, lambda s2: s2**0.5)),
+        residual_sd=known(fit._residual_sd),
         notes=tuple(page_notes(fit, level)),
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 from discreet.errors import SpecError
 from discreet.releases.description_intervals import Ends, Intervals
 from discreet.releases.not_estimable import NotEstimable, known, reason_of, shown_number
+from discreet.releases.parts import NoisyCount
 from discreet.releases.reference_law import DEFAULT_LEVEL, checked_level, family_of
 from discreet.releases.released_sums import NoNumberError, ReleasedSums
 from discreet.text import aligned, html_table
@@ -46,8 +47,8 @@ class Description:
     ----------
     columns
         Released columns: regressors, indicators of levels among them, and the target last.
-    rows
-        Number of rows as far as it was released.
+    rows, rows_sd
+        Number of rows as far as it was released, and the standard deviation of its noise; 0 where it has none.
     mean, sd
         By column; the standard deviation with rows - 1.
     covariance, correlation
@@ -62,6 +63,7 @@ class Description:
     sd: Mapping[str, Number]
     covariance: Table
     correlation: Table
+    rows_sd: float = 0.0
     found: tuple[str, ...] = ()
     _release: Release | None = field(default=None, repr=False, compare=False)
 
@@ -180,6 +182,7 @@ class Description:
         return {
             "columns": list(self.columns),
             "rows": known(self.rows),
+            "rows_sd": self.rows_sd,
             "mean": _plain(self.mean),
             "sd": _plain(self.sd),
             "covariance": {name: _plain(row) for name, row in self.covariance.items()},
@@ -198,6 +201,10 @@ class Description:
             [name, _shown(self.mean[name]), _shown_ends(ends[name]), _shown(self.sd[name])] for name in self.columns
         ]
 
+    def _rows(self) -> str:
+        rows = known(self.rows)
+        return shown_number(self.rows, "") if rows is None else NoisyCount(rows, self.rows_sd).words
+
     def _notes(self) -> list[str]:
         words = "bounds" if self.found else "declared bounds"
         found = [f"Bounds found privately: {', '.join(self.found)}."] if self.found else []
@@ -209,13 +216,12 @@ class Description:
             [name, *(_shown(self.correlation[name][other]) for other in self.columns[: index + 1])]
             for index, name in enumerate(self.columns)
         ]
-        rows = shown_number(self.rows, ",.0f")
+        rows = self._rows()
         spread = aligned([_HEADS, *self._spread()])
         return "\n".join([f"Rows: {rows}", "", *spread, "", *aligned(related), "", *self._notes()])
 
     def _repr_html_(self) -> str:
-        title = f"Columns of a release, {shown_number(self.rows, ',.0f')} rows"
-        return html_table(title, _HEADS, self._spread(), self._notes())
+        return html_table(f"Columns of a release; rows: {self._rows()}", _HEADS, self._spread(), self._notes())
 
 
 def described(release: Release) -> Description:
@@ -243,6 +249,7 @@ def described(release: Release) -> Description:
         sd={name: _or_reason(sums.sd, j) for name, j in indices.items()},
         covariance=table(sums.covariance),
         correlation=table(sums.correlation),
+        rows_sd=float(release.noise_sd[0, 0]),
         found=tuple(release.found_bounds or ()),
         _release=release,
     )

@@ -36,6 +36,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import Final, Literal
 
@@ -43,7 +44,7 @@ import numpy as np
 
 from discreet.exact.arrays import FloatArray
 from discreet.releases.reference_law import Family, critical_value
-from discreet.releases.released_sums import ReleasedSums
+from discreet.releases.released_sums import ReleasedSums, in_double
 
 Rows = Literal["gaussian", "table"]
 Ends = tuple[float, float]
@@ -96,15 +97,15 @@ class Intervals:
         """Ends for the covariance of columns i and j, which of a column with itself is not below 0."""
         self.sums.check_alone(i, j)
         low, high = self._scaled(i, j, rows)
-        unit = float(self.sums.half[i]) * float(self.sums.half[j])
-        return unit * low, unit * high
+        unit = self.sums.half[i] * self.sums.half[j]
+        return in_double(unit * Fraction(low)), in_double(unit * Fraction(high))
 
     def sd(self, j: int, rows: Rows) -> Ends:
         """Ends for the standard deviation of column j."""
         self.sums.check_alone(j)
         low, high = self._scaled(j, j, rows)
-        half = float(self.sums.half[j])
-        return half * math.sqrt(low), half * math.sqrt(high)
+        half = self.sums.half[j]
+        return in_double(half * Fraction(math.sqrt(low))), in_double(half * Fraction(math.sqrt(high)))
 
     def correlation(self, i: int, j: int, rows: Rows) -> Ends:
         """Ends for the correlation of columns i and j."""

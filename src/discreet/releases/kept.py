@@ -10,6 +10,7 @@ from discreet.errors import ReleaseFileError, SpecError
 from discreet.losses.law import NoiseLaw, Settings
 from discreet.losses.maps.registry import loss_of
 from discreet.losses.promise import TOLERANCE, epsilon_given, keeps
+from discreet.losses.settings import check_stored
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_curve
 from discreet.privacy.loss import Loss
@@ -31,6 +32,7 @@ def checked_loss(
     if not guarantee.epsilon > 0:
         raise ReleaseFileError("the promise has epsilon = 0, which no noise keeps")
     try:
+        check_stored(mechanism, settings)
         _check_curve(noise, guarantee)
         loss = loss_of(mechanism, version, design, noise, settings, guarantee.epsilon, guarantee.delta)
     except SpecError as error:

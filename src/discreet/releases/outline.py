@@ -105,10 +105,7 @@ def _features(release: Release) -> str:
 
 
 def _rows(count: NoisyCount | None) -> str:
-    if count is None:
-        return "not released"
-    rows = f"{round(count.value):,}"
-    return f"about {rows} (noisy count, standard deviation {count.sd:.3g})" if count.sd > 0 else rows
+    return "not released" if count is None else count.words
 
 
 def _promise(release: Release) -> str:

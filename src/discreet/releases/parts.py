@@ -135,3 +135,13 @@ class NoisyCount:
 
     value: float
     sd: float
+
+    @property
+    def words(self) -> str:
+        """The number in print: a noisy one to whole rows and never as if it were exact.
+
+        >>> NoisyCount(20_074.3, 24.41).words, NoisyCount(500.0, 0.0).words
+        ('about 20,074 (noisy count, standard deviation 24.4)', '500')
+        """
+        rows = f"{round(self.value):,}"
+        return f"about {rows} (noisy count, standard deviation {self.sd:.3g})" if self.sd > 0 else rows

@@ -17,11 +17,24 @@ _FEW_ROWS: Final = "the noise leaves no number of rows to speak of"
 _NOT_RELEASED: Final = "the release does not hold the sums that this needs"
 _NO_SPREAD: Final = "with the noise the variance is not positive; use more rows or a larger epsilon"
 _TOO_CLOSE: Final = "with the noise the correlation is outside -1 to 1; use more rows or a larger epsilon"
+_TOO_LARGE: Final = "the number is too large for double precision; rescale the declared columns"
 _OF_TWO: Final = "an interaction is the sum of two released columns in its own units; no interval is given for it"
 
 
 class NoNumberError(Exception):
     """The sums do not give a number; the message says why."""
+
+
+def in_double(exact: Fraction) -> float:
+    """Round a number to double precision; refuse one that is too large for it.
+
+    >>> in_double(Fraction(1, 4))
+    0.25
+    """
+    try:
+        return float(exact)
+    except OverflowError:
+        raise NoNumberError(_TOO_LARGE) from None
 
 
 class ReleasedSums:
@@ -48,16 +61,16 @@ class ReleasedSums:
     def mean(self, j: int) -> float:
         """Mean of column j."""
         scaled = sum(times * self.total(0, k) for k, times in self._parts[j].items()) / self.count()
-        return float(self.mid[j] + self.half[j] * scaled)
+        return in_double(self.mid[j] + self.half[j] * scaled)
 
     def covariance(self, i: int, j: int) -> float:
         """Covariance of columns i and j; that of a column with itself is above 0."""
         exact = self._variance(i) if i == j else self._scaled(i, j)
-        return float(exact * self.half[i] * self.half[j])
+        return in_double(exact * self.half[i] * self.half[j])
 
     def sd(self, j: int) -> float:
         """Standard deviation of column j."""
-        return sqrt(self._variance(j)) * float(self.half[j])
+        return in_double(Fraction(sqrt(self._variance(j))) * self.half[j])
 
     def correlation(self, i: int, j: int) -> float:
         """Correlation of columns i and j, 1 with itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import re
@@ -11,14 +12,19 @@ import pytest
 from scipy.optimize import brentq
 
 import discreet
+from discreet.analyst.diagnostics.error_notes import SELECTION
 from discreet.analyst.inference.contrasts import unit_map
 from discreet.analyst.inference.nuisance import reference_tail
 from discreet.analyst.inference.score import ContrastTerms, fieller_sets, joint_score
 from discreet.analyst.residual_plan import residual_plan
+from discreet.analyst.tables.cells import figure
 from discreet.analyst.values.estimates import rough
 from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.pages.page import render
+from discreet.pages.text import number
+from discreet.pages.view import report_view
 from discreet.releases import BLOCKS
 from support.made_releases import made
 
@@ -150,7 +156,56 @@ def test_an_unbounded_coefficient_is_bracketed_wherever_it_is_shown(by_kind, kin
     index = frame["coefficient"].index(name)
     assert frame["kind"][index] == kind
     assert math.isfinite(frame["low"][index]) == (kind == "outside")
-    assert frame["std_error"][index] == fit.bse[name]
+    assert frame["std_error"][index] is None
+
+
+def rounded(value):
+    """A number in every form that a table may print."""
+    return {f"{value:.{digits}g}" for digits in (2, 3, 4, 5, 6)} | {rough(value), figure(value, 4), number(value)}
+
+
+@pytest.mark.parametrize("kind", ["outside", "everything"])
+def test_no_standard_error_or_t_value_stands_beside_an_unbounded_set(by_kind, kind):
+    fit = discreet.fit(by_kind[kind])
+    sets = fit.conf_int()
+    weak = [name for name, ends in sets.items() if not ends.bounded]
+    told, frame, tidy = fit.to_dict(), fit.to_frame().to_pylist(), list(fit.tidy())
+    page = render(report_view(by_kind[kind], fit))
+    written = {name: fit.table().written(name) for name in ("text", "md", "tex", "html")}
+    errors = {name: discreet.table([fit, fit]).written(name) for name in ("text", "tex")}
+    test = fit.t_test(dict.fromkeys(fit.names, 0.0))
+    shown = {"summary": fit.summary(), "notebook": fit._repr_html_(), "page": page, "test": test._repr_html_()}
+    shown |= written | {f"{name} of two": text for name, text in errors.items()}
+    for index, name in enumerate(fit.names):
+        values = (told["bse"][name], told["tvalues"][name], told["sampling_sd"][name], told["privacy_sd"][name])
+        more = (frame[index]["std_error"], frame[index]["t"], tidy[index]["std.error"], tidy[index]["privacy.sd"])
+        assert {value is None for value in (*values, *more)} == {name in weak}, name
+        # the attribute is the root of the sandwich variance whatever the set is
+        assert math.isfinite(fit.bse[name])
+        for where, text in shown.items():
+            cells = set(re.split(r"[\s<>&|(){}$]+", text.replace(",", "")))
+            found = rounded(fit.bse[name]) & cells
+            assert bool(found) == (name not in weak), (where, name, found)
+
+
+def test_a_prediction_has_no_standard_error_beside_an_unbounded_set(by_kind):
+    fit = discreet.fit(by_kind["everything"])
+    frame = fit.get_prediction(ROWS).summary_frame().to_pydict()
+    kinds = frame["mean_ci_kind"]
+    assert "everything" in kinds or "outside" in kinds
+    for error, kind in zip(frame["mean_se"], kinds, strict=True):
+        assert (error is None) == (kind != "interval")
+
+
+@pytest.mark.parametrize("kind", ["interval", "outside", "everything"])
+def test_intervals_beside_unbounded_sets_are_called_a_selection(by_kind, kind):
+    fit = discreet.fit(by_kind[kind])
+    kinds = {ends.bounded for ends in fit.conf_int().values()}
+    words = SELECTION.format(percent=95)
+    page = " ".join(html.unescape(render(report_view(by_kind[kind], fit))).split())
+    shown = [" ".join(fit.summary().split()), page, html.unescape(fit._repr_html_()), fit.table().written("md")]
+    for text in (*shown, " ".join(fit.to_dict()["notes"])):
+        assert (words in text) == (len(kinds) == 2)
 
 
 def test_a_bounded_coefficient_is_shown_as_it_was(by_kind):
@@ -212,7 +267,7 @@ def test_an_indefinite_fit_is_shown_with_its_count_first(by_kind):
     assert lines[1].startswith("Rows:     about ")
     assert f"(noisy count, standard deviation {fit.nobs_sd:.3g})" in lines[1]
     rows = [" ".join(line.split()) for line in lines if line.split(" ")[0] in NAMES]
-    assert rows == [f"{name} not estimable 1.000 any value" for name in NAMES]
+    assert rows == [f"{name} not estimable - - 1.000 any value -" for name in NAMES]
     text = " ".join(fit.summary().split())
     # how many rows would help is said for each on its own
     said = re.findall(r"Any value is possible \(([^)]*)\): the released sums of products are not positive", text)

@@ -113,7 +113,7 @@ def test_with_persons_they_are_the_clustered_ones_from_the_start():
     with pytest.raises(SpecError, match="only as cluster"):
         discreet.fit(fit.release, cov_type="nonrobust")
     text = " ".join(fit.summary().split())
-    assert "Standard errors are clustered by 'person' (with the factor of HC1)" in text
+    assert "Standard errors are clustered by 'person' (with the factor n / (n - k))" in text
     assert "HC1): errors may" not in text
     assert "treat them as independent" not in text
     assert not {"D020", "D021"} & {finding.number for finding in findings(fit.release, fit)}

@@ -102,6 +102,38 @@ def test_errors_of_persons_are_clustered():
     np.testing.assert_allclose(list(fit.bse.values()), theirs, rtol=1e-3)
 
 
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+def test_clustered_errors_take_statsmodels_factor_where_the_number_of_people_is_public(neighbours):
+    """With G people it is G / (G - 1) (n - 1) / (n - k); where G is data the factor is n / (n - k), without G."""
+    random, people, most = np.random.default_rng(5), 40, 3
+    groups = np.repeat(np.arange(people), random.integers(1, most + 1, people))
+    n = len(groups)
+    x = random.uniform(0, 2, n)
+    y = 1 + 2 * x + random.normal(0, 0.3, people)[groups] + random.normal(0, 0.3, n)
+    unit = {"id": "who", "max_rows": most, "neighbours": neighbours}
+    design = Design("y", {"y": (-8, 14), "x": (0, 2)}, unit=unit)
+    made = without_noise({"x": x, "y": y, "who": [str(one) for one in groups]}, design, "robust")
+    fit = discreet.fit(made)
+    assert fit.cov_type == "cluster"
+    model = sm.OLS(y, sm.add_constant(x)).fit()
+    theirs, bare = (
+        np.diag(model.get_robustcov_results("cluster", groups=groups, use_correction=corrected).cov_params())
+        for corrected in (True, False)
+    )
+    ours = np.asarray(fit.bse) ** 2
+    factors = {"replace": people / (people - 1) * (n - 1) / (n - 2), "add-remove": n / (n - 2)}
+    assert factors["replace"] / factors["add-remove"] > 1.01, "the test needs rules that differ"
+    np.testing.assert_allclose(ours, bare * factors[neighbours], rtol=1e-3)
+    if neighbours == "replace":
+        np.testing.assert_allclose(ours, theirs, rtol=1e-3)
+        assert "(with the factor G / (G - 1) (n - 1) / (n - k))" in " ".join(fit.summary().split())
+    else:
+        assert ((theirs > ours) & (theirs / ours <= 1 + (most - 1) / (n - most) + 1e-3)).all()
+    # a table of one person has no factor of statsmodels
+    alone = replace(made, units_public=None if neighbours == "add-remove" else 1)
+    np.testing.assert_allclose(np.asarray(discreet.fit(alone).bse) ** 2, bare * n / (n - 2), rtol=1e-3)
+
+
 def test_weights_of_a_sample_have_no_plain_errors(table):
     design = Design("y", COLUMNS, weights="w", weights_are="sampling")
     made = without_noise(table, design, "robust")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import replace
 
@@ -47,6 +48,24 @@ def test_one_side_is_half_of_both_where_the_estimate_lies_there_and_the_rest_els
     (smaller,) = result.t_test(claim, alternative="smaller").pvalue.values()
     assert (larger, smaller) == (both / 2, 1 - both / 2)
     assert result.t_test(claim).alternative == "two-sided"
+
+
+@pytest.mark.parametrize("side", ["two-sided", "larger", "smaller"])
+def test_a_test_names_its_alternative_wherever_it_is_shown(side):
+    good, weak = (fit(release(**options)) for options in ({}, {"count": 30, "sigma": 200.0, "seed": 3}))
+    for result in (good, weak):
+        test = result.t_test("a = 0, b = 0.5", alternative=side)
+        told = json.loads(json.dumps(test.to_dict(0.9), allow_nan=False))
+        assert (told["alternative"], told["interval_level"]) == (side, 0.9)
+        assert told["pvalue"] == dict(test.pvalue)
+        assert told["conf_int"]["a = 0"] == test.conf_int(0.9)["a = 0"].to_dict()
+        assert f"<th>p, {side}</th><th>two-sided 95% set</th>" in test._repr_html_()
+        for line in repr(test).splitlines():
+            assert ("one-sided p (" in line) == (side != "two-sided")
+            assert side == "two-sided" or f" one-sided p ({side}) = " in line
+            assert " = " in line.rpartition("p")[2]
+    lasso = fit(release(), penalty="lasso", strength=0.01).t_test("a = 0", alternative=side)
+    assert lasso.to_dict()["conf_int"] == lasso.to_dict()["pvalue"] == {"a = 0": None}
 
 
 def test_one_side_of_a_release_that_excludes_nothing_is_1_and_of_one_without_errors_is_refused():

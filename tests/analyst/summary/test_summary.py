@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
+
 from discreet.analyst.model import fit
+from discreet.analyst.summary.summary import row_count
 from discreet.design.model import Design
 from support.fitted_tables import COLUMNS, PROMISE, table
 from support.made_releases import made
@@ -34,8 +37,27 @@ def test_the_summary_of_an_exact_fit_says_not_private(source):
 
 
 def test_the_summary_names_the_penalty(private):
+    weak = made(Design("y", COLUMNS), table(), sigma=3.0).release
     assert "ridge, strength 0.1, ridge " in fit(private, penalty="ridge", strength=0.1).summary()
-    assert "adaptive, ridge " in fit(private, penalty="adaptive").summary()
+    strong = made(Design("y", COLUMNS), table(), sigma=1e-6).release
+    none, some = (fit(one, penalty="adaptive") for one in (strong, weak))
+    assert (none.ridge, some.ridge > 0) == (0.0, True)
+    assert "adaptive (the least ridge that the noise calls for): here none" in none.summary()
+    assert f"the noise calls for): ridge {some.ridge:.6g} on the" in " ".join(some.summary().split())
+    text = " ".join(fit(private, penalty="bayes").summary().split())
+    assert "Penalty: bayes (posterior mean of the coefficients, given the noisy sums and the" in text
+    assert "Penalty:  lasso, strength 0.1\n" in fit(private, penalty="lasso", strength=0.1).summary()
+    for options in ({"penalty": "bayes"}, {"penalty": "lasso", "strength": 0.1}):
+        assert "ridge 0" not in fit(private, **options).summary()
+
+
+def test_a_notebook_shows_rows_r_squared_and_residual_spread(private, source):
+    for one in (private, source.release):
+        result = fit(one)
+        shown, lines = html.unescape(result._repr_html_()), " ".join(result.summary().split())
+        statistics = lines[lines.index("Adjusted R^2") :].split(". Residual")[0]
+        assert f"<p>Rows: {row_count(result)}. Penalty: none (ordinary least squares).</p>" in shown
+        assert f"<p>{statistics}. Residual standard deviation: {result.s2**0.5:.4g}.</p>" in shown
 
 
 def test_the_summary_tells_of_shrunk_rows_and_public_counts():

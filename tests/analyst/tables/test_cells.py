@@ -41,7 +41,6 @@ def test_what_is_not_there_is_a_word_or_a_dash():
 
 def test_what_is_not_bounded_is_in_brackets():
     assert estimate_cell(1234.5, any_value("noise"), 4) == "[1200]"
-    assert number_cell(1234.5, 4, weak=True) == "1200"
     assert ratio_cell(0.5, ConfidenceSet("interval", 0.0, 1.0, "noise")) == "[0.5]"
     assert set_cell(ConfidenceSet("outside", 1.0, 2.0), 3) == "not between 1.00 and 2.00"
     assert set_cell(ConfidenceSet("above", 1.0), 3) == "at least 1.00"

@@ -31,7 +31,8 @@ def test_without_noise_they_are_the_numbers_of_statsmodels(fits):
     assert glance["adj.r.squared"] == pytest.approx(known.rsquared_adj, rel=1e-4)
     assert glance["sigma"] == pytest.approx(math.sqrt(known.scale), rel=1e-4)
     assert glance["statistic"] == pytest.approx(known.fvalue, rel=1e-3)
-    assert glance["logLik"] == pytest.approx(known.llf, rel=1e-4)
+    for name, wanted in (("logLik", known.llf), ("AIC", known.aic), ("BIC", known.bic)):
+        assert glance[name] == pytest.approx(wanted, rel=1e-4)
     assert (glance["df"], glance["df.residual"], glance["nobs"]) == (3, 596, 600)
 
 

@@ -55,6 +55,17 @@ def test_joint_sets_are_wider_than_single_ones_and_agree_with_the_joint_p_values
             assert test.conf_int()[pair].contains(0.0) == (p > 0.05)
 
 
+def test_a_pair_whose_set_is_unbounded_is_in_brackets_and_has_no_standard_error():
+    pairs = fit(release(12.0)).t_test_pairwise("g")
+    kinds = {pair: ends.kind for pair, ends in pairs.conf_int().items()}
+    assert set(kinds.values()) - {"interval"}, "the test needs an unbounded set"
+    lines = repr(pairs).splitlines()[1:]
+    for row, line in zip(pairs.to_frame().to_pylist(), lines, strict=True):
+        weak = kinds[row["pair"]] != "interval"
+        assert (row["sd"] is None) == weak
+        assert (": [" in line) == weak
+
+
 def test_pairs_print_and_go_to_arrow(noisy):
     pairs = noisy.t_test_pairwise("g")
     frame = pairs.to_frame(0.9).to_pydict()

@@ -12,8 +12,8 @@ from discreet.errors import SpecError
 from discreet.losses.law import GUARD, NoiseLaw
 from discreet.losses.maps.registry import loss_of, stopped_loss
 from discreet.losses.promise import keeps
+from discreet.losses.settings import checked_settings
 from discreet.mechanisms.guard import guarded_law
-from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from

@@ -17,10 +17,10 @@ from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.losses.settings import checked_settings
 from discreet.mechanisms.coefficients import dpme
 from discreet.mechanisms.coefficients.dpme import MAX_CELLS, BinnedModel, PerturbedHistogram, public_bins
 from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from

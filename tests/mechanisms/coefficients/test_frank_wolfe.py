@@ -20,6 +20,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.losses.sensitivity.scores import coordinate_sensitivity
+from discreet.losses.settings import checked_settings
 from discreet.mechanisms.coefficients.frank_wolfe import (
     PrivateFrankWolfe,
     clipped_at,
@@ -27,7 +28,6 @@ from discreet.mechanisms.coefficients.frank_wolfe import (
     select,
 )  # fmt: skip
 from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee

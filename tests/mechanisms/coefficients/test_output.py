@@ -17,10 +17,10 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.losses.sensitivity.ball import RowSensitivity
 from discreet.losses.sensitivity.output import coefficient_sensitivity, exchange_sensitivity, minimum_sensitivity
+from discreet.losses.settings import checked_settings
 from discreet.mechanisms.coefficients.ball_ridge import normal_equations, ridge_in_ball
 from discreet.mechanisms.coefficients.output import OutputPerturbation
 from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import delta_from

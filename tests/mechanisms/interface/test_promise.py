@@ -15,9 +15,9 @@ from discreet.losses.sensitivity.l2_sensitivity import (
     weighted_loss,
 )
 from discreet.losses.sensitivity.residuals import ratio_sensitivity, residual_sensitivity
+from discreet.losses.settings import checked_settings
 from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, variates
 from discreet.mechanisms.interface.promise import with_curve
-from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.moments.gaussian import GaussianMoments
 from discreet.mechanisms.registry import mechanisms
 from discreet.privacy.budget import PrivacyBudget

@@ -17,8 +17,8 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.losses.law import entry_blocks
+from discreet.losses.settings import checked_settings
 from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, variates
-from discreet.mechanisms.interface.settings import checked_settings
 from discreet.mechanisms.moments.adassp import AdaptiveSufficientStatistics
 from discreet.mechanisms.moments.ssp import SufficientStatistics, released_shares, with_noise
 from discreet.mechanisms.sampling.sampler import ExactSampler

@@ -21,7 +21,12 @@ PENALISED_INTERVALS: Final = (
     "least squares."
 )
 BRACKETS: Final = (
-    "In brackets: the release does not bound these coefficients, so the number means little; read their sets instead."
+    "In brackets: the release does not bound these coefficients, so the number means little and has no standard error; "
+    "read their sets instead."
+)
+SELECTION: Final = (
+    "Intervals beside unbounded sets are a selection: they cover the true value in fewer than {percent:g}% of "
+    "releases, and in far fewer where releases like this one rarely give an interval."
 )
 NOTHING_BOUNDED: Final = (
     f"The release bounds none of the coefficients. For predictions use discreet.fit(release, penalty={REMEDY!r}) "
@@ -72,6 +77,8 @@ def set_notes(fit: Fit, level: float = DEFAULT_LEVEL, score: str = SCORE) -> lis
     out = [score] if len(weak) < len(sets) or (sets and fit.estimable) else []
     if weak and fit.estimable:
         out.append(BRACKETS)
+    if 0 < len(weak) < len(sets):
+        out.append(SELECTION.format(percent=100 * level))
     if weak and len(weak) == len(sets) and fit.estimable and not fit.penalised:
         out.append(NOTHING_BOUNDED)
     why = reasons(fit, level)

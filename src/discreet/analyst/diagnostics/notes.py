@@ -55,9 +55,9 @@ ROBUST: Final = (
     "clipped at {bound:.4g}; where many are larger, the standard errors are too small."
 )
 CLUSTERED: Final = (
-    "Standard errors are clustered by {id!r} (with the factor of HC1): errors of one person may depend on each other "
-    "and have unequal variances. They come from residuals{times} clipped at {bound:.4g}; where many are larger, the "
-    "standard errors are too small."
+    "Standard errors are clustered by {id!r} (with the factor {factor}): errors of one person may depend on each "
+    "other and have unequal variances. They come from residuals{times} clipped at {bound:.4g}; where many are larger, "
+    "the standard errors are too small."
 )
 GAUSSIAN_ROWS: Final = (
     "The interval of R^2 assumes Gaussian rows; with skewed or heavy-tailed columns it is too narrow."
@@ -106,6 +106,7 @@ def model_notes(fit: Fit) -> list[str]:
     if fit.is_robust:
         words = CLUSTERED if has_clusters(release) else ROBUST
         facts = {"kind": fit.cov_type, "id": release.design.unit.id, "bound": residual_bound(fit)}
+        facts["factor"] = "n / (n - k)" if release.units_public is None else "G / (G - 1) (n - 1) / (n - k)"
         facts["times"] = "" if release.design.weights is None else ", each times its weight over the largest one,"
         found += [words.format(**facts), clipped_residuals(fit)]
     found += [independent_rows(fit), _rsquared_note(fit)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,6 +23,11 @@ from discreet.releases.reference_law import Family, critical_value, tail_probabi
 TOO_WIDE: Final = NotEstimable("the number is too large for double precision; rescale the declared columns")
 NOTHING_VARIES: Final = NotEstimable("the residuals are 0 and the release holds no noise, so nothing varies")
 UNBOUNDED: Final = "the noise of the release outweighs the signal at this budget"
+
+
+def in_double(value: float) -> Number:
+    """Give a number, or why there is none where it has left double precision."""
+    return value if math.isfinite(value) else TOO_WIDE
 
 
 @dataclass(frozen=True, eq=False)

@@ -128,6 +128,20 @@ def has_clusters(release: Release) -> bool:
     return release.design.unit.max_rows > 1
 
 
+def sample_factor(release: Release, rows: float, coefficients: int) -> float:
+    """Give the factor of a robust sampling variance: n / (n - k), or that of statsmodels for a public number of people.
+
+    For G clusters statsmodels takes G / (G - 1) (n - 1) / (n - k). Under `replace` G is public and is used. Under
+    `add-remove` the number of people is data and is not released, so the factor stays n / (n - k), with the noisy n.
+    Nobody has more than max_rows rows, so G is at least n / max_rows, and statsmodels' variance is larger by less than
+    the share (max_rows - 1) / (n - max_rows).
+    """
+    people = release.units_public
+    if people is None or people < 2 or not has_clusters(release):
+        return rows / (rows - coefficients)
+    return people / (people - 1) * (rows - 1) / (rows - coefficients)
+
+
 def has_ratio_spread(fit: Fit) -> bool:
     """Whether the interval of R^2 counts the released spread of squared residuals."""
     basis = fit._inputs.basis

@@ -82,7 +82,7 @@ class ScoreInference:
     middle
         Of robust errors: tells the sampling variance of each combination; without it that is a form of `sampling`.
     correction
-        What a robust sampling variance is multiplied by: n / (n - k) for HC1, 1 for HC0.
+        What a robust sampling variance is multiplied by: `robust.sample_factor`, 1 for HC0.
     """
 
     entry_noise: EntryNoise

@@ -18,10 +18,13 @@ from discreet.analyst.inference.contrasts import Contrasts, read_each
 from discreet.analyst.inference.hypotheses import Hypotheses
 from discreet.analyst.inference.nuisance import covariance_root, nuisance, reference_tail
 from discreet.analyst.inference.score import joint_score
+from discreet.analyst.values.confidence_sets import ConfidenceSet
 from discreet.analyst.values.estimates import (
     ByName,
     Interval,
     Number,
+    all_beside,
+    beside_set,
     first_missing,
     number_without,
     numbers_by_name,
@@ -98,21 +101,49 @@ class ContrastTest:
             [
                 label,
                 shown_estimate(self.effect[label], ends[label]),
-                *(shown_number(values[label], ".4g") for values in (self.sd, self.score_z, self.pvalue)),
+                shown_number(beside_set(self.sd[label], ends[label]), ".4g"),
+                *(shown_number(values[label], ".4g") for values in (self.score_z, self.pvalue)),
                 str(ends[label]),
             ]
             for label in self.effect
         ]
-        return html_table("Tests", ["hypothesis", "effect", "std err", "score z", "p", "95% set"], rows, [])
+        heads = ["hypothesis", "effect", "std err", "score z", f"p, {self.alternative}", "two-sided 95% set"]
+        return html_table("Tests", heads, rows, [])
+
+    def to_dict(self, level: float | None = None, *, alpha: float | None = None) -> dict[str, object]:
+        """Give the tests as plain values for JSON: null where there is no number, with the reason.
+
+        Parameters
+        ----------
+        level, alpha
+            Of the two-sided sets, as for `Fit.conf_int`.
+        """
+        checked = checked_level(level, alpha)
+        ends = self.conf_int(checked)
+        numbers = {
+            "effect": self.effect,
+            "sd": all_beside(self.sd, ends),
+            "tvalue": all_beside(self.tvalue, ends),
+            "score_z": self.score_z,
+            "pvalue": self.pvalue,
+        }
+        return {
+            "alternative": self.alternative,
+            "interval_level": checked,
+            **{name: values.to_dict() for name, values in numbers.items()},
+            "conf_int": {
+                label: one.to_dict() if isinstance(one, ConfidenceSet) else None for label, one in ends.items()
+            },
+        }
 
     def _line(self, label: str, ends: Interval) -> str:
         effect, z, p = self.effect[label], self.score_z[label], self.pvalue[label]
         why = next(iter(missing_values({"effect": effect, "z": z, "p": p}).values()), None)
+        side = "p" if self.alternative == "two-sided" else f"one-sided p ({self.alternative})"
+        shown_p = f"{side} = {shown_number(p, '.4g')}"
         if why is not None:
-            return str(why) if known(p) is None else f"{why}; p = {shown_number(p, '.4g')}"
-        return (
-            f"effect {shown_estimate(effect, ends)}, score z = {shown_number(z, '.4g')}, p = {shown_number(p, '.4g')}"
-        )
+            return str(why) if known(p) is None else f"{why}; {shown_p}"
+        return f"effect {shown_estimate(effect, ends)}, score z = {shown_number(z, '.4g')}, {shown_p}"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -173,7 +173,8 @@ class Prediction:
     def summary_frame(self, level: float | None = None, *, alpha: float | None = None) -> Table:
         """Means, standard errors and both kinds of set as a table with statsmodels' names, their kind, and a reason.
 
-        The ends are infinite where a set has none; those of the kind `outside` are the ends of the gap.
+        The ends are infinite where a set has none; those of the kind `outside` are the ends of the gap. There is no
+        standard error beside a set of the mean that is unbounded.
 
         Parameters
         ----------
@@ -185,7 +186,7 @@ class Prediction:
         mean, obs = self.conf_int(level, alpha=alpha), self.conf_int(level, alpha=alpha, obs=True)
         columns = {
             "mean": self.predicted_mean,
-            "mean_se": self.se_mean,
+            "mean_se": self._errors(mean),
             "mean_ci_lower": mean.lower,
             "mean_ci_upper": mean.upper,
             "obs_ci_lower": obs.lower,
@@ -199,9 +200,15 @@ class Prediction:
         whys = [one or two for one, two in zip(mean.reasons, obs.reasons, strict=True)]
         return pa.table(arrays | kinds | {"reason": pa.array(whys, type=pa.string())})
 
+    def _errors(self, sets: PredictionSets) -> Masked:
+        """Standard errors of the means that have an interval; masked beside an unbounded set."""
+        errors = self.se_mean
+        return np.ma.MaskedArray(errors.data, np.ma.getmaskarray(errors) | (sets.kind != "interval"))
+
     def _rows(self, count: int) -> list[list[str]]:
         """Cells of the first rows: place, mean, standard error and set of the mean."""
-        sets, errors = self.conf_int(), self.se_mean
+        sets = self.conf_int()
+        errors = self._errors(sets)
         return [
             [
                 str(row),

@@ -11,10 +11,10 @@ from discreet.analyst.values.estimates import (
     ByName,
     Interval,
     Number,
+    all_beside,
+    beside_set,
     numbers_by_name,
-    rough,
     shown_estimate,
-    unbounded,
 )
 from discreet.analyst.values.not_estimable import NotEstimable, known, mapped, reason_of
 from discreet.releases.reference_law import DEFAULT_LEVEL
@@ -33,21 +33,23 @@ def table_columns(
 ) -> dict[str, list[str] | list[str | None] | list[float | None]]:
     """Columns of the table by name, with nothing where the release cannot say.
 
-    `low`, `high` and `kind` are those of the confidence sets; an end is infinite where a set has none.
+    `low`, `high` and `kind` are those of the confidence sets; an end is infinite where a set has none. There is no
+    standard error, nor a part of one, and no t value beside an unbounded set.
     """
-    sets = [known(ends) for ends in fit.conf_int(level).values()]
+    intervals = fit.conf_int(level)
+    sets = [known(ends) for ends in intervals.values()]
     return {
         "coefficient": list(fit.names),
         "estimate": _plain(estimates(fit)),
-        "std_error": _plain(fit.bse),
-        "t": _plain(fit.tvalues),
+        "std_error": _plain(all_beside(fit.bse, intervals)),
+        "t": _plain(all_beside(fit.tvalues, intervals)),
         "score_z": _plain(fit.score_z),
         "p": _plain(fit.pvalues),
         "low": [None if one is None else one.lower for one in sets],
         "high": [None if one is None else one.upper for one in sets],
         "kind": [None if one is None else str(one.kind) for one in sets],
-        "sampling_sd": _plain(fit.sampling_sd),
-        "privacy_sd": _plain(fit.privacy_sd),
+        "sampling_sd": _plain(all_beside(fit.sampling_sd, intervals)),
+        "privacy_sd": _plain(all_beside(fit.privacy_sd, intervals)),
         "privacy_share": _plain(fit.privacy_share),
     }
 
@@ -73,17 +75,22 @@ def arrow_table(fit: InferenceMixin, level: float) -> Table:
 def plain_values(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> dict[str, object]:
     """Give all that is said about errors as values for JSON: null where there is no number, with the reason."""
     about_r2 = fit.rsquared_conf_int(level)
-    table = fit.table_conf_int(level)
+    table, columns = fit.table_conf_int(level), table_columns(fit, level)
+
+    def by_name(column: str) -> dict[str, object]:
+        return dict(zip(fit.names, columns[column], strict=True))
+
     return {
         "interval_level": level,
         "interval_target": fit.interval_target,
-        "bse": dict(zip(fit.names, _plain(fit.bse), strict=True)),
-        "tvalues": dict(zip(fit.names, _plain(fit.tvalues), strict=True)),
-        "score_z": dict(zip(fit.names, _plain(fit.score_z), strict=True)),
-        "pvalues": dict(zip(fit.names, _plain(fit.pvalues), strict=True)),
+        "bse": by_name("std_error"),
+        "tvalues": by_name("t"),
+        "score_z": by_name("score_z"),
+        "pvalues": by_name("p"),
         "conf_int": {name: plain_set(ends) for name, ends in fit.conf_int(level).items()},
-        "sampling_sd": dict(zip(fit.names, _plain(fit.sampling_sd), strict=True)),
-        "privacy_sd": dict(zip(fit.names, _plain(fit.privacy_sd), strict=True)),
+        "sampling_sd": by_name("sampling_sd"),
+        "privacy_sd": by_name("privacy_sd"),
+        "privacy_share": by_name("privacy_share"),
         "table_conf_int": {name: plain_set(ends) for name, ends in table.items()},
         "table_conf_int_reason": next(filter(None, map(reason_of, table.values())), None),
         "reasons": reasons(fit, level),
@@ -112,8 +119,8 @@ def cells(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> list[tuple[str, 
         (
             name,
             shown_estimate(value, sets[name]),
-            _cell(fit.bse[name], None if unbounded(sets[name]) else ".4g"),
-            _cell(fit.tvalues[name], None if unbounded(sets[name]) else ".4g"),
+            _cell(beside_set(fit.bse[name], sets[name]), ".4g"),
+            _cell(beside_set(fit.tvalues[name], sets[name]), ".4g"),
             _cell(fit.pvalues[name], ".3f"),
             *set_cells(sets[name]),
             _cell(fit.privacy_share[name], ".0%"),
@@ -138,11 +145,9 @@ def set_cells(ends: Interval) -> tuple[str, str]:
     return (low, high) if ends.bounded else split_words(ends.kind, low, high)
 
 
-def _cell(value: Number, digits: str | None) -> str:
-    """Give a number in this form, to two digits without one, and nothing where there is no number."""
-    if isinstance(value, NotEstimable):
-        return ""
-    return rough(value) if digits is None else f"{value:{digits}}"
+def _cell(value: Number, digits: str) -> str:
+    """Give a number in this form, and a dash where there is no number."""
+    return "-" if isinstance(value, NotEstimable) else f"{value:{digits}}"
 
 
 def plain_set(ends: Interval) -> dict[str, str | float | None] | None:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from discreet.releases import Release
 
 MISSING: Final = "not estimable"
-WEAK: Final = "In brackets: the release does not bound the number at this level; read its confidence set instead."
+WEAK: Final = (
+    "In brackets: the release does not bound the number at this level, so it has no standard error; read its "
+    "confidence set instead."
+)
 _WIDEST: Final = 9  # digits before the point of a number that is written without an exponent
 _SMALLEST: Final = -4  # power of ten of the smallest such number
 
@@ -43,11 +46,9 @@ def estimate_cell(value: Number, ends: Interval, digits: int) -> str:
     return f"[{rough(value)}]" if unbounded(ends) else figure(value, digits)
 
 
-def number_cell(value: Number, digits: int, *, weak: bool = False) -> str:
-    """Give a number, to two digits where it is weak, or a dash."""
-    if isinstance(value, NotEstimable):
-        return EMPTY
-    return rough(value) if weak else figure(value, digits)
+def number_cell(value: Number, digits: int) -> str:
+    """Give a number, or a dash."""
+    return EMPTY if isinstance(value, NotEstimable) else figure(value, digits)
 
 
 def set_cell(ends: Interval, digits: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from discreet.analyst.diagnostics.error_notes import PENALISED_INTERVALS, PRIVACY_PART, SCORE_PAGE, reasons
+from discreet.analyst.diagnostics.error_notes import PENALISED_INTERVALS, PRIVACY_PART, SCORE_PAGE, SELECTION, reasons
 from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.summary.coefficient_table import estimates
 from discreet.analyst.tables.cells import (
@@ -21,8 +21,8 @@ from discreet.analyst.tables.cells import (
     set_cell,
 )
 from discreet.analyst.tables.grid import Grid, Row
-from discreet.analyst.values.estimates import unbounded
-from discreet.analyst.values.not_estimable import known, mapped, reason_of
+from discreet.analyst.values.estimates import ByName, Interval, beside_set, bounded, unbounded
+from discreet.analyst.values.not_estimable import known, reason_of
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -33,18 +33,18 @@ def one_model(fit: Fit, level: float, digits: int) -> Grid:
     heads, body = _coefficients(fit, level, digits)
     sets, why = fit.conf_int(level), reasons(fit, level)
     rest = ("",) * (len(heads) - 2)
-    spread = mapped(fit.s2, lambda s2: s2**0.5)
     ends = fit.rsquared_conf_int(level)
     lines = [
         ("Rows", rows_cell(fit)),
         ("R²", ratio_cell(fit.rsquared, ends)),
         ("Adjusted R²", ratio_cell(fit.rsquared_adj, ends)),
-        ("Residual sd", number_cell(spread, digits)),
+        ("Residual sd", number_cell(fit._residual_sd, digits)),
     ]
     notes = [
         f"Estimated by {model_cell(fit)}." if not fit.fitted_inside else None,
         *(() if fit.interval_target == "none" else error_notes(fit)),
         WEAK if fit.estimable and any(map(unbounded, sets.values())) else None,
+        selection_note(sets, level),
         *reason_notes(fit, why),
         *missing_statistics(fit, why),
         rows_note(fit),
@@ -74,6 +74,13 @@ def error_notes(fit: Fit) -> list[str]:
     ]
 
 
+def selection_note(sets: ByName[Interval], level: float) -> str | None:
+    """Say that intervals beside unbounded sets cover too little; nothing where all sets are of one kind."""
+    if not (any(map(bounded, sets.values())) and any(map(unbounded, sets.values()))):
+        return None
+    return SELECTION.format(percent=100 * level)
+
+
 def reason_notes(fit: Fit, why: Mapping[str, str]) -> list[str]:
     """Say why coefficients have no interval, one sentence for each reason."""
     grouped = {reason: [name for name, own in why.items() if own == reason] for reason in dict.fromkeys(why.values())}
@@ -86,7 +93,7 @@ def reason_notes(fit: Fit, why: Mapping[str, str]) -> list[str]:
 def missing_statistics(fit: Fit, why: Mapping[str, str]) -> list[str]:
     """Say why the model has no R^2, residual spread or number of rows; no reason twice."""
     said, out = list(why.values()), []
-    for what, value in (("R²", fit.rsquared), ("residual sd", fit.s2), ("number of rows", fit.nobs)):
+    for what, value in (("R²", fit.rsquared), ("residual sd", fit._residual_sd), ("number of rows", fit.nobs)):
         reason = reason_of(value)
         if reason is not None and not any(reason in one for one in said):
             out.append(f"No {what}: {reason}.")
@@ -113,14 +120,13 @@ def _coefficients(fit: Fit, level: float, digits: int) -> tuple[Row, list[Row]]:
         return ("", "coef"), [(name, estimate_cell(value, sets[name], digits)) for name, value in values.items()]
     body = []
     for name, value in values.items():
-        weak = unbounded(sets[name])
         share = known(fit.privacy_share[name])
         body.append(
             (
                 name,
                 estimate_cell(value, sets[name], digits),
-                number_cell(fit.bse[name], digits, weak=weak),
-                number_cell(fit.tvalues[name], digits, weak=weak),
+                number_cell(beside_set(fit.bse[name], sets[name]), digits),
+                number_cell(beside_set(fit.tvalues[name], sets[name]), digits),
                 p_cell(fit.pvalues[name]),
                 set_cell(sets[name], digits),
                 number_cell(fit.privacy_share[name], digits) if share is None else f"{share:.0%}",

@@ -24,8 +24,8 @@ from discreet.analyst.tables.cells import (
     stars_of,
 )
 from discreet.analyst.tables.grid import EMPTY, Grid, Row
-from discreet.analyst.tables.one_model import missing_statistics, reason_notes
-from discreet.analyst.values.estimates import Interval, unbounded
+from discreet.analyst.tables.one_model import missing_statistics, reason_notes, selection_note
+from discreet.analyst.values.estimates import Interval, beside_set, unbounded
 from discreet.analyst.values.not_estimable import NotEstimable
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _under(fit: Fit, name: str, ends: Interval, layout: Layout) -> str:
         return ""
     match layout.below:
         case "errors":
-            return _in_parentheses(number_cell(fit.bse[name], digits, weak=unbounded(ends)))
+            return _in_parentheses(number_cell(beside_set(fit.bse[name], ends), digits))
         case "intervals":
             return set_cell(ends, digits)
         case _:
@@ -132,9 +132,11 @@ def _notes(fits: Sequence[Fit], layout: Layout) -> list[str]:
     shown = [fit.conf_int(layout.level) for fit in fits if fit.estimable]
     if any(unbounded(ends) for sets in shown for name, ends in sets.items() if name in layout.coefficients):
         notes.append(WEAK)
+    selected = [selection_note(fit.conf_int(layout.level), layout.level) for fit in fits]
     whys = [reasons(fit, layout.level) for fit in fits]
     about = list(zip(fits, whys, strict=True))
     for sentences in (
+        [[] if note is None else [note] for note in selected],
         [[PENALISED_INTERVALS] if fit.penalised and fit.interval_target != "none" else [] for fit in fits],
         [reason_notes(fit, why) for fit, why in about],
         [missing_statistics(fit, why) for fit, why in about],

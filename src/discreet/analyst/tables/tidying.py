@@ -10,7 +10,7 @@ from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.summary.coefficient_table import estimates
 from discreet.analyst.tables.cells import promise_note
 from discreet.analyst.tables.records import Cell, Records
-from discreet.analyst.values.estimates import Interval
+from discreet.analyst.values.estimates import Interval, beside_set
 from discreet.analyst.values.not_estimable import NotEstimable, known, reason_of
 
 if TYPE_CHECKING:
@@ -27,13 +27,13 @@ def tidied(fit: Fit, level: float) -> Records:
         row: dict[str, Cell] = {
             "term": name,
             "estimate": known(value),
-            "std.error": known(fit.bse[name]),
+            "std.error": known(beside_set(fit.bse[name], sets[name])),
             "statistic": known(fit.score_z[name]),
             "p.value": known(fit.pvalues[name]),
             "conf.low": low,
             "conf.high": high,
             "conf.set": set_words_of(sets[name]),
-            "privacy.sd": known(fit.privacy_sd[name]),
+            "privacy.sd": known(beside_set(fit.privacy_sd[name], sets[name])),
         }
         if own is not None:
             row["table.low"], row["table.high"] = ends_of(own[name])
@@ -65,17 +65,18 @@ def ends_of(ends: Interval) -> tuple[float | None, float | None]:
 def glanced(fit: Fit) -> Records:
     """Give one record of the model as a whole."""
     guarantee = fit.release.guarantee
-    s2 = known(fit.s2)
     slopes = len(fit.model.slopes)
-    given = (fit.rsquared, fit.s2, fit.nobs, fit.fvalue if slopes else None)
+    given = (fit.rsquared, fit._residual_sd, fit.nobs, fit.fvalue if slopes else None)
     row: dict[str, Cell] = {
         "r.squared": known(fit.rsquared),
         "adj.r.squared": known(fit.rsquared_adj),
-        "sigma": None if s2 is None else math.sqrt(s2),
+        "sigma": known(fit._residual_sd),
         "statistic": known(fit.fvalue),
         "p.value": known(fit.f_pvalue),
         "df": float(slopes),
         "logLik": known(fit.llf),
+        "AIC": known(fit.aic),
+        "BIC": known(fit.bic),
         "df.residual": known(fit.df_resid),
         "nobs": known(fit.nobs),
         "nobs.sd": None if known(fit.nobs) is None else fit.nobs_sd,

@@ -19,7 +19,15 @@ from discreet.analyst.inference.contrasts import Contrasts, read_each
 from discreet.analyst.inference.hypotheses import Hypotheses
 from discreet.analyst.inference.simultaneous import Simultaneous, simultaneous_tails, simultaneous_value
 from discreet.analyst.values.confidence_sets import ConfidenceSet
-from discreet.analyst.values.estimates import ByName, Interval, Number, p_without, set_without
+from discreet.analyst.values.estimates import (
+    ByName,
+    Interval,
+    Number,
+    all_beside,
+    p_without,
+    set_without,
+    shown_estimate,
+)
 from discreet.analyst.values.not_estimable import NotEstimable, known, reason_of, shown_number
 from discreet.design.columns import Categorical, Numeric
 from discreet.design.interactions import Interaction
@@ -96,7 +104,7 @@ class PairwiseTest:
         ends = self.conf_int(level, alpha=alpha)
         numbers = {
             "effect": self.effect,
-            "sd": self.sd,
+            "sd": all_beside(self.sd, ends),
             "score_z": self.score_z,
             "pvalue": self.pvalue,
             "pvalue_adjusted": self.pvalue_adjusted,
@@ -119,7 +127,7 @@ class PairwiseTest:
         lines = [f"Pairs of levels of {self.term}: difference, 95% set for all together ({self.simultaneous}), p-value"]
         for pair, effect in self.effect.items():
             p = shown_number(self.pvalue_adjusted[pair], ".4g")
-            lines.append(f"  {pair}: {shown_number(effect, '.6g')}, {ends[pair]}, p = {p}")
+            lines.append(f"  {pair}: {shown_estimate(effect, ends[pair])}, {ends[pair]}, p = {p}")
         return "\n".join([*lines, *([f"  {self.note}"] if self.note else [])])
 
 

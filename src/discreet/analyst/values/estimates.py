@@ -50,6 +50,20 @@ def unbounded(ends: Interval) -> bool:
     return isinstance(ends, ConfidenceSet) and not ends.bounded
 
 
+def beside_set(value: Number, ends: Interval) -> Number:
+    """Give a standard error or t value, or why there is none: beside an unbounded set it means nothing.
+
+    >>> beside_set(1.5, ConfidenceSet("interval", 0.0, 2.0)), beside_set(1.5, any_value("too much noise"))
+    (1.5, not estimable: too much noise)
+    """
+    return NotEstimable(ends.reason or "") if isinstance(ends, ConfidenceSet) and not ends.bounded else value
+
+
+def all_beside(values: ByName[Number], sets: ByName[Interval]) -> ByName[Number]:
+    """Give standard errors or t values by name, and a reason for those whose set is unbounded."""
+    return ByName(tuple(values), [beside_set(values[name], sets[name]) for name in values])
+
+
 def shown_estimate(value: Number, ends: Interval) -> str:
     """Give an estimate to six digits, or in brackets and to two where the release does not bound it.
 

@@ -12,7 +12,7 @@ from discreet.audit.pairs.part_way import l1_pairs
 from discreet.audit.pairs.right_angles import right_angle_pairs
 from discreet.audit.pairs.steered import steered_pairs
 from discreet.design.model import Design
-from discreet.mechanisms.coefficients.ball_ridge import BALL_SETTINGS
+from discreet.losses.settings import BALL_SETTINGS
 from discreet.mechanisms.registry import mechanism_named
 
 Pairs: TypeAlias = tuple[NeighbourPair, ...]

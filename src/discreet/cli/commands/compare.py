@@ -46,7 +46,7 @@ def print_comparison(compared: ModelComparison) -> None:
     from discreet.analyst.comparison import POST_PROCESSING, model_cells, nested_line
     from discreet.cli.render import LABEL, labelled, print_table
 
-    headers = ("model", "coefficients", "adjusted R^2", "interval", "squared error", "AIC, noise", "BIC, noise")
+    headers = ("model", "coefficients", "adjusted R^2", "interval", "squared error", "AIC", "BIC")
     rows = [(one.terms, str(one.coefficients), *model_cells(one)) for one in compared.models]
     print_table(f"Models of {compared.target}", headers, rows)
     for one in compared.nested:

@@ -20,7 +20,6 @@ from discreet.privacy.lattice import ROUNDING, approximate, concentrated_mu, gau
 from discreet.releases import Calibration, NoiseLaw
 
 # advanced composition is below basic only from some dozens of releases on; cdp is what Park & Welling call zcdp
-RULES: Final = ("exact", "zcdp", "cdp", "advanced", "basic")
 # those that look at all releases together, so that statistics which cannot reach their maxima at once gain by it
 JOINT_RULES: Final = ("exact", "zcdp", "cdp")
 
@@ -43,7 +42,7 @@ Pieces = Mapping[str, Piece]
 
 
 def pieces_law(domain: RowDomain, budget: PrivacyBudget, pieces: Pieces, rule: str = "exact") -> NoiseLaw:
-    """The noise of every piece for a budget, calibrated by one of `RULES`; all of them keep the budget.
+    """The noise of every piece for a budget, calibrated by one of `losses.settings.RULES`; all of them keep the budget.
 
     `exact`, and `zcdp` also called `cdp`, split mu^2 or rho by the shares of the pieces, taken in proportion: mu^2 is
     the sum over pieces of times * (sensitivity / sigma)^2. `basic` and `advanced` give every single release the same
@@ -51,6 +50,7 @@ def pieces_law(domain: RowDomain, budget: PrivacyBudget, pieces: Pieces, rule: s
 
     >>> domain = RowDomain(1, 0, 0, None, False, 16)
     >>> pieces = {"score": Piece(1.0, 1.0, 2, times=20)}
+    >>> from discreet.losses.settings import RULES
     >>> [round(pieces_law(domain, PrivacyBudget(1.0, 1e-6), pieces, rule).sd("score"), 1) for rule in RULES]
     [18.9, 20.3, 20.3, 105.2, 82.6]
     """

@@ -7,10 +7,9 @@ in a design without intercept. All arithmetic is on integers; proof: ball_ridge.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from types import MappingProxyType
 from typing import Final
 
 import numpy as np
@@ -19,13 +18,7 @@ from discreet.exact.equations import Equations
 from discreet.exact.linear import Int
 from discreet.exact.triangle import symmetric_integers
 from discreet.losses.sensitivity.ball import SOLVER_STEPS
-from discreet.mechanisms.interface.settings import Setting
 from discreet.releases import Settings
-
-BALL_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType({
-    "strength": Setting(100.0, "ridge penalty, in units of the sums of scaled products, constant included", 1e-3, 1e12),
-    "bound": Setting(1.0, "largest length of the scaled coefficients", 1e-3, 1e3),
-})  # fmt: skip
 
 # enough for every setting to be an integer number of units of 2**-bits; a harder table takes more, see the proof
 _FIRST_BITS: Final = 192

@@ -15,10 +15,10 @@ from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.losses.sensitivity.cells import cells_l1_sensitivity, cells_l2_sensitivity
+from discreet.losses.settings import DECLARED
 from discreet.mechanisms.calibration.blocks import in_steps
 from discreet.mechanisms.calibration.pieces import Piece, pieces_law
 from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
-from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.releases import Coefficients, NoiseLaw, Settings
@@ -50,23 +50,7 @@ class PerturbedHistogram:
         ),
         numerics="exact",
         references=("Lei 2011", "Huber 1964", "Canonne, Kamath & Steinke 2020"),
-        settings={
-            "bins": Setting(0, "intervals for each numeric column; 0: set from epsilon and expected_rows", 0, 100_000),
-            "expected_rows": Setting(
-                10_000, "public guess of the number of rows, which sets bins", 1, 10**12, only_with=("bins", 0)
-            ),
-            "noise": Setting("laplace", "distribution of the noise of each count", choices=("laplace", "gaussian")),
-            "loss": Setting(
-                "squares", "loss of the fit: squares for least squares, or huber", choices=("squares", "huber")
-            ),
-            "threshold": Setting(
-                0.25,
-                "residual up to which the loss is squared, in scaled units",
-                0.001,
-                10.0,
-                only_with=("loss", "huber"),
-            ),
-        },
+        settings=DECLARED["dpme"],
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:

@@ -13,9 +13,9 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.exact.arrays import FloatArray
 from discreet.losses.sensitivity.scores import coordinate_sensitivity
+from discreet.losses.settings import DECLARED
 from discreet.mechanisms.calibration.blocks import in_steps
 from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
-from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.privacy.lattice import ROUNDING
@@ -39,13 +39,7 @@ class PrivateFrankWolfe:
         numerics="exact",
         references=("Talwar, Thakurta & Zhang 2015", "McSherry & Talwar 2007", "Cesar & Rogers 2021"),
         reads_again=True,
-        settings={
-            "radius_l1": Setting(1.0, "largest sum of absolute scaled coefficients, intercept included", 1e-3, 1e3),
-            "iterations": Setting(20, "number of steps; each chooses a vertex in one pass over the table", 1, 1000),
-            "residual_bound": Setting(
-                1.0, "residuals are clipped at this value, in scaled units of the target", 1e-3, 1e4
-            ),
-        },
+        settings=DECLARED["frank-wolfe"],
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:

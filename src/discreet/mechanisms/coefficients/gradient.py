@@ -13,6 +13,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.losses.sensitivity.scores import row_norm, score_sensitivity
+from discreet.losses.settings import DECLARED
 from discreet.mechanisms.calibration.pieces import Piece, pieces_law
 from discreet.mechanisms.coefficients.iterates import (
     fitted_indices,
@@ -22,7 +23,6 @@ from discreet.mechanisms.coefficients.iterates import (
 )
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
 from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
-from discreet.mechanisms.interface.settings import Setting
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
 
@@ -55,13 +55,7 @@ class NoisyGradientDescent:
         ),
         reads_again=True,
         main="score",
-        settings={
-            "iterations": Setting(200, "number of steps; each is a pass over the table and spends budget", 1, 1000),
-            "clip": Setting(0.25, "residuals are clipped at this value, in scaled units of the target", 1e-4, 2.0),
-            "step": Setting(1.0, "length of a step: at most 1, or below 2 without momentum", 1e-3, 2.0),
-            "momentum": Setting(True, "carry part of a step into the next; the more columns, the larger that part"),
-            "average": Setting(True, "publish the mean of the last half of the iterates, not the last one"),
-        },
+        settings=DECLARED["gradient"],
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:

@@ -24,13 +24,13 @@ from discreet.losses.sensitivity.scores import (
     score_sensitivity,
     weighted_gram_sensitivity,
 )
-from discreet.mechanisms.calibration.pieces import JOINT_RULES, RULES, Piece, pieces_law
+from discreet.losses.settings import DECLARED
+from discreet.mechanisms.calibration.pieces import JOINT_RULES, Piece, pieces_law
 from discreet.mechanisms.coefficients.iterates import fitted_indices, noisy_score, published, stepped, variates
 from discreet.mechanisms.coefficients.pure_scores import pure_score_law
 from discreet.mechanisms.coefficients.robust_loss import RobustLoss
 from discreet.mechanisms.coefficients.wishart_moments import noisy_moments, wishart_law
 from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
-from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.sampler import rounded_up
 from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.releases import NoiseLaw, Settings
@@ -59,24 +59,7 @@ class PrivateIRLS:
         references=("Park & Welling 2016", "Huber 1981", "Balle & Wang 2018", "Dong, Roth & Su 2022"),
         reads_again=True,
         main="score",
-        settings={
-            "form": Setting("score", "noise on clipped scores, or on weighted moments", choices=("score", "moment")),
-            "power": Setting(1.0, "the loss grows like this power of a large residual; 1 is Huber's loss", 1.0, 2.0),
-            "threshold": Setting(0.1, "residual up to which the loss is squared, in scaled units", 1e-4, 2.0),
-            "iterations": Setting(
-                0,
-                "number of steps; each is a pass and spends budget; 0: 100 for score, 20 with laplace, 10 for moment",
-                0,
-                1000,
-            ),
-            "noise": Setting(
-                "auto",
-                "law of the noise; laplace keeps epsilon alone; auto: gaussian, or laplace if delta is 0",
-                choices=("auto", "gaussian", "laplace", "wishart"),
-            ),
-            "composition": Setting("exact", "rule that adds up the privacy loss of the steps", choices=RULES),
-            "average": Setting(True, "publish the mean of the last half of the iterates, not the last one"),
-        },
+        settings=DECLARED["irls"],
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:

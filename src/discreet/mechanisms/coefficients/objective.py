@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator
-from dataclasses import replace
 from fractions import Fraction
 from typing import Final, Literal
 
@@ -29,16 +28,15 @@ from discreet.losses.sensitivity.objective import (
     threshold_steps,
     volume_loss,
 )
+from discreet.losses.settings import BALL_SETTINGS, DECLARED
 from discreet.mechanisms.calibration.blocks import in_steps
 from discreet.mechanisms.coefficients.ball_ridge import (
-    BALL_SETTINGS,
     normal_equations,
     ridge_in_ball,
 )
 from discreet.mechanisms.coefficients.huber_minimum import HuberProblem, huber_minimum
 from discreet.mechanisms.coefficients.output import in_scaled_units
 from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
-from discreet.mechanisms.interface.settings import Setting
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
 from discreet.privacy.lattice import LATTICE_SHARE, ROUNDING, approximate, delta_left
@@ -72,16 +70,7 @@ class ObjectivePerturbation:
         ),
         reads_again=("loss", HUBER),
         main="linear",
-        settings={
-            "loss": Setting(
-                HUBER, "huber, or squared for least squares inside a ball of coefficients", choices=(HUBER, SQUARED)
-            ),
-            "strength": replace(_STRENGTH, default=0.0, low=0.0, about=f"{_STRENGTH.about}; 0: set by the budget"),
-            "bound": replace(BALL_SETTINGS["bound"], only_with=("loss", SQUARED)),
-            "threshold": Setting(
-                0.1, "residual up to which the loss is squared, in scaled units", 1e-4, 2.0, only_with=("loss", HUBER)
-            ),
-        },
+        settings=DECLARED["objective"],
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final, Literal
 
 from discreet.curator.sums.gram import ExactGram
@@ -10,9 +9,9 @@ from discreet.design.domain import RowDomain
 from discreet.design.model import Design
 from discreet.losses.sensitivity.ball import coefficient_count
 from discreet.losses.sensitivity.output import coefficient_sensitivity
+from discreet.losses.settings import DECLARED
 from discreet.mechanisms.calibration.pieces import Piece, pieces_law
 from discreet.mechanisms.coefficients.ball_ridge import (
-    BALL_SETTINGS,
     normal_equations,
     ridge_in_ball,
 )
@@ -37,7 +36,7 @@ class OutputPerturbation:
         needs=("a public ridge strength and a public bound on the length of the scaled coefficients",),
         numerics="exact",
         references=("Chaudhuri, Monteleoni & Sarwate 2011", "Balle & Wang 2018"),
-        settings={**BALL_SETTINGS, "strength": replace(BALL_SETTINGS["strength"], default=1000.0)},
+        settings=DECLARED["output"],
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:

@@ -9,7 +9,7 @@ from typing import Literal, Protocol, TypeAlias
 from discreet.curator.sums.protocol import Sums, Totals
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
-from discreet.mechanisms.interface.settings import Setting
+from discreet.losses.settings import Setting
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import Coefficients, NoiseLaw, ScalingPart, Settings

@@ -14,10 +14,10 @@ from discreet.exact.eigenvalue import smallest_eigenvalue
 from discreet.exact.triangle import position, size_of
 from discreet.losses.sensitivity.eigenvalue import eigenvalue_sensitivity
 from discreet.losses.sensitivity.l2_sensitivity import Blocks
+from discreet.losses.settings import DECLARED
 from discreet.mechanisms.calibration.blocks import ExtraStatistic, noise_law
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
-from discreet.mechanisms.interface.settings import Setting
-from discreet.mechanisms.moments.ssp import TARGET_SQUARE, released_shares, with_noise
+from discreet.mechanisms.moments.ssp import released_shares, with_noise
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
 
@@ -39,12 +39,7 @@ class AdaptiveSufficientStatistics:
         needs=(f"at most {_MOST_COLUMNS} columns of (1, x)",),
         numerics="exact",
         references=("Wang 2018", "Balle & Wang 2018", "Dong, Roth & Su 2022"),
-        settings={
-            "eigenvalue_share": Setting(
-                1 / 3, "share of mu^2 spent on the smallest eigenvalue; the sums get the rest", 0.005, 0.9
-            ),
-            "target_square": TARGET_SQUARE,
-        },
+        settings=DECLARED["adassp"],
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:

@@ -7,8 +7,8 @@ from typing import Final, Literal
 from discreet.curator.sums.gram import ExactGram
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.losses.settings import DECLARED
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
-from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.moments.laplace import noisy_totals, pure_law
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
@@ -26,7 +26,7 @@ class FunctionalMechanism:
         notion="pure",
         numerics="exact",
         references=("Zhang, Zhang, Xiao, Yang & Winslett 2012", "Dandekar, Basu & Bressan 2018"),
-        settings={"target_square": Setting(False, "release the degree-0 term too, which standard errors and R^2 need")},
+        settings=DECLARED["functional"],
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:

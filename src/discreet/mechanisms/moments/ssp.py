@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final, Literal
+from typing import ClassVar, Literal
 
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.protocol import Totals
@@ -11,16 +11,12 @@ from discreet.design.model import Design
 from discreet.exact.triangle import size_of
 from discreet.losses.law import entry_blocks
 from discreet.losses.sensitivity.l2_sensitivity import Blocks
+from discreet.losses.settings import DECLARED
 from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, noise_law
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
-from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Settings
-
-TARGET_SQUARE: Final = Setting(
-    False, "release the sum of squares of the target too, which standard errors and R^2 need"
-)
 
 
 class SufficientStatistics:
@@ -35,7 +31,7 @@ class SufficientStatistics:
         notion="approximate",
         numerics="exact",
         references=("Vu & Slavkovic 2009", "Wang 2018", "Balle & Wang 2018"),
-        settings={"target_square": TARGET_SQUARE},
+        settings=DECLARED["ssp"],
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:

@@ -23,8 +23,8 @@ from discreet.losses.chi_square import (
     served_epsilon,
 )
 from discreet.losses.sensitivity.wishart import row_shift
+from discreet.losses.settings import DECLARED
 from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
-from discreet.mechanisms.interface.settings import Setting
 from discreet.mechanisms.sampling.wishart_draw import wishart_noise
 from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.releases import NoiseLaw, Settings
@@ -85,11 +85,7 @@ class WishartMoments:
         needs=("one row for each person",),
         numerics="exact",
         references=("Sheffet 2019", "Jiang, Xie & Zhang 2015", "Bartlett 1933"),
-        settings={
-            "debiased": Setting(True, "subtract the mean of the noise; false keeps a positive semidefinite matrix"),
-            "degrees": Setting(10_000, "largest number of degrees of freedom of the noise", 10, 100_000),
-            "fewest": Setting(False, "scale the noise like one row and use the fewest degrees that keep the budget"),
-        },
+        settings=DECLARED["wishart"],
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:

@@ -13,8 +13,8 @@ from discreet.cli.terminal import say, say_json
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from discreet.losses.settings import Setting
     from discreet.mechanisms.catalogue import TableRow
-    from discreet.mechanisms.interface.settings import Setting
 
 _LABEL: Final = 13  # columns of the words on the left
 HEADERS: Final = ("mechanism", "publishes", "delta", "relation", "numerics", "noise of", "d = 5", "d = 20")

@@ -7,7 +7,7 @@ import pytest
 
 import discreet
 from discreet.errors import SpecError
-from discreet.mechanisms.interface.settings import Setting, checked_settings
+from discreet.losses.settings import Setting, checked_settings
 from discreet.mechanisms.registry import mechanism_named, mechanisms
 
 DECLARED = {
