@@ -18,6 +18,7 @@ from discreet.analyst.diagnostics.clips import (
     clipping_note,
     range_note,
     target_clipping_note,
+    unsettled_bounds,
 )
 from discreet.analyst.diagnostics.diagnostics import findings
 from discreet.analyst.equations.selection import choose
@@ -25,6 +26,7 @@ from discreet.design.model import Design
 from discreet.mechanisms.registry import mechanisms
 from discreet.pages.page import render
 from discreet.pages.view import report_view
+from discreet.releases.discovery import unsettled_ends
 from discreet.testing.not_private import exact_release, seeded_release
 
 ROWS = 20_000
@@ -302,3 +304,44 @@ def test_a_release_without_private_scaling_has_no_released_bound_of_its_target()
     made = seeded_release(table(), DESIGN, seed=1, **BUDGET)
     assert made.target_clipping is None
     assert clipped_target(made, choose(made)) is None
+
+
+FOUND = Design("y", {"y": (-10, 30), "x": {"bounds": "private", "within": (0, 1024)}, "w": (0, 1)})
+
+
+def found_release(spread: float, seed: int = 1, **given):
+    rng = np.random.default_rng(seed)
+    x, w = np.exp(spread * rng.normal(size=ROWS)), rng.uniform(size=ROWS)
+    data = {"x": x, "w": w, "y": 1 + 0.05 * x + rng.normal(size=ROWS)}
+    return seeded_release(data, FOUND, seed=seed, epsilon=1.0, delta=1e-6, **given)
+
+
+@pytest.mark.parametrize("given", [{}, {"mechanism": "irls"}])
+def test_bounds_that_another_release_may_not_find_are_a_finding_in_summary_and_report(given):
+    """The table is fixed, so the cell whose count decides is known: rows from 32 to 64."""
+    made = found_release(1.5, seed=2, **given)
+    fit = discreet.fit(made)
+    (finding,) = (one for one in findings(made, fit) if one.number == "D023")
+    (end,) = unsettled_ends(made.discovery, made.design, made.noise.family)
+    assert finding.severity == "caution"
+    assert f"from {end.cell[0]:g} to {end.cell[1]:g} and were " in finding.text
+    assert f"[{end.bounds[0]:g}, {end.bounds[1]:g}] with a probability of about {end.probability:.0%}" in finding.text
+    assert finding.text in fit.to_dict()["notes"]
+    assert 'id="d023"' in render(report_view(made, fit))
+    assert "Another release of the same table may find other ones" in words(fit)
+
+
+def test_what_is_kept_and_what_was_clipped_are_told_apart():
+    texts = [unsettled_bounds(made, choose(made)) for made in (found_release(1.5, seed=seed) for seed in range(12))]
+    said = " ".join(text for text in texts if text is not None)
+    assert "and were clipped, by a noisy count" in said
+    assert "and were kept inside the bounds, by a noisy count" in said
+
+
+def test_settled_bounds_and_models_without_the_column_show_nothing():
+    made = found_release(1.5, seed=2)
+    assert unsettled_bounds(made, discreet.fit(made, features=["w"]).model) is None
+    settled = found_release(0.05)
+    assert unsettled_bounds(settled, choose(settled)) is None
+    declared = seeded_release(table(), DESIGN, seed=1, **BUDGET)
+    assert unsettled_bounds(declared, choose(declared)) is None

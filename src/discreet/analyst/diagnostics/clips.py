@@ -14,6 +14,7 @@ from discreet.analyst.values.not_estimable import known
 from discreet.design.columns import Numeric
 from discreet.design.model import Design
 from discreet.releases import Release
+from discreet.releases.discovery import unsettled_ends
 from discreet.releases.reference_law import DEFAULT_LEVEL, critical_value, family_of
 
 # lower ends of the share of clipped rows from which a reader is warned
@@ -136,7 +137,34 @@ def found_note(release: Release, model: SubModel) -> str | None:
     ends = [f"{name} [{found[name][0]:g}, {found[name][1]:g}]" for name in names]
     return (
         f"Bounds found privately, from noisy counts in this release: {_listed(ends)}. Values outside were clipped, "
-        "which biases coefficients, and intervals describe the clipped rows."
+        "which biases coefficients, and intervals describe the rows clipped at these bounds. Another release of the "
+        "same table may find other ones."
+    )
+
+
+def unsettled_bounds(release: Release, model: SubModel) -> str | None:
+    """Say that other releases of the same table may find other bounds, or that rows lie beyond; none otherwise."""
+    names = clipped_columns(release.design, model)
+    part, unit = release.discovery, release.noise.unit
+    ends = () if part is None else unsettled_ends(part, release.design, release.noise.family)
+    found = []
+    for end in ends:
+        if end.name in names:
+            low, high = (f"{edge:g}" for edge in end.bounds)
+            what = "were kept inside the bounds" if end.kept else "were clipped"
+            found.append(
+                f"About {end.count / unit:,.0f} rows have a value of {end.name} from {end.cell[0]:g} to "
+                f"{end.cell[1]:g} and {what}, by a noisy count (standard deviation {end.sd / unit:.3g}, threshold "
+                f"{end.threshold / unit:.3g}). Another release of the same table would find the bounds [{low}, {high}] "
+                f"with a probability of about {end.probability:.0%}."
+            )
+    if not found:
+        return None
+    return (
+        f"{' '.join(found)} Coefficients and intervals are those of the rows clipped at the bounds of this release, "
+        "which is another line than with other bounds: do not read intervals as those of unclipped rows, and do not "
+        "compare coefficients with those of a release that found other bounds. Declare bounds, or the logarithm of the "
+        "column."
     )
 
 
@@ -176,10 +204,10 @@ def clipped_target(release: Release, model: SubModel) -> str | None:
         return None
     return (
         f"{'. '.join(found)} the released bounds of {release.design.target} and were clipped; of normal errors with "
-        f"the released variance it would be {expected:.2%}. So the errors have a long tail, and coefficients are biased: "
-        "slopes most often towards 0. Intervals do not include this bias: those of 95% covered a slope in 30% to 89% "
-        "of simulated releases with lognormal errors. Model the logarithm of the target, or release with scaling "
-        '"declared" and bounds that hold its values.'
+        f"the released variance it would be {expected:.2%}. So the errors have a long tail, and coefficients are "
+        "biased: slopes most often towards 0. Intervals do not include this bias: those of 95% covered a slope in "
+        "27% to 88% of simulated releases with lognormal errors. Model the logarithm of the target, or release with "
+        'scaling "declared" and bounds that hold its values.'
     )
 
 

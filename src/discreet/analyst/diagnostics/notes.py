@@ -10,6 +10,7 @@ from discreet.analyst.diagnostics.clips import (
     found_note,
     range_note,
     target_clipping_note,
+    unsettled_bounds,
 )
 from discreet.analyst.diagnostics.convergence import noise_dominates, not_converged
 from discreet.analyst.diagnostics.error_notes import SCORE_PAGE, error_notes, set_notes
@@ -33,10 +34,10 @@ NOT_SHRUNK: Final = (
 )
 WEIGHTED: Final = (
     "Rows were scaled by released centres and scales, and rows longer than the released radius have less weight: the "
-    "coefficients are those of weighted least squares. Where the mean of the target is linear in the features and hardly "
-    "any row has its target clipped, they are the model's own. Where the mean is curved, the weights decide which line "
-    "is fitted, here and in every model with another target or fewer features from this release. Predictions have no "
-    "weights."
+    "coefficients are those of weighted least squares. Where the mean of the target is linear in the features and "
+    "hardly any row has its target clipped, they are the model's own. Where the mean is curved, the weights decide "
+    "which line is fitted, here and in every model with another target or fewer features from this release. "
+    "Predictions have no weights."
 )
 IN_THE_MIDDLE: Final = (
     f"Predictions clip each number at {MIDDLE:g} released scales from its centre, because rows further away had little "
@@ -92,7 +93,8 @@ def page_notes(fit: Fit, level: float) -> list[str]:
 def model_notes(fit: Fit) -> list[str]:
     """Say what a reader of the coefficients must know about the rows behind them and about the penalty."""
     release, model = fit.release, fit.model
-    found = [clipping_note(release, model), found_note(release, model), *radius_notes(fit)]
+    found = [clipping_note(release, model), found_note(release, model), unsettled_bounds(release, model)]
+    found += radius_notes(fit)
     if fit.fitted_inside:
         found += [
             range_note(release),
