@@ -118,7 +118,7 @@ def test_long_tails_are_clipped_and_bias_the_slope_and_the_diagnostic_says_so(ro
     """The released bound of the target clips the tail: intervals do not hold, and most releases show D022."""
     covered, alarms = slope_and_alarms(multiplicative, rows, epsilon)
     assert covered < 93
-    assert alarms >= 65
+    assert alarms >= 75
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
