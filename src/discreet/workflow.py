@@ -145,7 +145,8 @@ def release(
         `declared`: columns are scaled by their declared bounds alone. `private`: centre and scale of every column, and
         how long a row is, are first found by noisy searches, charged to the same budget, and rows that are longer than
         most get less weight. Bounds that are far too wide then cost little. Coefficients are those of weighted least
-        squares, the model's own where the mean of the target is linear. With `gaussian` only.
+        squares. The target is clipped at bounds found in the same way, `Release.target_clipping`: where hardly any row
+        is clipped there and the mean of the target is linear, they are the model's own. With `gaussian` only.
 
     Returns
     -------

@@ -170,6 +170,8 @@ def test_numbers_that_scaled_the_rows_are_read_back_and_must_hold_together(momen
         ({"scaling__radius": 2.0**30}, "multiple of 2"),
         ({"scaling__target_bound": "1"}, "must be 3 numbers"),
         ({"scaling__fourth": ["1"]}, "upper triangle of a 3 x 3 matrix"),
+        ({"scaling__target_clipped": ["1"]}, "must be two counts, or none for a boolean target"),
+        ({"scaling__target_clipped": DELETE}, "must be two counts, or none for a boolean target"),
         ({"scaling__fourth": other["fourth"]}, "either scaling.fourth or residuals"),
         ({"scaling": DELETE}, "must give the blocks"),
         ({"mechanism__version": "1"}, "contradicts the field 'scaling'"),

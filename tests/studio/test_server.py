@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import re
@@ -12,9 +13,11 @@ import time
 from urllib.parse import urlsplit
 
 import pytest
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from discreet.studio import server
 from discreet.studio.folder import FieldError
+from discreet.studio.gate import page
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +82,111 @@ def test_the_whole_way_in_over_a_socket(running):
     for host_of_another in ("evil.example", f"evil.example:{urlsplit(running.address).port}", "localhost"):
         rebound = {"Host": host_of_another, "Cookie": cookie, "Sec_Fetch_Site": "same-origin"}
         assert asked(running, "/table", **rebound)[0].status == 421
+
+
+HALF_REQUESTS = {
+    "nothing": lambda host: b"",
+    "half of the headers": lambda host: b"GET /table HTTP/1.1\r\nHost: " + host,
+    "no body": lambda host: b"POST /design HTTP/1.1\r\nHost: " + host + b"\r\nContent-Length: 100000\r\n\r\n",
+    "half of a second request": lambda host: (
+        b"GET /table HTTP/1.1\r\nHost: " + host + b"\r\n\r\nGET /table HTTP/1.1\r\nHost: "
+    ),
+}
+
+
+def held(running, text, links):
+    """Open so many connections that send this much and then wait."""
+    parts = urlsplit(running.address)
+    made = [socket.create_connection((parts.hostname, parts.port), timeout=5) for _ in range(links)]
+    for one in made:
+        # one that was closed meanwhile to make room for others
+        with contextlib.suppress(OSError):
+            one.sendall(text)
+    return made
+
+
+def closed(link, seconds):
+    """Whether the studio closes a connection within so many seconds."""
+    link.settimeout(seconds)
+    try:
+        while link.recv(65536):
+            pass
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+@pytest.mark.parametrize("half", HALF_REQUESTS)
+def test_120_half_requests_neither_block_the_studio_nor_stay(running, monkeypatch, half):
+    """While they are open an answer takes less than two seconds, and after the limit of time they are all closed."""
+    monkeypatch.setattr(server, "REQUEST_SECONDS", 1.5)
+    host = urlsplit(running.address).netloc
+    links = held(running, HALF_REQUESTS[half](host.encode()), 120)
+    try:
+        for _ in range(3):
+            began = time.monotonic()
+            assert asked(running, "/table", Host=host)[0].status == 403
+            assert time.monotonic() - began < 2
+        assert len(running._server.server_state.connections) <= server.MOST_CONNECTIONS
+        # keep-alive ends five seconds after an answer
+        end = time.monotonic() + 8
+        assert all(closed(link, max(end - time.monotonic(), 0.05)) for link in links)
+    finally:
+        for link in links:
+            link.close()
+
+
+def test_a_request_that_trickles_in_is_ended_and_one_that_takes_a_moment_is_answered(running, monkeypatch):
+    """A byte now and then does not extend the time for the whole request."""
+    monkeypatch.setattr(server, "REQUEST_SECONDS", 1.5)
+    host = urlsplit(running.address).netloc.encode()
+    (slow,) = held(running, b"GET /table HTTP/1.1\r\nHost: " + host + b"\r\nX: ", 1)
+    began = time.monotonic()
+    with slow, contextlib.suppress(OSError):
+        while time.monotonic() - began < 6:
+            slow.sendall(b"a")
+            if closed(slow, 0.2):
+                break
+    assert 1 < time.monotonic() - began < 4
+    (steady,) = held(running, b"GET /table HTTP/1.1\r\nHost: ", 1)
+    with steady:
+        time.sleep(0.7)
+        steady.sendall(host + b"\r\n\r\n")
+        assert steady.recv(65536).startswith(b"HTTP/1.1 403 ")
+
+
+def test_a_body_that_does_not_arrive_is_ended_and_a_long_answer_is_not(tmp_path, monkeypatch):
+    """With the session's own cookie: the limit is for what is sent to the studio, not for its work."""
+    monkeypatch.setattr(server, "REQUEST_SECONDS", 1.0)
+    made = server.start(tmp_path)
+    try:
+        host, keys = urlsplit(made.address).netloc, made.studio.keys
+        head = f"Host: {host}\r\nCookie: {keys.cookie_name}={keys.cookie}\r\nSec-Fetch-Site: same-origin\r\n"
+        body = "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\ncsrf="
+        (link,) = held(made, f"POST /table/unit HTTP/1.1\r\n{head}{body}".encode(), 1)
+        with link:
+            assert closed(link, 4)
+        monkeypatch.setattr(made.studio, "_answered", lambda view, form: time.sleep(2.5) or page(200, "Late", "Late"))
+        answer, text = asked(made, "/table", Host=host, Cookie=f"{keys.cookie_name}={keys.cookie}", Origin=made.address)
+        assert (answer.status, "Late" in text) == (200, True)
+    finally:
+        made.stop()
+
+
+def test_without_the_guard_half_requests_block_the_studio(tmp_path, monkeypatch):
+    """The negative control: the protocol of uvicorn alone keeps them and refuses everybody else."""
+    monkeypatch.setattr(server, "GuardedProtocol", H11Protocol)
+    made = server.start(tmp_path)
+    try:
+        host = urlsplit(made.address).netloc
+        links = held(made, HALF_REQUESTS["half of the headers"](host.encode()), 120)
+        assert asked(made, "/table", Host=host)[0].status == 503
+        for link in links:
+            link.close()
+    finally:
+        made.stop()
 
 
 def test_a_port_that_is_taken_is_refused_in_words(running):

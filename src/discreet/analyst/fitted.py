@@ -318,6 +318,7 @@ class Fit(TestsMixin, TableMixin):
         """
         checked = checked_level(level, alpha)
         guarantee, inside = self.release.guarantee, self.fitted_inside
+        clipping = self.release.target_clipping
         return {
             "nobs": known(self.nobs),
             "nobs_sd": None if known(self.nobs) is None else self.nobs_sd,
@@ -340,6 +341,7 @@ class Fit(TestsMixin, TableMixin):
             "epsilon": None if guarantee is None else guarantee.epsilon,
             "delta": None if guarantee is None else guarantee.delta,
             "neighbours": None if guarantee is None else guarantee.neighbours,
+            "target_clipping": None if clipping is None else clipping.to_dict(),
             "notes": notes(self, checked),
         }
 

@@ -1,4 +1,7 @@
-"""Noise that is the sum of independent shares, and the part of it that a promise counts on. Proof: noise_shares.proof.md."""
+"""Noise that is the sum of independent shares, and the part of it that a guarantee relies on.
+
+Proof: noise_shares.proof.md.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from discreet.design.columns import Boolean, Categorical, Column, Numeric
 from discreet.ledger.words import anchor_words
@@ -34,7 +34,7 @@ def outline(release: Release) -> list[tuple[str, str]]:
     target = design.columns[design.target]
     return [
         ("Holds", _holds(release)),
-        ("Target", f"{design.target}, {_declared(target)}"),
+        ("Target", f"{design.target}, {_declared(target)}{_clipped_at(release)}"),
         ("Features", _features(release)),
         ("Rows", _rows(released_count(release))),
         ("Promise", _promise(release)),
@@ -59,6 +59,7 @@ def outline_facts(release: Release) -> dict[str, object]:
         "intercept": design.intercept,
         "weights": design.weights,
         "weights_are": design.weights_are,
+        "target_clipping": None if release.target_clipping is None else release.target_clipping.to_dict(),
         "rows": None if rows is None else rows.value,
         "rows_sd": None if rows is None else rows.sd,
         "guarantee": None if guarantee is None else guarantee.to_dict(),
@@ -95,6 +96,14 @@ def _declared(column: Column) -> str:
         case Categorical(levels=levels):
             return f"{len(levels)} levels"
     return column.formula.text
+
+
+def _clipped_at(release: Release) -> str:
+    by = release.target_clipping
+    if by is None:
+        return ""
+    target = cast("Numeric", release.design.columns[release.design.target])
+    return f"; in rows of weight 1 clipped to {' to '.join(target.value_text(end, '.4') for end in by.bounds)}"
 
 
 def _features(release: Release) -> str:

@@ -30,7 +30,7 @@ class ScalingPart:
     """Released numbers by which rows were scaled and weighted, all in scaled units of the declared columns.
 
     A row has z = (x - centre) / scale, the weight w = min(1, radius / norm of (1, z)), a = w (1, z) / radius and
-    t = w (y - target_centre) / target_bound, cut to [-1, 1]; the moments of the release are those of (a, t).
+    t = w (y - target_centre) / target_bound, clipped to [-1, 1]; the moments of the release are those of (a, t).
 
     Attributes
     ----------
@@ -43,6 +43,9 @@ class ScalingPart:
     fourth
         Upper triangle of the noisy sum of w^2 a a', row by row, on the product grid, which plain standard errors need;
         empty in a release that has residuals instead.
+    target_clipped
+        Noisy numbers of rows whose t was clipped from below and from above, on the product grid; empty for a boolean
+        target, which is never clipped.
     """
 
     centres: tuple[float, ...]
@@ -51,6 +54,7 @@ class ScalingPart:
     target_centre: float
     target_bound: float
     fourth: tuple[int, ...] = ()
+    target_clipped: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -145,3 +149,25 @@ class NoisyCount:
         """
         rows = f"{round(self.value):,}"
         return f"about {rows} (noisy count, standard deviation {self.sd:.3g})" if self.sd > 0 else rows
+
+
+@dataclass(frozen=True, slots=True)
+class TargetClipping:
+    """Released bounds at which private scaling clipped the target, and noisy numbers of rows clipped there.
+
+    Attributes
+    ----------
+    bounds
+        In original units, of a row of weight 1. A row of weight w keeps values 1 / w times as far from their middle.
+    below, above
+        Rows clipped from below and from above.
+    """
+
+    bounds: tuple[float, float]
+    below: NoisyCount
+    above: NoisyCount
+
+    def to_dict(self) -> dict[str, object]:
+        """Give the bounds and counts as plain values for JSON."""
+        counts = {"below": self.below, "above": self.above}
+        return {"bounds": list(self.bounds)} | {k: {"count": one.value, "sd": one.sd} for k, one in counts.items()}

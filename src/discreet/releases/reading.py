@@ -30,7 +30,15 @@ from discreet.losses.law import (
 )
 from discreet.losses.law_reading import law_of
 from discreet.losses.maps.registry import MOMENTS, SCALED, published_steps
-from discreet.losses.sensitivity.scaled import FOURTH, FOURTH_BLOCKS, RADIUS_BITS, RESIDUAL, ROWS, scaled_statistics
+from discreet.losses.sensitivity.scaled import (
+    FOURTH,
+    FOURTH_BLOCKS,
+    RADIUS_BITS,
+    RESIDUAL,
+    ROWS,
+    scaled_statistics,
+    target_searched,
+)
 from discreet.losses.shares import PARAMETERS
 from discreet.privacy.checks import is_integer
 from discreet.privacy.conditions import LEDGER, LEDGERS, checked_sentences, codes_of
@@ -61,7 +69,7 @@ _INSIDE: Final = {
     "coefficients": ("values", "trace", "ranges"),
     "guard": ("sigma", "fitting", "other"),
     "discovery": ("sigma", "rows", "cells"),
-    "scaling": ("centres", "scales", "radius", "target_centre", "target_bound", "fourth"),
+    "scaling": ("centres", "scales", "radius", "target_centre", "target_bound", "fourth", "target_clipped"),
 }
 _WIDEST_RESIDUAL: Final = 4.0  # scaled units of the target: the largest bound that can be declared
 _WIDEST_RATIO: Final = 2.0
@@ -340,7 +348,11 @@ def _scaling_part(table: Mapping[str, object], design: Design, schema: object) -
     if not isinstance(fourth, list) or len(fourth) not in (0, entry_count(columns + 1)):
         raise ReleaseFileError(f"scaling.fourth is not the upper triangle of a {columns + 1} x {columns + 1} matrix")
     whole = tuple(integer_of(total, "scaling.fourth") for total in fourth)
-    return ScalingPart(centres, scales, radius, centre, bound, whole)
+    clipped = table.get("target_clipped")
+    if not isinstance(clipped, list) or len(clipped) != (2 if target_searched(design) else 0):
+        raise ReleaseFileError("scaling.target_clipped must be two counts, or none for a boolean target")
+    counts = tuple(integer_of(count, "scaling.target_clipped") for count in clipped)
+    return ScalingPart(centres, scales, radius, centre, bound, whole, counts)
 
 
 def _scaling_blocks(

@@ -21,12 +21,13 @@ from discreet.exact.triangle import symmetric
 from discreet.files import of_several_curators, read_limited, write_bytes
 from discreet.ledger.words import anchor_words
 from discreet.losses.law import CLIPPED, DISCOVERY, GUARD, NoiseLaw, Settings
+from discreet.losses.sensitivity.scaled import TARGET_CLIPPED
 from discreet.privacy.conditions import codes_of
 from discreet.privacy.curators import CuratorTerms
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases.canonical import FORMAT, LEAVES_OUT_ZEROS, SCHEMA_VERSION, digest_of
 from discreet.releases.discovery import Bounds, DiscoveryPart
-from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, ResidualPart, ScalingPart
+from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, ResidualPart, ScalingPart, TargetClipping
 from discreet.text import html_table
 
 if TYPE_CHECKING:
@@ -219,6 +220,17 @@ class Release:
         return {name: NoisyCount(total / self.noise.unit, sd) for name, total in self.clipped.items()}
 
     @property
+    def target_clipping(self) -> TargetClipping | None:
+        """Where private scaling clipped the target and in how many rows; none without it or for a boolean target."""
+        by, target = self.scaling, self.design.columns[self.design.target]
+        if by is None or not isinstance(target, Numeric):
+            return None
+        bounds = [target.mid + target.half * (by.target_centre + side * by.target_bound) for side in (-1, 1)]
+        sd = self.noise.sd(TARGET_CLIPPED)
+        below, above = (NoisyCount(count / self.noise.unit, sd) for count in by.target_clipped)
+        return TargetClipping((bounds[0], bounds[1]), below, above)
+
+    @property
     def full_noise(self) -> NoiseLaw:
         """Law of all noise that was drawn, that before the mechanism among it: what the promise rests on."""
         law = self.noise if self.guard is None else self.noise.with_before(GUARD, self.guard.sigma)
@@ -351,6 +363,7 @@ class Release:
                 "centres": list(by.centres), "scales": list(by.scales), "radius": by.radius,
                 "target_centre": by.target_centre, "target_bound": by.target_bound,
                 "fourth": [str(total) for total in by.fourth],
+                "target_clipped": [str(count) for count in by.target_clipped],
             }  # fmt: skip
         if self.curators is not None:
             body["curators"] = self.curators.to_dict()

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 import discreet
+from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
 
 KINDS: Final = {
@@ -24,6 +25,8 @@ MISSING: Final = {
     "fill": "put in this value",
 }
 _STATED: Final = {"number": "number", "boolean": "boolean", "text": "levels", "date": "date"}
+# columns of a table or a design that the screens can show
+MOST_COLUMNS: Final = 500
 # which field of the form shows a problem with a key of the design
 _FIELDS: Final = {
     "bounds": "low", "within": "low", "levels": "levels", "reference": "levels", "formula": "formula",
@@ -40,6 +43,20 @@ _KEPT: Final = ("reference", "missing_codes", "within", "found")
 _LEVEL: Final = re.compile(r'\s*"[^"\n]*"\s*(?=[,\n]|$)|[^,\n]+')
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
 _REASON: Final = re.compile(r"^# public because, (?P<name>\"(?:[^\"\\]|\\.)*\"): (?P<why>.*)$", re.MULTILINE)
+
+
+def check_column_count(count: int, field: str) -> None:
+    """Refuse more columns than the screens can show; the command line has no such limit.
+
+    >>> check_column_count(500, "file")
+    """
+    if count > MOST_COLUMNS:
+        raise FieldError(
+            field,
+            f"there are {count:,} columns, and the studio shows at most {MOST_COLUMNS}; choose a table with fewer, or "
+            "use the command line: discreet init writes a design file for all of them, and discreet check and discreet "
+            "release take it",
+        )
 
 
 @dataclass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import socket
@@ -14,7 +15,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Final
 
+import h11
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import discreet
 from discreet.studio.app import Studio
@@ -22,11 +25,64 @@ from discreet.studio.folder import FieldError
 from discreet.studio.workspace import Workspace, quiet
 
 ADDRESS: Final = "127.0.0.1"
+# time that a client has to send a whole request, headers and body; on loopback the largest one takes less than a second
+REQUEST_SECONDS: Final = 10.0
+MOST_CONNECTIONS: Final = 64
 _REDIRECT: Final = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="referrer" content="no-referrer">
 <meta http-equiv="refresh" content="0;url={url}"><title>discreet studio</title></head>
 <body><p><a href="{url}" rel="noreferrer">Open the studio</a></p></body></html>
 """
+
+
+class GuardedProtocol(H11Protocol):
+    """HTTP connection that is closed if a request does not arrive in time, or to make room for newer ones.
+
+    Every user of the machine can connect, and uvicorn waits for the rest of a request without limit. Beyond
+    `MOST_CONNECTIONS` the connection that has waited longest for its request is closed, so that connections that send
+    nothing keep nobody out.
+    """
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start waiting for a request, and close the connection that has waited longest if there are too many."""
+        super().connection_made(transport)
+        self._expect_request()
+        peers = [one for one in self.connections if isinstance(one, GuardedProtocol) and not one.transport.is_closing()]
+        if len(peers) > MOST_CONNECTIONS:
+            waiting = {one: one._deadline.when() for one in peers if one._deadline is not None}
+            min(waiting, key=waiting.__getitem__).transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        """Pass data on, and stop waiting once the request is complete."""
+        super().data_received(data)
+        self._check_request()
+
+    def on_response_complete(self) -> None:
+        """Wait for the next request of the same connection."""
+        if not self.transport.is_closing():
+            self._expect_request()
+        super().on_response_complete()
+        self._check_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _expect_request(self) -> None:
+        self._stop_waiting()
+        self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
+
+    def _check_request(self) -> None:
+        if self.conn.their_state not in (h11.IDLE, h11.SEND_BODY):
+            self._stop_waiting()
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
 
 @dataclass
@@ -72,8 +128,8 @@ def start(folder: str | Path, *, port: int = 0) -> Running:
         raise
     config = uvicorn.Config(
         studio.asgi, log_config=None, access_log=False, server_header=False, date_header=False, lifespan="off",
-        ws="none", http="h11", loop="asyncio", timeout_keep_alive=5, limit_concurrency=100, timeout_graceful_shutdown=3,
-        proxy_headers=False,
+        ws="none", http=GuardedProtocol, loop="asyncio", timeout_keep_alive=5, limit_concurrency=100,
+        timeout_graceful_shutdown=3, proxy_headers=False,
     )  # fmt: skip
     server = uvicorn.Server(config)
     thread = Thread(target=server.run, kwargs={"sockets": [listener]}, name="studio-server", daemon=True)

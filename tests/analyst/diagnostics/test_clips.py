@@ -14,8 +14,11 @@ from discreet.analyst.diagnostics.clips import (
     _range,
     clipped_columns,
     clipped_shares,
+    clipped_target,
     clipping_note,
     range_note,
+    target_clipping_note,
+    unsettled_bounds,
 )
 from discreet.analyst.diagnostics.diagnostics import findings
 from discreet.analyst.equations.selection import choose
@@ -23,6 +26,7 @@ from discreet.design.model import Design
 from discreet.mechanisms.registry import mechanisms
 from discreet.pages.page import render
 from discreet.pages.view import report_view
+from discreet.releases.discovery import unsettled_ends
 from discreet.testing.not_private import exact_release, seeded_release
 
 ROWS = 20_000
@@ -223,3 +227,121 @@ def test_ranges_that_were_searched_are_named_in_the_units_of_their_columns():
 def test_bounds_of_dates_are_printed_as_dates() -> None:
     column = Design("y", {"y": (0, 1), "d": {"bounds": (date(2019, 1, 1), date(2024, 12, 31))}}).columns["d"]
     assert _range("d", column, (-1.0, 1.0)) == "d: 2019-01-01 to 2024-12-31"
+
+
+SCALED = Design("y", {"x": (-0.1, 1.1), "w": (0, 1), "y": (-5, 30)})
+
+
+def scaled_release(errors: str, seed: int = 1):
+    """Private scaling of a linear mean times lognormal errors, or with normal errors of the same size added."""
+    rng = np.random.default_rng(seed)
+    x, w = rng.uniform(size=(2, ROWS))
+    normal = rng.normal(size=ROWS)
+    y = (1 + 2 * x) * np.exp(0.8 * normal - 0.32) if errors == "lognormal" else 1 + 2 * x + 1.9 * normal
+    return seeded_release({"x": x, "w": w, "y": y}, SCALED, seed=seed, epsilon=5.0, delta=1e-6, scaling="private")
+
+
+def test_a_long_tail_clipped_at_the_released_bound_is_a_finding_in_summary_report_and_values():
+    made = scaled_release("lognormal")
+    fit, clipping = discreet.fit(made), made.target_clipping
+    by = made.scaling
+    middle, half = 12.5 + 17.5 * by.target_centre, 17.5 * by.target_bound
+    assert clipping.bounds == pytest.approx((middle - half, middle + half))
+    assert clipping.above.value > 5 * clipping.above.sd > 0
+    (finding,) = (one for one in findings(made, fit) if one.number == "D022")
+    assert finding.severity == "caution"
+    assert f"About {clipping.above.value / fit.nobs:.2%} of the rows" in finding.text
+    assert "above the released bounds of y and were clipped" in finding.text
+    assert finding.text in fit.to_dict()["notes"]
+    assert " ".join(finding.text.split()) in words(fit)
+    assert f"a row of weight 1 keeps {clipping.bounds[0]:.4g} to {clipping.bounds[1]:.4g}" in words(fit)
+    assert fit.to_dict()["target_clipping"] == clipping.to_dict()
+    page = render(report_view(made, fit))
+    assert 'id="d022"' in page
+    assert "y was clipped at released bounds" in page
+
+
+def test_the_counts_of_clipped_targets_are_those_of_the_rows():
+    """Without noise to speak of, the released counts are exact."""
+    rng = np.random.default_rng(3)
+    x, w = rng.uniform(size=(2, ROWS))
+    data = {"x": x, "w": w, "y": (1 + 2 * x) * np.exp(0.8 * rng.normal(size=ROWS) - 0.32)}
+    made = seeded_release(data, SCALED, seed=1, epsilon=1e7, delta=1e-6, scaling="private")
+    by = made.scaling
+    scaled = np.column_stack([np.ones(ROWS), ((x - 0.5) / 0.6 - by.centres[0]) / by.scales[0]])
+    scaled = np.column_stack([scaled, ((w - 0.5) / 0.5 - by.centres[1]) / by.scales[1]])
+    weights = np.minimum(1, by.radius / np.linalg.norm(scaled, axis=1))
+    target = weights * ((data["y"] - 12.5) / 17.5 - by.target_centre) / by.target_bound
+    assert made.target_clipping.above.value == pytest.approx((target > 1).sum(), abs=1)
+    assert made.target_clipping.below.value == pytest.approx((target < -1).sum(), abs=1)
+    assert (target > 1).sum() > 20
+
+
+def test_normal_errors_and_models_without_the_target_show_no_clipping_of_the_target():
+    """Seeded releases; `tests/studies/test_study_scaled.py` counts alarms over many."""
+    for seed in range(5):
+        made = scaled_release("normal", seed)
+        assert clipped_target(made, choose(made)) is None
+        assert "y was clipped at released bounds" in words(discreet.fit(made))
+    made = scaled_release("lognormal")
+    other = discreet.fit(made, target="x", features=["w"])
+    assert clipped_target(made, other.model) is None
+    assert target_clipping_note(made, other.model) is None
+    feature = discreet.fit(made, target="x", features=["y"])
+    assert clipped_target(made, feature.model) is not None
+
+
+@pytest.mark.parametrize(("entry", "value"), [((0, 0), -1.0), ((-1, -1), 0.0)])
+def test_where_noise_hides_the_variance_of_the_target_nothing_is_said(entry, value):
+    made = scaled_release("lognormal")
+    moments = made.moments.copy()
+    moments[entry] = value
+    made.__dict__["moments"] = moments
+    assert clipped_target(made, choose(made)) is None
+
+
+def test_a_release_without_private_scaling_has_no_released_bound_of_its_target():
+    made = seeded_release(table(), DESIGN, seed=1, **BUDGET)
+    assert made.target_clipping is None
+    assert clipped_target(made, choose(made)) is None
+
+
+FOUND = Design("y", {"y": (-10, 30), "x": {"bounds": "private", "within": (0, 1024)}, "w": (0, 1)})
+
+
+def found_release(spread: float, seed: int = 1, **given):
+    rng = np.random.default_rng(seed)
+    x, w = np.exp(spread * rng.normal(size=ROWS)), rng.uniform(size=ROWS)
+    data = {"x": x, "w": w, "y": 1 + 0.05 * x + rng.normal(size=ROWS)}
+    return seeded_release(data, FOUND, seed=seed, epsilon=1.0, delta=1e-6, **given)
+
+
+@pytest.mark.parametrize("given", [{}, {"mechanism": "irls"}])
+def test_bounds_that_another_release_may_not_find_are_a_finding_in_summary_and_report(given):
+    """The table is fixed, so the cell whose count decides is known: rows from 32 to 64."""
+    made = found_release(1.5, seed=2, **given)
+    fit = discreet.fit(made)
+    (finding,) = (one for one in findings(made, fit) if one.number == "D023")
+    (end,) = unsettled_ends(made.discovery, made.design, made.noise.family)
+    assert finding.severity == "caution"
+    assert f"from {end.cell[0]:g} to {end.cell[1]:g} and were " in finding.text
+    assert f"[{end.bounds[0]:g}, {end.bounds[1]:g}] with a probability of about {end.probability:.0%}" in finding.text
+    assert finding.text in fit.to_dict()["notes"]
+    assert 'id="d023"' in render(report_view(made, fit))
+    assert "Another release of the same table may find other ones" in words(fit)
+
+
+def test_what_is_kept_and_what_was_clipped_are_told_apart():
+    texts = [unsettled_bounds(made, choose(made)) for made in (found_release(1.5, seed=seed) for seed in range(12))]
+    said = " ".join(text for text in texts if text is not None)
+    assert "and were clipped, by a noisy count" in said
+    assert "and were kept inside the bounds, by a noisy count" in said
+
+
+def test_settled_bounds_and_models_without_the_column_show_nothing():
+    made = found_release(1.5, seed=2)
+    assert unsettled_bounds(made, discreet.fit(made, features=["w"]).model) is None
+    settled = found_release(0.05)
+    assert unsettled_bounds(settled, choose(settled)) is None
+    declared = seeded_release(table(), DESIGN, seed=1, **BUDGET)
+    assert unsettled_bounds(declared, choose(declared)) is None

@@ -26,8 +26,9 @@ def test_all_published_numbers_are_seen():
     ranged = made(mechanism="refined")
     assert np.array_equal(release_numbers(ranged)[2:], np.ravel(ranged.coefficients.ranges))
     scaled = made(scaling="private")
-    assert release_numbers(scaled)[-3:] == list(map(float, scaled.scaling.fourth))
-    assert len(release_numbers(scaled)) == 6 + 1 + 5 + 3
+    by = scaled.scaling
+    assert release_numbers(scaled)[-5:] == list(map(float, (*by.fourth, *by.target_clipped)))
+    assert len(release_numbers(scaled)) == 6 + 1 + 5 + 3 + 2
     robust = made(moments="robust")
     assert release_numbers(robust)[-1] == robust.residuals.ratio.total
     assert len(release_numbers(robust)) == 6 + 2 + 1 + 3 + 4

@@ -130,6 +130,7 @@ def test_json_is_one_document_of_public_facts(folder: Path, call: Call) -> None:
         "columns": ["1", "age", "region[south]", "income"],
         "units_public": None,
         "count": {"value": made.moments[0, 0], "sd": made.noise_sd[0, 0]},
+        "target_clipping": None,
         "clip_counts": None,
         "guard": None,
         "found_bounds": None,
@@ -359,6 +360,8 @@ def test_columns_can_be_scaled_privately_and_the_summary_says_so(folder: Path, c
     assert made.scaling is not None
     facts = json.loads(call(*COMMAND, "--scaling", "private", "--json", "--force").stdout)
     assert facts["scaling"] == "private"
+    assert set(facts["target_clipping"]) == {"bounds", "below", "above"}
+    assert set(facts["target_clipping"]["above"]) == {"count", "sd"}
     refused = call(*COMMAND, "--scaling", "both", "--force")
     assert refused.exit_code == 2
     assert "declared" in refused.stderr

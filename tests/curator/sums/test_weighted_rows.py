@@ -25,7 +25,7 @@ def test_every_row_is_in_the_ball_and_every_target_in_its_range_exactly(grid_bit
     rng = np.random.default_rng(grid_bits)
     for _ in range(20):
         weighting, chunk = made(rng, grid_bits)
-        rows, weights = weighting.of(chunk)
+        rows, weights, _ = weighting.of(chunk)
         whole = rows.astype(np.int64)
         assert (rows == whole).all()
         assert ((whole[:-1] ** 2).sum(axis=0) <= weighting.one**2).all()
@@ -38,7 +38,7 @@ def test_every_row_is_in_the_ball_and_every_target_in_its_range_exactly(grid_bit
 def test_the_weight_is_from_x_alone_and_rows_are_what_is_said():
     rng = np.random.default_rng(1)
     weighting, chunk = made(rng, 16)
-    rows, weights = weighting.of(chunk)
+    rows, weights, unclipped = weighting.of(chunk)
     z = (chunk[1:-1] / 2**16 - np.array(weighting.scaling.centres)[:, None]) / np.array(weighting.scaling.scales)[
         :, None
     ]
@@ -46,7 +46,9 @@ def test_the_weight_is_from_x_alone_and_rows_are_what_is_said():
     expected = np.minimum(1, weighting.radius / np.linalg.norm(full, axis=0))
     np.testing.assert_allclose(weights, expected, rtol=1e-12)
     np.testing.assert_allclose(rows[:-1] / 2**16, full * expected / weighting.radius, atol=4e-5)
-    target = np.clip((chunk[-1] / 2**16 - 0.25) * expected / 0.125, -1, 1)
+    target = (chunk[-1] / 2**16 - 0.25) * expected / 0.125
+    np.testing.assert_allclose(unclipped, target, rtol=1e-12)
+    target = np.clip(target, -1, 1)
     np.testing.assert_allclose(rows[-1] / 2**16, target, atol=1e-5)
     chunk[-1] = 0.0
     assert (weighting.of(chunk).weights == weights).all()
@@ -62,11 +64,13 @@ def test_sums_do_not_depend_on_order_or_chunks_and_are_those_of_the_rows(fourth)
     for start in range(0, 500, 7):
         parts.add(np.ascontiguousarray(chunk[:, order[start : start + 7]]))
     assert whole.totals() == parts.totals()
-    rows, weights = weighting.of(chunk)
+    rows, weights, target = weighting.of(chunk)
     totals = np.array(whole.totals(), dtype=np.float64) / whole.unit
-    assert totals[-1] == 500
+    below, above = int((target < -1).sum()), int((target > 1).sum())
+    assert below != above
+    assert totals[-3:].tolist() == [below, above, 500]
     assert totals[0] == pytest.approx(float((rows[0] ** 2).sum()) / 4**16)
-    assert len(totals) == entry_count(6) + (entry_count(5) if fourth else 0) + 1
+    assert len(totals) == entry_count(6) + (entry_count(5) if fourth else 0) + 3
     if fourth:
         assert totals[entry_count(6)] == pytest.approx(float(((rows[0] * weights) ** 2).sum()) / 4**16, rel=1e-4)
 

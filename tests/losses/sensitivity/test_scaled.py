@@ -23,12 +23,13 @@ def test_sensitivities_are_those_of_the_proof():
     root = math.sqrt(2)
     assert sensitivities("add-remove") == pytest.approx({
         "rows": 1, "centre": root / 2, "spread": 0.75 * root, "zoomed_centre": root / 2, "zoomed_spread": 0.75 * root,
-        "size": root, "target_centre": 0.5, "target_spread": 29 / 32, "target_size": 1, "radius": 19 / 32,
-        "fourth": 1,
+        "size": root, "target_centre": 0.5, "target_spread": 29 / 32, "target_size": 1, "target_clipped": 1,
+        "radius": 19 / 32, "fourth": 1,
     })  # fmt: skip
     assert sensitivities("replace", robust=True) == pytest.approx({
         "centre": root, "spread": root, "zoomed_centre": root, "zoomed_spread": root, "size": root,
-        "target_centre": 1, "target_spread": 1, "target_size": 1, "radius": 1, "residual": root,
+        "target_centre": 1, "target_spread": 1, "target_size": 1, "target_clipped": root, "radius": 1,
+        "residual": root,
     })  # fmt: skip
 
 

@@ -96,7 +96,7 @@ def test_the_worst_pair_spends_nine_tenths_and_no_more():
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("weaker", ["gram", "cross", "fourth", "centre"])
+@pytest.mark.parametrize("weaker", ["gram", "cross", "fourth", "centre", "target_clipped"])
 def test_less_noise_on_one_statistic_would_be_seen(weaker):
     """The replay is tight enough: a sixth of the scale of a statistic breaks the bound."""
     asked = question(Design("y", {"x": (-1, 1), "y": (-1, 1)}))
@@ -286,7 +286,10 @@ def test_boolean_targets_and_designs_without_numbers_are_served():
     design = Design("y", {"b": bool, "y": bool})
     made = discreet.testing.seeded_release(table, design, seed=1, epsilon=5.0, delta=1e-6, scaling="private")
     assert discreet.fit(made).params["b"] == pytest.approx(0.5, abs=0.1)
-    assert not {"centre", "target_centre"} & set(made.noise.sigma)
+    assert not {"centre", "target_centre", "target_clipped"} & set(made.noise.sigma)
+    assert made.scaling.target_clipped == ()
+    assert made.target_clipping is None
+    assert "clipped at released bounds" not in discreet.fit(made).summary()
 
 
 @pytest.mark.no_cover

@@ -7,6 +7,7 @@ import re
 import pytest
 
 import discreet
+from discreet.studio.draft import Draft
 from support.studio_client import DESIGN, Browser, errors, hidden
 
 
@@ -177,3 +178,21 @@ def test_a_full_disk_keeps_what_was_typed_on_the_page(browser, monkeypatch):
     assert answer.status_code == 507
     assert "4321" in answer.text
     assert "no space left" in answer.text
+
+
+def test_more_columns_than_the_screens_show_are_refused_from_a_file_a_form_and_a_kept_draft(browser):
+    wide = discreet.Design("c0", {f"c{index}": (0, 1) for index in range(501)})
+    (browser.folder / "wide.toml").write_text(wide.to_toml(), encoding="utf-8")
+    before = browser.space.state.draft
+    answer = browser.post("/design/load", {"design": "wide.toml"})
+    assert answer.status_code == 422
+    assert "there are 501 columns, and the studio shows at most 500" in errors(answer.text)[0]
+    for changes in ({"columns": "501"}, {"columns": "500", "action": "add"}):
+        answer = browser.post("/design", filled(browser, **changes))
+        assert answer.status_code == 400
+        assert "discreet init writes a design file for all of them" in answer.text
+    assert browser.space.state.draft == before
+    browser.space.store.change(draft=Draft.of(wide, {}).to_dict())
+    answer = browser.get("/design")
+    assert answer.status_code == 400
+    assert "the studio shows at most 500" in answer.text

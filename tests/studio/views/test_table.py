@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import time
 
 import duckdb
 import pytest
@@ -11,7 +12,7 @@ import pytest
 import discreet
 from discreet.studio.views.settings import kept_settings
 from discreet.studio.views.table import SUPPOSED
-from support.studio_client import SECRET, Browser, errors
+from support.studio_client import SECRET, Browser, errors, hidden
 
 
 def test_names_of_a_text_file_are_announced_before_they_are_read(tmp_path):
@@ -177,3 +178,39 @@ def test_tables_of_coefficients_are_not_offered_as_data(tmp_path):
 
 def test_no_unit_without_a_table(tmp_path):
     assert Browser(tmp_path).post("/table/unit", {"unit": "row"}).url.path == "/table"
+
+
+def put_wide_table(browser, columns):
+    names = ",".join(f"c{index}" for index in range(columns))
+    (browser.folder / "wide.csv").write_text(f"{names}\n{','.join('1' * columns)}\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize("columns", [501, 10_000])
+def test_a_table_of_more_columns_than_the_screens_show_is_refused_soon_and_says_what_to_do(tmp_path, columns):
+    """Two seconds on a busy machine; it takes 0.6 for 10,000 columns."""
+    browser = Browser(tmp_path)
+    put_wide_table(browser, columns)
+    began = time.monotonic()
+    answer = browser.post("/table/read", {"file": "wide.csv"})
+    assert browser.get("/design").url.path == "/table"
+    assert time.monotonic() - began < 2
+    assert answer.status_code == 400
+    (said,) = errors(answer.text)
+    assert f"there are {columns:,} columns, and the studio shows at most 500" in said
+    assert "use the command line: discreet init" in said
+    assert len(answer.content) < 100_000
+    assert browser.space.state.table == ""
+
+
+def test_a_table_of_as_many_columns_as_the_screens_show_is_designed_and_saved(tmp_path):
+    browser = Browser(tmp_path)
+    put_wide_table(browser, 500)
+    assert browser.post("/table/read", {"file": "wide.csv"}).status_code == 200
+    page = browser.get("/design").text
+    form = {name: hidden(page, name) for name in ("version", "columns", "person", "max_rows")}
+    for index in range(500):
+        form |= {f"c{index}-name": f"c{index}", f"c{index}-included": "yes", f"c{index}-kind": "number"}
+        form |= {f"c{index}-low": "0", f"c{index}-high": "9", f"c{index}-missing": "error"}
+    saved = browser.post("/design", form | {"target": "c0", "action": "save"})
+    assert "The design is complete and saved" in saved.text
+    assert len(browser.space.design().columns) == 500

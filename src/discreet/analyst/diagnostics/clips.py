@@ -5,23 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from statistics import NormalDist
+from typing import Final, cast
 
 from discreet.analyst.equations.selection import SubModel
 from discreet.analyst.equations.sums import counted_rows
 from discreet.analyst.values.not_estimable import known
+from discreet.design.columns import Numeric
 from discreet.design.model import Design
 from discreet.releases import Release
+from discreet.releases.discovery import unsettled_ends
 from discreet.releases.reference_law import DEFAULT_LEVEL, critical_value, family_of
-
-if TYPE_CHECKING:
-    from discreet.design.columns import Numeric
 
 # lower ends of the share of clipped rows from which a reader is warned
 SOME: Final = 0.05
 MANY: Final = 0.25
 # mechanisms that can count clipped rows: outside the wall no card can be read, so a test compares them with the cards
 COUNTING: Final = ("gaussian", "laplace")
+_SURE: Final = 2.58  # standard deviations of its noise that a count of clipped targets is lowered by
+_FEW: Final = 2e-4  # share of the rows whose clipping is not worth a word
 _NAMED: Final = 8  # how many columns are spelled out
 _LARGE: Final = 1e9  # degrees of freedom: the noise alone, whose size is known
 _COUNTED: Final = 3.0  # standard deviations of its noise that the number of rows must be above to divide by it
@@ -135,8 +137,96 @@ def found_note(release: Release, model: SubModel) -> str | None:
     ends = [f"{name} [{found[name][0]:g}, {found[name][1]:g}]" for name in names]
     return (
         f"Bounds found privately, from noisy counts in this release: {_listed(ends)}. Values outside were clipped, "
-        "which biases coefficients, and intervals describe the clipped rows."
+        "which biases coefficients, and intervals describe the rows clipped at these bounds. Another release of the "
+        "same table may find other ones."
     )
+
+
+def unsettled_bounds(release: Release, model: SubModel) -> str | None:
+    """Say that other releases of the same table may find other bounds, or that rows lie beyond; none otherwise."""
+    names = clipped_columns(release.design, model)
+    part, unit = release.discovery, release.noise.unit
+    ends = () if part is None else unsettled_ends(part, release.design, release.noise.family)
+    found = []
+    for end in ends:
+        if end.name in names:
+            low, high = (f"{edge:g}" for edge in end.bounds)
+            what = "were kept inside the bounds" if end.kept else "were clipped"
+            found.append(
+                f"About {end.count / unit:,.0f} rows have a value of {end.name} from {end.cell[0]:g} to "
+                f"{end.cell[1]:g} and {what}, by a noisy count (standard deviation {end.sd / unit:.3g}, threshold "
+                f"{end.threshold / unit:.3g}). Another release of the same table would find the bounds [{low}, {high}] "
+                f"with a probability of about {end.probability:.0%}."
+            )
+    if not found:
+        return None
+    return (
+        f"{' '.join(found)} Coefficients and intervals are those of the rows clipped at the bounds of this release, "
+        "which is another line than with other bounds: do not read intervals as those of unclipped rows, and do not "
+        "compare coefficients with those of a release that found other bounds. Declare bounds, or the logarithm of the "
+        "column."
+    )
+
+
+def target_clipping_note(release: Release, model: SubModel) -> str | None:
+    """Say where private scaling clipped the target and in how many rows; none for a model without that column."""
+    clipping = release.target_clipping
+    if clipping is None or not _has_target(release, model):
+        return None
+    column = cast("Numeric", release.design.columns[release.design.target])
+    low, high = (column.value_text(end, ".4") for end in clipping.bounds)
+    return (
+        f"{release.design.target} was clipped at released bounds: a row of weight 1 keeps {low} to {high}, a row of "
+        f"less weight values farther out. By noisy counts {clipping.below.value:,.0f} rows were clipped from below and "
+        f"{clipping.above.value:,.0f} from above (standard deviation of the noise {clipping.above.sd:.3g}). Clipping "
+        "biases coefficients, and intervals do not include that bias."
+    )
+
+
+def clipped_target(release: Release, model: SubModel) -> str | None:
+    """Say that private scaling clipped the target in more rows than normal errors explain; none otherwise.
+
+    On either side the count less 2.58 standard deviations of its noise is compared with the rows that a normal target
+    of the released mean and variance would have there, plus two rows in ten thousand. So at most 1% of releases in
+    which nothing is clipped show this.
+    """
+    clipping, rows = release.target_clipping, known(counted_rows(release)[0])
+    expected = _normal_tail(release)
+    if clipping is None or rows is None or rows <= 0 or expected is None or not _has_target(release, model):
+        return None
+    found = []
+    for side, one in (("below", clipping.below), ("above", clipping.above)):
+        half = _SURE * one.sd
+        if one.value - half > rows * (expected + _FEW):
+            low, high = (min(max(end / rows, 0.0), 1.0) for end in (one.value - half, one.value + half))
+            found.append(f"About {one.value / rows:.2%} of the rows (99% interval {low:.2%} to {high:.2%}) are {side}")
+    if not found:
+        return None
+    return (
+        f"{'. '.join(found)} the released bounds of {release.design.target} and were clipped; of normal errors with "
+        f"the released variance it would be {expected:.2%}. So the errors have a long tail, and coefficients are "
+        "biased: slopes most often towards 0. Intervals do not include this bias: those of 95% covered a slope in "
+        "27% to 88% of simulated releases with lognormal errors. Model the logarithm of the target, or release with "
+        'scaling "declared" and bounds that hold its values.'
+    )
+
+
+def _has_target(release: Release, model: SubModel) -> bool:
+    return release.design.target in (model.target, *model.features)
+
+
+def _normal_tail(release: Release) -> float | None:
+    """Share of a normal target that is beyond the nearer released bound; none where noise hides its variance."""
+    if release.scaling is None:
+        return None
+    sums, radius = release.moments, release.scaling.radius
+    # sum of squared weights, by which the weighted mean and mean square of (y - centre) / bound are divided
+    weight = float(sums[0, 0]) * radius**2
+    if weight <= 0:
+        return None
+    mean = float(sums[0, -1]) * radius / weight
+    variance = float(sums[-1, -1]) / weight - mean**2
+    return None if variance <= 0 else NormalDist().cdf((abs(mean) - 1) / math.sqrt(variance))
 
 
 def _word(release: Release) -> str:

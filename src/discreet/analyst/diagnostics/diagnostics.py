@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import numpy as np
 
 from discreet.analyst.diagnostics.bound_costs import bound_costs, costliest_bound_text
-from discreet.analyst.diagnostics.clips import MANY, many_clipped
+from discreet.analyst.diagnostics.clips import MANY, clipped_target, many_clipped, unsettled_bounds
 from discreet.analyst.diagnostics.convergence import noise_dominates, not_converged
 from discreet.analyst.diagnostics.evidence import Evidence
 from discreet.analyst.diagnostics.piles import piled_up, piles, predicts_a_bound
@@ -303,6 +303,18 @@ def _independent_rows(evidence: Evidence) -> Iterator[Diagnostic]:
         yield Diagnostic("D021", "Rows of one person are treated as independent", text, "caution")
 
 
+def _clipped_target(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = clipped_target(evidence.release, evidence.model)
+    if text is not None:
+        yield Diagnostic("D022", "The target was clipped at a released bound", text, "caution")
+
+
+def _unsettled_bounds(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = unsettled_bounds(evidence.release, evidence.model)
+    if text is not None:
+        yield Diagnostic("D023", "Bounds that another release may not find", text, "caution")
+
+
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -313,6 +325,9 @@ CHECKS: Final[dict[str, tuple[Check, ...]]] = {
     "moments": (
         *PROMISE_CHECKS, _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair, _collinear,
         _costliest_bound, _piled_up, _many_clipped, _clipped_residuals, _independent_rows,
+        _clipped_target, _unsettled_bounds,
     ),
-    "coefficients": (*PROMISE_CHECKS, _no_errors, _not_converged, _noise_dominates, _predicts_a_bound),
+    "coefficients": (
+        *PROMISE_CHECKS, _no_errors, _not_converged, _noise_dominates, _predicts_a_bound, _unsettled_bounds,
+    ),
 }  # fmt: skip

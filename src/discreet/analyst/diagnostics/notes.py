@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from discreet.analyst.diagnostics.clips import clipping_note, found_note, range_note
+from discreet.analyst.diagnostics.clips import (
+    clipped_target,
+    clipping_note,
+    found_note,
+    range_note,
+    target_clipping_note,
+    unsettled_bounds,
+)
 from discreet.analyst.diagnostics.convergence import noise_dominates, not_converged
 from discreet.analyst.diagnostics.error_notes import SCORE_PAGE, error_notes, set_notes
 from discreet.analyst.diagnostics.piles import piled_up, predicts_a_bound
@@ -27,9 +34,10 @@ NOT_SHRUNK: Final = (
 )
 WEIGHTED: Final = (
     "Rows were scaled by released centres and scales, and rows longer than the released radius have less weight: the "
-    "coefficients are those of weighted least squares. They are the model's own where the mean of the target is linear "
-    "in the features; where it is not, the weights decide which line is fitted, here and in every model with another "
-    "target or fewer features from this release. Predictions have no weights."
+    "coefficients are those of weighted least squares. Where the mean of the target is linear in the features and "
+    "hardly any row has its target clipped, they are the model's own. Where the mean is curved, the weights decide "
+    "which line is fitted, here and in every model with another target or fewer features from this release. "
+    "Predictions have no weights."
 )
 IN_THE_MIDDLE: Final = (
     f"Predictions clip each number at {MIDDLE:g} released scales from its centre, because rows further away had little "
@@ -85,7 +93,8 @@ def page_notes(fit: Fit, level: float) -> list[str]:
 def model_notes(fit: Fit) -> list[str]:
     """Say what a reader of the coefficients must know about the rows behind them and about the penalty."""
     release, model = fit.release, fit.model
-    found = [clipping_note(release, model), found_note(release, model), *radius_notes(fit)]
+    found = [clipping_note(release, model), found_note(release, model), unsettled_bounds(release, model)]
+    found += radius_notes(fit)
     if fit.fitted_inside:
         found += [
             range_note(release),
@@ -95,7 +104,10 @@ def model_notes(fit: Fit) -> list[str]:
             noise_dominates(release),
         ]
     else:
-        found.append(WEIGHTED if release.scaling is not None else piled_up(release, model))
+        if release.scaling is None:
+            found.append(piled_up(release, model))
+        else:
+            found += [WEIGHTED, target_clipping_note(release, model), clipped_target(release, model)]
         found.append(_weights_note(release))
     if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty in ("lasso", "bayes")):
         found.append(PENALISED)

@@ -49,7 +49,8 @@ def published_numbers(published: Published) -> list[float]:
         numbers = [float(value) for value in (*released, *published.scalars.values(), *published.clipped)]
         by = published.scaling
         if by is not None:
-            numbers += [*by.centres, *by.scales, by.radius, by.target_centre, by.target_bound, *map(float, by.fourth)]
+            numbers += [*by.centres, *by.scales, by.radius, by.target_centre, by.target_bound]
+            numbers += map(float, (*by.fourth, *by.target_clipped))
         return numbers
     return [*published.values, *(value for part in (*published.trace, *published.ranges) for value in part)]
 

@@ -288,6 +288,7 @@ def facts(made: Release, output: str) -> dict[str, object]:
         "columns": list(made.columns),
         "units_public": made.units_public,
         "count": None if count is None else {"value": count.value, "sd": count.sd},
+        "target_clipping": None if made.target_clipping is None else made.target_clipping.to_dict(),
         "clip_counts": _plain_counts(made.clip_counts),
         "guard": _plain_counts(made.guard_counts),
         "found_bounds": None if made.found_bounds is None else {k: list(v) for k, v in made.found_bounds.items()},

@@ -18,10 +18,11 @@ from discreet.exact.ball import shrink_to_ball
 
 
 class Weighted(NamedTuple):
-    """Rows (a, t) in steps of their grid, shape (size + 1, rows), and the weight of each row, shape (rows,)."""
+    """Rows (a, t) in steps of their grid, shape (size + 1, rows), and for each row its weight and the unclipped t."""
 
     rows: FloatArray
     weights: FloatArray
+    target: FloatArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Weighting:
     """Released numbers that make a row (1, x, y) a weighted one.
 
     With N the norm of (1, z) and w = min(1, radius / N), from x alone, the new row is a = w (1, z) / radius, rounded to
-    the grid and shrunk so that its norm is at most 1, exactly, and t = w (y - centre) / bound, cut to [-1, 1].
+    the grid and shrunk so that its norm is at most 1, exactly, and t = w (y - centre) / bound, clipped to [-1, 1].
 
     Attributes
     ----------
@@ -43,9 +44,9 @@ class Weighting:
     Examples
     --------
     >>> weighting = Weighting(RowDomain(1, 0, 0, None, False, 8), Scaling((0.0,), (0.5,), np.inf, 1), 2.0, 0.5, 1.0)
-    >>> rows, weights = weighting.of(np.array([[256.0, 256.0], [0.0, 256.0], [128.0, 256.0]]))
-    >>> rows.tolist(), weights.round(3).tolist()
-    ([[128.0, 114.0], [0.0, 229.0], [0.0, 114.0]], [1.0, 0.894])
+    >>> rows, weights, target = weighting.of(np.array([[256.0, 256.0], [0.0, 256.0], [128.0, 256.0]]))
+    >>> rows.tolist(), weights.round(3).tolist(), target.round(3).tolist()
+    ([[128.0, 114.0], [0.0, 229.0], [0.0, 114.0]], [1.0, 0.894], [0.0, 0.447])
     """
 
     domain: RowDomain
@@ -76,28 +77,28 @@ class Weighting:
         rows = np.empty((self.size + 1, chunk.shape[1]))
         np.rint(z * (weights * (self.one / self.radius)), out=rows[:-1])
         shrink_to_ball(rows[:-1], self.one**2)  # [P:weighted-shrunk]
-        off = (chunk[-1] / self.domain.unit - self.centre) * (weights / self.bound)
-        np.rint(np.clip(off, -1.0, 1.0) * self.one, out=rows[-1])  # [P:weighted-target]
-        return Weighted(rows, weights)
+        target: FloatArray = (chunk[-1] / self.domain.unit - self.centre) * (weights / self.bound)
+        np.rint(np.clip(target, -1.0, 1.0) * self.one, out=rows[-1])  # [P:weighted-target]
+        return Weighted(rows, weights, target)
 
 
 class WeightedMoments(MadeAnew):
-    """Running exact sums over weighted rows (a, t): products of (a, t), products of w a, and the number of rows.
+    """Running exact sums over weighted rows (a, t): products of (a, t), products of w a, and numbers of rows.
 
     The totals are the upper triangle of the first, row by row, then of the second unless `fourth` is false, then the
-    number of rows, all in steps of products.
+    number of rows whose target is clipped from below and from above, then of all rows, all in steps of products.
 
     >>> weighting = Weighting(RowDomain(0, 1, 0, None, False, 8), Scaling((0.0,), (0.5,), np.inf, 1), 2.0, 0.0, 1.0)
     >>> sums = WeightedMoments(weighting); sums.add(np.array([[256.0], [0.0], [128.0]]))
     >>> [total / 4**8 for total in sums.totals()]
-    [0.25, 0.0, 0.25, 0.0, 0.0, 0.25, 0.25, 0.0, 0.0, 1.0]
+    [0.25, 0.0, 0.25, 0.0, 0.0, 0.25, 0.25, 0.0, 0.0, 0.0, 0.0, 1.0]
     """
 
     def __init__(self, weighting: Weighting, *, fourth: bool = True) -> None:
         self._weighting = weighting
         self._gram = ExactGram(weighting.size + 1, weighting.bits)
         self._fourth = ExactGram(weighting.size, weighting.bits) if fourth else None
-        self._rows = 0
+        self._below = self._above = self._rows = 0
 
     @property
     def unit(self) -> int:
@@ -106,18 +107,21 @@ class WeightedMoments(MadeAnew):
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps."""
-        rows, weights = self._weighting.of(chunk)
+        rows, weights, target = self._weighting.of(chunk)
         self._gram.add(rows)
         if self._fourth is not None:
             twice: FloatArray = np.rint(rows[:-1] * weights)
             shrink_to_ball(twice, self._weighting.one**2)  # [P:weighted-twice]
             self._fourth.add(twice)
+        self._below += int(np.count_nonzero(target < -1))  # [P:weighted-clipped]
+        self._above += int(np.count_nonzero(target > 1))
         self._rows += chunk.shape[1]
 
     def totals(self) -> tuple[int, ...]:
-        """Products of (a, t), products of w a if they are asked for, number of rows."""
+        """Products of (a, t), products of w a if they are asked for, numbers of rows: clipped below, above, all."""
         fourth = () if self._fourth is None else self._fourth.totals()
-        return (*self._gram.totals(), *fourth, self._rows * self.unit)
+        counts = (rows * self.unit for rows in (self._below, self._above, self._rows))
+        return (*self._gram.totals(), *fourth, *counts)
 
 
 class WeightedResiduals(MadeAnew):
@@ -166,7 +170,7 @@ class WeightedResiduals(MadeAnew):
 
     def rows(self, chunk: FloatArray) -> FloatArray:
         """Integers v of norm at most one scaled unit."""
-        rows, _ = self._weighting.of(chunk)
+        rows = self._weighting.of(chunk).rows
         residual = scaled_residuals(rows, self._coefficients, self._weighting.one)
         np.clip(residual / self._bound, -1.0, 1.0, out=residual)
         v: FloatArray = np.rint(residual * rows[:-1])

@@ -17,6 +17,8 @@ FOURTH_BLOCKS: Final = ("fourth_diagonal", "fourth_off_diagonal")
 FOURTH: Final = "fourth"
 RESIDUAL: Final = "residual"
 TARGET_SIZE: Final = "target_size"
+# rows whose target is clipped at the released bound: below, above
+TARGET_CLIPPED: Final = "target_clipped"
 SIZE: Final = "size"
 # a released radius is a multiple of two to minus this, so that sums in units of it stay integers
 RADIUS_BITS: Final = 20
@@ -30,6 +32,7 @@ def target_searched(design: Design) -> bool:
 def scaled_statistics(design: Design, *, robust: bool) -> dict[str, Statistic]:
     """Everything beside the moments that noise is added to, by the name of its scale; Grams have two scales."""
     rows, replaced = design.unit.max_rows, design.unit.neighbours == "replace"
+    largest = (math.sqrt(2) if replaced else 1.0) * ROUNDED
     searched, columns = len(searched_columns(design)), len(design.released) - 1
     found = {} if design.count_public else {ROWS: Statistic(float(rows), 1)}  # [P:rows-counted]
     if searched:
@@ -39,11 +42,11 @@ def scaled_statistics(design: Design, *, robust: bool) -> dict[str, Statistic]:
     if target_searched(design):
         found |= {grid: search_statistic(design, grid) for grid in ("target_centre", "target_spread")}
         found |= {TARGET_SIZE: Statistic(float(rows), 1)}
+        found |= {TARGET_CLIPPED: Statistic(largest * rows, 2)}  # [P:target-clipped]
     found |= {"radius": search_statistic(design, "radius")}
-    gram = (math.sqrt(2) if replaced else 1.0) * ROUNDED
     if robust:
-        return found | {RESIDUAL: Statistic(gram, columns * columns)}  # [P:one-row-a-person]
-    return found | {FOURTH: Statistic(gram * rows, columns * columns)}  # [P:weight-twice]
+        return found | {RESIDUAL: Statistic(largest, columns * columns)}  # [P:one-row-a-person]
+    return found | {FOURTH: Statistic(largest * rows, columns * columns)}  # [P:weight-twice]
 
 
 def weighted_domain(design: Design, grid_bits: int) -> RowDomain:

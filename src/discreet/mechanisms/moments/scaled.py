@@ -24,6 +24,7 @@ from discreet.losses.sensitivity.scaled import (
     RESIDUAL,
     ROWS,
     SIZE,
+    TARGET_CLIPPED,
     scaled_statistics,
     target_searched,
     weighted_domain,
@@ -41,7 +42,8 @@ from discreet.releases import Calibration, NoiseLaw, ScalingPart, Settings
 # shares of mu^2; what a design does not need, and the rest, goes to the moments
 SHARES: Final[Mapping[str, float]] = {
     ROWS: 0.005, "centre": 0.045, "spread": 0.015, "zoomed_centre": 0.025, "zoomed_spread": 0.015, SIZE: 0.03,
-    "target_centre": 0.01, "target_spread": 0.01, "target_size": 0.01, "radius": 0.01, FOURTH: 0.1, RESIDUAL: 0.25,
+    "target_centre": 0.01, "target_spread": 0.01, "target_size": 0.01, TARGET_CLIPPED: 0.02, "radius": 0.01,
+    FOURTH: 0.1, RESIDUAL: 0.25,
 }  # fmt: skip
 # of what the moments have: products of (1, z), of these with the target, and its squares
 MOMENT_SHARES: Final = Blocks(count=0.0, sum_x=0.0, gram=0.3, sum_y=0.0, cross=0.65, target_square=0.05)
@@ -109,6 +111,9 @@ class ScaledMoments:
         # [P:scaled-noise]
         released = [total + variate for total, variate in zip(exact[: many + more], noise, strict=True)]
         part = replace(part, fourth=tuple(released[many:]))
+        if target_searched(context.design):
+            clipped = searches.noisy(context, TARGET_CLIPPED, list(exact[many + more : many + more + 2]))
+            part = replace(part, target_clipped=tuple(clipped))
         return NoisyMoments(tuple(released[:many]), {} if rows is None else {ROWS: rows}, scaling=part)
 
 

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, Response
 
 import discreet
 from discreet.studio.advice import said
-from discreet.studio.draft import KINDS, MISSING, ColumnDraft, Draft, reasons_in, typed
+from discreet.studio.draft import KINDS, MISSING, ColumnDraft, Draft, check_column_count, reasons_in, typed
 from discreet.studio.folder import FieldError
 from discreet.studio.forms import Form
 from discreet.studio.rendering import environment, render, see_other
@@ -27,6 +27,7 @@ def show(space: Workspace, query: Form) -> Response:
     """The form; problems are shown once it was saved, so that a fresh form is not full of them."""
     if not space.state.draft:
         return see_other("/table")
+    check_column_count(len(space.draft.columns), "columns")
     checked = query.get("checked") == "yes"
     return _page(space, space.draft, space.draft.problems() if checked else {}, saved=checked)
 
@@ -34,6 +35,7 @@ def show(space: Workspace, query: Form) -> Response:
 def save(space: Workspace, form: Form) -> Response:
     """Keep what was typed, whatever is wrong with it; then say what is, or go on."""
     draft, action = _kept(space, typed(form)), form.get("action")
+    check_column_count(len(draft.columns) + (action == "add"), "columns")
     if form.get("version") != str(space.state.version):
         return _page(space, draft, draft.problems(), 409, message=_OLD_PAGE)
     if action == "add":
@@ -71,6 +73,7 @@ def load(space: Workspace, form: Form) -> Response:
     try:
         path = space.folder.file(name, "design")
         design = discreet.Design.load(path)
+        check_column_count(len(design.columns), "design")
         text = path.read_text(encoding="utf-8")
     except FieldError as error:
         return _page(space, space.draft, {"design": said(error)}, 422)

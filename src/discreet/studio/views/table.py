@@ -9,7 +9,7 @@ from urllib.parse import quote
 from starlette.responses import Response
 
 import discreet
-from discreet.studio.draft import Draft
+from discreet.studio.draft import Draft, check_column_count
 from discreet.studio.folder import DATABASES, TABLES, TEXT, FieldError
 from discreet.studio.forms import Form
 from discreet.studio.rendering import render, see_other
@@ -56,6 +56,7 @@ def read(space: Workspace, form: Form) -> Response:
         if name.lower().endswith(DATABASES) and not inside:
             return see_other(f"/table?database={quote(name)}")
         blank = discreet.blank_design(source, **reading_of(typed))
+        check_column_count(len(blank.listed) + len(blank.left_out), "file")
     except discreet.DiscreetError as error:
         return _page(space, 400, errors={"file": space.hidden(str(error))}, typed=typed, file=name)
     found = blank.reading.given()
