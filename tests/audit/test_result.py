@@ -70,3 +70,24 @@ def test_an_event_that_is_not_there_is_none():
     nothing = AuditedCase("k", "p", Judgement(Claim(1.0), 0.0, None, None, None), (), (), 100, 0.1)
     assert nothing.to_dict()["event"] is None
     assert nothing.to_dict()["mu_event"] is None
+
+
+def test_the_self_test_of_the_sampler_is_said_and_decides_too():
+    right, wrong = (
+        Check("discrete Gaussian at scale 2", 0.0001, 0.0009),
+        Check("discrete Laplace at scale 3", 0.003, 0.001),
+    )
+    passed, failed = AuditResult((case(),), 0.99, (right,)), AuditResult((case(),), 0.99, (right, wrong))
+    assert passed.passed
+    assert not failed.passed
+    assert passed.sentences()[0] == (
+        "Self-test of the sampler: discrete Gaussian at scale 2: pass (false alarms: at most 1e-09)."
+    )
+    assert failed.sentences()[:2] == (
+        "VIOLATION  sampler, discrete Laplace at scale 3: distance 0.003, at most 0.001 expected",
+        "Self-test of the sampler: discrete Gaussian at scale 2: pass, discrete Laplace at scale 3: violation (false "
+        "alarms: at most 1e-09).",
+    )
+    said = json.loads(json.dumps(failed.to_dict()))["sampler"]
+    assert (said["passed"], said["false_alarms"]) == (False, 1e-9)
+    assert [(check["name"], check["passed"]) for check in said["checks"]] == [(right.name, True), (wrong.name, False)]

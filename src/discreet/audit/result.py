@@ -14,6 +14,8 @@ NOT_A_PROOF: Final = (
     "A pass is not a proof: a black-box audit sees neither events rarer than about one in its draws nor pairs that "
     "were not tried. A violation shows that the claim is false, up to the stated chance of a false alarm."
 )
+# the self-test of the sampler alarms falsely with probability at most this
+SELF_TEST_FALSE_ALARMS: Final = 1e-9
 HEADERS: Final = (
     "subject",
     "claimed",
@@ -96,10 +98,7 @@ class AuditedCase:
                 {"pair": one.pair, "currency": one.currency, "value": one.value, "claimed": one.claimed}
                 for one in self.exact
             ],
-            "checks": [
-                {"name": one.name, "distance": one.distance, "allowed": one.allowed, "passed": one.passed}
-                for one in self.checks
-            ],
+            "checks": [_as_dict(check) for check in self.checks],
             "draws": self.draws,
             "seconds": self.seconds,
             "verdict": self.verdict,
@@ -120,7 +119,7 @@ class AuditedCase:
                 yield f"the exact {loss.currency} of '{loss.pair}' is {loss.value:.6g}, claimed {loss.claimed:.6g}"
         for check in self.checks:
             if not check.passed:
-                yield f"{check.name}: distance {check.distance:.3g}, at most {check.allowed:.3g} expected"
+                yield _failure(check)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +132,18 @@ class AuditResult:
         In the order in which they were asked for.
     confidence
         All bounds and tests together raise a false alarm with probability of at most 1 - confidence.
+    sampler
+        Self-test of the sampler that every release draws its noise with; none in an audit of your own method.
     """
 
     cases: tuple[AuditedCase, ...]
     confidence: float
+    sampler: tuple[Check, ...] = ()
 
     @property
     def passed(self) -> bool:
-        """Whether no claim was refuted."""
-        return not any(case.violations for case in self.cases)
+        """Whether no claim was refuted, and the sampler draws what it should."""
+        return not any(case.violations for case in self.cases) and all(check.passed for check in self.sampler)
 
     @property
     def seconds(self) -> float:
@@ -156,10 +158,16 @@ class AuditResult:
         return "\n".join([*lines, "", *self.sentences(), ""])
 
     def sentences(self) -> tuple[str, ...]:
-        """Violations, confidence, and what a pass says."""
-        wrong = [f"VIOLATION  {case.name}, {case.pair}: {one}" for case in self.cases for one in case.violations]
+        """Violations, the self-test of the sampler, confidence, and what a pass says."""
+        lines = [f"VIOLATION  sampler, {_failure(check)}" for check in self.sampler if not check.passed]
+        lines += [f"VIOLATION  {case.name}, {case.pair}: {one}" for case in self.cases for one in case.violations]
+        tested = [f"{check.name}: {'pass' if check.passed else 'violation'}" for check in self.sampler]
+        if tested:
+            lines.append(
+                f"Self-test of the sampler: {', '.join(tested)} (false alarms: at most {SELF_TEST_FALSE_ALARMS:g})."
+            )
         chance = f"False alarms: at most {1 - self.confidence:.2g} for all {len(self.cases)} cases together."
-        return *wrong, chance, NOT_A_PROOF
+        return *lines, chance, NOT_A_PROOF
 
     def to_dict(self) -> dict[str, object]:
         """All of it as plain values."""
@@ -167,6 +175,11 @@ class AuditResult:
             "passed": self.passed,
             "confidence": self.confidence,
             "seconds": self.seconds,
+            "sampler": {
+                "passed": all(check.passed for check in self.sampler),
+                "false_alarms": SELF_TEST_FALSE_ALARMS,
+                "checks": [_as_dict(check) for check in self.sampler],
+            },
             "cases": [case.to_dict() for case in self.cases],
             "note": NOT_A_PROOF,
         }
@@ -179,3 +192,11 @@ def _line(row: tuple[str, ...], widths: list[int]) -> str:
 
 def _shown(witness: Witness | None) -> str | None:
     return None if witness is None else witness.sentence()
+
+
+def _as_dict(check: Check) -> dict[str, object]:
+    return {"name": check.name, "distance": check.distance, "allowed": check.allowed, "passed": check.passed}
+
+
+def _failure(check: Check) -> str:
+    return f"{check.name}: distance {check.distance:.3g}, at most {check.allowed:.3g} expected"

@@ -12,11 +12,12 @@ from typing import Final
 
 from discreet.audit.auditing import CONFIDENCE, DRAWS
 from discreet.audit.pairs.situations import Situation, situations
-from discreet.audit.result import AuditedCase, AuditResult
+from discreet.audit.result import SELF_TEST_FALSE_ALARMS, AuditedCase, AuditResult
 from discreet.audit.statistics.judging import judged
 from discreet.audit.subjects.discovery import DiscoverySubject, discovery_entries
 from discreet.audit.subjects.entries import MechanismEntry, mechanism_entries
 from discreet.audit.subjects.mechanisms import MechanismSubject
+from discreet.audit.subjects.noise import sampler_self_test
 from discreet.audit.subjects.parts import PartsSubject, parts_entries
 from discreet.audit.subjects.primitives import PrimitiveSubject, primitive_entries
 from discreet.audit.subjects.subject import Subject
@@ -58,7 +59,7 @@ def run_audit(
     workers: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> AuditResult:
-    """Audit one subject, or all of them.
+    """Test the sampler, then audit one subject, or all of them.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def run_audit(
     draws
         For each of two tables; fewer where one takes milliseconds, as `most_draws` of an entry says.
     confidence
-        Over all cases together.
+        Over the self-test of the sampler and all cases together.
     workers
         Processes; as many as there are cores unless given.
     progress
@@ -78,8 +79,8 @@ def run_audit(
     Examples
     --------
     >>> result = run_audit("primitives.randomised_response", draws=1000, confidence=1 - 1e-9, workers=1)
-    >>> [case.verdict for case in result.cases], result.passed
-    (['pass', 'pass'], True)
+    >>> [case.verdict for case in result.cases], [check.passed for check in result.sampler], result.passed
+    (['pass', 'pass'], [True, True], True)
     """
     names = chosen_names(name)
     wanted = [Task(one, epsilon, _draws(one, draws), 1.0) for one in names for epsilon in EPSILONS]
@@ -90,13 +91,16 @@ def run_audit(
             for entry in entries
             for place in _places(entry)
         ]
-    tasks = [replace(task, alpha=(1 - confidence) / len(wanted)) for task in wanted]
+    # the self-test has a share as every case has
+    share = (1 - confidence) / (len(wanted) + 1)
+    sampler = sampler_self_test(min(share, SELF_TEST_FALSE_ALARMS))
+    tasks = [replace(task, alpha=share) for task in wanted]
     cases = []
     for case in _finished(tasks, min(workers or os.cpu_count() or 1, len(tasks))):
         cases.append(case)
         if progress is not None:
             progress(case.name, len(cases), len(tasks))
-    return AuditResult(tuple(cases), confidence)
+    return AuditResult(tuple(cases), confidence, sampler)
 
 
 def subject_names() -> tuple[str, ...]:

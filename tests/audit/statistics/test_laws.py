@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
+from discreet.audit.statistics import laws
 from discreet.audit.statistics.laws import Check, agreement_check, bits_check, integer_law_check, law_check
+from support.biased_sampler import biased_draws
 
 
 def test_the_distance_is_that_of_kolmogorov_and_smirnov():
@@ -34,6 +36,33 @@ def test_discrete_laws_are_told_from_those_of_another_scale_or_family(family, sc
     assert integer_law_check("noise", {(family, scale): draws}, 1e-9).passed
     assert not integer_law_check("noise", {(family, 2 * scale): draws}, 1e-9).passed
     assert not integer_law_check("noise", {(family, scale): draws, (other, scale): draws}, 1e-9).passed
+
+
+@pytest.mark.parametrize(("family", "scale"), [("gaussian", 2), ("laplace", 3)])
+def test_bias_in_single_probabilities_is_rejected_by_their_frequencies(family, scale):
+    draws = np.array(biased_draws(family, scale, 50_000), dtype=float)
+    found = integer_law_check("noise", {(family, scale): draws}, 1e-9)
+    assert found.distance > 2 * found.allowed
+    # the distribution function alone does not show it
+    assert laws._from_law(family, scale, draws) < laws._allowed(len(draws), 0.5e-9) * 1.05
+
+
+def test_the_allowed_relative_entropy_is_that_of_the_inequality():
+    found = laws._frequencies("noise", "gaussian", 2, np.zeros(1000), 0.02)
+    free, most = 13, 1000 * found.allowed
+    assert math.exp(-most) * (math.e * most / free) ** free == pytest.approx(0.02)
+    assert most > free
+    # all draws in one cell: the relative entropy is minus the logarithm of its probability
+    assert found.distance == pytest.approx(math.log(sum(math.exp(-(z**2) / 8) for z in range(-40, 41))))
+
+
+def test_the_relative_entropy_exceeds_what_is_allowed_as_seldom_as_stated():
+    """1,000 sets of 200 seeded draws at a level of 5%: the inequality is not tight, so at most 50 are expected."""
+    z = np.arange(-80, 81)
+    weights = np.exp(-(z**2) / 8)
+    rng = np.random.default_rng(6)
+    sets = rng.choice(z, (1000, 200), p=weights / weights.sum()).astype(float)
+    assert sum(not laws._frequencies("noise", "gaussian", 2, one, 0.05).passed for one in sets) <= 50
 
 
 def test_outputs_of_other_widths_do_not_agree():

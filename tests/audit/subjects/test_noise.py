@@ -10,9 +10,11 @@ import pytest
 
 from discreet.audit.subjects.entries import mechanism_entries
 from discreet.audit.subjects.mechanisms import MechanismSubject
-from discreet.audit.subjects.noise import noise_checks, sampler_checks
+from discreet.audit.subjects.noise import noise_checks, sampler_checks, sampler_self_test
 from discreet.audit.subjects.pooled import PooledSampler
 from discreet.design.model import Design
+from discreet.mechanisms.sampling import sampler
+from support.biased_sampler import biased_draws
 
 DRAWS = 600
 MOMENTS = ["gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp"]
@@ -84,3 +86,14 @@ def test_a_public_count_has_no_noise_to_test():
 def test_coefficients_hide_their_noise():
     one = subject("gradient")
     assert checks(one, (one.draws(0, 5), one.draws(1, 5))) == ()
+
+
+def test_the_sampler_passes_its_self_test_and_one_with_the_bias_of_old_versions_does_not(monkeypatch):
+    """The bias exceeds what is allowed threefold; draws of it are seeded."""
+    assert [check.passed for check in sampler_self_test(1e-9)] == [True, True]
+    monkeypatch.setattr(sampler, "_gaussian", lambda sigma, how_many: biased_draws("gaussian", sigma, how_many))
+    assert [check.passed for check in sampler_self_test(1e-9)] == [False, True]
+    monkeypatch.setattr(
+        sampler, "_saturating_laplace", lambda scale, how_many: biased_draws("laplace", scale, how_many)
+    )
+    assert [check.passed for check in sampler_self_test(1e-9)] == [False, False]

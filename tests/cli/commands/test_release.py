@@ -11,6 +11,7 @@ import pytest
 
 import discreet.workflow
 from discreet.errors import OutputError
+from discreet.mechanisms.sampling import sampler
 from discreet.releases import Release
 from discreet.testing.kill_points import calling
 from support.cli_folder import CANARY, DESIGN, PEOPLE, SECRET, Call, contents
@@ -58,6 +59,22 @@ def test_engines_that_cannot_read_the_table(folder: Path, call: Call, words: tup
     assert (result.exit_code, result.stdout) == (2, "")
     assert problem in result.stderr
     assert not Path("out.json").exists()
+
+
+def test_a_biased_sampler_is_refused_before_anything_is_spent(
+    folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    budget = ("--dataset", "people", "--epsilon", "3", "--delta", "1e-5")
+    assert call("ledger", "init", "books.db", *budget).exit_code == 0
+    before = contents(folder)
+    monkeypatch.setattr("importlib.metadata.version", lambda name: "0.14.1")
+    sampler.check_opendp.cache_clear()
+    # a table that cannot be opened shows that nobody tries
+    result = call("release", "missing.csv", *COMMAND[2:], "--ledger", "books.db", "--dataset", "people")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "0.14.2 or newer" in result.stderr
+    assert "got 0.14.1" in result.stderr
+    assert contents(folder) == before
 
 
 def test_a_mechanism_without_a_count_says_so(folder: Path, call: Call) -> None:

@@ -143,6 +143,8 @@ def written(table: dict[str, list[object]], kind: str, folder) -> object:
         return folder / "t.arrow"
     if kind == "duckdb":
         return duckdb.sql("SELECT * FROM arrow")
+    if kind == "structured":
+        return frame[["y", "x", "yes", "n"]].to_records(index=False)
     return {
         "mapping": table,
         "arrow": arrow,
@@ -151,7 +153,6 @@ def written(table: dict[str, list[object]], kind: str, folder) -> object:
         "categories": frame.astype({"g": "category"}),
         "nullable": frame.convert_dtypes(),
         "polars": pl.DataFrame(table, strict=False),
-        "structured": frame[["y", "x", "yes", "n"]].to_records(index=False),
     }[kind]
 
 

@@ -36,6 +36,13 @@ def test_at_sigma_1_the_probabilities_are_the_discrete_ones():
     assert not fits_the_discrete_law(rounded, 1.0)
 
 
+def test_at_sigma_2_the_probabilities_are_the_discrete_ones():
+    """The proposals are then of scale 3, which no binary fraction divides."""
+    draws = np.array(ExactSampler().draw([2] * 40_000))
+    assert fits_the_discrete_law(draws, 2.0)
+    assert not fits_the_discrete_law(draws, 2.1)
+
+
 def low_bits_are_uniform(values: list[int], bits: int) -> bool:
     """Chi-square test of the lowest bits, all combinations alike."""
     counts = np.bincount([value % 2**bits for value in values], minlength=2**bits)

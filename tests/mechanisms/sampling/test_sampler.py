@@ -1,11 +1,17 @@
-"""The sampler of discrete Laplace variates: its law, its lack of a limit, its place for uniform bits."""
+"""The sampler of discrete Laplace variates, its law and its lack of a limit; uniform bits; versions of OpenDP."""
 
 from __future__ import annotations
+
+import importlib.metadata
+import re
 
 import numpy as np
 import pytest
 from scipy import stats
 
+import discreet
+from discreet import primitives
+from discreet.errors import SpecError
 from discreet.mechanisms.sampling import sampler as noise
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler, rounded_up
 from discreet.testing.not_private import SeededSampler
@@ -15,18 +21,18 @@ FALSE_ALARM = 1e-9
 
 
 def test_small_scales_follow_the_discrete_probabilities():
-    draws = np.array(ExactSampler().laplace([2] * 20_000))
-    z = np.arange(-12, 13)
-    inside = draws[np.abs(draws) <= 12]
+    draws = np.array(ExactSampler().laplace([3] * 20_000))
+    z = np.arange(-18, 19)
+    inside = draws[np.abs(draws) <= 18]
     observed = np.array([(inside == value).sum() for value in z])
 
     def p_value(scale: float) -> float:
         p = np.exp(-np.abs(z) / scale)
         return float(stats.chisquare(observed, p / p.sum() * observed.sum()).pvalue)
 
-    assert p_value(2.0) > FALSE_ALARM
-    assert p_value(2.2) < FALSE_ALARM
-    assert p_value(1.8) < FALSE_ALARM
+    assert p_value(3.0) > FALSE_ALARM
+    assert p_value(3.3) < FALSE_ALARM
+    assert p_value(2.7) < FALSE_ALARM
 
 
 def test_large_scales_follow_the_laplace_law():
@@ -92,3 +98,54 @@ def test_the_seeded_sampler_repeats_itself_and_is_not_private():
     assert 0 <= max(SeededSampler(3).bits(5) for _ in range(200)) < 32
     scaled = np.array(SeededSampler(4).laplace([2**30] * 20_000)) / 2**30
     assert np.abs(scaled).mean() == pytest.approx(1, abs=6.2 / np.sqrt(20_000))
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    """Pretend that a version of OpenDP is installed, or none."""
+
+    def install(name):
+        def version(package):
+            if name is None:
+                raise importlib.metadata.PackageNotFoundError(package)
+            return name
+
+        monkeypatch.setattr(importlib.metadata, "version", version)
+        noise.check_opendp.cache_clear()
+
+    yield install
+    noise.check_opendp.cache_clear()
+
+
+@pytest.mark.parametrize("version", ["0.14.2", "0.14.10", "0.15.0.post1", "0.16.0+local", "0.15", "1.0.0"])
+def test_versions_of_opendp_with_an_exact_sampler_are_taken(installed, version):
+    installed(version)
+    ExactSampler()
+
+
+@pytest.mark.parametrize("version", ["0.14.1", "0.14.0", "0.14", "0.9.3", "0.14.2rc1", "0.15.0.dev20260101", "?", None])
+def test_other_versions_are_refused_with_what_to_do(installed, version):
+    installed(version)
+    said = re.escape(f"got {version or 'none'}; install one with: pip install 'opendp>=0.14.2'")
+    for draw in (
+        ExactSampler,
+        lambda: primitives.discrete_laplace([1], 1, 1.0),
+        lambda: primitives.gaussian([1.0], 1.0, epsilon=1.0, delta=1e-6),
+    ):
+        with pytest.raises(SpecError, match=said) as refused:
+            draw()
+        assert refused.value.exit_code == 2
+
+
+def test_a_release_with_a_biased_sampler_opens_no_table_and_spends_nothing(installed):
+    installed("0.14.1")
+    touched = []
+
+    class Table:
+        def __arrow_c_stream__(self, requested_schema=None):
+            touched.append("table")
+
+    design = discreet.Design("y", {"y": (0, 1), "x": (0, 1)})
+    with pytest.raises(SpecError, match=r"got 0\.14\.1"):
+        discreet.release(Table(), design, epsilon=1.0, delta=1e-6, spend=lambda request: touched.append("spend"))
+    assert touched == []

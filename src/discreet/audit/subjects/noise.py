@@ -15,11 +15,16 @@ from discreet.curator.sums.gram import ExactGram
 from discreet.exact.arrays import FloatArray
 from discreet.losses.law import DIAGONAL_BLOCKS, GUARD, GUARD_COUNTS, entry_blocks
 from discreet.losses.maps.registry import MOMENTS, SCALED, WEIGHTED
+from discreet.mechanisms.sampling.sampler import ExactSampler
 from discreet.workflow import Question
 
 # the lowest bits of noise whose scale is many times larger are uniform to any precision
 _BITS: Final = 4
 _WIDE: Final = 2**12
+# at these scales wrong coins of the sampler change single probabilities most; so many draws take about a second
+_SELF_TEST_SIGMA: Final = 2
+_SELF_TEST_SCALE: Final = 3
+_SELF_TEST_DRAWS: Final = 50_000
 
 
 def noise_checks(
@@ -75,6 +80,27 @@ def sampler_checks(asked: Question, sampler: PooledSampler, alpha: float) -> tup
     return (
         Check("draws beside the stated law", float(len(set(drawn) - stated)), 0.0),
         integer_law_check("law of the draws", drawn, alpha),
+    )
+
+
+def sampler_self_test(alpha: float) -> tuple[Check, ...]:
+    """Test the production sampler at small scales, where a bias in the probabilities of single integers shows.
+
+    Parameters
+    ----------
+    alpha
+        Probability of a false alarm, over both tests together.
+
+    Examples
+    --------
+    >>> [(check.name, check.passed) for check in sampler_self_test(1e-9)]
+    [('discrete Gaussian at scale 2', True), ('discrete Laplace at scale 3', True)]
+    """
+    sampler, sigma, scale = ExactSampler(), _SELF_TEST_SIGMA, _SELF_TEST_SCALE
+    gaussian, laplacian = sampler.draw([sigma] * _SELF_TEST_DRAWS), sampler.laplace([scale] * _SELF_TEST_DRAWS)
+    return (
+        integer_law_check(f"discrete Gaussian at scale {sigma}", {("gaussian", sigma): gaussian}, alpha / 2),
+        integer_law_check(f"discrete Laplace at scale {scale}", {("laplace", scale): laplacian}, alpha / 2),
     )
 
 

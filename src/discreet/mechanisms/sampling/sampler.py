@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Final, Protocol
 
+from discreet.errors import SpecError
+
+# the first version of OpenDP with an unbiased sampler: https://github.com/opendp/opendp/issues/2638
+OLDEST_OPENDP: Final = (0, 14, 2)
 # above this the sampler's 64-bit result could saturate with probability above exp(-2000)
 MAX_SIGMA: Final = 2**57
 _LARGEST: Final = 2**63 - 1
@@ -35,11 +40,16 @@ class Sampler(Protocol):
 class ExactSampler:
     """OpenDP's exact sampler (Canonne, Kamath & Steinke 2020, Algorithm 3); it cannot be seeded.
 
+    Refuses a version of OpenDP whose sampler is biased when it is made, so before a table is opened.
+
     >>> len(ExactSampler().draw([3, 5, 3]))
     3
     """
 
     private = True
+
+    def __init__(self) -> None:
+        check_opendp()
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
         """Discrete Gaussian variates; draws of one parameter come in one call."""
@@ -131,6 +141,7 @@ def rounded_up(sigma: int) -> int:
 
 def _opendp() -> tuple[Any, Any, Any]:
     """OpenDP through the submodules needed: its prelude imports an order of magnitude more."""
+    check_opendp()
     import opendp.domains
     import opendp.measurements
     import opendp.metrics
@@ -138,3 +149,24 @@ def _opendp() -> tuple[Any, Any, Any]:
 
     enable_features("contrib")
     return opendp.domains, opendp.measurements, opendp.metrics
+
+
+@cache
+def check_opendp() -> None:
+    """Refuse a version of OpenDP whose sampler is biased, or that was never released.
+
+    >>> check_opendp()
+    """
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        found = version("opendp")
+    except PackageNotFoundError:
+        found = "none"
+    numbers = found.partition("+")[0].partition(".post")[0].split(".")
+    if not all(number.isdecimal() for number in numbers) or tuple(map(int, numbers)) < OLDEST_OPENDP:
+        oldest = ".".join(map(str, OLDEST_OPENDP))
+        raise SpecError(
+            f"expected a released version of opendp, {oldest} or newer, as noise of older ones is biased; got {found}; "
+            f"install one with: pip install 'opendp>={oldest}'"
+        )

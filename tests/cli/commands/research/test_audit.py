@@ -14,7 +14,10 @@ from click.testing import CliRunner
 from discreet.audit import membership_attack, running
 from discreet.audit.subjects import pooled
 from discreet.cli.main import program
+from discreet.errors import SpecError
+from discreet.mechanisms.sampling import sampler
 from discreet.mechanisms.sampling.sampler import ExactSampler
+from support.biased_sampler import biased_draws
 
 NAME = "primitives.randomised_response"
 
@@ -45,6 +48,28 @@ def test_a_pass_prints_a_table_and_says_what_it_is_worth():
     assert [line.split()[-1] for line in lines[2:4]] == ["pass", "pass"]
     assert any(line.startswith("A pass is not a proof") for line in lines)
     assert lines[-1].startswith("CPU time:")
+    assert "Self-test of the sampler: discrete Gaussian at scale 2: pass" in made.stdout
+
+
+def test_a_biased_sampler_ends_with_exit_code_1(monkeypatch):
+    """What is audited draws no noise of this sampler, so the self-test alone sees it."""
+    monkeypatch.setattr(sampler, "_gaussian", lambda sigma, how_many: biased_draws("gaussian", sigma, how_many))
+    monkeypatch.setattr(running, "EPSILONS", (1.0,))
+    made = run(NAME, "--workers", 1, "--json")
+    assert made.exit_code == 1
+    said = json.loads(made.stdout)
+    assert [case["verdict"] for case in said["cases"]] == ["pass"]
+    assert [check["passed"] for check in said["sampler"]["checks"]] == [False, True]
+
+
+def test_an_old_version_of_opendp_is_refused(monkeypatch):
+    def refused():
+        raise SpecError("expected a released version of opendp")
+
+    monkeypatch.setattr(sampler, "check_opendp", refused)
+    made = run(NAME, "--workers", 1)
+    assert (made.exit_code, made.stdout) == (2, "")
+    assert "expected a released version of opendp" in made.stderr
 
 
 def test_a_violation_ends_with_exit_code_1(broken):
