@@ -102,6 +102,7 @@ def release(
     design
         Bounds, levels and rules, declared without looking at the data. Bounds that are "private" are found first, for
         5% of the budget; where they are not, the release stops with `BoundsNotFound`, and a ledger gets the rest back.
+        Without a ledger every run draws new counts and spends again.
     epsilon, delta
         The budget. With `delta` = 0 the promise is pure, and the noise larger.
     mechanism
@@ -142,7 +143,7 @@ def release(
     guard
         Spend 1% of the budget on noisy counts of the rows that fit the design and of those that its rules drop, first.
         Where far more rows do not fit, the release stops with a `GuardStop`, and the ledger gets the rest back;
-        otherwise the release carries both counts. Needs a ledger, which keeps the verdict.
+        otherwise the release carries both counts. Needs a ledger, which records the counts before they are acted on.
     scaling
         `declared`: columns are scaled by their declared bounds alone. `private`: centre and scale of every column, and
         how long a row is, are first found by noisy searches, charged to the same budget, and rows that are longer than

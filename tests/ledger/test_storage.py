@@ -6,6 +6,8 @@ import os
 import shutil
 import sqlite3
 import stat
+import subprocess
+import sys
 from itertools import product
 from pathlib import Path
 
@@ -231,6 +233,20 @@ def test_a_busy_ledger_is_given_up_after_a_while(path, monkeypatch):
         Ledger(path)
     other.close()
     assert ledger.status(DATASET).requests == 2
+
+
+def test_a_look_from_the_same_process_does_not_let_others_write(path):
+    """A process that closes a file lets go of all its locks on it (POSIX), so the file is opened by SQLite alone."""
+    storage = Storage(path)
+    tried = (
+        f"import sqlite3; c = sqlite3.connect({str(path)!r}, timeout=0, isolation_level=None); "
+        "c.execute('BEGIN IMMEDIATE')"
+    )
+    with storage.writing():
+        Ledger(path).status(DATASET)
+        other = subprocess.run([sys.executable, "-c", tried], check=False, capture_output=True, text=True)
+    assert "database is locked" in other.stderr
+    assert subprocess.run([sys.executable, "-c", tried], check=False).returncode == 0
 
 
 def test_a_database_that_may_not_grow_says_that_the_disk_is_full(path, monkeypatch):

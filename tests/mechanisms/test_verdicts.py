@@ -11,7 +11,7 @@ import discreet
 from discreet.errors import BoundsNotFound, GuardStop, LedgerError, SpecError
 from discreet.losses.law import GUARD, NoiseLaw
 from discreet.mechanisms.guard import GuardCounts
-from discreet.mechanisms.verdicts import bounds_record, guard_record, how_to_stop, stop_of
+from discreet.mechanisms.verdicts import bounds_record, committed_counts, guard_record, how_to_stop, stop_of
 from discreet.privacy.loss import Loss
 from discreet.privacy.spend import SpendReceipt
 from discreet.testing.kill_points import calling
@@ -45,6 +45,42 @@ def test_a_hook_that_cannot_record_a_verdict_is_refused():
     with pytest.raises(LedgerError, match="cannot record that a guard stopped the release"):
         how_to_stop(SpendReceipt("here"))
     assert how_to_stop(SpendReceipt("here", stop=lambda record, loss: record))("said", Loss.pure(1.0)) == "said"
+
+
+@pytest.mark.parametrize("record", ["", "5", "{}", "[]", '{"fitting": "x", "other": 1, "sd": 1}', '{"not_found": 5}'])
+def test_a_recorded_verdict_that_is_not_understood_is_refused(record):
+    with pytest.raises(LedgerError, match="a verdict that is not understood"):
+        stop_of(record, SpendReceipt("here", request_id="r1"))
+
+
+def test_counts_are_drawn_anew_where_nobody_keeps_books_and_else_committed_first():
+    drawn = iter([[1, 2], [3, 4], [5, 6]])
+    for expected in ([1, 2], [3, 4]):
+        assert committed_counts(SpendReceipt("a"), "guard", 2, lambda: next(drawn), lambda counts: True) == expected
+    kept = []
+
+    def stage(name, draw):
+        kept.append((name, draw()))
+        return kept[0][1]
+
+    receipt = SpendReceipt("a", stage=stage)
+    assert committed_counts(receipt, "guard", 2, lambda: next(drawn), lambda counts: counts == [5, 6]) == [5, 6]
+    assert kept == [("guard", '{"counts":[5,6],"verdict":"stop"}')]
+    assert committed_counts(receipt, "guard", 2, lambda: [7, 8], lambda counts: False) == [5, 6]
+
+
+@pytest.mark.parametrize("more", [{"commit": lambda text: text}, {"stop": lambda record, loss: record}])
+def test_a_hook_that_keeps_releases_and_no_stages_draws_no_counts(more):
+    with pytest.raises(LedgerError, match="not the counts that decide"):
+        committed_counts(SpendReceipt("a", **more), "guard", 2, pytest.fail, pytest.fail)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"counts":5}', '{"counts":[1]}', '{"counts":[1,true]}', '{"counts":[1,2.0]}', "[" * 10**5]
+)
+def test_a_committed_stage_that_is_not_understood_is_refused(text):
+    with pytest.raises(LedgerError, match="a stage 'guard' that is not understood"):
+        committed_counts(SpendReceipt("a", stage=lambda name, draw: text), "guard", 2, pytest.fail, pytest.fail)
 
 
 # -- each stage has one committed output -----------------------------------------------------------------------------

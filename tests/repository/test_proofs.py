@@ -25,7 +25,6 @@ SECOND_SENTENCE = re.compile(r".\w[.?!] (?=[A-Z])")
 NO_PROOF_NEEDED = {
     "mechanisms/registry.py": "names to mechanisms, each of which has its proof",
     "mechanisms/choice.py": "picks a mechanism from public numbers",
-    "mechanisms/verdicts.py": "writes down and says what released counts have decided",
     "mechanisms/catalogue.py": "the table of mechanisms that is printed",
     "losses/fields.py": "types of single values in a release file",
     "losses/law_reading.py": "reads a stated law, from which the loss is computed anew; no release calls it",

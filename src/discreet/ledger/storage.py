@@ -29,7 +29,6 @@ APPLICATION: Final = 0x64697363
 VERSION: Final = 1
 BUSY_SECONDS: Final = 60.0
 FREE_BYTES: Final = 10_000_000
-_HEADER: Final = b"SQLite format 3\0"
 # beyond it a chain is followed only where that is asked for
 _SMALL_BYTES: Final = 64_000_000
 # of the ledger's name, and of its key
@@ -235,9 +234,9 @@ class Storage:
             )
 
     def _check_form(self, connection: sqlite3.Connection) -> None:
-        with self.path.open("rb") as file:
-            if file.read(len(_HEADER)) != _HEADER:
-                raise LedgerError(f"{str(self.path)!r} is not a ledger: it is empty; name another file, or delete it")
+        # not opened here: a process that closes a file lets go of its locks on it, also of those of another thread
+        if self.path.stat().st_size == 0:
+            raise LedgerError(f"{str(self.path)!r} is not a ledger: it is empty; name another file, or delete it")
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if application != APPLICATION:
