@@ -6,6 +6,7 @@ import base64
 import json
 import struct
 import warnings
+from dataclasses import fields
 
 import numpy as np
 import pyarrow as pa
@@ -335,9 +336,9 @@ def test_a_guard_that_stops_gives_back_the_rest_and_has_one_verdict(mechanism, t
     assert first.value.exit_code == 5
     assert "has spent epsilon" in str(first.value)
     kinds = [event.kind for event in ledger.history()]
-    assert kinds == ["dataset", "reserve", "stop"]
+    assert kinds == ["dataset", "reserve", "stage", "stop"]
     bodies = stored_bodies(ledger)
-    whole, kept = (Charge.from_dict(json.loads(bodies[seq])["charge"]) for seq in (2, 3))
+    whole, kept = (Charge.from_dict(json.loads(bodies[seq])["charge"]) for seq in (2, 4))
     assert whole.covers(kept)
     assert 0 < kept.mu2 < whole.mu2 / 20
     assert 0 < kept.rho < whole.rho / 20
@@ -350,7 +351,7 @@ def test_a_guard_that_stops_gives_back_the_rest_and_has_one_verdict(mechanism, t
     with pytest.raises(GuardStop) as again:
         guarded(HARDLY, ledger, delta, mechanism)
     assert str(again.value) == str(first.value)
-    assert len(ledger.history()) == 3
+    assert len(ledger.history()) == 4
 
 
 def test_a_guard_that_stops_the_only_request_gives_nothing_back(tmp_path):
@@ -359,7 +360,7 @@ def test_a_guard_that_stops_the_only_request_gives_nothing_back(tmp_path):
     with pytest.raises(GuardStop):
         guarded(HARDLY, ledger)
     assert [event.facts.get("route") for event in ledger.history()][1] == "first"
-    whole, kept = (json.loads(stored_bodies(ledger)[seq])["charge"] for seq in (2, 3))
+    whole, kept = (json.loads(stored_bodies(ledger)[seq])["charge"] for seq in (2, 4))
     assert kept == whole
     with pytest.raises(BudgetError):
         guarded(FITS, ledger, epsilon=0.01, accept_changed_data=True)
@@ -414,6 +415,40 @@ def test_a_guard_needs_a_ledger():
         discreet.release(FITS, GUARDED, epsilon=1.0, delta=1e-6, guard=True)
     with pytest.raises(SpecError, match="a guard needs a ledger"):
         discreet.release(FITS, GUARDED, epsilon=1.0, delta=1e-6, guard=True, spend=lambda _: SpendReceipt("a"))
+
+
+READINGS = {
+    "encoding": {"encoding": "latin-1"},
+    "delimiter": {"delimiter": ";"},
+    "decimal": {"decimal": ","},
+    "thousands": {"thousands": "'"},
+    "quoted_line_breaks": {"quoted_line_breaks": True},
+}
+
+
+def test_the_same_file_read_otherwise_is_another_request(tmp_path):
+    """Whatever is asked, each way to read the file has a release of its own, and the same way the same release."""
+    from discreet.tables.files.reading import ReadOptions
+
+    assert set(READINGS) == {one.name for one in fields(ReadOptions)}
+    # by commas the columns are 'x;y;z', 'x' and 'y', by semicolons 'x', 'y' and 'z,x,y'
+    for name in ("table.csv", "table.tsv"):
+        (tmp_path / name).write_text("x;y;z,x,y\n" + "1;2;0,1,3\n" * 50)
+    ledger = books_with(tmp_path, "basic")
+
+    def ask(name="table.csv", **reading):
+        return discreet.release(tmp_path / name, DESIGN, epsilon=0.5, **reading, spend=ledger.account("people")).digest
+
+    plain = ask()
+    digests = {option: ask(**given) for option, given in READINGS.items()}
+    assert len({plain, *digests.values()}) == 1 + len(READINGS)
+    assert ledger.status("people").requests == 1 + len(READINGS)
+    for option, given in READINGS.items():
+        assert ask(**given) == digests[option]
+    # the default of the name, written out, and by another name for the encoding
+    assert ask(delimiter=",", encoding="UTF8", decimal=".") == plain
+    assert ask("table.tsv", delimiter=";") == digests["delimiter"]
+    assert ledger.status("people").requests == 1 + len(READINGS)
 
 
 def stored_bodies(ledger):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
@@ -16,10 +17,10 @@ from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.model import Design
 from discreet.engines.opening import open_table
 from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, PrivacyNotice, SpecError
-from discreet.losses.law import GUARD
+from discreet.losses.law import DISCOVERY, GUARD
 from discreet.losses.maps.registry import loss_of, stopped_loss
 from discreet.mechanisms.choice import AUTO, DECLARED, chosen_mechanism
-from discreet.mechanisms.discovery import discovered, discovered_law
+from discreet.mechanisms.discovery import discovered, discovered_law, part_of
 from discreet.mechanisms.guard import GuardCounts, guard_counts, guarded_law, stops
 from discreet.mechanisms.interface.promise import with_curve, with_origin
 from discreet.mechanisms.interface.protocol import (
@@ -32,7 +33,7 @@ from discreet.mechanisms.interface.protocol import (
 from discreet.mechanisms.interface.running import run_passes
 from discreet.mechanisms.moments.residuals import checked_bound
 from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
-from discreet.mechanisms.verdicts import bounds_record, guard_record, how_to_stop, stop_of
+from discreet.mechanisms.verdicts import bounds_record, committed_counts, guard_record, how_to_stop, stop_of
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.checks import check_flag
 from discreet.privacy.guarantee import Guarantee
@@ -41,6 +42,7 @@ from discreet.privacy.spend import (
     UNTRACKED,
     AdvisingHook,
     SpendHook,
+    SpendReceipt,
     SpendRequest,
     check_books,
     checked_receipt,
@@ -100,6 +102,7 @@ def release(
     design
         Bounds, levels and rules, declared without looking at the data. Bounds that are "private" are found first, for
         5% of the budget; where they are not, the release stops with `BoundsNotFound`, and a ledger gets the rest back.
+        Without a ledger every run draws new counts and spends again.
     epsilon, delta
         The budget. With `delta` = 0 the promise is pure, and the noise larger.
     mechanism
@@ -140,7 +143,7 @@ def release(
     guard
         Spend 1% of the budget on noisy counts of the rows that fit the design and of those that its rules drop, first.
         Where far more rows do not fit, the release stops with a `GuardStop`, and the ledger gets the rest back;
-        otherwise the release carries both counts. Needs a ledger, which keeps the verdict.
+        otherwise the release carries both counts. Needs a ledger, which records the counts before they are acted on.
     scaling
         `declared`: columns are scaled by their declared bounds alone. `private`: centre and scale of every column, and
         how long a row is, are first found by noisy searches, charged to the same budget, and rows that are longer than
@@ -270,10 +273,13 @@ def release_with(
             return stored
 
         def build() -> Release | str:
-            counts = guard_counts(first.fitting, asked.law, sampler) if guard else None
-            if counts is not None and stops(counts, asked.law):
-                return how_to_stop(receipt)(guard_record(counts, asked.law), asked.stopped())
-            found = discovered(first, design, asked.law, sampler) if passes is None else None
+            counts = None
+            if guard:
+                stop = how_to_stop(receipt)
+                counts = asked.guarded(first, receipt, sampler)
+                if stops(counts, asked.law):
+                    return stop(guard_record(counts, asked.law), asked.stopped())
+            found = asked.searched(first, receipt, sampler) if passes is None else None
             if found is not None and (lost := asked.not_found(found)):
                 spent = asked.stopped(found_nothing=True)
                 record = bounds_record(lost, spent)
@@ -404,6 +410,32 @@ class Question:
             self.mechanism.name, self.mechanism.version, self.design, self.law, self.settings, epsilon, delta
         )
         return replace(found, epsilon=epsilon, delta=delta, failure=min(found.failure, delta))
+
+    def guarded(self, first: Totals, receipt: SpendReceipt, sampler: Sampler) -> GuardCounts:
+        """The noisy counts of the guard that the ledger has committed for this request."""
+        return GuardCounts(
+            *committed_counts(
+                receipt,
+                GUARD,
+                2,
+                lambda: astuple(guard_counts(first.fitting, self.law, sampler)),
+                lambda counts: stops(GuardCounts(*counts), self.law),
+            )
+        )
+
+    def searched(self, first: Totals, receipt: SpendReceipt, sampler: Sampler) -> DiscoveryPart:
+        """The noisy counts by cell that the ledger has committed for this request; new ones without a ledger."""
+
+        def draw() -> list[int]:
+            part = discovered(first, self.design, self.law, sampler)
+            return [*chain.from_iterable(part.cells.values()), part.rows]
+
+        def stops_release(counts: Sequence[int]) -> bool:
+            return bool(self.not_found(part_of(counts, self.design, self.law)))
+
+        return part_of(
+            committed_counts(receipt, DISCOVERY, len(first.values), draw, stops_release), self.design, self.law
+        )
 
     def stopped(self, *, found_nothing: bool = False) -> Loss:
         """What is spent where the counts of a guard, or of a discovery that found nothing, stop the release."""

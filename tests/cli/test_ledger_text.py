@@ -38,3 +38,13 @@ def test_an_event_is_one_line(tmp_path):
     text = line_text(ledger.history()[1])
     assert "\n" not in text
     assert "reserve people  march  laplace  moments of y  epsilon = 0.5  delta = 0" in text
+
+
+def test_a_stage_is_told_with_its_verdict_and_without_its_counts(tmp_path):
+    ledger = ledger_of(tmp_path)
+    receipt = ledger.account(DATASET, "march")(asking(0.5))
+    assert receipt.stage is not None
+    receipt.stage("guard", lambda: '{"counts":[918273,2],"verdict":"go"}')
+    line = ledger.history()[2]
+    assert line_text(line).endswith("stage   people  march  guard  go")
+    assert line.facts == {"stage": "guard", "verdict": "go"}

@@ -228,6 +228,68 @@ def test_a_stop_that_costs_more_than_was_reserved_is_refused(tmp_path):
         receipt.stop("{}", Loss.pure(0.2))
 
 
+def test_a_committed_first_request_uses_the_budget_up(tmp_path):
+    """Without its cost, (0.99, 9e-7) would be taken after it by the sums of the rule."""
+    ledger = ledger_of(tmp_path, delta=1e-6)
+    committed(ledger.account(DATASET)(asking(1.0, 1e-6, loss=gaussian(1.0, 1e-6))))
+    assert ledger.history()[1].facts["route"] == "first"
+    more = asking(0.99, 9e-7, loss=gaussian(0.99, 9e-7))
+    for account in (ledger.account(DATASET), Ledger(tmp_path / "books.db").account(DATASET)):
+        with pytest.raises(BudgetError):
+            account(more)
+    assert ledger.planned(DATASET, more.loss) is None
+    ledger.declare("others", epsilon=1.0, delta=1e-6)
+    assert ledger.planned("others", more.loss) is not None
+
+
+# -- stages --------------------------------------------------------------------------------------------------------
+
+
+def staged(receipt: SpendReceipt, text: str, name: str = "guard") -> str:
+    assert receipt.stage is not None
+    return receipt.stage(name, lambda: text)
+
+
+def test_the_first_output_of_a_stage_is_the_one_there_is(tmp_path):
+    ledger = ledger_of(tmp_path)
+    one, two = ledger.account(DATASET)(asking()), ledger.account(DATASET)(asking())
+    text = '{"counts":[1],"verdict":"go"}'
+    assert staged(one, text) == text
+    assert two.stage is not None
+    assert two.stage("guard", lambda: pytest.fail("a committed stage was drawn again")) == text
+    other = Ledger(tmp_path / "books.db").account(DATASET)(asking())
+    assert staged(other, '{"verdict":"stop"}') == text
+    # another stage of the request, and the same stage of another request, have outputs of their own
+    assert staged(other, '{"verdict":"stop"}', "bounds") == '{"verdict":"stop"}'
+    assert staged(ledger.account(DATASET)(asking(0.2)), '{"verdict":"stop"}') == '{"verdict":"stop"}'
+    lines = [(line.facts["stage"], line.facts["verdict"]) for line in ledger.history() if line.kind == "stage"]
+    assert lines == [("guard", "go"), ("bounds", "stop"), ("guard", "stop")]
+
+
+def test_a_stage_costs_nothing_more_and_ends_nothing(tmp_path):
+    ledger = ledger_of(tmp_path)
+    receipt = ledger.account(DATASET, "one")(asking())
+    before = ledger.status(DATASET)
+    staged(receipt, '{"verdict":"go"}')
+    assert ledger.status(DATASET) == before
+    assert before.waiting == ("one",)
+    ledger.verify(receipt.anchor)
+    with pytest.raises(SpecError, match="has no release yet"):
+        ledger.export("one")
+    committed(receipt)
+    assert ledger.export("one") == "a release"
+    ledger.verify()
+
+
+def test_a_draw_that_fails_leaves_no_stage(tmp_path):
+    ledger = ledger_of(tmp_path)
+    receipt = ledger.account(DATASET)(asking())
+    assert receipt.stage is not None
+    with pytest.raises(KeyError):
+        receipt.stage("guard", lambda: {}["no such noise"])
+    assert [line.kind for line in ledger.history()] == ["dataset", "reserve"]
+
+
 def test_twins_that_end_differently_show_nothing_but_what_is_recorded(tmp_path):
     account = ledger_of(tmp_path).account(DATASET)
     one, two, three = account(asking()), account(asking()), account(asking())

@@ -6,6 +6,9 @@ import os
 import shutil
 import sqlite3
 import stat
+import subprocess
+import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -82,6 +85,22 @@ def test_a_link_a_folder_and_a_pipe_are_no_ledger(path, tmp_path):
     for name, what in (("link", "a link"), ("folder", "a folder"), ("pipe", "a pipe")):
         with pytest.raises(SpecError, match=f"is {what}"):
             Ledger(tmp_path / f"{name}.db")
+
+
+def test_a_ledger_with_two_names_is_refused_until_it_has_one(path, tmp_path):
+    """The journal is found by name, so a crash under one name is not seen under the other."""
+    ledger = Ledger(path)
+    os.link(path, tmp_path / "other.db")
+    for name in ("books.db", "other.db"):
+        with pytest.raises(SpecError, match=rf"{name}' has 2 names \(hard links\).*: cp .*{name} .*{name}\.own"):
+            Ledger(tmp_path / name)
+    for use in (ledger.verify, ledger.statuses, lambda: ledger.account(DATASET)(asking(0.3))):
+        with pytest.raises(SpecError, match="2 names"):
+            use()
+    shutil.copy(path, tmp_path / "books.db.own")
+    assert Ledger(tmp_path / "books.db.own").status(DATASET).requests == 2
+    (tmp_path / "other.db").unlink()
+    assert ledger.verify().seq == 5
 
 
 def test_a_missing_ledger_is_not_made(tmp_path):
@@ -216,6 +235,20 @@ def test_a_busy_ledger_is_given_up_after_a_while(path, monkeypatch):
     assert ledger.status(DATASET).requests == 2
 
 
+def test_a_look_from_the_same_process_does_not_let_others_write(path):
+    """A process that closes a file lets go of all its locks on it (POSIX), so the file is opened by SQLite alone."""
+    storage = Storage(path)
+    tried = (
+        f"import sqlite3; c = sqlite3.connect({str(path)!r}, timeout=0, isolation_level=None); "
+        "c.execute('BEGIN IMMEDIATE')"
+    )
+    with storage.writing():
+        Ledger(path).status(DATASET)
+        other = subprocess.run([sys.executable, "-c", tried], check=False, capture_output=True, text=True)
+    assert "database is locked" in other.stderr
+    assert subprocess.run([sys.executable, "-c", tried], check=False).returncode == 0
+
+
 def test_a_database_that_may_not_grow_says_that_the_disk_is_full(path, monkeypatch):
     ledger = Ledger(path)
     real = module._connected
@@ -311,6 +344,74 @@ def test_no_flipped_bit_of_two_thousand_goes_unseen(path):
     found = flips(path, 2000, seed=2)
     print(f"bit flips: {found}")
     assert found["silent"] == 0
+
+
+TABLES = {
+    "meta": ("name", "value"),
+    "events": ("time", "kind", "dataset", "request", "body", "content", "salt", "previous", "hash"),
+}
+WRONG = (None, b"\xff\x00", 5, "", "[]", "[" * 100_000)
+
+
+def loosened(path: Path) -> list[str]:
+    """Take a ledger's types, indices and triggers away; give the statements that put them back."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    kept = connection.execute("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
+    for kind, name, _ in kept:
+        if kind != "table":
+            connection.execute(f"DROP {kind} {name}")
+    connection.execute("PRAGMA writable_schema = ON")
+    loose = "replace(replace(replace(sql, ' STRICT', ''), ' NOT NULL', ''), ' TEXT', '')"
+    connection.execute(f"UPDATE sqlite_schema SET sql = {loose} WHERE type = 'table'")
+    connection.close()
+    tables = [f"UPDATE sqlite_schema SET sql = '{sql}' WHERE name = '{name}'" for _, name, sql in kept[:2]]
+    return ["PRAGMA writable_schema = ON", *tables, *(sql for _, _, sql in kept[2:])]
+
+
+def used(path: Path) -> str:
+    """Everything that reads a ledger; gives the name of the error."""
+    try:
+        ledger = Ledger(path)
+        ledger.statuses()
+        ledger.history()
+        again = ledger.account(DATASET, "one", refuse_shared_table=True)(asking(0.1))
+        assert ledger.export("one") == again.stored
+        ledger.account(DATASET, "two")(asking(0.2))
+        ledger.verify()
+    except (LedgerError, SpecError) as error:
+        # not the error itself, which would keep the file open
+        return type(error).__name__
+    return ""
+
+
+@pytest.mark.parametrize("small", [64_000_000, 10], ids=["followed", "too large to be followed"])
+@pytest.mark.parametrize("table", TABLES)
+def test_a_cell_of_any_other_type_is_refused_in_our_words(tmp_path, monkeypatch, table, small):
+    """An event of each kind, and both the name and the key; a file that is too large is checked as it is used."""
+    ledger = ledger_of(tmp_path)
+    receipt = ledger.account(DATASET, "one")(asking(0.1))
+    assert receipt.stage is not None
+    assert receipt.commit is not None
+    receipt.stage("guard", lambda: '{"counts":[1,2],"verdict":"go"}')
+    receipt.commit("a release")
+    whole, copy = tmp_path / "books.db", tmp_path / "copy.db"
+    shutil.copy(whole, copy)
+    assert used(copy) == ""
+    tight = loosened(whole)
+    content = whole.read_bytes()
+    monkeypatch.setattr(module, "_SMALL_BYTES", small)
+    for column, row in product(TABLES[table], range(1, 3 if table == "meta" else 5)):
+        for value in WRONG:
+            copy.write_bytes(content)
+            connection = sqlite3.connect(copy, isolation_level=None)
+            same = connection.execute(f"SELECT {column} FROM {table} WHERE rowid = {row}").fetchone() == (value,)
+            connection.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = {row}", (value,))
+            connection.close()
+            raw(copy, *tight)
+            found = used(copy)
+            # a data set or a request by another name is not there; all else is damage
+            missing = found == "SpecError" and column in ("dataset", "request", "kind")
+            assert same or missing or found == "LedgerError", (column, row, value, found)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.3, 0.5, 0.9, 0.99])

@@ -98,7 +98,8 @@ def test_a_guard_needs_a_ledger_that_can_record_a_stop():
             return SpendReceipt("books")
 
     with pytest.raises(discreet.DiscreetError, match="cannot record that a guard stopped") as failed:
-        discreet.release(table(5000, 0.0), DESIGN, **BUDGET, guard=True, spend=Books())
+        # refused whatever the counts are, before they are drawn
+        discreet.release(table(5000, 1.0), DESIGN, **BUDGET, guard=True, spend=Books())
     assert not isinstance(failed.value, LedgerError)
     assert failed.value.exit_code == 5
 

@@ -11,6 +11,7 @@ STORAGE = "tests/ledger/test_storage.py"
 GUARD = "tests/mechanisms/test_guard.py"
 GUARDED = "tests/mechanisms/test_guarded_release.py"
 MAPS = "tests/losses/maps/test_before.py"
+VERDICTS = "tests/mechanisms/test_verdicts.py"
 WORKFLOW = "tests/test_workflow.py"
 
 PLACES = {
@@ -29,6 +30,12 @@ PLACES = {
     "only request": "discreet.ledger.filter:Terms.route",
     "cost of a lattice": "discreet.ledger.filter:Terms.lattice_units",
     "what was spent": "discreet.ledger.books:Books.spent",
+    "what an event changes": "discreet.ledger.books:Books.add",
+    "output of a stage": "discreet.ledger.account:Account._staged",
+    "form of a file": "discreet.ledger.storage:Storage._check_form",
+    "names of a file": "discreet.ledger.storage:Storage._refuse_other_files",
+    "counts of a stage": "discreet.mechanisms.verdicts:committed_counts",
+    "how a file is read": "discreet.tables.files.reading:ReadOptions.read_as",
     "hash of an event": "discreet.ledger.chain:Event.hashed",
     "chain of events": "discreet.ledger.chain:checked_chain",
     "what was verified": "discreet.ledger.storage:Storage._follow",
@@ -120,6 +127,53 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "books: what waits for its release is free": Mutant(
         "what was spent", "total + one.charge", "total + (one.charge if one.ending else Charge())", ACCOUNT
+    ),
+    "books: a committed first request is free": Mutant(
+        "what an event changes",
+        'if event.kind == "stop" else known.charge',
+        'if event.kind == "stop" else Charge() if known.route == "first" else known.charge',
+        ACCOUNT,
+        "first_request_uses",
+    ),
+    "books: a commit without its text": Mutant(
+        "what an event changes", " or event.content is None", "", "tests/ledger/test_books.py", "not_understood"
+    ),
+    "stages: a second draw overrules the first": Mutant(
+        "output of a stage",
+        "if next(tape.events(committed, known.request, body), None) is None:",
+        "if True:",
+        ACCOUNT,
+        "first_output",
+    ),
+    "stages: what is acted on is not what is committed": Mutant(
+        "counts of a stage",
+        'found = json.loads(receipt.stage(stage, record))["counts"]',
+        "receipt.stage(stage, record); found = [*draw()]",
+        VERDICTS,
+        "ends_sooner or after_the_commit",
+    ),
+    "stages: counts are not committed": Mutant(
+        "counts of a stage", "if receipt.stage is None:", "if True:", VERDICTS, "committed_first"
+    ),
+    "storage: a file with two names": Mutant("names of a file", "state.st_nlink != 1", "False", STORAGE, "two_names"),
+    "storage: the file is opened beside SQLite": Mutant(
+        "form of a file", "if self.path.stat().st_size == 0:", "if not self.path.read_bytes():", STORAGE, "same_process"
+    ),
+    "request id: how the file is read": Mutant(
+        "order of a release",
+        'asked.specification | {"read_as": dict(source.read_as)}',
+        "asked.specification",
+        WORKFLOW,
+        "read_otherwise",
+    ),
+    "request id: the encoding": Mutant(
+        "how a file is read", '"encoding": charset_named(self.encoding), ', "", WORKFLOW, "read_otherwise"
+    ),
+    "request id: the delimiter": Mutant(
+        "how a file is read", '"delimiter": self.delimiter or ",", ', "", WORKFLOW, "read_otherwise"
+    ),
+    "request id: decimals, groups of digits and line breaks": Mutant(
+        "how a file is read", ", **more}", "}", WORKFLOW, "read_otherwise"
     ),
     "chain: content is not hashed": Mutant(
         "hash of an event", "self.body, self.content,", "self.body, None,", "tests/ledger/test_chain.py"

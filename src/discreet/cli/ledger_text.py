@@ -54,6 +54,8 @@ def line_text(line: Line) -> str:
     words = [f"{line.seq:>5}  {line.time}  {line.kind:<8}{line.dataset}"]
     if line.request is not None:
         words.append(line.request)
-    words += [str(facts[name]) for name in ("mechanism", "description", "rule", "reason") if name in facts]
+    words += [
+        str(facts[name]) for name in ("mechanism", "description", "rule", "reason", "stage", "verdict") if name in facts
+    ]
     words += [f"{name} = {facts[name]:g}" for name in ("epsilon", "delta") if name in facts]
     return "  ".join(words)

@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import re
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -107,6 +107,9 @@ class Account:
         if known.ending == "stop":
             return replace(receipt, stopped=known.content)
 
+        def stage(name: str, draw: Callable[[], str]) -> str:
+            return self._staged(known, name, draw)
+
         def commit(text: str) -> str:
             at("drawn")
             return self._ended(known, "commit", text, {})
@@ -119,7 +122,7 @@ class Account:
             kept = known.whole if known.route == "first" else charge  # [P:filter-stop]
             return self._ended(known, "stop", record, {"charge": kept.to_dict()})
 
-        return replace(receipt, commit=commit, stop=stop)
+        return replace(receipt, stage=stage, commit=commit, stop=stop)
 
     def _balance(self) -> str:
         """What the data set has spent and what is left, in one sentence."""
@@ -130,6 +133,20 @@ class Account:
             f"Data set {self.dataset!r} has spent epsilon = {spent:.4g} at delta = {books.terms.delta:g} in all; left: "
             f"{left_words(books.terms, books.spent)}"
         )
+
+    def _staged(self, known: Reservation, name: str, draw: Callable[[], str]) -> str:
+        """Give the committed output of a stage; where there is none, draw it and commit it."""
+        body = as_json({"stage": name})
+        committed = "request = ? AND kind = 'stage' AND body = ?"
+        with self.storage.writing() as tape:
+            if next(tape.events(committed, known.request, body), None) is None:
+                # drawn while nobody else writes: which process draws does not depend on what it draws
+                tape.append("stage", self.dataset, known.request, body, draw())  # [P:one-stage]
+                at("staging")
+        at("staged")
+        with self.storage.reading() as tape:
+            (event,) = tape.events(committed, known.request, body)
+        return str(event.content)
 
     def _ended(self, known: Reservation, kind: str, text: str, facts: Mapping[str, object]) -> str:
         """Record how the request ended, unless a twin did; give the text that is recorded, read back."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -78,7 +79,7 @@ class Books:
 
     def add(self, event: Event, ledger_id: str) -> None:
         """Take one more event into account."""
-        body = _facts(event)
+        body = facts_of(event)
         if event.kind == "grant":
             self.terms = terms_from(body["terms"])
         elif event.kind == "reserve":
@@ -96,6 +97,11 @@ class Books:
                 self.fingerprints[body["fingerprint"]["kind"]] = body["fingerprint"]["value"]
         else:
             known = self.reservations[str(event.request)]
+            if event.kind not in ("stage", "commit", "stop") or event.content is None:
+                raise ValueError(event.kind)
+            if event.kind == "stage":
+                # its cost is part of what was reserved
+                return
             charge = Charge.from_dict(body["charge"]) if event.kind == "stop" else known.charge
             self.reservations[known.request] = Reservation(
                 known.request, known.anchor, known.digest, known.question, known.whole, charge, known.route,
@@ -103,8 +109,24 @@ class Books:
             )  # fmt: skip
 
 
-def _facts(event: Event) -> dict[str, Any]:
-    return cast("dict[str, Any]", json.loads(event.body))
+def facts_of(event: Event) -> dict[str, Any]:
+    """Facts of an event by name."""
+    with understood(event):
+        facts = json.loads(event.body)
+        if not isinstance(facts, dict):
+            raise TypeError(event.kind)
+    return facts
+
+
+@contextmanager
+def understood(event: Event) -> Iterator[None]:
+    """Refuse in the ledger's own words what is not in an event, or is of another kind than belongs there."""
+    try:
+        yield
+    except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError, SpecError):
+        raise LedgerError(
+            f"event {event.seq} of the ledger is not understood; it was written by another program or version"
+        ) from None
 
 
 def terms_from(mapping: object) -> Terms:
@@ -131,35 +153,31 @@ def books_of(events: Iterable[Event], ledger_id: str) -> dict[str, Books]:
     """The books that events amount to."""
     found: dict[str, Books] = {}
     for event in events:
-        try:
+        with understood(event):
             if event.kind == "dataset":
-                body = json.loads(event.body)
+                body = facts_of(event)
                 unit = PrivacyUnit.from_dict(body["unit"])
                 found[event.dataset] = Books(event.dataset, unit, terms_from(body["terms"]))
             else:
                 found[event.dataset].add(event, ledger_id)
-        except (KeyError, ValueError, TypeError, AttributeError, SpecError):
-            raise LedgerError(
-                f"event {event.seq} of the ledger is not understood; it was written by another program or version"
-            ) from None
     return found
 
 
 def used_once(tape: Tape, once: str) -> str | None:
     """The request, of whatever data set, that has used up what can be used for one; none if none has."""
     events = tape.events("kind = 'reserve'")
-    return next((event.request for event in events if _facts(event).get("once") == once), None)
+    return next((event.request for event in events if facts_of(event).get("once") == once), None)
 
 
 def recorded_under(tape: Tape, fingerprint: Mapping[str, str], dataset: str) -> str | None:
     """The first data set, other than this one, that a table of this fingerprint was charged to; none if none was."""
     events = tape.events("kind = 'reserve' AND dataset != ?", dataset)
-    return next((event.dataset for event in events if _facts(event).get("fingerprint") == fingerprint), None)
+    return next((event.dataset for event in events if facts_of(event).get("fingerprint") == fingerprint), None)
 
 
 def used_by(event: Event) -> str:
     """The first word of what the request of an event has used up, such as the id of a session; empty for any other."""
-    return str(_facts(event).get("once", "")).partition(" ")[0]
+    return str(facts_of(event).get("once", "")).partition(" ")[0]
 
 
 def contradicted(event: Event, text: str) -> str | None:
@@ -167,8 +185,9 @@ def contradicted(event: Event, text: str) -> str | None:
 
     A part that does not say what it is of is of no release.
     """
-    answer, body = _facts(event).get("answer", {"curators": None}), json.loads(text)
-    return next((path for path, value in answer.items() if _field(body, path) != value), None)
+    answer, body = facts_of(event).get("answer", {"curators": None}), json.loads(text)
+    with understood(event):
+        return next((path for path, value in answer.items() if _field(body, path) != value), None)
 
 
 def _field(body: object, path: str) -> object:

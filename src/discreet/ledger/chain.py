@@ -15,7 +15,7 @@ from typing import Final, Literal
 from discreet.errors import LedgerError, shown
 from discreet.privacy.spend import UNTRACKED
 
-Kind = Literal["dataset", "grant", "reserve", "commit", "stop"]
+Kind = Literal["dataset", "grant", "reserve", "stage", "commit", "stop"]
 
 _ANCHOR: Final = re.compile(r"discreet-ledger:([0-9a-f]{32}):([1-9][0-9]{0,17}):([0-9a-f]{64})(:\S*)?", re.ASCII)
 _LEDGER: Final = "discreet-ledger:"
@@ -35,7 +35,7 @@ class Event:
     kind, dataset, request
         What happened, to which data set, by which request.
     body, content
-        Facts as JSON, and for a commit or a stop what was released, as text.
+        Facts as JSON, and for a stage, a commit or a stop what was released, as text.
     salt, previous, hash
         Random characters, the hash of the event before, and the hash of all this.
     """

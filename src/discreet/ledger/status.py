@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Final
 
-from discreet.ledger.books import Books
+from discreet.ledger.books import Books, facts_of, understood
 from discreet.ledger.chain import Event
 from discreet.ledger.filter import Charge, Terms
 from discreet.ledger.words import largest_gaussian, left_words, spent_epsilon, steps_of
@@ -16,6 +16,7 @@ from discreet.privacy.loss import Loss
 from discreet.privacy.unit import PrivacyUnit
 
 MOST_ALIKE: Final = 1000
+_NUMBERS: Final = ("epsilon", "delta", "curve_share")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +134,16 @@ class Line:
     @classmethod
     def of(cls, event: Event) -> Line:
         """Read the line off an event."""
-        body = json.loads(event.body)
-        shown = ("epsilon", "delta", "mechanism", "description", "route", "reason", "made_by")
-        facts = {name: body[name] for name in shown if name in body} | dict(body.get("terms", {}))
+        body = facts_of(event)
+        shown = ("epsilon", "delta", "mechanism", "description", "route", "reason", "made_by", "stage")
+        with understood(event):
+            facts = {name: body[name] for name in shown if name in body} | dict(body.get("terms", {}))
+            if event.kind == "stage":
+                # without its noisy counts, which are in the release
+                facts["verdict"] = json.loads(str(event.content))["verdict"]
+            for name, value in facts.items():
+                if not isinstance(value, int | float if name in _NUMBERS else str):
+                    raise TypeError(name)
         return cls(event.seq, event.time, event.kind, event.dataset, event.request, facts)
 
     def to_dict(self) -> dict[str, object]:

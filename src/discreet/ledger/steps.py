@@ -10,6 +10,8 @@ STEPS: Final = (
     "summed",  # the exact sums are made
     "reserving",  # the spend is written, but not committed
     "reserved",  # the spend is on disk, no noise was drawn
+    "staging",  # counts that decide are drawn and written, but not committed
+    "staged",  # counts that decide are on disk, and nothing was done with them
     "drawn",  # the release is made and nobody has seen it
     "committing",  # the release is written, but not committed
     "committed",  # the release is on disk

@@ -6,11 +6,13 @@ Every operation opens the file and closes it, so that no connection crosses a fo
 from __future__ import annotations
 
 import os
+import re
 import secrets
+import shlex
 import shutil
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import astuple, dataclass, field, fields
 from datetime import UTC, datetime
@@ -27,10 +29,13 @@ APPLICATION: Final = 0x64697363
 VERSION: Final = 1
 BUSY_SECONDS: Final = 60.0
 FREE_BYTES: Final = 10_000_000
-_HEADER: Final = b"SQLite format 3\0"
 # beyond it a chain is followed only where that is asked for
 _SMALL_BYTES: Final = 64_000_000
-_COLUMNS: Final = ", ".join(one.name for one in fields(Event))
+# of the ledger's name, and of its key
+_HEXADECIMAL: Final = {"id": re.compile(r"[0-9a-f]{32}", re.ASCII), "key": re.compile(r"[0-9a-f]{64}", re.ASCII)}
+_NAMES: Final = tuple(one.name for one in fields(Event))
+_COLUMNS: Final = ", ".join(_NAMES)
+_MAY_BE_NULL: Final = ("request", "content")
 _FIXED: Final = "BEGIN SELECT RAISE(ABORT, 'what a ledger holds is never changed'); END"
 _SCHEMA: Final = (
     "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
@@ -39,6 +44,7 @@ _SCHEMA: Final = (
     "STRICT",
     "CREATE UNIQUE INDEX declared_once ON events (dataset) WHERE kind = 'dataset'",
     "CREATE UNIQUE INDEX reserved_once ON events (request) WHERE kind = 'reserve'",
+    "CREATE UNIQUE INDEX staged_once ON events (request, body) WHERE kind = 'stage'",
     "CREATE UNIQUE INDEX ended_once ON events (request) WHERE kind IN ('commit', 'stop')",
     f"CREATE TRIGGER events_update BEFORE UPDATE ON events {_FIXED}",
     f"CREATE TRIGGER events_delete BEFORE DELETE ON events {_FIXED}",
@@ -154,10 +160,11 @@ class Storage:
         with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection, "DEFERRED"):
             self._check_form(connection)
             meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
-            try:
-                self.ledger_id, self.key = str(meta["id"]), bytes.fromhex(meta["key"])
-            except (KeyError, ValueError):
-                raise self._damaged("its name or its key is missing") from None
+            if not all(
+                isinstance(meta.get(name), str) and form.fullmatch(meta[name]) for name, form in _HEXADECIMAL.items()
+            ):
+                raise self._damaged("its name or its key is missing")
+            self.ledger_id, self.key = meta["id"], bytes.fromhex(meta["key"])
             self.seen = (0, genesis(self.ledger_id, self.key))
             if self.path.stat().st_size > _SMALL_BYTES:
                 head = Tape(connection).head()
@@ -166,6 +173,7 @@ class Storage:
 
     def check_whole(self) -> tuple[int, str]:
         """Check every page of the file and every event of the chain; give number and hash of the last event."""
+        self._refuse_other_files()
         with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection, "DEFERRED"):
             self._check_form(connection)
             # an index that does not match its table would let a request be entered twice
@@ -207,19 +215,28 @@ class Storage:
 
     def _refuse_other_files(self) -> None:
         try:
-            mode = self.path.lstat().st_mode
+            state = self.path.lstat()
         except OSError as error:
             missing = "check the path, or make one with: discreet ledger init (Ledger.create)"
             how = missing if isinstance(error, FileNotFoundError) else error.strerror
             raise LedgerError(f"there is no ledger {str(self.path)!r}; {how}") from None
+        mode = state.st_mode
         if not stat.S_ISREG(mode):
             what = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
             raise SpecError(f"{str(self.path)!r} is {what}; name the ledger's own file")
+        if state.st_nlink != 1:
+            own = shlex.join(["cp", str(self.path), f"{self.path}.own"])
+            raise SpecError(
+                f"{str(self.path)!r} has {state.st_nlink} names (hard links). Its journal is found by one name alone, "
+                "so a crash could undo a spend that was recorded. If no file ending in -journal is beside any of them, "
+                f"make a copy of its own and use that alone: {own}. Otherwise keep the name that has the journal and "
+                "delete the others"
+            )
 
     def _check_form(self, connection: sqlite3.Connection) -> None:
-        with self.path.open("rb") as file:
-            if file.read(len(_HEADER)) != _HEADER:
-                raise LedgerError(f"{str(self.path)!r} is not a ledger: it is empty; name another file, or delete it")
+        # not opened here: a process that closes a file lets go of its locks on it, also of those of another thread
+        if self.path.stat().st_size == 0:
+            raise LedgerError(f"{str(self.path)!r} is not a ledger: it is empty; name another file, or delete it")
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if application != APPLICATION:
@@ -239,6 +256,18 @@ class Storage:
         )
 
 
+def _event(row: Sequence[object]) -> Event:
+    """The event of a row; a damaged file may hold a number or bytes where text belongs."""
+    seq, *texts = row
+    for name, value in zip(_NAMES[1:], texts, strict=True):
+        if not isinstance(value, str) and not (value is None and name in _MAY_BE_NULL):
+            raise LedgerError(
+                f"the ledger was changed or damaged at event {seq}: its {name} is not text; restore it from a "
+                "copy and compare that with the anchors in your releases"
+            )
+    return Event(*row)  # type: ignore[arg-type]  # checked above; the number of a row is an integer always
+
+
 class Tape:
     """The events inside a transaction."""
 
@@ -249,7 +278,7 @@ class Tape:
     def events(self, where: str = "1", *values: object) -> Iterator[Event]:
         """Events for which a condition holds, in order."""
         rows = self._connection.execute(f"SELECT {_COLUMNS} FROM events WHERE {where} ORDER BY seq", values)
-        return (Event(*row) for row in rows)
+        return (_event(row) for row in rows)
 
     def head(self) -> Event | None:
         """The last event."""

@@ -7,7 +7,7 @@ do not show bounds, the release stops: that is a result, and no guess is put in 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from itertools import islice
 from typing import Final
@@ -47,7 +47,12 @@ def discovered(totals: Totals, design: Design, law: NoiseLaw, sampler: Sampler) 
     law, sampler
         Law and source of the noise.
     """
-    *cells, rows = noisy_counts(totals.values, DISCOVERY, law, sampler)  # [P:discovery-noise]
+    return part_of(noisy_counts(totals.values, DISCOVERY, law, sampler), design, law)  # [P:discovery-noise]
+
+
+def part_of(counts: Sequence[int], design: Design, law: NoiseLaw) -> DiscoveryPart:
+    """Noisy counts by column: of every cell, column after column, and of the rows."""
+    *cells, rows = counts
     left = iter(cells)
     by_name = {name: tuple(islice(left, len(cell_edges(*design.ranges[name])) - 1)) for name in design.searched}
     return DiscoveryPart(law.sigma[DISCOVERY], rows, by_name)

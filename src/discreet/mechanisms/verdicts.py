@@ -1,4 +1,7 @@
-"""Where noisy counts stop a release: what is recorded of it, and what is said, again and again the same."""
+"""Where noisy counts may stop a release: they are committed first, and a stop is recorded and said in the same words.
+
+A verdict is a function of committed counts, so that no kill, retry or second process chooses among several draws.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,54 @@ from discreet.losses.law import GUARD, NoiseLaw
 from discreet.mechanisms.guard import GuardCounts
 from discreet.privacy.loss import Loss
 from discreet.privacy.spend import SpendReceipt
+
+
+def committed_counts(
+    receipt: SpendReceipt,
+    stage: str,
+    size: int,
+    draw: Callable[[], Sequence[int]],
+    stops: Callable[[Sequence[int]], bool],
+) -> list[int]:
+    """Commit the noisy counts of a stage with their verdict before anything is done with them.
+
+    Parameters
+    ----------
+    receipt
+        Of the spend. Where nobody keeps books, the counts are those of a new draw.
+    stage, size
+        Name of the stage, and how many counts it has.
+    draw
+        Draws the counts; not called where the request has committed ones.
+    stops
+        Whether counts stop the release.
+
+    Returns
+    -------
+    list of int
+        The counts that were committed first.
+
+    Examples
+    --------
+    >>> committed_counts(SpendReceipt("untracked"), "guard", 2, lambda: [3, 700], lambda counts: True)
+    [3, 700]
+    """
+    if receipt.stage is None:
+        if receipt.commit is not None or receipt.stop is not None:
+            raise LedgerError("the spend hook records releases but not the counts that decide whether there is one")
+        return [*draw()]
+
+    def record() -> str:
+        counts = [*draw()]
+        return json.dumps({"counts": counts, "verdict": "stop" if stops(counts) else "go"}, separators=(",", ":"))
+
+    try:
+        found = json.loads(receipt.stage(stage, record))["counts"]  # [P:committed-counts]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        found = None
+    if not isinstance(found, list) or [type(count) for count in found] != [int] * size:
+        raise LedgerError(f"the ledger holds a stage {stage!r} that is not understood; restore it from a copy")
+    return found
 
 
 def guard_record(counts: GuardCounts, law: NoiseLaw) -> str:
@@ -25,7 +76,7 @@ def bounds_record(names: Sequence[str], spent: Loss) -> str:
 
 
 def how_to_stop(receipt: SpendReceipt) -> Callable[[str, Loss], str]:
-    """How the hook records a verdict; one that cannot is refused."""
+    """How the hook records that a guard stopped a release; one that cannot is refused before counts are drawn."""
     if receipt.stop is None:
         raise LedgerError("the spend hook cannot record that a guard stopped the release")
     return receipt.stop
@@ -38,9 +89,12 @@ def stop_of(record: str, receipt: SpendReceipt) -> AfterSpendError:
     >>> print(str(stop_of(record, SpendReceipt("untracked"))).partition(":")[0])
     the bounds of 'x' were not found at this budget
     """
-    found = json.loads(record)
     balance = "" if receipt.balance is None else f". {receipt.balance()}"
-    return _not_found(found, receipt, balance) if "not_found" in found else _guard_stop(found, balance)
+    try:
+        found = json.loads(record)
+        return _not_found(found, receipt, balance) if "not_found" in found else _guard_stop(found, balance)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise LedgerError("the ledger holds a verdict that is not understood; restore it from a copy") from None
 
 
 def _guard_stop(found: Mapping[str, float], balance: str) -> GuardStop:

@@ -81,6 +81,10 @@ class SpendReceipt:
         Where the record is, or "untracked"; the release file carries it.
     stored
         Text of the release that this very request was given before: it is given again, and nothing new is drawn.
+    stage
+        Called with the name of a stage whose output decides how the request goes on, such as the counts of a guard,
+        and a function that draws that output as text; returns the text that was committed first under this name and
+        request, which alone is acted on. None where nothing is recorded: then every run draws anew, and spends anew.
     commit
         Called with the text of the new release before anybody sees it; returns the text as it was recorded, which is
         what is published. None where nothing is recorded.
@@ -102,6 +106,7 @@ class SpendReceipt:
 
     anchor: str
     stored: str | None = None
+    stage: Callable[[str, Callable[[], str]], str] | None = None
     commit: Callable[[str], str] | None = None
     stopped: str | None = None
     stop: Callable[[str, Loss], str] | None = None

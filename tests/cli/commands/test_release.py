@@ -352,6 +352,11 @@ def test_private_bounds_are_told_where_they_are_found_and_named_where_not(folder
     result = call(*command)
     assert result.exit_code == 0, result.stderr
     assert "found privately: x " in result.stdout
+    assert "private bounds without --ledger: every run draws new counts and spends again" in result.stderr
+    assert call("ledger", "init", "books.db", "--dataset", "rows", "--epsilon", "4", "--delta", "1e-5").exit_code == 0
+    counted = call(*command[:-1], "counted.json", "--ledger", "books.db", "--dataset", "rows")
+    assert counted.exit_code == 0, counted.stderr
+    assert "spends again" not in counted.stderr
     assert call("verify", "out.json").exit_code == 0
     result = call(*command, "--force", "--json")
     assert json.loads(result.stdout)["found_bounds"]["x"][1] == 32.0

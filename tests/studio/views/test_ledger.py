@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 import discreet
+from discreet.ledger.chain import Kind
+from discreet.studio.views.ledger import EVENTS
 from support.studio_client import Browser, errors
 
 
@@ -19,6 +23,10 @@ def test_what_is_spent_left_and_would_be(browser):
     assert "spent epsilon 0 of" in text
     assert "after your plan" in text
     assert "History" in text
+
+
+def test_every_kind_of_event_has_words():
+    assert set(EVENTS) == set(get_args(Kind))
 
 
 def test_a_budget_is_raised_with_a_reason(browser):

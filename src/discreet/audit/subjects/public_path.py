@@ -98,7 +98,7 @@ class StoppedBooks:
 
     def __call__(self, request: SpendRequest) -> SpendReceipt:
         """A receipt that can be stopped."""
-        return SpendReceipt("untracked", stop=self._stop)
+        return SpendReceipt("untracked", stage=lambda _, draw: draw(), stop=self._stop)
 
     def _stop(self, record: str, loss: Loss) -> str:
         found = json.loads(record)

@@ -169,6 +169,12 @@ def command(
     # before the data is opened, let alone the budget spent
     if check_output(output, force=force).exists():
         complain("notice", f"{output!r} is replaced; what was spent on the release in it stays spent")
+    if account is None and design.searched:
+        complain(
+            "notice",
+            "private bounds without --ledger: every run draws new counts and spends again, also after a run that found "
+            "no bounds or was cut off",
+        )
     with opened(given) as rows:
         with ReadProgress() as progress:
             made = release(

@@ -18,8 +18,8 @@ from discreet.studio.workspace import Workspace, quiet
 
 FILE: Final = "ledger.db"
 EVENTS: Final = {
-    "dataset": "data set declared", "reserve": "budget spent", "commit": "release made",
-    "stop": "stopped, no release", "grant": "budget raised",
+    "dataset": "data set declared", "reserve": "budget spent", "stage": "noisy counts recorded",
+    "commit": "release made", "stop": "stopped, no release", "grant": "budget raised",
 }  # fmt: skip
 
 
