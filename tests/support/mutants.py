@@ -99,6 +99,7 @@ PLACES = {
     "loss of a person": "discreet.losses.sensitivity.l2_sensitivity:weighted_loss",
     "replaced row": "discreet.losses.sensitivity.l2_sensitivity:_norm2_beside",
     "l1 sensitivity": "discreet.losses.sensitivity.l1_sensitivity:l1_sensitivity",
+    "joint scale": "discreet.mechanisms.calibration.blocks:block_sigmas",
     "steps": "discreet.mechanisms.calibration.blocks:in_steps",
     "mu": "discreet.privacy.gaussian:_mu_from",
     "rho": "discreet.privacy.zcdp:rho_from",
@@ -135,6 +136,13 @@ class Mutant:
 
 
 MUTANTS: dict[str, Mutant] = {
+    "squared targets with half the noise that their weight asks for": Mutant(
+        "joint scale",
+        "math.sqrt(getattr(weights, name))",
+        "math.sqrt(getattr(weights, name) * (4 if name == 'target_square' else 1))",
+        f"{CALIBRATION}/test_blocks.py",
+        "squared_targets",
+    ),
     "the lattice costs nothing": Mutant("lattice gap", "", "0.0", LATTICE),
     "the lattice costs nothing, seen by its rules": Mutant("lattice gap", "", "0.0", RULES),
     "the gap is not taken from delta": Mutant("what the lattice leaves", "(delta - gap)", "delta", LATTICE),
