@@ -16,6 +16,7 @@ RULES = f"{CALIBRATION}/test_pieces_rules.py"
 PURE_SCORES = "tests/mechanisms/coefficients/test_pure_scores.py"
 WEIGHTED_WISHART = "tests/mechanisms/coefficients/test_wishart_moments.py"
 LATTICE = "tests/privacy/test_lattice.py"
+EVERY_SUM = "tests/curator/sums/test_every_sum.py"
 
 # where the functions are: module, then the name inside it
 PLACES = {
@@ -72,6 +73,11 @@ PLACES = {
     "chunk of products": "discreet.curator.sums.gram:chunk_rows",
     "sum of products": "discreet.curator.sums.gram:ExactGram.matrix",
     "product of a chunk": "discreet.curator.sums.gram:ExactGram._multiply",
+    "flush of products": "discreet.curator.sums.gram:ExactGram._flush",
+    "flush of products by level": "discreet.curator.sums.level_gram:LevelGram._flush",
+    "flush of weighted products": "discreet.curator.sums.sample_weights:GramWithWeights._flush",
+    "flush of huber sums": "discreet.curator.sums.huber:HuberSums._flush",
+    "sum of clipped scores": "discreet.curator.sums.clipped_scores:ClippedScores.add",
     "sums by level": "discreet.curator.sums.level_gram:LevelGram.totals",
     "residuals": "discreet.curator.sums.residuals:scaled_residuals",
     "coefficients used": "discreet.curator.sums.residuals:usable",
@@ -93,6 +99,7 @@ PLACES = {
     "loss of a person": "discreet.losses.sensitivity.l2_sensitivity:weighted_loss",
     "replaced row": "discreet.losses.sensitivity.l2_sensitivity:_norm2_beside",
     "l1 sensitivity": "discreet.losses.sensitivity.l1_sensitivity:l1_sensitivity",
+    "joint scale": "discreet.mechanisms.calibration.blocks:block_sigmas",
     "steps": "discreet.mechanisms.calibration.blocks:in_steps",
     "mu": "discreet.privacy.gaussian:_mu_from",
     "rho": "discreet.privacy.zcdp:rho_from",
@@ -129,6 +136,13 @@ class Mutant:
 
 
 MUTANTS: dict[str, Mutant] = {
+    "squared targets with half the noise that their weight asks for": Mutant(
+        "joint scale",
+        "math.sqrt(getattr(weights, name))",
+        "math.sqrt(getattr(weights, name) * (4 if name == 'target_square' else 1))",
+        f"{CALIBRATION}/test_blocks.py",
+        "squared_targets",
+    ),
     "the lattice costs nothing": Mutant("lattice gap", "", "0.0", LATTICE),
     "the lattice costs nothing, seen by its rules": Mutant("lattice gap", "", "0.0", RULES),
     "the gap is not taken from delta": Mutant("what the lattice leaves", "(delta - gap)", "delta", LATTICE),
@@ -364,6 +378,22 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "sums: a level counted as another one": Mutant(
         "sums by level", "counts[codes]", "counts[: len(codes)]", "tests/curator/sums/test_level_gram.py"
+    ),
+    "sums: products beyond 64 bits": Mutant("flush of products", "self._flush_after", "2**40", EVERY_SUM),
+    "sums: products by level beyond 64 bits": Mutant(
+        "flush of products by level", "self._flush_after", "2**40", EVERY_SUM
+    ),
+    "sums: weighted products beyond 64 bits": Mutant(
+        "flush of weighted products", "_BEFORE_FLUSH", "2 ** 12", EVERY_SUM
+    ),
+    "sums: scores of Huber's loss beyond 64 bits": Mutant(
+        "flush of huber sums", "_BLOCKS_UNTIL_FLUSH", "2 ** 12", EVERY_SUM
+    ),
+    "sums: clipped scores of 64 bits": Mutant(
+        "sum of clipped scores",
+        "[total + int(part) for total, part in zip(self._sums, summed, strict=True)]",
+        "np.add(self._sums, np.array(summed, dtype=np.int64))",
+        EVERY_SUM,
     ),
     "rows: levels where a ball shrinks rows": Mutant(
         "coded rows", "domain.shrinks or design.searched", "design.searched", "tests/curator/test_coded_rows.py"

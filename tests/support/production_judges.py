@@ -1,14 +1,14 @@
 """Judges of a program that may be broken: each gives what it found, and nothing for a program that is right.
 
 A judge runs `discreet.release`, the estimator or the primitives. What is patched is none of its business. Judges of the
-kinds `audit` and `verify` are commands that anybody can run; `lockstep` and `exact` belong to the tests.
+kinds `audit` and `verify` are commands that anybody can run; `lockstep`, `requests` and `exact` belong to the tests.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -27,6 +27,7 @@ from discreet.audit.subjects.runs import release_numbers
 from discreet.errors import AfterSpendError, ReleaseFileError
 from discreet.privacy.gaussian import delta_from
 from support.lockstep_pairs import assert_choices_decide, assert_in_step, setup_of, two_runs
+from support.noise_requests import Case, differences, made
 
 # false alarms of a judge that draws noise, each time it is run
 ALPHA = 1e-9
@@ -40,7 +41,7 @@ class Judge:
     Attributes
     ----------
     kind
-        `audit`, `lockstep`, `verify` or `exact`.
+        `audit`, `lockstep`, `requests`, `verify` or `exact`.
     name
         On what.
     findings
@@ -77,6 +78,16 @@ def _out_of_step(name: str) -> list[str]:
             raise
         return ["what is published is no function of the noisy sums"]
     return []
+
+
+def requests(name: str, mechanism: str, settings: Mapping[str, object] | None = None, **options: object) -> Judge:
+    """The variates that `release` requests are those that the file states, scale by scale."""
+
+    def findings() -> list[str]:
+        case = Case(mechanism, settings=settings or {}, options=options)
+        return [f"variates other than the file states: {one}" for one in differences(lambda: made(case))]
+
+    return Judge("requests", name, findings)
 
 
 def choices() -> Judge:

@@ -11,17 +11,21 @@ from dataclasses import dataclass
 
 import pytest
 
+from discreet import second_pass, workflow
 from discreet.losses.law import CLIPPED
+from discreet.mechanisms import discovery
 from discreet.mechanisms.coefficients import frank_wolfe, gradient, irls, refined
 from discreet.mechanisms.moments import gaussian, scaled
 from support import discovery_patches, reading_patches, refined_patches, scaled_patches, sensitivity_patches
 from support import production_patches as mistakes
+from support.noise_requests import SEARCHED
 from support.production_judges import (
     Judge,
     audit,
     choices,
     coarse_lattice,
     lockstep,
+    requests,
     standardised_pair,
     verified,
     wishart_reference,
@@ -116,6 +120,29 @@ def _table() -> list[ProductionMutant]:
             ("count in gradient", mistakes.count_halved_in_gradient, "gradient", False),
             ("minimum of objective", mistakes.point_noise_halved, "objective", False),
         )
+    ]
+    robust, scaled_robust = {"moments": "robust"}, {"moments": "robust", "scaling": "private"}
+    made += [
+        ProductionMutant("scale of one block halved", where, mistakes.halved_in(module, name, block), judge, quick)
+        for where, module, name, block, judge, quick in (
+            ("residuals of scaled rows", second_pass, "gram_with_noise", "residual_off_diagonal",
+             requests("gaussian scaled robust", "gaussian", **scaled_robust), True),
+            ("residuals", second_pass, "residuals_with_noise", "residual_off_diagonal",
+             requests("gaussian robust", "gaussian", **robust), False),
+            ("ratio of residuals", second_pass, "residuals_with_noise", "residual_ratio",
+             requests("gaussian robust", "gaussian", **robust), False),
+            ("guard", workflow, "guard_counts", "guard", requests("gaussian guard", "gaussian", guard=True), False),
+            ("private bounds", discovery, "noisy_counts", "discovery",
+             requests("gaussian private bounds", "gaussian", columns=SEARCHED), False),
+            ("gram of refined", refined, "_noisy_gram", "gram_off_diagonal", requests("refined", "refined"), False),
+            ("scores of refined", refined, "noisy", "score", requests("refined", "refined"), False),
+            ("cross of irls", irls, "noisy_cross", "cross",
+             requests("irls moment", "irls", {"form": "moment", "iterations": 3}), False),
+        )
+    ]  # fmt: skip
+    made += [
+        ProductionMutant("one variate for two numbers", name, mistakes.last_reused, requests(name, name))
+        for name in ("gaussian", "refined", "output")
     ]
     made += [
         ProductionMutant(

@@ -26,6 +26,7 @@ from discreet.mechanisms.coefficients import (
 from discreet.mechanisms.coefficients.dpme import PerturbedHistogram
 from discreet.mechanisms.coefficients.iterates import fitted_indices
 from discreet.mechanisms.guard import GuardCounts
+from discreet.mechanisms.interface.protocol import RunContext
 from discreet.mechanisms.moments import gaussian, k_norm, laplace, wishart
 from discreet.mechanisms.moments.adassp import EIGENVALUE
 from discreet.mechanisms.sampling import sampler
@@ -156,6 +157,42 @@ class AtHalfTheScale(Changed):
 def asked_at_half_the_scale(patch: Patch) -> None:
     context = Question.context
     patch.setattr(Question, "context", lambda self, source: context(self, AtHalfTheScale(source, half)))
+
+
+def halved_in(module: Any, name: str, block: str) -> Callable[[Patch], None]:
+    """A function that draws sees a law in which one block has half its scale; the file states the right one."""
+
+    def apply(patch: Patch) -> None:
+        drawn = getattr(module, name)
+
+        def smaller(law: NoiseLaw) -> NoiseLaw:
+            return replace(law, sigma={**law.sigma, block: law.sigma[block] // 2}) if block in law.sigma else law
+
+        def seen(one: Any) -> Any:
+            if isinstance(one, RunContext):
+                return replace(one, law=smaller(one.law))
+            return smaller(one) if isinstance(one, NoiseLaw) else one
+
+        patch.setattr(module, name, lambda *given: drawn(*map(seen, given)))
+
+    return apply
+
+
+class LastReused(Changed):
+    """Draws one variate too few, and gives the first one twice."""
+
+    def draw(self, scales: Sequence[int]) -> list[int]:
+        values = self._source.draw(scales[: max(1, len(scales) - 1)])
+        return values if len(values) == len(scales) else [*values, values[0]]
+
+    def laplace(self, scales: Sequence[int]) -> list[int]:
+        values = self._source.laplace(scales[: max(1, len(scales) - 1)])
+        return values if len(values) == len(scales) else [*values, values[0]]
+
+
+def last_reused(patch: Patch) -> None:
+    context = Question.context
+    patch.setattr(Question, "context", lambda self, source: context(self, LastReused(source, half)))
 
 
 def primitives_halved(patch: Patch) -> None:

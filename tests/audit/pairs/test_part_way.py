@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.audit.pairs.corners import corner_pairs
-from discreet.audit.pairs.part_way import l1_pairs
+from discreet.audit.pairs.part_way import l1_pairs, middle_target_pairs
 from discreet.design.model import Design
 
 COLUMNS = {"x": (0, 10), "b": bool, "g": ["red", "green", "blue"], "y": (-5, 5)}
@@ -56,3 +56,19 @@ def test_no_two_pairs_are_the_same():
         pairs = l1_pairs(Design("y", columns, unit={"neighbours": "replace"}))
         rows = [tuple(map(tuple, pair.neighbour.values())) for pair in pairs]
         assert len({pair.name for pair in pairs}) == len(set(rows)) == len(pairs)
+
+
+def test_a_target_in_the_middle_moves_its_square_where_opposite_ones_do_not():
+    design = Design("y", COLUMNS, unit={"neighbours": "replace"})
+    pairs = middle_target_pairs(design)
+    corners = corner_pairs(design)
+    assert pairs[: len(corners)] == corners
+    middle = pairs[len(corners) :]
+    assert len(middle) == sum("y" in pair.name.removeprefix("replace ").split(", ") for pair in corners)
+    assert {pair.neighbour["y"][0] for pair in middle} == {0.0}
+    assert all(abs(pair.neighbour["y"][0]) == 5 for pair in corners)
+
+
+def test_without_numeric_targets_that_are_exchanged_the_corners_are_all():
+    for design in (Design("y", COLUMNS), Design("b", COLUMNS, unit={"neighbours": "replace"})):
+        assert middle_target_pairs(design) == corner_pairs(design)

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from discreet.design.columns import Numeric
 from discreet.design.domain import RowDomain
 from discreet.design.model import Design
+from discreet.losses.maps.registry import loss_of
+from discreet.losses.promise import keeps
 from discreet.losses.sensitivity.l2_sensitivity import Blocks, block_maxima
+from discreet.mechanisms.calibration import blocks
 from discreet.mechanisms.calibration.blocks import (
     DEFAULT_SHARES,
     block_shares,
     block_sigmas,
+    largest_free_factor,
     noise_law,
     shares_by_design,
     slope_variance,
@@ -21,6 +28,8 @@ from discreet.mechanisms.calibration.blocks import (
 )
 from discreet.mechanisms.choice import predicted_error
 from discreet.mechanisms.moments.gaussian import GaussianMoments
+from discreet.mechanisms.registry import mechanism_named
+from discreet.planning import noise_law_for
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.lattice import lattice_gap
 from discreet.privacy.zcdp import delta_from_rho
@@ -121,3 +130,74 @@ def test_the_predicted_noise_of_slopes_is_that_of_the_law():
     names = {"count": "count", "sum_x": "sum_x", "gram": "gram_diagonal", "sum_y": "sum_y", "cross": "cross"}
     sigmas = Blocks(**{name: law.sd(block) for name, block in names.items()}, target_square=law.sd("target_square"))
     assert slope_variance(sigmas, 5) == pytest.approx(predicted_error(law, 7), rel=1e-8)
+
+
+REPLACED = {
+    "one number": {"x": (-1, 1), "y": (-1, 1)},
+    "two numbers": {"x": (-1, 1), "z": (-1, 1), "y": (-1, 1)},
+    "a boolean target": {"x": (-1, 1), "z": (-1, 1), "y": bool},
+    "indicators": {"b": bool, "g": ["k", "l", "m"], "y": (-1, 1)},
+    "a rule that drops rows": {"x": {"bounds": (-1, 1), "missing": "drop"}, "y": (-1, 1)},
+}
+
+
+def corner_changes(design):
+    """Changes of the upper triangle by exchanging two rows with numbers on grids, in units of 1/256."""
+    sides = []
+    for name in design.regressors:
+        width = len(design.columns[name].released(name))
+        if isinstance(design.columns[name], Numeric):
+            sides.append([(-16,), (-8,), (0,), (8,), (16,)])
+        else:
+            sides.append([(0,) * width, *(tuple(16 * (i == j) for j in range(width)) for i in range(width))])
+    targets = range(-16, 17) if isinstance(design.columns["y"], Numeric) else (0, 16)
+    pairs = np.triu_indices(len(design.released))
+    products = {
+        (x, y): np.outer((16, *itertools.chain(*x), y), (16, *itertools.chain(*x), y))[pairs]
+        for x in itertools.product(*sides)
+        for y in targets
+    }
+    first = [product for (_, y), product in products.items() if y in (-16, 0, 16)]
+    changes = [one - other for one in first for other in products.values()]
+    # with a rule that drops rows, one of the two may be absent
+    return np.array(changes if design.count_public else [*changes, *products.values()])
+
+
+def largest_loss(design, law):
+    """The largest squared length of these changes in units of their noise."""
+    steps = np.array([float(step) or math.inf for step in law.steps(len(design.released))])
+    return float(((corner_changes(design) / 256 * law.unit / steps) ** 2).sum(axis=1).max())
+
+
+@pytest.mark.parametrize("mechanism", ["gaussian", "k-norm"])
+@pytest.mark.parametrize("columns", REPLACED.values(), ids=REPLACED)
+def test_squared_targets_have_as_little_noise_under_replace_as_pairs_of_rows_allow(columns, mechanism):
+    design = Design("y", columns, unit={"neighbours": "replace"})
+    delta = 1e-6 if mechanism == "gaussian" else 0.0
+    law = noise_law_for(design, 1.0, delta, mechanism=mechanism)
+    stated = loss_of(mechanism, mechanism_named(mechanism).version, design, law, {}, 1.0, delta)
+    assert keeps(stated, 1.0, delta)
+    claim = stated.mu**2 if mechanism == "gaussian" else 1.0
+    assert 0.93 * claim < largest_loss(design, law) <= claim * (1 + 1e-9)
+    # negative control: some pair of rows does not allow a fifth less
+    less = {**law.sigma, "target_square": round(0.8 * law.sigma["target_square"])}
+    assert largest_loss(design, replace(law, sigma=less)) > claim
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "with_free_target_square", lambda domain, weights, **options: weights)
+        charged = noise_law_for(design, 1.0, delta, mechanism=mechanism)
+    ratios = {block: law.sigma[block] / scale for block, scale in charged.sigma.items() if scale}
+    assert ratios.pop("target_square") < 0.81
+    assert max(ratios.values()) < 1.0001
+
+
+def test_no_weight_is_raised_where_a_row_is_added():
+    """One corner row moves every block the farthest, so that nothing is left."""
+    for mechanism, delta in (("gaussian", 1e-6), ("k-norm", 0.0)):
+        law = noise_law_for(Design("y", REPLACED["one number"]), 1.0, delta, mechanism=mechanism)
+        assert law.sigma["target_square"] >= law.sigma["sum_y"]
+
+
+def test_the_largest_free_factor_is_found_from_below():
+    for edge in (1.0, 1.7, 40.0, 1e3):
+        factor = largest_free_factor(lambda factor, edge=edge: max(edge, factor))
+        assert min(edge, 64.0) / 1.011 <= factor <= min(edge, 64.0)

@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 
 from discreet.audit.pairs.corners import across_pairs, clipped_pairs, corner_pairs, opposed_pairs
 from discreet.audit.pairs.pair import NeighbourPair
-from discreet.audit.pairs.part_way import l1_pairs
+from discreet.audit.pairs.part_way import l1_pairs, middle_target_pairs
 from discreet.audit.pairs.right_angles import right_angle_pairs
 from discreet.audit.pairs.steered import steered_pairs
 from discreet.design.model import Design
@@ -29,8 +29,8 @@ def worst_pairs(mechanism: str, design: Design, *, clip_counts: bool = False) ->
 
 
 def _eigenvalue_pairs(design: Design) -> Pairs:
-    """Corner rows, and a corner row beside rows at right angles to it, which leave the eigenvalue to that row."""
-    return (*corner_pairs(design), *right_angle_pairs(design))
+    """Those of moments, and a corner row beside rows at right angles to it, which leave the eigenvalue to that row."""
+    return (*middle_target_pairs(design), *right_angle_pairs(design))
 
 
 def _output_pairs(design: Design) -> Pairs:
@@ -52,12 +52,12 @@ def _ball(setting: str) -> float:
 # corner rows have the longest scores and gradients at coefficients 0, and any row added or moved to another cell
 # is the worst for a histogram
 _PAIRS: Final[Mapping[str, Callable[[Design], Pairs]]] = MappingProxyType({
-    "gaussian": corner_pairs,
+    "gaussian": middle_target_pairs,
     "laplace": l1_pairs,
-    "k-norm": corner_pairs,
+    "k-norm": middle_target_pairs,
     "wishart": corner_pairs,
     "functional": l1_pairs,
-    "ssp": corner_pairs,
+    "ssp": middle_target_pairs,
     "adassp": _eigenvalue_pairs,
     "dpme": corner_pairs,
     "frank-wolfe": corner_pairs,

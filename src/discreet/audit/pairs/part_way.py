@@ -1,4 +1,4 @@
-"""Neighbouring tables on which sums of products move farthest in the L1 norm: rows part of the way between corners."""
+"""Neighbouring tables on which sums of products move farthest where rows go part of the way between corners."""
 
 from __future__ import annotations
 
@@ -41,6 +41,30 @@ def l1_pairs(design: Design) -> tuple[NeighbourPair, ...]:
         if pair.neighbour not in [one.neighbour for one in pairs]:
             pairs.append(pair)
     return tuple(pairs)
+
+
+def middle_target_pairs(design: Design) -> tuple[NeighbourPair, ...]:
+    """Corner rows, and each exchange that flips the target also with the target in the middle of its bounds.
+
+    Opposite targets have the same square. A target in the middle moves the sum of squares farthest.
+
+    >>> design = Design("y", {"y": (-1, 1), "b": (0, 10)}, unit={"neighbours": "replace"})
+    >>> [pair.name for pair in middle_target_pairs(design)]
+    ['replace y', 'replace b', 'replace y, b', 'replace y, target in the middle', 'replace y, b, target in the middle']
+    """
+    corners, target = corner_pairs(design), design.columns[design.target]
+    if design.unit.neighbours == "add-remove" or not isinstance(target, Numeric):
+        return corners
+    flipped = [pair for pair in corners if pair.neighbour[design.target] == [target.bounds[0]]]
+    return (
+        *corners,
+        *(
+            NeighbourPair(
+                f"{pair.name}, target in the middle", pair.table, {**pair.neighbour, design.target: [target.mid]}
+            )
+            for pair in flipped
+        ),
+    )
 
 
 def _moved(column: Base, way: float, corner: object) -> object:

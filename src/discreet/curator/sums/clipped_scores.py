@@ -69,7 +69,7 @@ class ClippedScores(MadeAnew):
         self._residuals = _Residuals(domain, theta)
         self._one = 1 << shrunk_bits(domain)
         self._clip = clip
-        self._sums = np.zeros(len(theta), dtype=np.int64)
+        self._sums = [0] * len(theta)
         self._below = 0
         self._rows = 0
 
@@ -87,13 +87,14 @@ class ClippedScores(MadeAnew):
         norms = np.sqrt(np.maximum(np.einsum("ij,ij->j", a, a), 1.0))
         most = np.floor(self.unit / norms * _INWARDS)  # [P:score-norm]
         factor = np.copysign(np.minimum(wanted, most), residual)
-        self._sums += (a @ factor).astype(np.int64)  # [P:exact-clipped-scores]
+        summed = (a @ factor).tolist()  # [P:exact-clipped-scores]
+        self._sums = [total + int(part) for total, part in zip(self._sums, summed, strict=True)]
         self._below += int(np.count_nonzero(wanted <= most))
         self._rows += chunk.shape[1]
 
     def totals(self) -> tuple[int, ...]:
         """The sum of the scores, the number of rows that were not cut, the number of rows."""
-        return (*self._sums.tolist(), self._below * self.unit, self._rows * self.unit)
+        return (*self._sums, self._below * self.unit, self._rows * self.unit)
 
 
 class OffsetSum(MadeAnew):

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from discreet.design.domain import RowDomain
 from discreet.errors import GridTooFineError
 from discreet.losses.law import Columns, model_blocks, structural_zeros
-from discreet.losses.sensitivity.l2_sensitivity import Blocks, block_maxima, weighted_loss
+from discreet.losses.sensitivity.l2_sensitivity import GAP, Blocks, block_maxima, weighted_loss
 from discreet.losses.sensitivity.residuals import ratio_sensitivity, residual_sensitivity
 from discreet.mechanisms.sampling.sampler import MAX_SIGMA, rounded_up
 from discreet.privacy.budget import PrivacyBudget
@@ -23,6 +24,9 @@ from discreet.releases import BLOCKS, RATIO_BLOCK, Calibration, NoiseLaw
 DEFAULT_SHARES: Final = Blocks(count=0.03, sum_x=0.12, gram=0.35, sum_y=0.10, cross=0.35, target_square=0.05)
 # no block gets less, whatever the costs say
 _LEAST_SHARE: Final = 0.02
+# how far a weight is raised at most, and to what ratio that is found out
+_LARGEST_FACTOR: Final = 64.0
+_FACTOR_STEP: Final = 1.01
 # share of mu^2 that robust standard errors take for their own sums, and the part of it for the interval of R^2
 ROBUST_SHARE: Final = 0.3
 RATIO_SHARE: Final = 0.03
@@ -79,6 +83,8 @@ def block_sigmas(
     share = {name: getattr(shares, name) for name in names}
     total = sum(share.values())
     weights = Blocks(**{name: share[name] / total / getattr(maxima, name) ** 2 for name in names})
+    if neighbours == "replace":
+        weights = with_free_target_square(domain, weights, count_public=count_public, copied=len(indicators))
     loss = weighted_loss(  # [P:joint-scale]
         domain,
         neighbours,
@@ -91,6 +97,41 @@ def block_sigmas(
     return Blocks(**{
         name: scale / math.sqrt(getattr(weights, name)) if share[name] else math.inf for name in names
     })  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def with_free_target_square(domain: RowDomain, weights: Blocks, *, count_public: bool, copied: int = 0) -> Blocks:
+    """Raise the weight of the sum of squared targets under `replace` as far as the joint loss stays the same.
+
+    The pair of rows that moves the other blocks farthest has opposite targets of the same size, so that their squares
+    cancel. The sum of squared targets then has less noise, and no other block has more.
+
+    >>> weights = Blocks(0.0, 1.0, 1.0, 1.0, 1.0, 1.0)
+    >>> raised = with_free_target_square(RowDomain(2, 0, 0, None, False, 16), weights, count_public=True)
+    >>> round(raised.target_square, 1)
+    4.4
+    """
+
+    def loss(factor: float) -> float:
+        raised = replace(weights, target_square=factor * weights.target_square)
+        return weighted_loss(domain, "replace", raised, count_public=count_public, copied=copied)
+
+    factor = largest_free_factor(loss, 1 + GAP) if weights.target_square else 1.0
+    return replace(weights, target_square=factor * weights.target_square)  # [P:free-target-square]
+
+
+def largest_free_factor(loss: Callable[[float], float], within: float = 1.0) -> float:
+    """Largest factor of a weight, to 1% and up to 64, at which a loss is at most `within` times that at 1.
+
+    >>> round(largest_free_factor(lambda factor: max(5.0, 2 * factor)), 1)
+    2.5
+    """
+    allowed = loss(1.0) * within
+    low, high = 1.0, _LARGEST_FACTOR
+    while high / low > _FACTOR_STEP:
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if loss(middle) <= allowed else (low, middle)
+    return low
 
 
 def block_shares(domain: RowDomain, neighbours: Neighbours, columns: int, zeros: int = 0, copies: int = 0) -> Blocks:

@@ -1,0 +1,419 @@
+"""Which variates a release requests, and which ones its file says it has.
+
+Requests are recorded twice while a release is made through the public path: where a mechanism asks the sampler, with
+their order, and where the sampler asks OpenDP. What a file says is worked out here from its noise model, design and
+settings, entry by entry, without the functions that the mechanisms use for it.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet import workflow
+from discreet.design.columns import Numeric
+from discreet.mechanisms.coefficients import wishart_moments
+from discreet.mechanisms.moments import k_norm, wishart
+from discreet.mechanisms.registry import mechanism_named
+from discreet.mechanisms.sampling import sampler
+from discreet.parts import making, merging
+from discreet.releases import NoiseLaw, Release
+from support.curators import DESIGN, NAMES, curators, rows
+
+ROWS = 600
+COLUMNS = {"x": (0, 10), "z": (-1, 1), "b": bool, "g": ["red", "green", "blue"], "y": (-5, 5)}
+SEARCHED = {**COLUMNS, "x": "private"}
+UNITS: Mapping[str, Mapping[str, object]] = {
+    "rows": {},
+    "replace": {"neighbours": "replace"},
+    "individuals": {"id": "who", "max_rows": 2},
+    "individuals, replace": {"id": "who", "max_rows": 2, "neighbours": "replace"},
+}
+CENTRED = {"x": (-10, 10), "z": (-1, 1), "y": (-5, 5)}
+# with passes that are few enough to be quick
+SETTINGS: Mapping[str, Sequence[Mapping[str, object]]] = {
+    "wishart": ({"degrees": 60},),
+    "ssp": ({}, {"target_square": True}),
+    "functional": ({}, {"target_square": True}),
+    "adassp": ({}, {"target_square": True}),
+    "dpme": ({"bins": 2}, {"bins": 2, "noise": "gaussian"}),
+    "frank-wolfe": ({"iterations": 3},),
+    "irls": (
+        {},
+        {"iterations": 3},
+        {"form": "moment"},
+        {"form": "moment", "iterations": 3},
+        {"noise": "laplace"},
+        {"form": "moment", "noise": "wishart", "iterations": 3},
+    ),
+    "gradient": ({"iterations": 3}, {"iterations": 3, "momentum": False}),
+    "objective": ({"threshold": 0.5}, {"loss": "squared"}),
+}
+MODELS = ["y ~ x", "y ~ x + b"]
+OPTIONS: Mapping[str, Sequence[Mapping[str, object]]] = {
+    "gaussian": (
+        {"moments": "robust"},
+        {"moments": "robust", "robust_models": MODELS, "clip_counts": True},
+        {"clip_counts": True},
+        {"scaling": "private"},
+        {"scaling": "private", "moments": "robust"},
+        {"grid_bits": 12},
+        {"weights": "w"},
+        {"weights": "w", "moments": "robust"},
+        {"weights": "w", "moments": "robust", "robust_models": MODELS},
+    ),
+    "laplace": ({"clip_counts": True},),
+}
+# for every mechanism that takes them
+EVERYWHERE: Sequence[Mapping[str, object]] = (
+    {"guard": True},
+    {"columns": SEARCHED},
+    {"columns": SEARCHED, "guard": True},
+    {"columns": CENTRED, "intercept": False},
+)
+
+
+class Request(NamedTuple):
+    """Variates that are asked for at once: their distribution, and their scales in order, without those of 0."""
+
+    family: str
+    scales: tuple[int, ...]
+
+
+@dataclass
+class Recorded:
+    """Requests of one release: in order, and by scale as they reach OpenDP."""
+
+    requests: list[Request] = field(default_factory=list)
+    drawn: Counter[tuple[str, int]] = field(default_factory=Counter)
+
+    def note(self, family: str, scales: Sequence[int]) -> None:
+        self.requests.append(Request(family, tuple(scale for scale in scales if scale)))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A release that is asked for."""
+
+    mechanism: str
+    unit: str = "rows"
+    settings: Mapping[str, object] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
+    delta: float = 1e-6
+
+    @property
+    def label(self) -> str:
+        chosen = {name: value for name, value in self.options.items() if name != "columns"}
+        chosen |= {"bounds": "private"} if self.options.get("columns") is SEARCHED else {}
+        return f"{self.mechanism}, {self.unit}, {dict(self.settings) | chosen}"
+
+
+def cases(mechanism: str) -> list[Case]:
+    """Every neighbouring relation and unit with every setting and option of a mechanism; some are refused."""
+    notion = mechanism_named(mechanism).info.notion
+    settings = SETTINGS.get(mechanism, ({},))
+
+    def asked(unit: str, given: Mapping[str, object], options: Mapping[str, object]) -> Case:
+        pure = notion == "pure" or given.get("noise") == "laplace"
+        return Case(mechanism, unit, given, options, 0.0 if pure else 1e-6)
+
+    found = [asked(unit, given, {}) for unit in UNITS for given in settings]
+    found += [asked(unit, settings[0], options) for unit in UNITS for options in OPTIONS.get(mechanism, ())]
+    return [*found, *(asked("rows", settings[0], options) for options in EVERYWHERE)]
+
+
+def table(weights: bool) -> dict[str, object]:
+    """Rows of persons with two rows each."""
+    rng = np.random.default_rng(5)
+    x, b = rng.uniform(0, 10, ROWS), rng.random(ROWS) < 0.4
+    g = rng.choice(["red", "green", "blue"], ROWS)
+    made = {"x": x, "z": rng.uniform(-1, 1, ROWS), "b": b, "g": g, "who": np.arange(ROWS) // 2}
+    made["y"] = 0.4 * x - 2 + b + (g == "blue") + rng.normal(0, 0.5, ROWS)
+    return made | ({"w": rng.uniform(0.2, 1, ROWS)} if weights else {})
+
+
+def made(case: Case) -> Release:
+    """The release of a case through the public path, read back from its file."""
+    options = dict(case.options)
+    columns, weights = options.pop("columns", COLUMNS), options.pop("weights", None)
+    declared: dict[str, Any] = {"unit": UNITS[case.unit]} if case.unit != "rows" else {}
+    if "intercept" in options:
+        declared["intercept"] = options.pop("intercept")
+    if weights is not None:
+        columns, declared["weights"] = {**columns, "w": (0, 1)}, weights
+    design = discreet.Design("y", columns, **declared)
+    # a budget at which private bounds are found
+    asked = {"epsilon": 8.0, "delta": case.delta, "mechanism": case.mechanism, "settings": case.settings or None}
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if options.get("guard"):
+            ledger = discreet.Ledger.create(Path(folder) / "ledger.db")
+            ledger.declare("table", epsilon=20.0, delta=1e-3)
+            options["spend"] = ledger.account("table")
+        release = discreet.release(table(weights is not None), design, **asked, **options)
+    return Release.from_json(release.to_json())
+
+
+def merged(noise: str) -> Release:
+    """The release of several curators with a share of the noise each, or with that of whoever merges."""
+    with tempfile.TemporaryDirectory() as folder:
+        given = curators(Path(folder), noise=noise)
+        paths = []
+        for place, _ in enumerate(NAMES):
+            part = discreet.part(rows(place), DESIGN, given.session, key=given.path(place))
+            paths.append(Path(folder) / f"{place}.part")
+            part.save(paths[-1])
+        release = discreet.merge(paths, merger_noise=noise == "merger")
+    return Release.from_json(release.to_json())
+
+
+def recorded(make: Callable[[], Release]) -> tuple[Release, Recorded]:
+    """A release and the variates that were requested for it."""
+    notes = Recorded()
+
+    class Recording(sampler.ExactSampler):
+        def draw(self, sigmas: Sequence[int]) -> list[int]:
+            notes.note("discrete-gaussian", sigmas)
+            return super().draw(sigmas)
+
+        def laplace(self, scales: Sequence[int]) -> list[int]:
+            notes.note("discrete-laplace", scales)
+            return super().laplace(scales)
+
+    normal, laplacian = sampler._gaussian, sampler.laplace_variates
+
+    def gaussian(sigma: int, times: int) -> list[int]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sampler, "_opendp", _Noted("discrete-gaussian", notes, sampler._opendp))
+            return normal(sigma, times)
+
+    def laplace(scale: float, times: int) -> list[int]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sampler, "_opendp", _Noted("discrete-laplace", notes, sampler._opendp))
+            return laplacian(scale, times)
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (workflow, making, merging):
+            patch.setattr(module, "ExactSampler", Recording)
+        patch.setattr(sampler, "_gaussian", gaussian)
+        patch.setattr(sampler, "laplace_variates", laplace)
+        vector = k_norm.k_norm_noise
+        patch.setattr(k_norm, "k_norm_noise", lambda scales, source: (
+            notes.note("k-norm", scales), vector(scales, source)
+        )[1])  # fmt: skip
+        for module in (wishart, wishart_moments):
+            matrix = module.wishart_noise
+            patch.setattr(module, "wishart_noise", lambda scales, degrees, source, matrix=matrix: (
+                notes.note("wishart", [*scales, degrees]), matrix(scales, degrees, source)
+            )[1])  # fmt: skip
+        return make(), notes
+
+
+class _Noted:
+    """OpenDP with the scale and the number of variates of every measurement noted."""
+
+    def __init__(self, family: str, notes: Recorded, source: Callable[[], tuple[Any, Any, Any]]) -> None:
+        self._family, self._notes, self._source = family, notes, source
+
+    def __call__(self) -> tuple[Any, Any, Any]:
+        domains, self._measurements, metrics = self._source()
+        return domains, self, metrics
+
+    def make_gaussian(self, *given: Any, scale: float) -> Callable[[list[int]], list[int]]:
+        return self._noting(self._measurements.make_gaussian(*given, scale=scale), scale)
+
+    def make_laplace(self, *given: Any, scale: float) -> Callable[[list[int]], list[int]]:
+        return self._noting(self._measurements.make_laplace(*given, scale=scale), scale)
+
+    def _noting(self, noise: Callable[[list[int]], list[int]], scale: float) -> Callable[[list[int]], list[int]]:
+        def draw(zeros: list[int]) -> list[int]:
+            self._notes.drawn[self._family, int(scale)] += len(zeros)
+            return noise(zeros)
+
+        return draw
+
+
+# -- what a file says --------------------------------------------------------------------------------------------------
+
+
+def stated(release: Release) -> list[Request]:
+    """Every request of a release, from its file alone; in any order, but entries of a matrix in theirs."""
+    law, counts = release.noise, []
+    before = "discrete-gaussian" if law.family == "discrete-gaussian" else "discrete-laplace"
+    if release.guard is not None:
+        counts.append(Request(before, (release.guard.sigma,) * 2))
+    if release.discovery is not None:
+        cells = sum(len(column) for column in release.discovery.cells.values())
+        counts.append(Request(before, (release.discovery.sigma,) * (cells + 1)))
+    family = law.family if law.family.startswith("discrete") else "discrete-gaussian"
+    requests = STATED[release.mechanism](release, law, len(release.columns))
+    return [*counts, *(one if isinstance(one, Request) else Request(family, tuple(one)) for one in requests if one)]
+
+
+def _fitted(release: Release, size: int) -> int:
+    """Number of coefficients."""
+    return size - (1 if release.design.intercept else 2)
+
+
+def _matrix(size: int, diagonal: int, off: int) -> list[int]:
+    return [diagonal if i == j else off for i in range(size) for j in range(i, size)]
+
+
+def _moments(law: NoiseLaw, size: int) -> list[int]:
+    """Scales of the upper triangle of the moments of (1, x, y), without entries that have no noise of their own."""
+    last, scales = size - 1, []
+    copied = {column for first, end in law.indicators for column in range(first, end + 1)}
+    factor = {column: first for first, end in law.factors for column in range(first, end + 1)}
+    for i in range(size):
+        for j in range(i, size):
+            if i == 0:
+                block = "count" if j == 0 else "sum_y" if j == last else "sum_x"
+            elif j == last:
+                block = "target_square" if i == last else "cross"
+            else:
+                block = "gram_diagonal" if i == j else "gram_off_diagonal"
+            same_factor = i != j and i in factor and factor[i] == factor.get(j)
+            if not same_factor and not (i == j and i in copied):
+                scales.append(law.sigma.get(block, 0))
+    return [scale for scale in scales if scale]
+
+
+def _residuals(law: NoiseLaw, size: int) -> list[int]:
+    """Scales of the sums over residuals of the full model, of additional ones, and for R^2."""
+    if "residual_diagonal" not in law.sigma:
+        return []
+    sizes = {"": size - 1} | {f"_{number}": len(columns) for number, columns in enumerate(law.models, start=1)}
+    scales = []
+    for end, columns in sizes.items():
+        scales += _matrix(columns, law.sigma[f"residual_diagonal{end}"], law.sigma[f"residual_off_diagonal{end}"])
+    return [*scales, *([law.sigma["residual_ratio"]] if "residual_ratio" in law.sigma else [])]
+
+
+def _searches(release: Release, law: NoiseLaw, times: Mapping[str, int], columns: Sequence[str]) -> list[list[int]]:
+    """Comparisons of noisy counts: of all numeric columns at once for `columns`, of one number for others."""
+    design = release.design
+    numeric = sum(isinstance(design.columns[name], Numeric) for name in design.regressors)
+    return [
+        [law.sigma[block]] * (numeric if block in columns else 1)
+        for block, many in times.items()
+        for _ in range(many if block in law.sigma else 0)
+    ]
+
+
+def _gaussian(release: Release, law: NoiseLaw, size: int) -> list[list[int]]:
+    if release.scaling is not None:
+        return _scaled(release, law, size)
+    moments = [_moments(law, size)] * law.parameters.get("shares", 1)
+    clipped = [law.sigma["clipped"]] * len(release.design.clippable) if "clipped" in law.sigma else []
+    return [*moments, clipped, [law.sigma["rows"]] if "rows" in law.sigma else [], _residuals(law, size)]
+
+
+def _scaled(release: Release, law: NoiseLaw, size: int) -> list[list[int]]:
+    columns = {"centre": 5, "spread": 2, "zoomed_centre": 4, "zoomed_spread": 2, "size": 1}
+    others = {"rows": 1, "target_centre": 5, "target_spread": 5, "target_size": 1, "radius": 5}
+    searches = _searches(release, law, columns | others, list(columns))
+    fourth = []
+    if "fourth_diagonal" in law.sigma:
+        fourth = _matrix(size - 1, law.sigma["fourth_diagonal"], law.sigma["fourth_off_diagonal"])
+    return [*searches, [*_moments(law, size), *fourth], _residuals(law, size)]
+
+
+def _refined(release: Release, law: NoiseLaw, size: int) -> list[list[int]]:
+    columns = {"centre": 5, "spread": 2, "zoomed_centre": 4, "zoomed_spread": 2, "one_spread": 3}
+    others = {"count": 1, "target_mean": 1, "target_spread": 5, "target_zoom": 1, "radius": 5, "clip": 6, "below": 20}
+    searches = _searches(release, law, columns | others | {"offset": 1}, list(columns))
+    many = _fitted(release, size)
+    gram = _matrix(many, law.sigma["gram_diagonal"], law.sigma["gram_off_diagonal"])
+    return [*searches, gram, *[[law.sigma["score"]] * many] * 20]
+
+
+def _one_model(release: Release, law: NoiseLaw, size: int) -> list[list[int]]:
+    beside = [law.sigma["smallest_eigenvalue"]] if "smallest_eigenvalue" in law.sigma else []
+    return [_moments(law, size), beside]
+
+
+def _irls(release: Release, law: NoiseLaw, size: int) -> list[list[int] | Request]:
+    settings, diagonal = release.settings, law.sigma["gram_diagonal"]
+    laplace, moment = law.family == "discrete-laplace", settings["form"] == "moment"
+    steps = int(settings["iterations"]) or (10 if moment else 20 if laplace else 100)
+    if law.family == "wishart":
+        row = math.isqrt(diagonal)
+        assert row * row == diagonal
+        scales = *[row] * (size - 1), law.sigma["cross"] // row, law.parameters["degrees"]
+        return [Request("wishart", scales)] * steps
+    many = _fitted(release, size)
+    gram = _matrix(many, diagonal, law.sigma["gram_off_diagonal"])
+    if moment:
+        return [gram, [law.sigma["cross"]] * many] * steps
+    return [gram, *[[law.sigma["score"]] * many] * steps]
+
+
+def _gradient(release: Release, law: NoiseLaw, size: int) -> list[list[int]]:
+    count = [law.sigma["count"]] if "count" in law.sigma else []
+    return [count, *[[law.sigma["score"]] * _fitted(release, size)] * int(release.settings["iterations"])]
+
+
+def _wishart(release: Release, law: NoiseLaw, size: int) -> list[Request]:
+    x = math.isqrt(law.sigma["gram_diagonal"])
+    one, y = law.sigma["sum_x"] // x, law.sigma["cross"] // x
+    scales = {"sum_x": one * x, "gram_diagonal": x * x, "sum_y": one * y, "cross": x * y, "target_square": y * y}
+    assert scales == {block: law.sigma[block] for block in scales}
+    assert law.sigma["count"] in (0, one * one)
+    return [Request("wishart", (one, *[x] * (size - 2), y, law.parameters["degrees"]))]
+
+
+def _minimum(release: Release, law: NoiseLaw, size: int) -> list[list[int]]:
+    return [[law.sigma[name]] * _fitted(release, size) for name in ("linear", "coefficients") if name in law.sigma]
+
+
+# one entry for every mechanism: a new one says here which variates its files promise
+STATED: Mapping[str, Callable[[Release, NoiseLaw, int], Sequence[Any]]] = {
+    "gaussian": _gaussian,
+    "laplace": _gaussian,
+    "functional": _gaussian,
+    "ssp": _one_model,
+    "adassp": _one_model,
+    "k-norm": lambda release, law, size: [Request("k-norm", tuple(_moments(law, size)))],
+    "wishart": _wishart,
+    "dpme": lambda release, law, size: [[law.sigma["cells"]] * law.parameters["cells"]],
+    # a choice draws batches of 32 until one is accepted; the least number of them
+    "frank-wolfe": lambda release, law, size: [[law.sigma["selection"]] * 32] * law.parameters["iterations"],
+    "irls": _irls,
+    "gradient": _gradient,
+    "output": _minimum,
+    "objective": _minimum,
+    "refined": _refined,
+}
+
+
+def differences(make: Callable[[], Release]) -> list[str]:
+    """What separates the variates that a release requests from those that its file states; nothing if it is right."""
+    release, notes = recorded(make)
+    expected = stated(release)
+    if release.mechanism == "frank-wolfe":
+        # a choice draws as many batches as it takes
+        expected += [expected[-1]] * (notes.requests.count(expected[-1]) - expected.count(expected[-1]))
+    wanted, given = _by_scale(expected), _by_scale(notes.requests)
+    found = [f"{given[one]} variates of {one[0]} and scale {one[1]}, stated {wanted[one]}" for one in given | wanted
+             if given[one] != wanted[one]]  # fmt: skip
+    # of OpenDP the same, but for noise that is formed of uniform bits
+    drawn = Counter({one: many for one, many in given.items() if one[0].startswith("discrete")})
+    found += [f"OpenDP drew {notes.drawn[one]} variates of {one[0]} and scale {one[1]}, requested {drawn[one]}"
+              for one in notes.drawn | drawn if notes.drawn[one] != drawn[one]]  # fmt: skip
+    # where scales differ within one request their order matters
+    mixed = [sorted(one for one in requests if len(set(one.scales)) > 1) for requests in (expected, notes.requests)]
+    return found if found or mixed[0] == mixed[1] else ["the scales of a matrix are not those of its entries"]
+
+
+def _by_scale(requests: Sequence[Request]) -> Counter[tuple[str, int]]:
+    return Counter((one.family, scale) for one in requests for scale in one.scales)
