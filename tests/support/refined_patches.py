@@ -94,7 +94,7 @@ def comparison_without_noise(patch: Patch) -> None:
 
 
 def mean_square_without_noise(patch: Patch) -> None:
-    without_noise(columns, "mean_square", 0)(patch)
+    without_noise(columns, "mean_square", 1)(patch)
 
 
 def exact_gram(patch: Patch) -> None:

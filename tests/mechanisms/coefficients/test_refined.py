@@ -29,6 +29,7 @@ from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian import mu_from
 from discreet.testing.not_private import SeededSampler
 from discreet.workflow import Question
+from support.refined_patches import mean_square_without_noise
 from support.tables import Untouchable, neighbouring_table, random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
@@ -135,6 +136,17 @@ def test_a_mean_square_that_is_not_capped_would_be_seen(monkeypatch):
 
     monkeypatch.setattr("discreet.mechanisms.scaling.columns._capped_squares", uncapped)
     assert overspent()
+
+
+def test_a_mean_square_without_noise_would_be_seen(monkeypatch):
+    """Two tables whose mean squares differ do not publish the same under equal noisy numbers."""
+    design = Design("y", {"x": (-1, 1), "y": (-1, 1)})
+    asked = question(design)
+    tables = ({"x": [0.0] * 1600 + [-0.5, 0.5] * 200, "y": [0.0] * 2000}, {"x": [0.0] * 2000, "y": [0.0] * 2000})
+    sides = tuple(MadeUpRows(table, design, asked.domain) for table in tables)
+    assert replayed_square(asked, sides, SeededSampler(1)) is not None
+    mean_square_without_noise(monkeypatch)
+    assert replayed_square(asked, sides, SeededSampler(1)) is None
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
