@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.mechanisms.scaling import columns
 from discreet.curator.sums.column_cells import CELLS
+from discreet.mechanisms.scaling import columns
 from discreet.mechanisms.scaling.columns import LEAST_SCALE, Beliefs, columns_centred, columns_scaled, columns_sized
 from discreet.mechanisms.scaling.searches import CENTRE_PRIOR, NARROWEST
 from discreet.testing.not_private import SeededSampler
