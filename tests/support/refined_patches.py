@@ -93,6 +93,10 @@ def comparison_without_noise(patch: Patch) -> None:
     without_noise(columns, "centre", 0)(patch)
 
 
+def mean_square_without_noise(patch: Patch) -> None:
+    without_noise(columns, "mean_square", 1)(patch)
+
+
 def exact_gram(patch: Patch) -> None:
     noisy = refined._noisy_gram
 

@@ -17,12 +17,12 @@ def test_sensitivities_are_those_of_the_proof():
     assert {name: one.sensitivity for name, one in added.items()} == pytest.approx({
         "count": 1, "centre": math.sqrt(2) / 2, "spread": 0.75 * math.sqrt(2), "zoomed_centre": math.sqrt(2) / 2,
         "zoomed_spread": 0.75 * math.sqrt(2), "target_mean": 1, "target_spread": 29 / 32, "target_zoom": 1,
-        "radius": 19 / 32, "clip": 1, "gram": 1, "score": 1, "below": 1, "offset": 1,
+        "radius": 19 / 32, "clip": 1, "gram": 1, "score": 1, "below": 1, "offset": 1, "mean_square": math.sqrt(2) / 2,
     })  # fmt: skip
     assert {name: one.sensitivity for name, one in replaced.items()} == pytest.approx({
         "centre": math.sqrt(2), "spread": math.sqrt(2), "zoomed_centre": math.sqrt(2), "zoomed_spread": math.sqrt(2),
         "target_mean": 2, "target_spread": 1, "target_zoom": 2, "radius": 1, "clip": 1, "gram": math.sqrt(2),
-        "score": 2, "below": 1, "offset": 2,
+        "score": 2, "below": 1, "offset": 2, "mean_square": math.sqrt(2),
     })  # fmt: skip
     assert all(one.sensitivity >= {"gram": math.sqrt(2)}.get(name, 0) for name, one in replaced.items())
 
@@ -41,7 +41,7 @@ def test_persons_with_three_rows_move_three_times_as_much(neighbours):
 def test_a_model_through_the_origin_centres_nothing_and_a_declared_ball_scales_nothing():
     origin = Design("y", COLUMNS, intercept=False)
     assert set(refined_statistics(origin)) == {
-        "count", "one_spread", "target_spread", "radius", "clip", "gram", "score", "below",
+        "count", "one_spread", "mean_square", "target_spread", "radius", "clip", "gram", "score", "below",
     }  # fmt: skip
     ball = Design("y", COLUMNS, intercept=False, radius=1.0)
     assert in_declared_ball(ball)

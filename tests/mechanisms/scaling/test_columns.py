@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from discreet.curator.sums.column_cells import CELLS
 from discreet.mechanisms.scaling import columns
-from discreet.mechanisms.scaling.columns import Beliefs, columns_centred, columns_scaled
+from discreet.mechanisms.scaling.columns import LEAST_SCALE, Beliefs, columns_centred, columns_scaled, columns_sized
 from discreet.mechanisms.scaling.searches import CENTRE_PRIOR, NARROWEST
 from discreet.testing.not_private import SeededSampler
 from support.column_counts import cells_of, context_of
 
 
-@pytest.mark.parametrize(("centre", "sd"), [(0.0, 0.3), (0.7, 0.05), (-0.4, 0.1), (0.9, 0.04)])
+@pytest.mark.parametrize(("centre", "sd"), [(0.0, 0.3), (0.7, 0.05), (-0.4, 0.1), (0.9, 0.04), (-0.7, 0.01)])
 def test_without_noise_centre_and_scale_are_close(centre, sd):
     context, rng = context_of(), np.random.default_rng(3)
     x = np.clip(rng.normal(centre, sd, 5000), -1, 1)
@@ -36,7 +37,7 @@ def test_columns_that_are_not_normal_are_found_too(draw):
     (centre, _), (scale, _) = columns_centred(context, cells_of(context, x, x), 5000, 5000.0)
     assert abs(centre - np.median(x)) < scale or draw == "two heaps"
     assert np.mean(abs(x - centre) < 2 * scale) > 0.5
-    assert NARROWEST <= scale < 1
+    assert LEAST_SCALE <= scale < 1
 
 
 def test_a_column_of_one_value_has_a_narrow_scale():
@@ -44,9 +45,9 @@ def test_a_column_of_one_value_has_a_narrow_scale():
     constant = np.full(300, 0.25)
     (found, _), scales = columns_centred(context, cells_of(context, constant, constant), 300, 300.0)
     assert abs(found - 0.25) < 0.05
-    assert scales[0] == NARROWEST
+    assert scales[0] == LEAST_SCALE
     without = context_of(intercept=False)
-    assert columns_scaled(without, cells_of(without, 0 * constant, constant), 300, 300.0)[0] >= NARROWEST
+    assert columns_scaled(without, cells_of(without, 0 * constant, constant), 300, 300.0)[0] >= LEAST_SCALE
 
 
 def test_scales_around_zero_without_an_intercept():
@@ -119,6 +120,76 @@ def test_a_count_with_large_noise_moves_beliefs_less():
     moved = []
     for sd in (0.01, 0.5, 50.0):
         beliefs = Beliefs(1)
-        beliefs.learn(beliefs.share_up_to(np.array([0.0])), np.array([0.0]), sd)
+        beliefs.learn((np.array([0.0]),), np.array([0.0]), sd)
         moved.append(float(beliefs.means()[0][0]))
     assert moved[0] > 2 * moved[1] > 2 * moved[2] > -1e-3
+
+
+def sized(x, scale, sampler=None, centre=0.0):
+    context = context_of(sampler)
+    return columns_sized(context, cells_of(context, x, x), len(x), float(len(x)), [centre] * 2, [scale] * 2)[0]
+
+
+@pytest.mark.parametrize("scale", [0.3, 0.05, 0.01])
+def test_mean_squares_leave_the_scale_of_a_normal_column(scale):
+    x = np.clip(np.random.default_rng(1).normal(0, scale, 20_000), -1, 1)
+    assert sized(x, scale) == scale
+    assert np.mean([sized(x, scale, SeededSampler(seed)) == scale for seed in range(20)]) > 0.8
+
+
+def test_a_narrow_scale_of_a_column_that_is_mostly_one_value_is_raised():
+    rng = np.random.default_rng(2)
+    x = np.where(rng.random(20_000) < 0.8, 0.0, rng.uniform(-1, 1, 20_000))
+    root = float(np.sqrt(np.mean(x**2)))
+    for found in (sized(x, LEAST_SCALE), sized(x, LEAST_SCALE, SeededSampler(1))):
+        assert NARROWEST < 0.4 * root < found < root
+
+
+def test_a_narrow_scale_is_not_believed_where_the_noise_is_large():
+    x = np.clip(np.random.default_rng(3).normal(0, 0.01, 200), -1, 1)
+    assert all(sized(x, 0.01, SeededSampler(seed)) >= NARROWEST for seed in range(10))
+
+
+def test_noise_without_end_leaves_scales_within_the_range():
+    class Far(SeededSampler):
+        def draw(self, sigmas):
+            return [40 * sigma for sigma in sigmas]
+
+    for scale in (LEAST_SCALE, 0.1, 1.4):
+        assert scale <= sized(np.zeros(20), scale, Far(1)) <= 1.5
+
+
+def test_capped_squares_are_exact_and_a_row_counts_for_at_most_1():
+    rng = np.random.default_rng(4)
+    counts = rng.integers(0, 5, 2 * CELLS + 1)
+    for centre, width in [(0, 2 * CELLS), (-CELLS, 1), (1234, 100), (CELLS, 8192)]:
+        expected = sum(
+            int(many) * min((cell - centre) ** 2 * 2**16 // width**2, 2**16)
+            for many, cell in zip(counts, range(-CELLS, CELLS + 1), strict=True)
+        )
+        assert columns._capped_squares(counts, centre, width) == expected
+        assert expected <= 2**16 * counts.sum()
+
+
+def test_mean_squares_are_centred_by_a_half_and_asked_where_released_numbers_say(monkeypatch):
+    """Tables with equal noisy numbers have equal windows and scales; every part of a row is in [-1/2, 1/2]."""
+    answers, asked, rng = [], [], np.random.default_rng(7)
+    squares = columns._capped_squares
+
+    def watched(counts, centre, width):
+        asked.append((int(centre), int(width)))
+        return squares(counts, centre, width)
+
+    monkeypatch.setattr(columns, "_capped_squares", watched)
+    for x in (rng.uniform(-1, 1, 300), np.zeros(900)):
+        context, given, exact = context_of(), iter([[-100, 50], [-200, 10]]), []
+
+        def released(_, block, sums, g=given, u=context.law.unit, e=exact):
+            e.append(sums)
+            return [u * one for one in next(g)]
+
+        monkeypatch.setattr(columns, "noisy", released)
+        answers.append(columns_sized(context, cells_of(context, x, x), len(x), 500.0, [0.1, 0.0], [0.01, 0.2]))
+        assert all(abs(one) <= len(x) * context.law.unit // 2 for sums in exact for one in sums)
+    assert answers[0] == answers[1]
+    assert asked[:4] == asked[4:]

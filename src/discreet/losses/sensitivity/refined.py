@@ -26,7 +26,7 @@ def refined_statistics(design: Design) -> dict[str, Statistic]:
     found = {} if design.count_public else {"count": Statistic(float(rows), 1)}  # [P:counted]
     if searched and not ball:
         grids = ("centre", "spread", "zoomed_centre", "zoomed_spread") if design.intercept else ("one_spread",)
-        found |= {grid: search_statistic(design, grid, searched) for grid in grids}
+        found |= {grid: search_statistic(design, grid, searched) for grid in (*grids, "mean_square")}
     bounded = Statistic((2.0 if replaced else 1.0) * rows, 1)  # [P:bounded-sums]
     if design.intercept:
         found |= {"target_mean": bounded}

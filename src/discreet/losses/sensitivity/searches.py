@@ -18,13 +18,14 @@ RADIUS_QUANTILE: Final = 13
 WHOLE: Final = 32
 # index of the last point of each grid that is searched
 LAST: Final[Mapping[str, int]] = {"target_centre": 31, "target_spread": 16, "radius": 24, "clip": 48}
-# how often the columns are counted for their centres and scales
+# how often the columns are counted for their centres and scales, and their mean squares released
 _COLUMN_COUNTS: Final[Mapping[str, int]] = {
-    "centre": 5, "spread": 2, "zoomed_centre": 4, "zoomed_spread": 2, "one_spread": 3,
+    "centre": 5, "spread": 2, "zoomed_centre": 4, "zoomed_spread": 2, "one_spread": 3, "mean_square": 2,
 }  # fmt: skip
 _QUANTILE: Final[Mapping[str, int]] = {
     "centre": HALF, "spread": THREE_QUARTERS, "zoomed_centre": HALF, "zoomed_spread": THREE_QUARTERS,
-    "one_spread": THREE_QUARTERS, "target_centre": HALF, "target_spread": TARGET_QUANTILE, "radius": RADIUS_QUANTILE,
+    "one_spread": THREE_QUARTERS, "mean_square": HALF, "target_centre": HALF,
+    "target_spread": TARGET_QUANTILE, "radius": RADIUS_QUANTILE,
 }  # fmt: skip
 # covers the rounding of a few double operations
 ROUNDED: Final = 1 + 2**-44

@@ -26,7 +26,7 @@ from discreet.mechanisms.coefficients.irls import triangular
 from discreet.mechanisms.coefficients.iterates import fitted_indices
 from discreet.mechanisms.coefficients.shrinkage import Preconditioner, shrunk
 from discreet.mechanisms.interface.protocol import MechanismInfo, Passes, RunContext
-from discreet.mechanisms.scaling.columns import columns_centred, columns_scaled
+from discreet.mechanisms.scaling.columns import columns_centred, columns_scaled, columns_sized
 from discreet.mechanisms.scaling.searches import TargetScale, in_steps, noisy, search, target_centred
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import Coefficients, NoiseLaw, Settings
@@ -34,8 +34,8 @@ from discreet.releases import Coefficients, NoiseLaw, Settings
 # shares of mu^2; what a design does not need, and the rest, goes to the steps
 SHARES: Final = {
     "count": 0.005, "centre": 0.045, "spread": 0.015, "zoomed_centre": 0.025, "zoomed_spread": 0.015,
-    "one_spread": 0.1, "target_mean": 0.07, "target_spread": 0.01, "target_zoom": 0.05, "radius": 0.008, "clip": 0.016,
-    "gram": 0.15, "offset": 0.06,
+    "one_spread": 0.1, "mean_square": 0.02, "target_mean": 0.07, "target_spread": 0.01, "target_zoom": 0.05,
+    "radius": 0.008, "clip": 0.016, "gram": 0.15, "offset": 0.06,
 }  # fmt: skip
 # of what the steps have, the part for counts of the rows that a clip left alone
 BELOW_PART: Final = 0.05
@@ -46,7 +46,7 @@ _REACHING: Final = 300.0
 # an indicator is not searched: it stays where it is, twice as large
 _INDICATOR_SCALE: Final = 0.5
 # the clip of scores: at least these parts of how far a target can be off, and of its spread
-_LEAST_OF_SPAN, _LEAST_OF_SPREAD = 1 / 64, 0.15
+_LEAST_OF_SPAN, _LEAST_OF_SPREAD = 1 / 256, 0.15
 # no clip is to cut more than half of the scores: the clip over the part left alone, which multiplies the noise, is then
 # 1.35 for standard normal scores, 1.48 with 30% cut, and never below 1.25
 _LEAST_QUANTILE: Final = 0.5
@@ -179,6 +179,8 @@ def _scaled(context: RunContext) -> _Scaled:
     else:
         found = [0.0] * len(searched)
         widths = columns_scaled(context, cells[:-1], rows, many) if searched else []
+    if searched:
+        widths = columns_sized(context, cells[:-1], rows, many, found, widths)
     for column, centre, scale in zip(searched, found, widths, strict=True):
         centres[column - 1], scales[column - 1] = centre, scale
     target = target_centred(context, cells[-1], rows, many)

@@ -207,7 +207,7 @@ def _scaled(context: RunContext) -> _Scaled:
         found, spreads = columns_centred(context, cells[:-1], rows, max(many, 20.0))
         sizes = targets.sizes(context, SIZE, cells[:-1], [round(centre * CELLS) for centre in found], max(many, 20.0))
         for column, centre, spread, root in zip(searched, found, spreads, sizes, strict=True):
-            centres[column - 1], scales[column - 1] = centre, max(spread, root)
+            centres[column - 1], scales[column - 1] = centre, max(spread, root, searches.NARROWEST)
     target = _BOOLEAN
     if target_searched(design):
         target = targets.target_bounded(context, cells[-1], rows, max(many, 20.0))
