@@ -132,7 +132,7 @@ class Candidates:
         return self.nbytes > _GROWTH * self._pruned_bytes
 
     def add(self, ids: Sequence[Array], rows: PersonRows) -> None:
-        """Take the ids of some rows, in parts, and the rows, which may be written anew afterwards."""
+        """Take the ids of some rows, at least one, in parts, and the rows, which may be written anew afterwards."""
         start = 0
         for persons in self._numbers(ids):
             end = start + len(persons)
@@ -193,7 +193,8 @@ class Candidates:
             # an integer and its text are one id
             chunks = [chunk.cast(pa.large_string()) for chunk in chunks]
         coded = pa.chunked_array(chunks).dictionary_encode().chunks
-        numbers = [np.from_dlpack(chunk.indices) for chunk in coded]  # [P:person-number]
+        flat = np.concatenate([np.from_dlpack(chunk.indices) for chunk in coded])
+        numbers = np.split(flat, np.cumsum([len(chunk) for chunk in chunks[:-1]]))  # [P:person-number]
         self.ids = coded[-1].dictionary
         limits, at_limit = np.full(len(self.ids), _NO_LIMIT), np.zeros(len(self.ids), dtype=np.int32)
         for now in numbers[: len(known)]:

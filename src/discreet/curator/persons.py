@@ -125,6 +125,8 @@ class PersonCap:
         Persons are as `known_ids` or `known_persons` gives them.
         """
         rows = len(persons)
+        if rows == 0:
+            return
         if self._used + rows > len(self._block.kept):
             self._compare()
             self._block = PersonRows.empty(self._size, max(rows, scratch.IN_MEMORY_BYTES // _row_bytes(self._size)))
