@@ -171,10 +171,10 @@ class PersonCap:
         """Persons, those among them with more rows than count, and the number of rows beyond; for a check only."""
         if self._on_disk:
             self._write()
-            found = f"SELECT sum(kept::BIGINT) AS n FROM entries GROUP BY {', '.join(_PERSON)}"
+            rows_of_each = f"SELECT sum(kept::BIGINT) AS n FROM entries GROUP BY {', '.join(_PERSON)}"
             persons, over, within = self._database.sql(
                 f"SELECT count(*), count(*) FILTER (n > {self._max_rows}), "
-                f"coalesce(sum(least(n, {self._max_rows})), 0) FROM ({found})"
+                f"coalesce(sum(least(n, {self._max_rows})), 0) FROM ({rows_of_each})"
             ).fetchall()[0]
             return int(persons), int(over), self._fitting - int(within)
         self._add_candidates()
