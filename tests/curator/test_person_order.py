@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.curator import person_order as order_module
 from discreet.curator import persons as persons_module
 from discreet.curator import scratch
 from discreet.curator.kept_rows import KeptRows
-from discreet.curator.person_order import ordered_rows
-from discreet.curator.persons import PersonCap
+from discreet.curator.person_order import Candidates, PersonRows, ordered_rows
+from discreet.curator.persons import PersonCap, cap_key, row_digests
 from discreet.design.model import Design
 
 PLAN = {"y": (0, 1), "x": (0, 1), "z": (0, 1)}
@@ -69,7 +72,7 @@ def test_the_rows_that_stay_are_those_of_the_database(table, max_rows, batch_row
     rows = len(persons)
     plan = Design("y", PLAN, unit={"id": "who", "max_rows": max_rows})
     found = []
-    for in_memory in (2**26, 0):
+    for in_memory in (2**26, 600, 0):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(scratch, "IN_MEMORY_BYTES", in_memory)
             patch.setattr(persons_module, "row_digests", lambda values, key: digests_of(values, table[1]))
@@ -89,7 +92,64 @@ def test_the_rows_that_stay_are_those_of_the_database(table, max_rows, batch_row
         ]
         # which person comes first is no part of the rule, the order of the rows of one is
         found.append((counts, sorted(whole_persons)))
-    assert found[0] == found[1]
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("at_once", [1, 2**18])
+def test_candidates_hold_the_first_rows_of_each_person_in_any_batches(at_once, monkeypatch):
+    """Pruned or not after each batch, in one piece or many, with ids that change their type: as sorted tuples."""
+    monkeypatch.setattr(order_module, "_ROWS_AT_ONCE", at_once)
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        # unequal rows of one digest, or of digests that differ in their last bit, are common
+        table = rng.integers([0, 0, -1, -1], [rng.integers(1, 9), 5, 2, 2], (40, 4)).tolist()
+        digests = [[0, 1, 2, 3, 2**63, 2**64 - 2, 2**64 - 1][at] for at in rng.integers(0, 7, 9)]
+        persons, kept, digest, values = columns_of([(who, drop > 0, *cells) for who, drop, *cells in table], digests)
+        told = [(not kept[at], int(digest[at]), *values[:, at].tolist()) for at in range(40)]
+        most, cuts = int(rng.integers(1, 4)), [0, *sorted(rng.choice(range(1, 40), 8, replace=False).tolist()), 40]
+        candidates = Candidates(most, 2)
+        for start, end in pairwise(cuts):
+            ids = pa.array(persons[start:end])
+            ids = ids.cast(pa.string()) if rng.random() < 0.2 else ids
+            # what is handed over is written over afterwards
+            rows = PersonRows(persons, kept, digest, values).some(np.arange(start, end))
+            candidates.add([ids.slice(0, 1), ids.slice(1)], rows)
+            rows.kept[:], rows.digests[:], rows.values[:] = True, 0, 0
+            if rng.random() < 0.7:
+                candidates.prune()
+                assert np.bincount(candidates.rows.persons).max() <= most
+        found = {}
+        for rows in candidates.by_person():
+            for at, number in enumerate(rows.persons):
+                row = not rows.kept[at], int(rows.digests[at]), *rows.values[:, at].tolist()
+                found.setdefault(int(candidates.ids[number].as_py()), []).append(row)
+        expected = {who: sorted(told[at] for at in np.flatnonzero(persons == who)) for who in set(persons.tolist())}
+        assert candidates.persons == len(expected)
+        assert {who: rows[:most] for who, rows in found.items()} == {w: rows[:most] for w, rows in expected.items()}
+
+
+def test_memory_grows_with_persons_and_not_with_their_rows(monkeypatch):
+    """Rows of a hundred times the memory: the first ones of each person stay, and none is on disk."""
+    monkeypatch.setattr(scratch, "IN_MEMORY_BYTES", 4_000)
+    monkeypatch.setattr(persons_module, "_duckdb_connect", lambda: pytest.fail)
+    rng = np.random.default_rng(5)
+    rows, plan = 20_000, Design("y", PLAN, unit={"id": "who", "max_rows": 3})
+    who, values = rng.integers(0, 30, rows), rng.integers(-5, 5, (2, rows)).astype(np.int32)
+    kept = rng.random(rows) < 0.9
+    most = 0
+    with PersonCap(plan, 2) as cap, KeptRows(3, 1, 1000) as aside:
+        for start in range(0, rows, 100):
+            part = slice(start, start + 100)
+            grid = np.concatenate([np.ones((1, rows)), values])[:, part][:, kept[part]]
+            cap.add(pa.array(who[part]), kept[part], grid)
+            most = max(most, cap._candidates.nbytes)
+        assert cap.keep(aside, 10) == (30, (90, 0))
+        chunks = list(aside.chunks())
+    cells = np.where(kept, values, 0).astype(np.int32)
+    order = ordered_rows(who.astype(np.int32), kept, row_digests(cells, cap_key(plan)), cells)
+    first = [order[who[order] == person][:3] for person in range(30)]
+    assert sorted(np.concatenate(chunks, axis=1)[1:].T.tolist()) == sorted(cells[:, np.concatenate(first)].T.tolist())
+    assert most < 3 * 4_000
 
 
 @pytest.mark.parametrize("in_memory", [0, 2**26])
@@ -97,7 +157,7 @@ def test_integers_and_their_text_are_one_person_in_different_batches(in_memory, 
     monkeypatch.setattr(scratch, "IN_MEMORY_BYTES", in_memory)
     plan = Design("y", PLAN, unit={"id": "who", "max_rows": 1})
     batches = [pa.array([1, 2]), pa.array([2, 3], pa.uint8()), pa.array(["3", "4"])]
-    with PersonCap(plan, 2) as cap, KeptRows(3, 1, 10) as aside:
+    with PersonCap(plan, 2, count_over=True) as cap, KeptRows(3, 1, 10) as aside:
         for persons in batches:
             cap.add(persons, None, np.zeros((3, 2)))
         assert cap.over_cap() == (4, 2, 2)
@@ -115,11 +175,11 @@ def test_small_batches_are_joined_and_give_the_same_rows(in_memory, monkeypatch)
     design = Design("y", PLAN, unit={"id": "p", "max_rows": 2})
     found, most = [], []
     for step in (1, 300):
-        with PersonCap(design, 2) as cap, KeptRows(3, 1, 1000) as aside:
+        with PersonCap(design, 2, count_over=True) as cap, KeptRows(3, 1, 1000) as aside:
             for start in range(0, 300, step):
                 part = slice(start, start + step)
                 cap.add(pa.array(who[part]), kept[part], grid[:, part][:, kept[part]])
-                most.append(len(cap._waiting))
+                most.append(len(cap._ids))
             counts = cap.over_cap(), cap.keep(aside, 50)
             rows = [row for chunk, _ in aside.whole_persons() for row in chunk.T.tolist()]
         found.append((counts, sorted(rows)))

@@ -16,7 +16,8 @@ import pyarrow.csv as arrow_csv
 import pytest
 
 import discreet
-from discreet.curator.persons import PersonCap, _Places, known_persons, row_digests
+from discreet.curator.person_order import Places
+from discreet.curator.persons import PersonCap, known_persons, row_digests
 from discreet.curator.sums.residuals import ResidualGram
 from discreet.curator.table import accumulate
 from discreet.design.columns import Identifier
@@ -133,7 +134,7 @@ def test_places_go_on_from_batch_to_batch_whatever_the_cuts():
     # persons that differ in one of two numbers only
     columns = [owner // 2, owner % 2]
     for step in (1, 2, 7, 1000):
-        places = _Places()
+        places = Places()
         cuts = range(0, len(owner), step)
         found = [places.of([column[start : start + step] for column in columns]) for start in cuts]
         assert np.concatenate(found).tolist() == expected.tolist()
@@ -470,7 +471,7 @@ def test_digests_depend_on_key_and_values_and_spread():
     assert abs(high - 10_000) < 6 * np.sqrt(5_000)
 
 
-@pytest.mark.parametrize("in_memory", [0, 2**26])
+@pytest.mark.parametrize("in_memory", [0, 1_000, 2**26])
 @pytest.mark.parametrize("max_rows", [1, 2, 3])
 def test_persons_over_their_cap_are_counted_as_the_cap_counts_them(max_rows, in_memory, monkeypatch):
     monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", in_memory)
@@ -478,8 +479,8 @@ def test_persons_over_their_cap_are_counted_as_the_cap_counts_them(max_rows, in_
     rng = np.random.default_rng(8)
     persons = rng.integers(0, 30, 100)
     kept = rng.random(100) < 0.7
-    with PersonCap(declared, len(declared.released) - 1) as cap:
-        for rows in (slice(0, 60), slice(60, 100)):
+    with PersonCap(declared, len(declared.released) - 1, count_over=True) as cap:
+        for rows in (slice(0, 60), slice(60, 100), slice(100, 100)):
             zeros = np.zeros((len(declared.released), int(kept[rows].sum())))
             cap.add(pa.array(persons[rows].astype(str)), kept[rows], zeros)
         found = cap.over_cap()

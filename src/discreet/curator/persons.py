@@ -1,8 +1,9 @@
 """Units of several rows: at most k rows of each person, whatever the order of the table.
 
 Kept are the k rows with the smallest keyed digest of their grid values, ties broken by the values themselves, so which
-rows stay depends on that person's rows alone. Until that is decided all rows wait: up to a stated size in memory, where
-they are sorted, and beyond it in a database on disk, in a private folder, so that memory does not grow with the table.
+rows stay depends on that person's rows alone. Rows that may still be among them wait, up to a stated size in memory,
+where they are sorted and pruned, and beyond it in a database on disk, in a private folder, so that memory does not grow
+with the table.
 Ids are not among what waits on disk: a keyed digest replaces each, and the key never leaves the memory of the process.
 """
 
@@ -13,11 +14,10 @@ import math
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ import numpy.typing as npt
 from discreet.curator import scratch
 from discreet.curator.kept_parts import KeptParts
 from discreet.curator.kept_rows import KeptRows
-from discreet.curator.person_order import ordered_rows
+from discreet.curator.person_order import Candidates, PersonRows, Places
 from discreet.curator.private_folder import PrivateFolder
 from discreet.design.model import Design
 from discreet.errors import DataError, missing_extra
@@ -41,8 +41,12 @@ _DISK_LIMIT: Final = "max_temp_directory_size"
 # memory of the database in MB, and at least so much for each column: it holds a block of every column at once
 _MEMORY: Final = 512
 _MEMORY_OF_COLUMN: Final = 1
-# batches with fewer rows are joined before they wait or are written: one costs as much as some thousand rows
+# batches with fewer rows are joined before they wait: one costs as much as some thousand rows
 _FEW_ROWS: Final = 4096
+# rows written to the database at a time
+_MANY_ROWS: Final = 2**16
+# memory for rows that may count, as a multiple of that for rows that were not compared yet
+_CANDIDATES: Final = 2
 # digests of ids, in pieces that the database sorts as fast as it sorts numbers
 _DIGEST_BYTES: Final = 32
 _PERSON: Final = ("p0", "p1", "p2", "p3")
@@ -53,49 +57,8 @@ _OFF: Final = (
 # the finaliser of SplitMix64 (Steele, Lea & Flood 2014): it spreads the rows, no secrecy rests on it
 _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
-
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Rows that wait: whose each is, whether it is kept, its digest, and its values, zeros where it is not kept."""
-
-    persons: Array
-    kept: npt.NDArray[np.bool_]
-    digests: npt.NDArray[np.uint64]
-    values: npt.NDArray[np.int32]
-
-    @property
-    def nbytes(self) -> int:
-        """Memory that the rows take."""
-        return int(self.persons.nbytes) + self.kept.nbytes + self.digests.nbytes + self.values.nbytes
-
-    def takes(self, other: _Batch) -> bool:
-        """Whether another batch is to be joined to this one."""
-        return len(self.kept) < _FEW_ROWS and self.persons.type == other.persons.type
-
-    def joined(self, other: _Batch) -> _Batch:
-        """The rows of this batch, then those of another."""
-        import pyarrow as pa
-
-        return _Batch(
-            pa.concat_arrays([self.persons, other.persons]),
-            np.concatenate([self.kept, other.kept]),
-            np.concatenate([self.digests, other.digests]),
-            np.concatenate([self.values, other.values], axis=1),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class _Sorted:
-    """Rows in their order: columns that say whose each is, whether it is kept, and its place among the values."""
-
-    person: Sequence[npt.NDArray[Any]]
-    kept: npt.NDArray[np.bool_]
-    rows: npt.NDArray[np.intp]
-    values: npt.NDArray[np.int32]
-
-    def values_of(self, some: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
-        """The values of some of the rows."""
-        return np.take(self.values, self.rows[some], axis=1)
+# columns that identify the persons of rows, whether each row is kept, and values
+_Sorted: TypeAlias = tuple[Sequence[npt.NDArray[Any]], npt.NDArray[np.bool_], npt.NDArray[np.int32]]
 
 
 class PersonCap:
@@ -110,10 +73,13 @@ class PersonCap:
         ties.
     threads
         With how many the database works; the rows that stay are the same.
+    count_over
+        Whether `over_cap` will be called: one more row of each person waits.
     """
 
-    def __init__(self, design: Design, values: int, *, threads: int = 1) -> None:
+    def __init__(self, design: Design, values: int, *, threads: int = 1, count_over: bool = False) -> None:
         self._max_rows = design.unit.max_rows
+        self._most = self._max_rows + count_over
         self._size = values
         self._threads = threads
         self._key = cap_key(design)
@@ -122,8 +88,12 @@ class PersonCap:
         # a new one for each table, held in memory only: what is left of a killed process cannot be tied to ids
         self._keyed = hashlib.blake2b(key=secrets.token_bytes(hashlib.blake2b.MAX_KEY_SIZE), digest_size=_DIGEST_BYTES)
         self._opened: Any = None
-        self._waiting: list[_Batch] = []
-        self._waiting_bytes = 0
+        # rows that were not compared yet: their ids, and the rest of them in one block that is used again and again
+        self._ids: list[Array] = []
+        self._block = PersonRows.empty(values)
+        self._used = 0
+        self._fitting = 0
+        self._candidates = Candidates(self._most, values)
         self._on_disk = False
         self._folder = PrivateFolder()
 
@@ -154,33 +124,64 @@ class PersonCap:
 
         Persons are as `known_ids` or `known_persons` gives them.
         """
+        rows = len(persons)
+        if rows == 0:
+            return
+        if self._used + rows > len(self._block.kept):
+            self._compare()
+            self._block = PersonRows.empty(self._size, max(rows, scratch.IN_MEMORY_BYTES // _row_bytes(self._size)))
+        block = self._block.part(self._used, self._used + rows)
         if kept is None:
-            kept, values = np.ones(len(persons), dtype=np.bool_), grid[1:].astype(np.int32)
+            block.kept[:] = True
+            np.copyto(block.values, grid[1:], casting="unsafe")
         else:
-            values = np.zeros((self._size, len(persons)), dtype=np.int32)
-            values[:, kept] = grid[1:]
-        batch = _Batch(persons, kept, row_digests(values, self._key), values)
-        self._waiting_bytes += batch.nbytes
-        if self._waiting and self._waiting[-1].takes(batch):
-            batch = self._waiting.pop().joined(batch)
-        self._waiting.append(batch)
-        if self._waiting_bytes > scratch.IN_MEMORY_BYTES or (self._on_disk and len(batch.kept) >= _FEW_ROWS):
-            self._write()
+            block.kept[:], block.values[:] = kept, 0
+            block.values[:, kept] = grid[1:]
+        block.digests[:] = row_digests(block.values, self._key)
+        self._fitting += int(block.kept.sum())
+        self._used += rows
+        self._add_ids(persons)
+        ids_bytes = sum(ids.nbytes for ids in self._ids)
+        if ids_bytes + self._used * _row_bytes(self._size) > scratch.IN_MEMORY_BYTES:
+            self._compare()
+
+    def _add_ids(self, persons: Array) -> None:
+        """Let ids wait."""
+        import pyarrow as pa
+
+        if self._ids and len(self._ids[-1]) < _FEW_ROWS and self._ids[-1].type == persons.type:
+            persons = pa.concat_arrays([self._ids.pop(), persons])
+        self._ids.append(persons)
+
+    def _compare(self) -> None:
+        """Compare the rows that wait with those that may count, and put those on disk where they are too many."""
+        self._add_candidates()
+        if self._candidates.grown:
+            self._candidates.prune()
+            if self._candidates.nbytes > _CANDIDATES * scratch.IN_MEMORY_BYTES:
+                self._write()
+
+    def _add_candidates(self) -> None:
+        if self._ids:
+            self._candidates.add(self._ids, self._block.part(0, self._used))
+        self._ids.clear()
+        self._used = 0
 
     def over_cap(self) -> tuple[int, int, int]:
         """Persons, those among them with more rows than count, and the number of rows beyond; for a check only."""
-        if not self._on_disk:
-            numbers = self._numbers()
-            kept = np.concatenate([np.empty(0, dtype=np.bool_), *(batch.kept for batch in self._waiting)])
-            found = np.maximum(np.bincount(numbers[kept]) - self._max_rows, 0)
-            return int(numbers.max(initial=-1)) + 1, int((found > 0).sum()), int(found.sum())
-        self._write()
-        over = f"greatest(sum(kept::BIGINT) - {self._max_rows}, 0)"
-        persons, many, beyond = self._database.sql(
-            "SELECT count(*), count(*) FILTER (beyond > 0), coalesce(sum(beyond), 0) "
-            f"FROM (SELECT {over} AS beyond FROM entries GROUP BY {', '.join(_PERSON)})"
-        ).fetchall()[0]
-        return int(persons), int(many), int(beyond)
+        if self._on_disk:
+            self._write()
+            rows_of_each = f"SELECT sum(kept::BIGINT) AS n FROM entries GROUP BY {', '.join(_PERSON)}"
+            persons, over, within = self._database.sql(
+                f"SELECT count(*), count(*) FILTER (n > {self._max_rows}), "
+                f"coalesce(sum(least(n, {self._max_rows})), 0) FROM ({rows_of_each})"
+            ).fetchall()[0]
+            return int(persons), int(over), self._fitting - int(within)
+        self._add_candidates()
+        rows = self._candidates.rows
+        found = np.bincount(rows.persons[rows.kept])
+        within = np.minimum(found, self._max_rows)
+        return self._candidates.persons, int((found > within).sum()), self._fitting - int(within.sum())
 
     def keep(self, kept: KeptParts | KeptRows, batch_rows: int) -> tuple[int, tuple[int, int]]:
         """Set aside the rows that stay; give the number of persons, and the numbers of rows that fit and that do not.
@@ -189,29 +190,23 @@ class PersonCap:
         together, those that stay first.
         """
         persons = fitting = other = 0
-        places = _Places()
-        for batch in self._sorted_on_disk(batch_rows) if self._on_disk else self._sorted_in_memory(batch_rows):
-            place = places.of(batch.person)
+        places = Places()
+        for person, fits, values in self._sorted_on_disk(batch_rows) if self._on_disk else self._sorted_in_memory():
+            place = places.of(person)
             # rows that no rule drops come first, so a place among the first is a place among those
             within = place < self._max_rows  # [P:rows-that-count]
-            stays = within & batch.kept
+            stays = within & fits
             persons += int((place == 0).sum())
             # [P:rows-within-the-cap]
-            fitting, other = fitting + int(stays.sum()), other + int((within & ~batch.kept).sum())
-            kept.add(place[stays] == 0, batch.values_of(stays))
+            fitting, other = fitting + int(stays.sum()), other + int((within & ~fits).sum())
+            kept.add(place[stays] == 0, values[:, stays])
         return persons, (fitting, other)
 
-    def _sorted_in_memory(self, batch_rows: int) -> Iterator[_Sorted]:
+    def _sorted_in_memory(self) -> Iterator[_Sorted]:
         """All rows in their order, where none is on disk."""
-        if not self._waiting:
-            return
-        numbers = self._numbers()
-        kept = np.concatenate([batch.kept for batch in self._waiting])
-        values = np.concatenate([batch.values for batch in self._waiting], axis=1)
-        order = ordered_rows(numbers, kept, np.concatenate([batch.digests for batch in self._waiting]), values)
-        for start in range(0, len(order), batch_rows):
-            rows = order[start : start + batch_rows]
-            yield _Sorted([numbers[rows]], kept[rows], rows, values)
+        self._add_candidates()
+        for rows in self._candidates.by_person():
+            yield [rows.persons], rows.kept, rows.values
 
     def _sorted_on_disk(self, batch_rows: int) -> Iterator[_Sorted]:
         """All rows in their order, where they are in the database."""
@@ -223,38 +218,30 @@ class PersonCap:
         for batch in relation.to_arrow_reader(batch_rows):
             *person, kept = (np.from_dlpack(column) for column in batch.columns[: len(_PERSON) + 1])
             values = np.array([np.from_dlpack(column) for column in batch.columns[len(_PERSON) + 1 :]])
-            yield _Sorted(person, kept == 1, np.arange(len(kept)), values)
-
-    def _numbers(self) -> npt.NDArray[np.int32]:
-        """The number of each row's person, from 0 on: it parts ids that are all in memory without a digest."""
-        import pyarrow as pa
-
-        given = [batch.persons for batch in self._waiting]
-        if len({ids.type for ids in given}) != 1:
-            # an integer and its text are one id
-            given = [ids.cast(pa.large_string()) for ids in given]
-        ids = pa.chunked_array(given, given[0].type if given else pa.large_string()).dictionary_encode()
-        numbers = [np.from_dlpack(part.indices) for part in ids.chunks]  # [P:person-number]
-        return np.concatenate([np.empty(0, dtype=np.int32), *numbers])
+            yield person, kept == 1, values
 
     def _write(self) -> None:
-        """Put what waits in memory on disk."""
+        """Put the candidates on disk."""
         import pyarrow as pa
 
         self._on_disk = True
-        for waiting in self._waiting:
-            texts = waiting.persons.cast(pa.large_string())
+        self._add_candidates()
+        if self._candidates.ids is None:
+            return
+        rows = self._candidates.rows
+        whose = person_digests(self._candidates.ids.cast(pa.large_string()), self._keyed)
+        self._candidates = Candidates(self._most, self._size)
+        for start in range(0, len(rows.kept), _MANY_ROWS):
+            part = slice(start, start + _MANY_ROWS)
             columns = {
-                **dict(zip(_PERSON, map(pa.array, person_digests(texts, self._keyed)), strict=True)),
-                "kept": pa.array(waiting.kept),
-                "digest": pa.array(waiting.digests),
-                **{f"v{j}": pa.array(values) for j, values in enumerate(waiting.values)},
+                **{name: pa.array(piece[rows.persons[part]]) for name, piece in zip(_PERSON, whose, strict=True)},
+                "kept": pa.array(rows.kept[part]),
+                "digest": pa.array(rows.digests[part]),
+                **{f"v{j}": pa.array(values[part]) for j, values in enumerate(rows.values)},
             }
             self._database.register("batch", pa.table(columns))
             self._database.execute("INSERT INTO entries SELECT * FROM batch")
             self._database.unregister("batch")
-        self._waiting.clear()
-        self._waiting_bytes = 0
 
     @cached_property
     def _database(self) -> Any:  # noqa: ANN401  # DuckDB has no types of its own
@@ -268,26 +255,9 @@ class PersonCap:
         return self._opened
 
 
-class _Places:
-    """The places of rows among those of their person, from 0 on, where the rows of a person follow one another."""
-
-    def __init__(self) -> None:
-        self._last: list[Any] | None = None
-        self._rows = 0
-
-    def of(self, person: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.intp]:
-        """The places of the next rows, whose persons are given by some columns."""
-        index = np.arange(len(person[0]))
-        first = np.zeros(len(index), dtype=np.bool_)
-        for column in person:
-            first[1:] |= column[1:] != column[:-1]
-        if len(index) == 0:
-            return index
-        # the first row may go on with the person of the last batch
-        first[0] = self._last is None or [column[0] for column in person] != self._last
-        places: npt.NDArray[np.intp] = index - np.maximum.accumulate(np.where(first, index, -self._rows))
-        self._last, self._rows = [column[-1] for column in person], int(places[-1]) + 1
-        return places
+def _row_bytes(values: int) -> int:
+    """Memory that a row takes while it waits, besides its id."""
+    return PersonRows.empty(values, 1).nbytes
 
 
 def person_digests(persons: Array, keyed: hashlib.blake2b) -> npt.NDArray[np.uint64]:

@@ -179,7 +179,7 @@ class _Persons:
         self._nobody = Tally()
         self._problem: str | None = None
         remove_abandoned()
-        self._cap = PersonCap(design, self._width - 1, threads=threads)
+        self._cap = PersonCap(design, self._width - 1, threads=threads, count_over=True)
 
     def __enter__(self) -> _Persons:
         self._cap.__enter__()
