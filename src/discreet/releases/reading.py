@@ -74,6 +74,9 @@ _INSIDE: Final = {
 _WIDEST_RESIDUAL: Final = 4.0  # scaled units of the target: the largest bound that can be declared
 _WIDEST_RATIO: Final = 2.0
 _WIDEST_RADIUS: Final = 2.0**20
+# no search gives a smaller scale; large noise may give a large one
+_SCALES: Final = (2.0**-10, 2.0**40)
+_TARGET_BOUNDS: Final = (2.0**-10, 2.0)
 _NEVER_ABSENT: Final = ("count", "gram_diagonal", "cross")
 
 
@@ -338,9 +341,12 @@ def _scaling_part(table: Mapping[str, object], design: Design, schema: object) -
     centres, scales = (_floats(table.get(name), columns, f"scaling.{name}") for name in ("centres", "scales"))
     names = ("radius", "target_centre", "target_bound")
     radius, centre, bound = _floats([table.get(name) for name in names], 3, "radius, target_centre and target_bound")
-    if min(*scales, bound) <= 0 or radius < 1 or any(abs(one) > 1 for one in (*centres, centre)):
+    ranges = [(bound, _TARGET_BOUNDS), *((one, _SCALES) for one in scales)]
+    ranges += [(one, (-1.0, 1.0)) for one in (*centres, centre)]
+    if radius < 1 or any(not low <= one <= high for one, (low, high) in ranges):
         raise ReleaseFileError(
-            "scaling: expected centres from -1 to 1, scales and a target_bound above 0 and a radius of at least 1"
+            "scaling: expected centres from -1 to 1, scales from 2^-10 to 2^40, a target_bound from 2^-10 to 2 and a radius "
+            "of at least 1"
         )
     if radius * 2.0**RADIUS_BITS % 1 or radius > _WIDEST_RADIUS:
         raise ReleaseFileError(f"scaling.radius must be a multiple of 2^-{RADIUS_BITS}, at most {_WIDEST_RADIUS:g}")

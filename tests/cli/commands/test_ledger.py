@@ -209,7 +209,7 @@ def test_replacing_a_release_warns_that_its_spend_remains(folder: Path, call: Ca
     assert "notice" not in call(*words).stderr
     result = call(*words, "--force")
     assert result.exit_code == 0
-    assert "notice: 'out.json' is replaced; what was spent on the release in it stays spent" in result.stderr
+    assert "notice: 'out.json' will be replaced; what was spent on the release in it stays spent" in result.stderr
 
 
 def test_a_file_that_cannot_be_written_after_the_spend_names_the_request(books, call, monkeypatch) -> None:

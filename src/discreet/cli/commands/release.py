@@ -168,7 +168,7 @@ def command(
     refuse_overwriting(output, *written_over(given), design_path, *filter(None, [ledger_path, sign]))
     # before the data is opened, let alone the budget spent
     if check_output(output, force=force).exists():
-        complain("notice", f"{output!r} is replaced; what was spent on the release in it stays spent")
+        complain("notice", f"{output!r} will be replaced; what was spent on the release in it stays spent")
     if account is None and design.searched:
         complain(
             "notice",
