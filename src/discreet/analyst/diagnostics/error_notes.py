@@ -43,7 +43,7 @@ SCORE_PAGE: Final = (
 THIS_TABLE: Final = (
     "Column 'privacy sd': standard deviation of the noise that was added to the coefficient. The {percent:g}% "
     "intervals 'this table' are for the coefficients that the mechanism would have published for this table without "
-    "noise, its penalty included; they count no sampling error and are not intervals for a population."
+    "noise, its penalty included; they include no sampling error and are not intervals for a population."
 )
 
 
@@ -57,7 +57,7 @@ def error_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
     if intervals and any(fit.release.noise.sigma.values()):
         noisiest, worst = max(intervals.items(), key=itemgetter(1))
         factor = (1 - worst) ** 0.5
-        narrower = f" Without that noise, the interval of {noisiest} would be {factor:.3g} times as wide."
+        narrower = f" Without that noise, the standard error of {noisiest} would be {factor:.3g} times as large."
         out.append(f"{PRIVACY_PART} (largest for {noisiest}: {worst:.0%}).{narrower if worst < 1 else ''}")
     out += set_notes(fit, level)
     what = "Not estimable"

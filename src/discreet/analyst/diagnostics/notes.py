@@ -71,7 +71,7 @@ GAUSSIAN_ROWS: Final = (
     "The interval of R^2 assumes Gaussian rows; with skewed or heavy-tailed columns it is too narrow."
 )
 RATIO_SPREAD: Final = (
-    "The interval of R^2 counts the spread of squared residuals that the release holds, if it is larger than that of "
+    "The interval of R^2 uses the spread of squared residuals that the release holds, if it is larger than that of "
     "Gaussian rows."
 )
 AS_RELEASED: Final = (

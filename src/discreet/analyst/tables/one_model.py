@@ -68,7 +68,7 @@ def title_of(fit: Fit) -> str:
 def error_notes(fit: Fit) -> list[str]:
     """Say what standard errors, p-values and sets count, and of which coefficients they are."""
     return [
-        f"Standard errors count sampling and privacy noise. {PRIVACY_PART}.",
+        f"Standard errors include sampling and privacy noise. {PRIVACY_PART}.",
         SCORE_PAGE,
         *([PENALISED_INTERVALS] if fit.penalised else []),
     ]

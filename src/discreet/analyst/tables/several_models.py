@@ -41,7 +41,7 @@ _UNDER: Final = {
     "none": "",
 }
 _NOISE_ALONE: Final = (
-    "In braces: standard deviation of the privacy noise alone, which counts no sampling error; there are no standard "
+    "In braces: standard deviation of the privacy noise alone, which includes no sampling error; there are no standard "
     "errors."
 )
 _ADDS_UP: Final = "The models are from different releases; if these are about the same people, what they spend adds up."
