@@ -97,8 +97,8 @@ def test_private_scaling_guards_and_found_bounds_are_named():
     assert low < 0 < high < 8
     assert f"; in rows of full weight limited to 0 to {high:.4g}" in dict(outline(scaled))["Target"]
     assert dict(outline(scaled))["Also"] == (
-        "a noisy number of rows, centres, scales and the radius of the weights, sums of fourth powers for standard "
-        "errors, numbers of rows with a clipped target"
+        "a noisy number of rows, centres, scales and the radius of the weights, sums with fourth powers of weights, "
+        "for standard errors, numbers of rows with a clipped target"
     )
     assert outline_facts(scaled)["target_clipping"] == scaled.target_clipping.to_dict()
     found = seeded_release(

@@ -143,7 +143,7 @@ def _beside(release: Release) -> list[str]:
     parts = {
         "a noisy number of rows": by is not None and released_count(release) is not None,
         "centres, scales and the radius of the weights": by is not None,
-        "sums of fourth powers for standard errors": by is not None and bool(by.fourth),
+        "sums with fourth powers of weights, for standard errors": by is not None and bool(by.fourth),
         "numbers of rows with a clipped target": by is not None and bool(by.target_clipped),
         f"sums for robust standard errors{_of_models(release)}": release.residuals is not None,
         "numbers of clipped rows": bool(release.clipped),
