@@ -49,7 +49,7 @@ ABOUT_ROWS: Final = frozenset(
 FEW_ROWS: Final = NothingExcluded("there are not more rows than coefficients")
 NO_RESIDUAL: Final = NotEstimable("the noise leaves no residual variance above 0 at this budget")
 NOISE_IN_SUMS: Final = NotEstimable(
-    "the noise of this release is in sums and not in the coefficients; conf_int() includes it, with sampling error"
+    "the noise of this release is in sums and not in the coefficients; conf_int includes it, with sampling error"
 )
 WEIGHTED: Final = NotEstimable(
     "the sums are of weighted rows, whose R^2 is not that of the rows; score predictions on other data, or release "

@@ -103,7 +103,7 @@ def test_where_noise_goes_through_the_table_or_has_another_law_nothing_is_told(l
 def test_sums_have_intervals_of_another_kind():
     rows = {"y": [0.1, 0.4, 0.3, 0.9], "x": [0.0, 0.3, 0.6, 1.0]}
     result = fit(exact_release(rows, Design("y", {"y": (0, 1), "x": (0, 1)})))
-    assert all("conf_int() includes it, with sampling error" in why.reason for why in result.table_conf_int().values())
+    assert all("conf_int includes it, with sampling error" in why.reason for why in result.table_conf_int().values())
     assert result.to_dict()["table_conf_int"] == {"Intercept": None, "x": None}
 
 
