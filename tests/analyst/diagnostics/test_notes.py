@@ -103,5 +103,7 @@ def test_standard_errors_without_a_residual_variance_are_said_to_leave_out_sampl
     assert PRIVACY_ONLY in notes(hidden)
     assert PRIVACY_ONLY in page_notes(hidden, 0.95)
     assert PRIVACY_ONLY in hidden.to_markdown()
+    both = " ".join(discreet.table([hidden, known]).to_text().split())
+    assert "its standard errors include privacy noise only" in both
     assert all(known.sampling_sd.values())
     assert PRIVACY_ONLY not in notes(known)
