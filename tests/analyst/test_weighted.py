@@ -39,7 +39,7 @@ def test_a_summary_says_that_the_line_is_that_of_weighted_rows(plain):
     text = " ".join(discreet.fit(plain).summary().split())
     assert "none (weighted least squares)" in text
     assert "linear in the features and hardly any row has its target clipped, they are the model's own" in text
-    assert "y was clipped at released bounds: a row of weight 1 keeps " in text
+    assert "y was clipped at released bounds: in rows of full weight values were limited to " in text
     assert "another target or fewer features" in text
     assert "clip_counts" not in text
     assert "Adjusted R^2: not estimable: the sums are of weighted rows" in text

@@ -116,7 +116,11 @@ def test_a_missing_ledger_is_not_made(tmp_path):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"", "not a ledger"), (b"income,age\n1,2\n" * 100, "no ledger"), (b"SQLite format 3\0" + b"\0" * 200, "ledger")],
+    [
+        (b"", "not a ledger"),
+        (b"income,age\n1,2\n" * 100, "the file is not a ledger"),
+        (b"SQLite format 3\0" + b"\0" * 200, "ledger"),
+    ],
 )
 def test_another_file_is_no_ledger(tmp_path, content, message):
     (tmp_path / "books.db").write_bytes(content)

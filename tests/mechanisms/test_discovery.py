@@ -94,7 +94,9 @@ def test_where_nothing_is_found_the_counts_alone_are_spent(name, delta, guard):
 
 @pytest.mark.parametrize("name", ["wishart", "objective"])
 def test_a_mechanism_that_is_proved_as_a_whole_only_is_refused(name):
-    with pytest.raises(SpecError, match=r"private bounds: the budget is shared .* declare all bounds"):
+    with pytest.raises(
+        SpecError, match=r"private bounds cannot be combined .* cannot be split; declare all bounds, or use"
+    ):
         made(name, {}, 1e-6)
 
 

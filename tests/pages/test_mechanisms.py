@@ -85,7 +85,7 @@ def test_noise_that_was_added_to_the_coefficients_is_shown_with_what_it_does_not
     assert "added by privacy noise" not in text
     assert "No standard errors, p-values or intervals for a population: the mechanism 'steps' publishes" in text
     assert "privacy sd 90% interval, this table" in text
-    assert "They count no sampling error and are not intervals for a population." in text
+    assert "They include no sampling error and are not intervals for a population." in text
     assert text.count("no sampling error") == 1, "said once, beside the numbers"
     assert "interval, this table" not in words(page_of(inside()))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from discreet.design.columns import Numeric
@@ -95,3 +96,40 @@ def test_squares_of_indicators_have_no_line_of_their_own() -> None:
     assert {sums, squares} <= set(both)
     assert sums in flags
     assert not any(name.startswith("squares of") for name in flags)
+
+
+def test_private_scaling_names_its_own_statistics() -> None:
+    random = np.random.default_rng(1)
+    table = {name: random.uniform(0, 1, 500) for name in "xy"}
+    design = Design("y", {"y": (0, 8), "x": (0, 2)})
+    release = seeded_release(table, design, seed=1, epsilon=20.0, delta=1e-6, scaling="private")
+    lines = {line.block: line.sd for line in provenance(release).noise}
+    assert lines["number of rows"] == release.noise.sd("rows")
+    assert lines["sum of squared weights"] == release.noise.sd("count")
+    assert len(lines) == len(release.noise.sigma)
+    assert not lines.keys() & {name.replace("_", " ") for name in release.noise.sigma}
+    text = words(page_of(release))
+    assert "were then scaled by released centres and scales" in text
+    assert "scaled to -1 to 1" not in text
+    assert "does not count the rows outside" in text
+
+
+def test_weights_are_not_a_number_of_rows() -> None:
+    table = {"y": [1.0, 2.0] * 50, "x": [0.0, 1.0] * 50, "w": [1.0, 2.0] * 50}
+    design = Design("y", {"y": (0, 8), "x": (0, 2), "w": (0, 4)}, weights="w")
+    release = seeded_release(table, design, seed=1, epsilon=5.0, delta=1e-6)
+    lines = {line.block: line.sd for line in provenance(release).noise}
+    assert lines["sum of weights"] == release.noise.sd("count")
+    assert lines["number of rows"] == release.noise.sd("rows")
+
+
+def test_found_bounds_are_not_called_declared_and_their_counts_are_listed() -> None:
+    random = np.random.default_rng(1)
+    table = {name: random.uniform(0, 1, 2_000) for name in "xy"}
+    design = Design("y", {"y": (0, 8), "x": {"bounds": "private"}})
+    release = seeded_release(table, design, seed=1, epsilon=20.0, delta=1e-6)
+    lines = {line.block: line.sd for line in provenance(release).noise}
+    assert lines["counts that bounds were found from"] == release.full_noise.sd("discovery")
+    text = words(page_of(release))
+    assert "Declared, or found privately: 2 columns" in text
+    assert "Declared before any row was read" not in text

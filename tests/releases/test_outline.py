@@ -94,7 +94,12 @@ def test_private_scaling_guards_and_found_bounds_are_named():
     )  # fmt: skip
     assert " weighted columns" in dict(outline(scaled))["Holds"]
     low, high = scaled.target_clipping.bounds
-    assert f"; in rows of weight 1 clipped to {low:.4g} to {high:.4g}" in dict(outline(scaled))["Target"]
+    assert low < 0 < high < 8
+    assert f"; in rows of full weight limited to 0 to {high:.4g}" in dict(outline(scaled))["Target"]
+    assert dict(outline(scaled))["Also"] == (
+        "a noisy number of rows, centres, scales and the radius of the weights, sums with fourth powers of weights, "
+        "for standard errors, numbers of rows with a clipped target"
+    )
     assert outline_facts(scaled)["target_clipping"] == scaled.target_clipping.to_dict()
     found = seeded_release(
         table, Design("y", {"y": (0, 8), "x": {"bounds": "private"}}), seed=1, epsilon=20.0, delta=1e-6

@@ -67,7 +67,7 @@ class ComparedModel:
     intercept
         Whether it has one.
     aic, bic
-        Those of the fit, which count the noise of the release; statsmodels' without noise.
+        Those of the fit, which include the noise of the release; statsmodels' without noise.
     """
 
     features: tuple[str, ...]
@@ -190,7 +190,7 @@ class ModelComparison:
     def __repr__(self) -> str:
         lines = [
             f"Models of {self.target}: adjusted R^2 [interval, assumes Gaussian rows], expected squared error of a "
-            "row, AIC and BIC that count the noise"
+            "row, AIC and BIC that include the noise"
         ]
         for one in self.models:
             repaired = ", repaired" if one.repaired else ""

@@ -49,7 +49,7 @@ ABOUT_ROWS: Final = frozenset(
 FEW_ROWS: Final = NothingExcluded("there are not more rows than coefficients")
 NO_RESIDUAL: Final = NotEstimable("the noise leaves no residual variance above 0 at this budget")
 NOISE_IN_SUMS: Final = NotEstimable(
-    "the noise of this release is in sums and not in the coefficients; the intervals conf_int count it with sampling"
+    "the noise of this release is in sums and not in the coefficients; conf_int includes it, with sampling error"
 )
 WEIGHTED: Final = NotEstimable(
     "the sums are of weighted rows, whose R^2 is not that of the rows; score predictions on other data, or release "
@@ -274,8 +274,8 @@ class InferenceMixin:
     def table_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> ByName[Interval]:
         """Give an interval for what would have been published of this very table without noise, penalty included.
 
-        It counts no sampling error and is no interval for a population. It is there only for a release of coefficients
-        whose noise was added to the coefficients themselves.
+        It includes no sampling error and is no interval for a population. It is there only for a release of
+        coefficients whose noise was added to the coefficients themselves.
 
         Parameters
         ----------
@@ -359,7 +359,7 @@ class InferenceMixin:
     def rsquared_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> Interval:
         """Give an interval for the R^2 of the population behind the rows; 0 to 1 where the release excludes no value.
 
-        It assumes Gaussian rows: with skewed or heavy-tailed columns it is too narrow. That of a robust fit counts
+        It assumes Gaussian rows: with skewed or heavy-tailed columns it is too narrow. That of a robust fit uses
         their spread, if the release has it.
 
         Parameters

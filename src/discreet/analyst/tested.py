@@ -114,7 +114,7 @@ class TestsMixin(InferenceMixin):
         """Test each declared column as a whole, given all the others: a factor with all its levels at once.
 
         As R's `drop1`, and statsmodels' `anova_lm(typ=3)` with an indicator for each level but the reference. F and
-        p-values count the noise of the release; the sums of squares are those of the noisy sums.
+        p-values include the noise of the release; the sums of squares are those of the noisy sums.
 
         Examples
         --------

@@ -60,7 +60,7 @@ _REASONS: Final = {
     "SQLITE_CANTOPEN": "it, or a file beside it, cannot be opened; look at the permissions of its folder",
     "SQLITE_PERM": "the permissions of the file forbid it",
     "SQLITE_CORRUPT": "the file is damaged; restore it from a copy and compare that with the anchors in your releases",
-    "SQLITE_NOTADB": "the file is no ledger, or its beginning is damaged",
+    "SQLITE_NOTADB": "the file is not a ledger, or its beginning is damaged",
     "SQLITE_IOERR": "the disk failed or is full; run the same command again",
     "SQLITE_CONSTRAINT": "it refuses a second event of a kind that happens once; run the same command again",
 }
@@ -227,10 +227,10 @@ class Storage:
         if state.st_nlink != 1:
             own = shlex.join(["cp", str(self.path), f"{self.path}.own"])
             raise SpecError(
-                f"{str(self.path)!r} has {state.st_nlink} names (hard links). Its journal is found by one name alone, "
-                "so a crash could undo a spend that was recorded. If no file ending in -journal is beside any of them, "
-                f"make a copy of its own and use that alone: {own}. Otherwise keep the name that has the journal and "
-                "delete the others"
+                f"{str(self.path)!r} has {state.st_nlink} names (hard links). SQLite finds the journal of a "
+                "ledger under one name only, so a crash could undo a spend that was recorded. If no file ending in "
+                f"-journal is beside any of them, copy it to a new file and use only that copy: {own}. "
+                "Otherwise keep the name that has the journal and delete the others"
             )
 
     def _check_form(self, connection: sqlite3.Connection) -> None:

@@ -67,7 +67,7 @@ def chosen_mechanism(
         if _without_delta(budget):
             raise SpecError('scaling "private" needs delta above 0, for instance delta = 1e-6; got delta = 0')
         if clip_counts:
-            raise SpecError('clip_counts are for scaling "declared"; leave them out, or use mechanism="gaussian" alone')
+            raise SpecError('scaling "private" does not take clip_counts; leave them out, or use scaling="declared"')
         if models:
             raise SpecError(
                 'robust_models are for scaling "declared"; with scaling "private" robust standard errors are those of '

@@ -48,6 +48,35 @@ _STATISTICS: Final = {
     "residual_off_diagonal": "squared residuals times products",
     "clipped": "numbers of clipped rows",
     "residual_ratio": "spread of squared residuals, for R²",
+    "guard": "numbers of rows that fit and of those left out (guard)",
+    "discovery": "counts that bounds were found from",
+}
+_WITH_WEIGHTS: Final = {
+    "count": "sum of weights",
+    "rows": "number of rows",
+    "sum_x": "weighted sums of regressors",
+    "gram_diagonal": "weighted squares of regressors",
+    "gram_off_diagonal": "weighted products of regressors",
+    "sum_y": "weighted sum of the target",
+    "cross": "weighted regressors times target",
+    "target_square": "weighted square of the target",
+}
+# rows are multiplied by their weights, so products of two columns have squared weights
+_SCALED: Final = {
+    **_WITH_WEIGHTS,
+    "count": "sum of squared weights",
+    "centre": "comparisons in the search for centres of regressors",
+    "spread": "comparisons in the search for scales of regressors",
+    "zoomed_centre": "comparisons in the second search for centres",
+    "zoomed_spread": "comparisons in the second search for scales",
+    "size": "squared distances of regressors from their centres",
+    "target_centre": "comparisons in the search for the centre of the target",
+    "target_spread": "comparisons in the search for the scale of the target",
+    "target_size": "squared distances of the target from its centre",
+    "radius": "comparisons in the search for the radius",
+    "target_clipped": "numbers of rows with a clipped target",
+    "fourth_diagonal": "squares of regressors times fourth powers of weights",
+    "fourth_off_diagonal": "products of regressors times fourth powers of weights",
 }
 
 
@@ -114,6 +143,10 @@ class Provenance:
         Number of rows or persons, where it is public.
     clipped
         Shares of clipped rows by column, where they were counted.
+    scaled
+        Whether rows were scaled by released numbers and weighted.
+    found
+        Whether some bounds were found privately.
     """
 
     kind: str
@@ -134,6 +167,8 @@ class Provenance:
     noise: tuple[NoiseLine, ...]
     columns: tuple[DeclaredColumn, ...]
     clipped: tuple[ClippedShare, ...] = ()
+    scaled: bool = False
+    found: bool = False
 
     @property
     def words(self) -> KindWords:
@@ -163,6 +198,8 @@ def provenance(release: Release) -> Provenance:
         noise=_noise_lines(release),
         columns=tuple(_declared(design, name) for name in design.columns),
         clipped=clipped_shares(release),
+        scaled=release.scaling is not None,
+        found=release.discovery is not None,
     )
 
 
@@ -179,11 +216,20 @@ def _noise_lines(release: Release) -> tuple[NoiseLine, ...]:
     """One line for each statistic with noise, blocks of sums in the order of the file format."""
     counted = known(counted_rows(release)[0])
     rows = None if counted is None or counted <= 0 else counted
-    known_names = _STATISTICS | _indicator_statistics(release) | _further_statistics(release)
-    names = [name for name in known_names if name in release.noise.sigma and known_names[name]]
-    names += [name for name in sorted(release.noise.sigma) if name not in known_names]
-    found = [(known_names.get(name, name.replace("_", " ")), release.noise.sd(name)) for name in names]
+    law = release.full_noise
+    known_names = _STATISTICS | _weighted_statistics(release)
+    known_names |= _indicator_statistics(release) | _further_statistics(release)
+    names = [name for name in known_names if name in law.sigma and known_names[name]]
+    names += [name for name in sorted(law.sigma) if name not in known_names]
+    found = [(known_names.get(name, name.replace("_", " ")), law.sd(name)) for name in names]
     return tuple(NoiseLine(words, sd, None if rows is None else sd / rows) for words, sd in found)
+
+
+def _weighted_statistics(release: Release) -> dict[str, str]:
+    """Names of sums over weighted rows, and of what private scaling releases before them."""
+    if release.scaling is not None:
+        return _SCALED
+    return {} if release.design.weights is None else _WITH_WEIGHTS
 
 
 def _indicator_statistics(release: Release) -> dict[str, str]:

@@ -26,7 +26,7 @@ GAUSSIAN: Final = ("sd", "covariance", "correlation")
 OWN: Final = ("mean", *GAUSSIAN)
 _HEADS: Final = ["column", "mean", f"{DEFAULT_LEVEL:.0%} interval", "sd"]
 _PERSONS: Final = NotEstimable(
-    "rows of one person depend on each other, and the release does not say how much; table_conf_int counts the noise "
+    "rows of one person depend on each other, and the release does not say how much; table_conf_int includes the noise "
     "alone, and a fit without features has an interval for the mean of the target that is clustered by person if the "
     'release was made with moments "robust" and a model such as "y ~ 1" among its robust_models (--robust-model)'
 )
@@ -70,7 +70,7 @@ class Description:
     def mean_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> Mapping[str, Interval]:
         """Give an interval for the mean of each column in the population behind the rows, whatever their law.
 
-        It counts sampling and privacy noise and is within the bounds of the column. It rests on the central limit
+        It includes sampling and privacy noise and is within the bounds of the column. It rests on the central limit
         theorem: the level of a rare category holds once it has some dozens of rows.
 
         Parameters
@@ -123,7 +123,7 @@ class Description:
         *,
         alpha: float | None = None,
     ) -> Mapping[str, Any]:
-        """Give intervals for the values of this very table, clipped as it was: they count the privacy noise alone.
+        """Give intervals for the values of this very table, clipped as it was: they include the privacy noise alone.
 
         They are no intervals for a population, and hold whatever the rows are.
 

@@ -103,7 +103,8 @@ def _clipped_at(release: Release) -> str:
     if by is None:
         return ""
     target = cast("Numeric", release.design.columns[release.design.target])
-    return f"; in rows of weight 1 clipped to {' to '.join(target.value_text(end, '.4') for end in by.bounds)}"
+    ends = " to ".join(target.value_text(end, ".4") for end in by.inside(target.bounds))
+    return f"; in rows of full weight limited to {ends}"
 
 
 def _features(release: Release) -> str:
@@ -138,7 +139,12 @@ def _mechanism(release: Release) -> str:
 
 def _beside(release: Release) -> list[str]:
     """What else was paid for."""
+    by = release.scaling
     parts = {
+        "a noisy number of rows": by is not None and released_count(release) is not None,
+        "centres, scales and the radius of the weights": by is not None,
+        "sums with fourth powers of weights, for standard errors": by is not None and bool(by.fourth),
+        "numbers of rows with a clipped target": by is not None and bool(by.target_clipped),
         f"sums for robust standard errors{_of_models(release)}": release.residuals is not None,
         "numbers of clipped rows": bool(release.clipped),
         "numbers of rows that fit (guard)": release.guard is not None,

@@ -167,6 +167,10 @@ class TargetClipping:
     below: NoisyCount
     above: NoisyCount
 
+    def inside(self, declared: tuple[float, float]) -> tuple[float, float]:
+        """Give the part of the bounds that is inside the declared ones, to which values are clipped before."""
+        return max(self.bounds[0], declared[0]), min(self.bounds[1], declared[1])
+
     def to_dict(self) -> dict[str, object]:
         """Give the bounds and counts as plain values for JSON."""
         counts = {"below": self.below, "above": self.above}

@@ -57,7 +57,9 @@ def test_without_counts_the_note_names_the_columns_and_says_that_the_share_is_un
     fit = discreet.fit(made)
     for text in (words(fit), fit.to_dict()["notes"][0]):
         assert "Values of y, x, w outside their declared bounds were clipped" in text
-        assert "does not say how many rows were clipped; one made with clip_counts" in text
+        assert (
+            "does not count rows outside the declared bounds; one made with clip_counts (--clip-counts) does." in text
+        )
     assert "Values of y, w outside" in words(discreet.fit(made, features=["w", "flag"]))
     assert clipped_shares(made) == ()
     assert not any(finding.number == "D019" for finding in findings(made, fit))
@@ -254,7 +256,8 @@ def test_a_long_tail_clipped_at_the_released_bound_is_a_finding_in_summary_repor
     assert "above the released bounds of y and were clipped" in finding.text
     assert finding.text in fit.to_dict()["notes"]
     assert " ".join(finding.text.split()) in words(fit)
-    assert f"a row of weight 1 keeps {clipping.bounds[0]:.4g} to {clipping.bounds[1]:.4g}" in words(fit)
+    low, high = max(clipping.bounds[0], -5.0), min(clipping.bounds[1], 30.0)
+    assert f"in rows of full weight values were limited to {low:.4g} to {high:.4g}; rows of lower" in words(fit)
     assert fit.to_dict()["target_clipping"] == clipping.to_dict()
     page = render(report_view(made, fit))
     assert 'id="d022"' in page
@@ -345,3 +348,27 @@ def test_settled_bounds_and_models_without_the_column_show_nothing():
     assert unsettled_bounds(settled, choose(settled)) is None
     declared = seeded_release(table(), DESIGN, seed=1, **BUDGET)
     assert unsettled_bounds(declared, choose(declared)) is None
+
+
+@pytest.mark.parametrize(
+    ("bounds", "there"), [((-15.0, 20.0), "above"), ((-2.0, 44.0), "below"), ((-15.0, 44.0), None)]
+)
+def test_a_released_bound_beyond_the_declared_one_clips_no_row_and_has_no_count(bounds, there):
+    """The counts of such a side are noise alone, so neither a note nor a finding names them."""
+    made = scaled_release("lognormal")
+    ends = [(end - 12.5) / 17.5 for end in bounds]
+    moved = replace(made.scaling, target_centre=sum(ends) / 2, target_bound=(ends[1] - ends[0]) / 2)
+    large = int(made.noise.unit) * 10_000
+    made = replace(made, scaling=replace(moved, target_clipped=(large, large)))
+    model = discreet.fit(made).model
+    note = target_clipping_note(made, model)
+    if there is None:
+        assert note == "The released bounds of y are outside the declared ones, so they clip no row."
+        assert clipped_target(made, model) is None
+        return
+    low, high = max(bounds[0], -5.0), min(bounds[1], 30.0)
+    assert f"limited to {low:g} to {high:g};" in note
+    other = "above" if there == "below" else "below"
+    assert f"by noisy counts: 10,000 from {there} (" in note
+    assert f"from {other}" not in note
+    assert f" are {other}" not in (clipped_target(made, model) or "")

@@ -20,13 +20,13 @@ def test_penalised_intervals_are_labelled(noisy):
     assert fit(noisy).interval_target == "least squares"
 
 
-def test_the_factor_of_the_width_follows_from_the_largest_share_of_privacy(noisy):
+def test_the_factor_of_the_standard_error_follows_from_the_largest_share_of_privacy(noisy):
     result = fit(noisy)
     noisiest = max(result.privacy_share, key=lambda name: result.privacy_share[name])
     worst = result.privacy_share[noisiest]
     (note,) = (note for note in error_notes(result) if note.startswith(PRIVACY_PART))
-    assert f"(largest for {noisiest}: {worst:.0%}). Without that noise, the interval of {noisiest} would be" in note
-    assert float(note.split("would be ")[1].split(" times")[0]) == pytest.approx((1 - worst) ** 0.5, rel=5e-3)
+    assert f"(largest for {noisiest}: {worst:.0%}). Without that noise, the standard error of {noisiest} would" in note
+    assert float(note.split("would be ")[1].split(" times as large.")[0]) == pytest.approx((1 - worst) ** 0.5, rel=5e-3)
     assert reasons(result) == {}
 
 

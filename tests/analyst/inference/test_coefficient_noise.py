@@ -76,7 +76,7 @@ def test_tables_json_and_diagnostics_say_the_same():
     low, high = result.table_conf_int()["a"]
     assert "coef privacy sd this table [0.025 0.975]" in text
     assert f"a {result.params['a']:.6g} {result.privacy_sd['a']:.4g} {low:.5g} {high:.5g}" in text
-    assert "they count no sampling error and are not intervals for a population" in text
+    assert "they include no sampling error and are not intervals for a population" in text
     assert "Standard errors and tests are not estimable (Intercept, a, g[q], g[r], b): the mechanism 'steps'" in text
     assert "this table [0.025" in result._repr_html_()
     found = {finding.number: finding.text for finding in findings(added())}
@@ -103,7 +103,7 @@ def test_where_noise_goes_through_the_table_or_has_another_law_nothing_is_told(l
 def test_sums_have_intervals_of_another_kind():
     rows = {"y": [0.1, 0.4, 0.3, 0.9], "x": [0.0, 0.3, 0.6, 1.0]}
     result = fit(exact_release(rows, Design("y", {"y": (0, 1), "x": (0, 1)})))
-    assert all("intervals conf_int count it with sampling" in why.reason for why in result.table_conf_int().values())
+    assert all("conf_int includes it, with sampling error" in why.reason for why in result.table_conf_int().values())
     assert result.to_dict()["table_conf_int"] == {"Intercept": None, "x": None}
 
 

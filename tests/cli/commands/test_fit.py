@@ -264,7 +264,7 @@ def test_sums_that_are_not_positive_definite_are_fitted_with_any_value(
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
     assert re.match(r"Rows:     about -?\d+ \(noisy count, standard deviation \d+\)", lines[2])
-    assert "x not estimable 1.000 any value" in " ".join(result.stdout.split())
+    assert "x not estimable - - 1.000 any value" in " ".join(result.stdout.split())
     document = json.loads(call("fit", hopeless, "--json").stdout)
     assert document["estimable"] is False
     assert document["params"] == document["bse"] == {"Intercept": None, "x": None, "z": None}
@@ -322,7 +322,7 @@ def test_noise_in_the_coefficients_themselves_is_told(
     assert call("report", "added.json", "-o", "added.html").exit_code == 0
     page = (folder / "added.html").read_text()
     assert "interval, this table" in page
-    assert "They count no sampling error" in page
+    assert "They include no sampling error" in page
     monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
     shown = call("fit", "added.json")
     assert shown.exit_code == 0
@@ -376,8 +376,8 @@ def test_a_format_is_printed_or_written_as_the_library_writes_it(folder: Path, c
         (["--format", "xlsx"], "unknown format 'xlsx'; allowed: text, md, tex, html, csv"),
         (["--format", "xlsx", "-o", "a.md"], "unknown format 'xlsx'"),
         (["--format", "md", "-o", "a.tex"], "cannot be used with the name 'a.tex'"),
-        (["-o", "a.xlsx"], "has no ending of a table"),
-        (["-o", PATH], "has no ending of a table"),
+        (["-o", "a.xlsx"], "does not have the file extension of a table"),
+        (["-o", PATH], "does not have the file extension of a table"),
         (["-o", "nowhere/a.md"], "does not exist"),
         (["--format", "md", "--json"], "leave out --format and -o, or --json"),
         (["--format", "md", "--level", "2"], "level is 2"),

@@ -15,6 +15,7 @@ from discreet.design.columns import Numeric
 from discreet.design.model import Design
 from discreet.releases import Release
 from discreet.releases.discovery import unsettled_ends
+from discreet.releases.parts import NoisyCount
 from discreet.releases.reference_law import DEFAULT_LEVEL, critical_value, family_of
 
 # lower ends of the share of clipped rows from which a reader is warned
@@ -113,8 +114,8 @@ def clipping_note(release: Release, model: SubModel) -> str | None:
     if release.clip_counts is None:
         return (
             f"Values of {_listed(names)} outside their {_word(release)} were clipped, so the coefficients describe the "
-            "clipped rows. The release does not say how many rows were clipped"
-            + ("; one made with clip_counts (--clip-counts) counts them." if _could_count(release) else ".")
+            f"clipped rows. The release does not count rows outside the {_word(release)}"
+            + ("; one made with clip_counts (--clip-counts) does." if _could_count(release) else ".")
         )
     shares = [one for one in clipped_shares(release) if one.name in names]
     if not shares:
@@ -162,9 +163,9 @@ def unsettled_bounds(release: Release, model: SubModel) -> str | None:
         return None
     return (
         f"{' '.join(found)} Coefficients and intervals are those of the rows clipped at the bounds of this release, "
-        "which is another line than with other bounds: do not read intervals as those of unclipped rows, and do not "
-        "compare coefficients with those of a release that found other bounds. Declare bounds, or the logarithm of the "
-        "column."
+        "a different line from the one that other bounds would give: do not read intervals as those of unclipped rows, "
+        "and do not compare coefficients with those of a release that found other bounds. Declare bounds, or the "
+        "logarithm of the column."
     )
 
 
@@ -174,13 +175,28 @@ def target_clipping_note(release: Release, model: SubModel) -> str | None:
     if clipping is None or not _has_target(release, model):
         return None
     column = cast("Numeric", release.design.columns[release.design.target])
-    low, high = (column.value_text(end, ".4") for end in clipping.bounds)
+    low, high = (column.value_text(end, ".4") for end in clipping.inside(column.bounds))
+    sides = [f"{one.value:,.0f} from {side}" for side, one in _clippable_sides(release)]
+    if not sides:
+        return f"The released bounds of {release.design.target} are outside the declared ones, so they clip no row."
     return (
-        f"{release.design.target} was clipped at released bounds: a row of weight 1 keeps {low} to {high}, a row of "
-        f"less weight values farther out. By noisy counts {clipping.below.value:,.0f} rows were clipped from below and "
-        f"{clipping.above.value:,.0f} from above (standard deviation of the noise {clipping.above.sd:.3g}). Clipping "
-        "biases coefficients, and intervals do not include that bias."
+        f"{release.design.target} was clipped at released bounds: in rows of full weight values were limited to {low} "
+        f"to {high}; rows of lower weight have wider limits. Rows clipped there, by noisy counts: "
+        f"{' and '.join(sides)} (standard deviation of the noise {clipping.above.sd:.3g}). Clipping biases "
+        "coefficients, and intervals do not include that bias."
     )
+
+
+def _clippable_sides(release: Release) -> list[tuple[str, NoisyCount]]:
+    """Sides on which private scaling can have clipped the target: those whose released bound is inside the declared."""
+    clipping = release.target_clipping
+    if clipping is None:
+        return []
+    declared = cast("Numeric", release.design.columns[release.design.target]).bounds
+    return [
+        *([("below", clipping.below)] if clipping.bounds[0] > declared[0] else []),
+        *([("above", clipping.above)] if clipping.bounds[1] < declared[1] else []),
+    ]
 
 
 def clipped_target(release: Release, model: SubModel) -> str | None:
@@ -195,7 +211,7 @@ def clipped_target(release: Release, model: SubModel) -> str | None:
     if clipping is None or rows is None or rows <= 0 or expected is None or not _has_target(release, model):
         return None
     found = []
-    for side, one in (("below", clipping.below), ("above", clipping.above)):
+    for side, one in _clippable_sides(release):
         half = _SURE * one.sd
         if one.value - half > rows * (expected + _FEW):
             low, high = (min(max(end / rows, 0.0), 1.0) for end in (one.value - half, one.value + half))
@@ -205,7 +221,7 @@ def clipped_target(release: Release, model: SubModel) -> str | None:
     return (
         f"{'. '.join(found)} the released bounds of {release.design.target} and were clipped; of normal errors with "
         f"the released variance it would be {expected:.2%}. So the errors have a long tail, and coefficients are "
-        "biased: slopes most often towards 0. Intervals do not include this bias: those of 95% covered a slope in "
+        "biased: slopes most often towards 0. Intervals do not include this bias: 95% intervals covered a slope in "
         "27% to 88% of simulated releases with lognormal errors. Model the logarithm of the target, or release with "
         'scaling "declared" and bounds that hold its values.'
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.values.estimates import bounded, unbounded
-from discreet.analyst.values.not_estimable import REMEDY, known_values, missing_values
+from discreet.analyst.values.not_estimable import REMEDY, NotEstimable, known_values, missing_values
 from discreet.releases.reference_law import DEFAULT_LEVEL
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ SCORE: Final = (
     "Column 't' is coef / std err. Column 'p' and the confidence sets come from the score test (score_z), which uses "
     "the variance under the hypothesis, so p need not match t."
 )
+PRIVACY_ONLY: Final = "The residual variance could not be estimated, so the standard errors include privacy noise only."
 SCORE_PAGE: Final = (
     "p and the confidence sets come from the score test, which uses the variance under the hypothesis, not from "
     "estimate / std. error."
@@ -43,7 +44,7 @@ SCORE_PAGE: Final = (
 THIS_TABLE: Final = (
     "Column 'privacy sd': standard deviation of the noise that was added to the coefficient. The {percent:g}% "
     "intervals 'this table' are for the coefficients that the mechanism would have published for this table without "
-    "noise, its penalty included; they count no sampling error and are not intervals for a population."
+    "noise, its penalty included; they include no sampling error and are not intervals for a population."
 )
 
 
@@ -57,7 +58,7 @@ def error_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
     if intervals and any(fit.release.noise.sigma.values()):
         noisiest, worst = max(intervals.items(), key=itemgetter(1))
         factor = (1 - worst) ** 0.5
-        narrower = f" Without that noise, the interval of {noisiest} would be {factor:.3g} times as wide."
+        narrower = f" Without that noise, the standard error of {noisiest} would be {factor:.3g} times as large."
         out.append(f"{PRIVACY_PART} (largest for {noisiest}: {worst:.0%}).{narrower if worst < 1 else ''}")
     out += set_notes(fit, level)
     what = "Not estimable"
@@ -75,6 +76,8 @@ def set_notes(fit: Fit, level: float = DEFAULT_LEVEL, score: str = SCORE) -> lis
     sets = known_values(fit.conf_int(level))
     weak = {name: ends for name, ends in sets.items() if not ends.bounded}
     out = [score] if len(weak) < len(sets) or (sets and fit.estimable) else []
+    if without_sampling(fit):
+        out.append(PRIVACY_ONLY)
     if weak and fit.estimable:
         out.append(BRACKETS)
     if 0 < len(weak) < len(sets):
@@ -86,6 +89,12 @@ def set_notes(fit: Fit, level: float = DEFAULT_LEVEL, score: str = SCORE) -> lis
         names = [name for name, ends in weak.items() if (ends.kind == "everything") == whole]
         out += _by_reason(words, {name: why[name] for name in names})
     return out
+
+
+def without_sampling(fit: Fit) -> bool:
+    """Whether the standard errors leave out sampling, because the noise hides the residual variance."""
+    parts = known_values(fit.sampling_sd)
+    return bool(parts) and isinstance(fit.s2, NotEstimable) and not any(parts.values())
 
 
 def _by_reason(words: str, why: Mapping[str, str]) -> list[str]:

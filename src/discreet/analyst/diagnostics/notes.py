@@ -71,9 +71,10 @@ GAUSSIAN_ROWS: Final = (
     "The interval of R^2 assumes Gaussian rows; with skewed or heavy-tailed columns it is too narrow."
 )
 RATIO_SPREAD: Final = (
-    "The interval of R^2 counts the spread of squared residuals that the release holds, if it is larger than that of "
+    "The interval of R^2 uses the spread of squared residuals that the release holds, if it is larger than that of "
     "Gaussian rows."
 )
+BELOW_0: Final = "The interval is for the population R^2, which is at least 0."
 AS_RELEASED: Final = (
     "The model was fitted before the release and published with noise; the release holds this one model and no sums, "
     "so no other can be read from it."
@@ -82,15 +83,15 @@ AS_RELEASED: Final = (
 
 def notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
     """Say all that a reader of the coefficients must know: about the rows, the penalty and the errors."""
-    return [*model_notes(fit), *error_notes(fit, level)]
+    return [*model_notes(fit, level), *error_notes(fit, level)]
 
 
 def page_notes(fit: Fit, level: float) -> list[str]:
     """Say the same on a page, whose table says itself what the errors hold and has no column 't'."""
-    return [*(set_notes(fit, level, SCORE_PAGE) if fit.estimable else ()), *model_notes(fit)]
+    return [*(set_notes(fit, level, SCORE_PAGE) if fit.estimable else ()), *model_notes(fit, level)]
 
 
-def model_notes(fit: Fit) -> list[str]:
+def model_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
     """Say what a reader of the coefficients must know about the rows behind them and about the penalty."""
     release, model = fit.release, fit.model
     found = [clipping_note(release, model), found_note(release, model), unsettled_bounds(release, model)]
@@ -121,7 +122,7 @@ def model_notes(fit: Fit) -> list[str]:
         facts["factor"] = "n / (n - k)" if release.units_public is None else "G / (G - 1) (n - 1) / (n - k)"
         facts["times"] = "" if release.design.weights is None else ", each times its weight over the largest one,"
         found += [words.format(**facts), clipped_residuals(fit)]
-    found += [independent_rows(fit), _rsquared_note(fit)]
+    found += [independent_rows(fit), *_rsquared_notes(fit, level)]
     return [note for note in found if note is not None]
 
 
@@ -134,10 +135,18 @@ def _weights_note(release: Release) -> str | None:
     return f"Weighted least squares with the weights {design.weights}. {errors}"
 
 
-def _rsquared_note(fit: Fit) -> str | None:
-    if not fit.estimable or known(fit.rsquared_conf_int()) is None:
-        return None
-    return RATIO_SPREAD if has_ratio_spread(fit) else f"{GAUSSIAN_ROWS}{_wider_rsquared(fit)}"
+def _rsquared_notes(fit: Fit, level: float) -> list[str]:
+    """Say what the interval of R^2 assumes, unless it excludes nothing, and why the estimate may be outside of it."""
+    ends = known(fit.rsquared_conf_int(level)) if fit.estimable else None
+    if ends is None:
+        return []
+    out = []
+    if (ends.lower, ends.upper) != (0.0, 1.0):
+        out.append(RATIO_SPREAD if has_ratio_spread(fit) else f"{GAUSSIAN_ROWS}{_wider_rsquared(fit)}")
+    adjusted = known(fit.rsquared_adj)
+    if adjusted is not None and adjusted < ends.lower:
+        out.append(BELOW_0)
+    return out
 
 
 def _wider_rsquared(fit: Fit) -> str:

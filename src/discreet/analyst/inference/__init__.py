@@ -1,4 +1,4 @@
-"""Standard errors, confidence sets and tests that count sampling and privacy noise.
+"""Standard errors, confidence sets and tests that include sampling and privacy noise.
 
 Sees: normal equations, solved coefficients, the law of the noise.
 Never: prints anything.

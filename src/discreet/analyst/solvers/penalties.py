@@ -88,8 +88,9 @@ def checked_strength(penalty: Penalty, strength: object) -> float:
     """Check that a strength is a positive number."""
     value = _number(strength)
     if value is None:
+        given = "missing" if strength is None else shown(strength)
         raise SpecError(
-            f"strength is {shown(strength)}; penalty {shown(penalty)} needs a positive number such as 0.1 "
+            f"strength is {given}; penalty {shown(penalty)} needs a positive number such as 0.1 "
             '(--strength 0.1), or, in fit, "criterion" (--strength criterion) to have it chosen from the release'
         )
     # beyond the limit every slope is 0 anyway, and strength times rows would leave double precision

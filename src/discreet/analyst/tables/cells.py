@@ -110,11 +110,11 @@ def errors_cell(fit: Fit) -> str:
 
 
 def model_cell(fit: Fit) -> str:
-    """Name what was minimised, in two words."""
+    """Name what was minimised, in a few words."""
     if fit.fitted_inside:
         return f"by {fit.release.mechanism}"
     if not fit.penalised:
-        return "weighted" if fit.release.weighted else "least squares"
+        return "weighted least squares" if fit.release.weighted else "least squares"
     return fit.penalty if fit.strength is None else f"{fit.penalty} {fit.strength:.3g}"
 
 

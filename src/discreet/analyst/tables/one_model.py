@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from discreet.analyst.diagnostics.error_notes import PENALISED_INTERVALS, PRIVACY_PART, SCORE_PAGE, SELECTION, reasons
+from discreet.analyst.diagnostics.error_notes import (
+    PENALISED_INTERVALS,
+    PRIVACY_ONLY,
+    PRIVACY_PART,
+    SCORE_PAGE,
+    SELECTION,
+    reasons,
+    without_sampling,
+)
 from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.summary.coefficient_table import estimates
 from discreet.analyst.tables.cells import (
@@ -68,7 +76,8 @@ def title_of(fit: Fit) -> str:
 def error_notes(fit: Fit) -> list[str]:
     """Say what standard errors, p-values and sets count, and of which coefficients they are."""
     return [
-        f"Standard errors count sampling and privacy noise. {PRIVACY_PART}.",
+        f"{PRIVACY_ONLY if without_sampling(fit) else 'Standard errors include sampling and privacy noise.'} "
+        f"{PRIVACY_PART}.",
         SCORE_PAGE,
         *([PENALISED_INTERVALS] if fit.penalised else []),
     ]

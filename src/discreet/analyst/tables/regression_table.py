@@ -124,7 +124,9 @@ def format_of(path: str | Path) -> Format:
     """
     found = SUFFIXES.get(checked_path(path).suffix.lower())
     if found is None:
-        raise OutputError(f"the output {str(path)!r} has no ending of a table; choose one of {', '.join(SUFFIXES)}")
+        raise OutputError(
+            f"the output {str(path)!r} does not have the file extension of a table; choose one of {', '.join(SUFFIXES)}"
+        )
     return found
 
 

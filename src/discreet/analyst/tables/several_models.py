@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from discreet.analyst.diagnostics.error_notes import PENALISED_INTERVALS, reasons
+from discreet.analyst.diagnostics.error_notes import PENALISED_INTERVALS, reasons, without_sampling
 from discreet.analyst.inference.coefficient_noise import known_before
 from discreet.analyst.summary.coefficient_table import estimates
 from discreet.analyst.tables.cells import (
@@ -40,8 +40,11 @@ _UNDER: Final = {
     "pvalues": "In parentheses: p-values of the score test.",
     "none": "",
 }
+_PRIVACY_ONLY: Final = (
+    "Where the residual variance of a model could not be estimated, its standard errors include privacy noise only."
+)
 _NOISE_ALONE: Final = (
-    "In braces: standard deviation of the privacy noise alone, which counts no sampling error; there are no standard "
+    "In braces: standard deviation of the privacy noise alone, which includes no sampling error; there are no standard "
     "errors."
 )
 _ADDS_UP: Final = "The models are from different releases; if these are about the same people, what they spend adds up."
@@ -126,6 +129,8 @@ def _notes(fits: Sequence[Fit], layout: Layout) -> list[str]:
     notes = [_UNDER[layout.below].format(percent=100 * layout.level)]
     if any(noise_alone) and layout.below != "none":
         notes.append(_NOISE_ALONE)
+    if layout.below == "errors" and any(map(without_sampling, fits)):
+        notes.append(_PRIVACY_ONLY)
     if layout.stars:
         meant = [f"{'*' * (place + 1)} p < {one:g}" for place, one in enumerate(layout.stars)]
         notes.append(f"{', '.join(meant)}.")

@@ -1,7 +1,7 @@
 """Analysis of variance: each declared column as a whole, given all the others.
 
 A column with several released columns, such as a factor, has several coefficients, L theta = 0 if it says nothing. The
-F statistic and the p-value are those of the joint score test (`inference.tests`), which counts the noise of the
+F statistic and the p-value are those of the joint score test (`inference.tests`), which includes the noise of the
 release. The sum of squares is by how much the noisy residual sum grows without the column,
 
     RSS~(without) - RSS~(with) = (L theta~)'(L H L')^{-1} (L theta~),     H the inverse of the Gram,
@@ -130,7 +130,7 @@ class Anova(Mapping[str, TermTest]):
         table = [("term", "df", "sum_sq", "F", "PR(>F)"), *rows, last]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = ["  ".join([f"{row[0]:<{widths[0]}}", *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in table]
-        return "\n".join([*lines, "Each term given all the others; F and p count the noise, sum_sq holds it."])
+        return "\n".join([*lines, "Each term given all the others; F and p include the noise, sum_sq holds it."])
 
 
 def term_sum(theta: FloatArray, H: FloatArray, L: FloatArray) -> float:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def command(release_path: str, formulas: tuple[str, ...], level: str, as_json: bool) -> None:
     """Compare linear models of the release R.json, such as "income ~ age" "income ~ age + region".
 
-    For each model: R^2, the expected squared error of a row, AIC and BIC. The two criteria count the noise of the
+    For each model: R^2, the expected squared error of a row, AIC and BIC. The two criteria include the noise of the
     release, and are those of statsmodels without it; --json has both kinds. A model that another one contains is tested
     in it. Comparing spends no privacy budget.
     """

@@ -56,9 +56,9 @@ def preceded_law(
     whole = law_for(budget)
     if whole.family == "wishart" or whole.calibration == "bound":
         what, otherwise = _WORDS[counts.block]
+        name = "'wishart'" if whole.family == "wishart" else "this mechanism"
         raise SpecError(
-            f"{what}: the budget is shared with a mechanism whose loss is a sum of parts; got one with a bound of "
-            f"epsilon and delta as a whole; {otherwise}, or use another mechanism such as 'gaussian'"
+            f"{what} cannot be combined with {name}, whose privacy loss cannot be split; {otherwise}, or use 'gaussian'"
         )
     shared = _Shared(counts, float(share), domain, epsilon, delta, law_for)
     if whole.family != "discrete-gaussian":

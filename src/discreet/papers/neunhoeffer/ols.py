@@ -30,7 +30,7 @@ class CovarianceFit:
     names
         Of the coefficients.
     coefficients, standard_errors, t_values, p_values
-        In the order of `names`. Errors count sampling alone: on a noisy matrix they are too small.
+        In the order of `names`. Errors include sampling alone: on a noisy matrix they are too small.
     covariance
         Of the coefficients.
     rows, residual_df
