@@ -26,6 +26,9 @@ class Kept:
     def __init__(self):
         self.chunks = []
 
+    def empty(self):
+        return self
+
     def add(self, chunk):
         self.chunks.append(chunk.copy())
 

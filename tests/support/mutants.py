@@ -86,7 +86,7 @@ PLACES = {
     "sum of scores": "discreet.curator.sums.scores:ScoreSum.add",
     "refined solution": "discreet.exact.equations:Equations._refined",
     "limbs": "discreet.exact.equations:_Doubles.__init__",
-    "places": "discreet.curator.persons:_Places.of",
+    "places": "discreet.curator.person_order:Places.of",
     "cell counts": "discreet.curator.sums.cells:CellCounts.add",
     "huber sums": "discreet.curator.sums.huber:HuberSums._parts",
     "robust score": "discreet.mechanisms.coefficients.robust_loss:RobustLoss.score",
@@ -355,7 +355,7 @@ MUTANTS: dict[str, Mutant] = {
         "rows of a person", "place < self._max_rows", "place <= self._max_rows", "tests/curator/test_persons.py"
     ),
     "persons: rows that are dropped take a seat": Mutant(
-        "rows of persons on disk", '"kept DESC", ', "", "tests/curator/test_persons.py", "seat"
+        "rows of persons on disk", '"kept DESC", ', "", "tests/curator/test_persons.py", "wherever"
     ),
     "persons: rows that are dropped take a seat in memory": Mutant(
         "rows of persons in memory", "key |= ~kept", "key |= kept", "tests/curator/test_persons.py", "seat"

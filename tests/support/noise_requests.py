@@ -321,15 +321,16 @@ def _gaussian(release: Release, law: NoiseLaw, size: int) -> list[list[int]]:
 def _scaled(release: Release, law: NoiseLaw, size: int) -> list[list[int]]:
     columns = {"centre": 5, "spread": 2, "zoomed_centre": 4, "zoomed_spread": 2, "size": 1}
     others = {"rows": 1, "target_centre": 5, "target_spread": 5, "target_size": 1, "radius": 5}
+    clipped = [law.sigma["target_clipped"]] * 2
     searches = _searches(release, law, columns | others, list(columns))
     fourth = []
     if "fourth_diagonal" in law.sigma:
         fourth = _matrix(size - 1, law.sigma["fourth_diagonal"], law.sigma["fourth_off_diagonal"])
-    return [*searches, [*_moments(law, size), *fourth], _residuals(law, size)]
+    return [*searches, [*_moments(law, size), *fourth], clipped, _residuals(law, size)]
 
 
 def _refined(release: Release, law: NoiseLaw, size: int) -> list[list[int]]:
-    columns = {"centre": 5, "spread": 2, "zoomed_centre": 4, "zoomed_spread": 2, "one_spread": 3}
+    columns = {"centre": 5, "spread": 2, "zoomed_centre": 4, "zoomed_spread": 2, "one_spread": 3, "mean_square": 2}
     others = {"count": 1, "target_mean": 1, "target_spread": 5, "target_zoom": 1, "radius": 5, "clip": 6, "below": 20}
     searches = _searches(release, law, columns | others | {"offset": 1}, list(columns))
     many = _fitted(release, size)

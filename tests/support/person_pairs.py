@@ -26,6 +26,9 @@ class EachPerson:
         self._fresh = fresh
         self.parts: list[np.ndarray] = []
 
+    def empty(self):
+        return self
+
     def add_persons(self, chunk, starts):
         for rows in np.split(chunk, starts[1:], axis=1):
             sums = self._fresh()

@@ -87,7 +87,7 @@ class Candidates:
     >>> import pyarrow as pa
     >>> candidates = Candidates(most=1, values=1)
     >>> rows = PersonRows.empty(1, 2)
-    >>> for digests in [5, 6], [4, 7]:
+    >>> for digests in [5, 6], [4, 9]:
     ...     rows.kept[:], rows.digests[:], rows.values[:] = True, digests, digests
     ...     candidates.add([pa.array(["a", "b"])], rows)
     >>> candidates.prune()
