@@ -345,8 +345,8 @@ def _scaling_part(table: Mapping[str, object], design: Design, schema: object) -
     ranges += [(one, (-1.0, 1.0)) for one in (*centres, centre)]
     if radius < 1 or any(not low <= one <= high for one, (low, high) in ranges):
         raise ReleaseFileError(
-            "scaling: expected centres from -1 to 1, scales from 2^-10 to 2^40, a target_bound from 2^-10 to 2 and a radius "
-            "of at least 1"
+            "scaling: expected centres from -1 to 1, scales from 2^-10 to 2^40, a target_bound from 2^-10 to 2 and a "
+            "radius of at least 1"
         )
     if radius * 2.0**RADIUS_BITS % 1 or radius > _WIDEST_RADIUS:
         raise ReleaseFileError(f"scaling.radius must be a multiple of 2^-{RADIUS_BITS}, at most {_WIDEST_RADIUS:g}")
