@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 LOWEST_TESTS := $(addprefix tests/,privacy mechanisms curator losses releases exact ledger primitives audit/statistics \
 	tables/files/test_arrow.py tables/files/test_csv.py tables/files/test_database.py)
-COVERED_FULLY := exact privacy ledger design tables curator engines mechanisms primitives losses releases audit parts
+COVERED_FULLY := exact privacy accounting ledger design tables curator spark mechanisms primitives releases audit parts
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-parts test test-lowest test-spark test-browser test-r check slow mutants bench bench-check bench-page docs wheel fmt proofs golden clean

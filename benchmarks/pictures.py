@@ -11,9 +11,8 @@ import numpy as np
 
 from benchmarks.measuring import ROOT, Spread
 from benchmarks.page import case_of, family, measurement
-from discreet.analyst.pictures.lines import Line, Words, line_figure
-from discreet.analyst.pictures.saving import save_figure
-from discreet.analyst.pictures.style import (
+from discreet.analyst.plots.line_plots import Line, Words, line_figure
+from discreet.analyst.plots.style import (
     COLOURS,
     LIGHT,
     SMALL,
@@ -23,6 +22,7 @@ from discreet.analyst.pictures.style import (
     house_style,
     place,
     quiet_axis,
+    save_figure,
     text_width,
     words,
 )
@@ -111,7 +111,7 @@ def levels(run: Run) -> Figure | None:
 def bars(title: str, lines: tuple[str, ...], panels: Mapping[str, Mapping[str, float | None]], run: Run) -> Figure:
     """Bars from 1 on logarithmic axes, side by side; a name without a number is a gap."""
     with house_style():
-        from discreet.analyst.pictures.figure import new_figure
+        from discreet.analyst.plots.style import new_figure
 
         names = list(next(iter(panels.values())))
         above = below_head(lines) + 30.0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.registry import mechanisms
 from discreet.planning import (

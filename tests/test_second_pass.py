@@ -7,13 +7,13 @@ import pytest
 
 import discreet
 from discreet.analyst.residual_plan import residual_plan
-from discreet.audit.subjects.rows import MadeUpRows
+from discreet.audit.runs import MadeUpRows
 from discreet.curator.sums.residuals import ResidualGram, ResidualPass
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
 from discreet.ledger.ledger import Ledger
-from discreet.second_pass import with_residuals
+from discreet.workflow import with_residuals
 from support.tables import Untouchable
 
 DESIGN = Design("y", {"x": (-1, 1), "z": (-1, 1), "g": ["a", "b", "c"], "y": (-4, 4)})

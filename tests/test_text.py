@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import DiscreetError
 from discreet.text import escape_control, has_invisible_characters, html_table, lookalikes
 

@@ -13,11 +13,19 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.design.model import Design
-from discreet.errors import AfterSpendError, BudgetError, ColumnNotice, GuardStop, LedgerError, PrivacyNotice, SpecError
+from discreet.design.design import Design
+from discreet.errors import (
+    AfterSpendError,
+    BudgetError,
+    ColumnNotice,
+    GuardStop,
+    LedgerError,
+    PrivacyNotice,
+    SpecError,
+)
 from discreet.ledger.filter import Charge
 from discreet.ledger.ledger import Ledger
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.planning import noise_law_for
 from discreet.privacy.spend import SpendReceipt
 
@@ -114,9 +122,7 @@ def test_a_refused_spend_draws_no_noise(monkeypatch):
     def refuse(request):
         raise BudgetError("nothing left")
 
-    monkeypatch.setattr(
-        "discreet.mechanisms.sampling.sampler.ExactSampler.draw", lambda *_: pytest.fail("noise was drawn")
-    )
+    monkeypatch.setattr("discreet.mechanisms.sampler.ExactSampler.draw", lambda *_: pytest.fail("noise was drawn"))
     with pytest.raises(BudgetError) as caught:
         discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=refuse)
     assert caught.value.exit_code == 3
@@ -221,7 +227,7 @@ def test_a_failure_of_foreign_code_after_the_spend_is_told_without_its_words(mon
     def broken(*_):
         raise RuntimeError("cell value 0.1234")
 
-    monkeypatch.setattr("discreet.mechanisms.moments.gaussian.GaussianMoments.randomise", broken)
+    monkeypatch.setattr("discreet.mechanisms.gaussian.GaussianMoments.randomise", broken)
     with pytest.raises(AfterSpendError, match=r"unexpected failure \(RuntimeError\)") as caught:
         discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6)
     assert "0.1234" not in str(caught.value)
@@ -230,7 +236,7 @@ def test_a_failure_of_foreign_code_after_the_spend_is_told_without_its_words(mon
 @pytest.mark.parametrize("receipt", [None, SpendReceipt(""), SpendReceipt(7)])
 def test_a_hook_that_gives_no_receipt_gets_no_noise_drawn(monkeypatch, receipt):
     drawn = []
-    monkeypatch.setattr("discreet.mechanisms.sampling.sampler.ExactSampler.draw", lambda *_: drawn.append(1))
+    monkeypatch.setattr("discreet.mechanisms.sampler.ExactSampler.draw", lambda *_: drawn.append(1))
     with pytest.raises(LedgerError, match="no noise was drawn"):
         discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=lambda _: receipt)
     assert not drawn
@@ -428,7 +434,7 @@ READINGS = {
 
 def test_the_same_file_read_otherwise_is_another_request(tmp_path):
     """Whatever is asked, each way to read the file has a release of its own, and the same way the same release."""
-    from discreet.tables.files.reading import ReadOptions
+    from discreet.tables.csv_format import ReadOptions
 
     assert set(READINGS) == {one.name for one in fields(ReadOptions)}
     # by commas the columns are 'x;y;z', 'x' and 'y', by semicolons 'x', 'y' and 'z,x,y'

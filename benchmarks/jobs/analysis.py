@@ -104,7 +104,7 @@ def path_solver(rival: float | None = None) -> dict[str, Seconds]:
     """The solver behind a path on exact sums, or scikit-learn's on the same sums to a tolerance."""
     from sklearn.linear_model import lasso_path
 
-    from discreet.analyst.solvers.lasso import minimise
+    from discreet.analyst.solvers.penalised import minimise
 
     X, y = exact_problem(PATH["columns"])
     A, b = X.T @ X, X.T @ y
@@ -128,7 +128,7 @@ def one_problem(columns: int, share: float, rival: str | None = None) -> dict[st
     """One repaired problem at a share of the strength where the last slope becomes 0, by us or by CVXPY."""
     import cvxpy
 
-    from discreet.analyst.solvers.lasso import minimise
+    from discreet.analyst.solvers.penalised import minimise
 
     warnings.simplefilter("ignore")
     A, b = noisy_gram(columns)

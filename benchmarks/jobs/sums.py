@@ -66,7 +66,7 @@ def persons(rows: int, persons: int, *, by_person: bool) -> dict[str, Seconds]:
 def checked(path: str) -> dict[str, Seconds]:
     """A check of a table, reading it as a release does, and a release."""
     from discreet.tables.arrow import declared_arrays
-    from discreet.tables.files.opening import open_source
+    from discreet.tables.opening import open_source
 
     design = discreet.Design("y", tables.MIXED_COLUMNS)
 

@@ -12,14 +12,12 @@ from matplotlib import rc_context
 from matplotlib.figure import Figure
 from sphinx.application import Sphinx
 
-from discreet.cli.commands.research.mechanisms import FIGURES, HEADERS, cells
+from discreet.accounting.settings import checked_settings
+from discreet.cli.mechanisms import FIGURES, HEADERS, cells
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.settings import checked_settings
-from discreet.mechanisms.catalogue import TableRow, mechanism_table
-from discreet.mechanisms.choice import predicted_error
-from discreet.mechanisms.registry import mechanism_named
+from discreet.mechanisms.registry import TableRow, mechanism_named, mechanism_table, predicted_error
 from discreet.privacy.budget import PrivacyBudget
 
 SIZE = 5

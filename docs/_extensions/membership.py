@@ -9,8 +9,7 @@ from sphinx.application import Sphinx
 from verdicts import plain_table
 
 from discreet.audit import membership_attack
-from discreet.audit.membership.picture import membership_picture
-from discreet.audit.membership.result import MEMBERSHIP_HEADERS
+from discreet.audit.membership_result import MEMBERSHIP_HEADERS, membership_picture
 from mechanisms import STYLE, inline_svg
 
 # fewer than the command takes, so that the pages are built in seconds; the limits are wider for it

@@ -16,46 +16,42 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from discreet.analyst.comparison import compare_models
-    from discreet.analyst.diagnosis import diagnose
-    from discreet.analyst.model import Fit, fit
+    from discreet.analyst.comparison import compare_models, table
+    from discreet.analyst.fitted import Fit
+    from discreet.analyst.model import diagnose, fit
     from discreet.analyst.path import path
-    from discreet.analyst.pictures.inline import page_svg
-    from discreet.analyst.side_by_side import table
-    from discreet.checking import check
+    from discreet.analyst.plots.style import page_svg
     from discreet.costing import Cost, cost, mechanism_choices
-    from discreet.design.model import Design, design_problems
+    from discreet.curator.inspection import check
+    from discreet.design.design import Design, design_problems
     from discreet.errors import Cancelled, DesignError, DesignProblem, DiscreetError
     from discreet.estimator import PrivateLinearRegression, check_pipeline
     from discreet.ledger.ledger import Ledger
     from discreet.pages.page import report
     from discreet.papers.comparison.comparing import compare_methods
-    from discreet.parts.curators import Curator
-    from discreet.parts.keys import CuratorKey
+    from discreet.parts.agreement import Session
+    from discreet.parts.keys import Curator, CuratorKey
     from discreet.parts.making import part
     from discreet.parts.merging import merge
     from discreet.parts.part_file import Part
-    from discreet.parts.session import Session
     from discreet.planning import plan
-    from discreet.privacy.budget import PrivacyBudget
-    from discreet.privacy.unit import PrivacyUnit
+    from discreet.privacy.budget import PrivacyBudget, PrivacyUnit
     from discreet.releases import Release
     from discreet.releases.verification import verify
-    from discreet.tables.cancelling import CancelToken
-    from discreet.tables.files.blank_design import blank_design
-    from discreet.tables.files.database import DatabaseTable, database_tables
-    from discreet.tables.source import ComputeOptions
+    from discreet.tables.blank_design import blank_design
+    from discreet.tables.database import DatabaseTable, database_tables
+    from discreet.tables.source import CancelToken, ComputeOptions
     from discreet.workflow import release
 
 _HOMES = {
-    "CancelToken": "discreet.tables.cancelling",
+    "CancelToken": "discreet.tables.source",
     "Cancelled": "discreet.errors",
     "ComputeOptions": "discreet.tables.source",
     "Cost": "discreet.costing",
-    "Curator": "discreet.parts.curators",
+    "Curator": "discreet.parts.keys",
     "CuratorKey": "discreet.parts.keys",
-    "DatabaseTable": "discreet.tables.files.database",
-    "Design": "discreet.design.model",
+    "DatabaseTable": "discreet.tables.database",
+    "Design": "discreet.design.design",
     "DesignError": "discreet.errors",
     "DesignProblem": "discreet.errors",
     "DiscreetError": "discreet.errors",
@@ -63,29 +59,29 @@ _HOMES = {
     "Ledger": "discreet.ledger.ledger",
     "Part": "discreet.parts.part_file",
     "PrivacyBudget": "discreet.privacy.budget",
-    "PrivacyUnit": "discreet.privacy.unit",
+    "PrivacyUnit": "discreet.privacy.budget",
     "PrivateLinearRegression": "discreet.estimator",
     "Release": "discreet.releases",
-    "Session": "discreet.parts.session",
-    "blank_design": "discreet.tables.files.blank_design",
-    "check": "discreet.checking",
+    "Session": "discreet.parts.agreement",
+    "blank_design": "discreet.tables.blank_design",
+    "check": "discreet.curator.inspection",
     "check_pipeline": "discreet.estimator",
     "compare_methods": "discreet.papers.comparison.comparing",
     "compare_models": "discreet.analyst.comparison",
     "cost": "discreet.costing",
-    "database_tables": "discreet.tables.files.database",
-    "design_problems": "discreet.design.model",
-    "diagnose": "discreet.analyst.diagnosis",
+    "database_tables": "discreet.tables.database",
+    "design_problems": "discreet.design.design",
+    "diagnose": "discreet.analyst.model",
     "fit": "discreet.analyst.model",
     "mechanism_choices": "discreet.costing",
     "merge": "discreet.parts.merging",
-    "page_svg": "discreet.analyst.pictures.inline",
+    "page_svg": "discreet.analyst.plots.style",
     "part": "discreet.parts.making",
     "path": "discreet.analyst.path",
     "plan": "discreet.planning",
     "release": "discreet.workflow",
     "report": "discreet.pages.page",
-    "table": "discreet.analyst.side_by_side",
+    "table": "discreet.analyst.comparison",
     "verify": "discreet.releases.verification",
 }
 

@@ -7,7 +7,7 @@ import gc
 import sys
 from typing import Final, NoReturn
 
-from discreet.cli.stopping import Stop
+from discreet.cli.command_session import Stop
 
 # of what loading makes hardly anything is garbage: it is looked for less often than Python does by itself
 _SELDOM: Final = (100_000, 50, 100)

@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from discreet.design.design import Design
 from discreet.design.domain import DEFAULT_GRID_BITS
-from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.mechanisms.choice import AUTO, DECLARED
-from discreet.mechanisms.interface.promise import with_curve
-from discreet.mechanisms.registry import mechanisms
+from discreet.mechanisms.protocol import with_curve
+from discreet.mechanisms.registry import AUTO, DECLARED, mechanisms
 from discreet.pages.attacker import Attacker, attacker
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.loss import Loss
+from discreet.privacy.spend import Loss
 from discreet.workflow import Question, check_design
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class Cost:
 
     def plot(self) -> Figure:
         """Draw how often a test finds one unit, at most, against how often it cries out where there is nothing."""
-        from discreet.pages.attack_picture import attack_figure
+        from discreet.pages.attack_plot import attack_figure
 
         return attack_figure(self.guarantee)
 

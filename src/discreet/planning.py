@@ -6,14 +6,15 @@ import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from discreet.analyst.diagnostics.bound_costs import bound_costs
-from discreet.analyst.equations.declared_models import declared_models
-from discreet.analyst.equations.sums import centred, check_moments
+from discreet.accounting.noise_distribution import NoiseLaw
+from discreet.analyst.bound_costs import bound_costs
+from discreet.analyst.equations.model_columns import declared_models
+from discreet.analyst.equations.normal import check_moments
 from discreet.analyst.model import read_model
-from discreet.analyst.planning.assumption_reading import Assume, Correlation, read_assumptions
-from discreet.analyst.planning.assumptions import Assumptions
+from discreet.analyst.planning.assumptions import Assume, Assumptions, Correlation, read_assumptions
 from discreet.analyst.planning.expected import (
     Asked,
+    Plan,
     expected_release,
     planned,
     planned_inside,
@@ -22,19 +23,18 @@ from discreet.analyst.planning.expected import (
     smallest,
     without_noise,
 )
-from discreet.analyst.planning.slopes import settled
-from discreet.analyst.planning.values import Plan
+from discreet.analyst.planning.simulation import settled
+from discreet.design.design import Design
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
-from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError, shown
-from discreet.mechanisms.choice import AUTO, DECLARED, chosen_mechanism, predicted_error
-from discreet.mechanisms.interface.protocol import Mechanism
-from discreet.mechanisms.registry import HOMES
+from discreet.mechanisms.protocol import Mechanism
+from discreet.mechanisms.registry import AUTO, DECLARED, HOMES, chosen_mechanism, predicted_error
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.checks import is_number
-from discreet.releases import NoiseLaw, Release
+from discreet.releases.fields import centred
 from discreet.releases.reference_law import checked_level
-from discreet.tables.cancelling import CancelToken, checking
+from discreet.releases.release import Release
+from discreet.tables.source import CancelToken, checking
 
 __all__ = [
     "Plan",
@@ -449,7 +449,7 @@ def second_release(
     >>> plans.both.epsilon
     3.0
     """
-    from discreet.analyst.planning.two_releases import both_laws, with_law
+    from discreet.analyst.planning.expected import both_laws, with_law
 
     guarantee = release.guarantee
     if guarantee is None:

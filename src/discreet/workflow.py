@@ -1,4 +1,4 @@
-"""The straight line: source, bounded rows, moments, mechanism, release, fit. Start reading here."""
+"""Make a release: source, encoded rows, exact sums, mechanism, release. Start reading here."""
 
 from __future__ import annotations
 
@@ -7,40 +7,55 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, TypeVar
 
 from discreet import __version__
-from discreet.curator.sums.dyadic_cells import DyadicCells
-from discreet.curator.sums.protocol import Totals
+from discreet.accounting.noise_distribution import DISCOVERY, GUARD, NoiseLaw, Settings
+from discreet.accounting.privacy_maps import loss_of, stopped_loss
+from discreet.curator.sums.cell_counts import DyadicCells
+from discreet.curator.sums.gram import Sums, Totals
+from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
+from discreet.curator.sums.scaled_rows import WeightedResiduals
 from discreet.curator.table import Table
-from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
-from discreet.design.model import Design
-from discreet.engines.opening import open_table
+from discreet.design.design import Design
+from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain, model_domain
 from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, PrivacyNotice, SpecError
-from discreet.losses.law import DISCOVERY, GUARD
-from discreet.losses.maps.registry import loss_of, stopped_loss
-from discreet.mechanisms.choice import AUTO, DECLARED, chosen_mechanism
-from discreet.mechanisms.discovery import discovered, discovered_law, part_of
-from discreet.mechanisms.guard import GuardCounts, guard_counts, guarded_law, stops
-from discreet.mechanisms.interface.promise import with_curve, with_origin
-from discreet.mechanisms.interface.protocol import (
+from discreet.exact.linear import entry_count
+from discreet.mechanisms.gaussian import checked_bound, residuals_with_noise
+from discreet.mechanisms.guard import (
+    GuardCounts,
+    bounds_record,
+    committed_counts,
+    discovered,
+    discovered_law,
+    guard_counts,
+    guard_record,
+    guarded_law,
+    how_to_stop,
+    part_of,
+    stop_of,
+    stops,
+)
+from discreet.mechanisms.private_scaling import gram_with_noise, weighting_of
+from discreet.mechanisms.protocol import (
     Mechanism,
     NoisyMoments,
     Published,
     RunContext,
     clipped_by_name,
+    run_passes,
+    with_curve,
+    with_origin,
 )
-from discreet.mechanisms.interface.running import run_passes
-from discreet.mechanisms.moments.residuals import checked_bound
-from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
-from discreet.mechanisms.verdicts import bounds_record, committed_counts, guard_record, how_to_stop, stop_of
+from discreet.mechanisms.registry import AUTO, DECLARED, chosen_mechanism
+from discreet.mechanisms.sampler import ExactSampler, Sampler
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.checks import check_flag
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.loss import Loss
 from discreet.privacy.spend import (
     UNTRACKED,
     AdvisingHook,
+    Loss,
     SpendHook,
     SpendReceipt,
     SpendRequest,
@@ -48,12 +63,19 @@ from discreet.privacy.spend import (
     checked_receipt,
     untracked,
 )
-from discreet.releases import GuardPart, NoiseLaw, Release, Settings
-from discreet.releases.discovery import DiscoveryPart, found_bounds
-from discreet.releases.signing import SigningKey
-from discreet.tables.files.reading import DEFAULT_READING, ReadOptions
+from discreet.releases.fields import DiscoveryPart, GuardPart, RatioPart, ResidualPart, found_bounds
+from discreet.releases.release import Release
+from discreet.releases.verification import SigningKey
+from discreet.spark.dataframe import open_table
+from discreet.tables.csv_format import DEFAULT_READING, ReadOptions
 from discreet.tables.frames import Origin, position_notice
 from discreet.tables.source import ComputeOptions, checked_options
+
+if TYPE_CHECKING:
+    from discreet.analyst.residual_plan import ResidualPlan
+
+# -- workflow ----------------------------------------------------------------------------------------------------------
+# The straight line: source, bounded rows, moments, mechanism, release, fit. Start reading here.
 
 Made = TypeVar("Made")
 
@@ -290,8 +312,6 @@ def release_with(
             )
             made = known.release(published, first, receipt.anchor, source.origin, counts, found)
             if asked.robust:
-                from discreet.second_pass import with_residuals
-
                 made = with_residuals(made, known.domain, known.residual_bound, table.sums, sampler)
             made = made if key is None else replace(made, signature=key.signature(made.digest))
             # what is published is what was recorded, read back
@@ -349,7 +369,7 @@ class Question:
         robust = moments == "robust"
         models: tuple[tuple[int, ...], ...] = ()
         if robust_models is not None:
-            from discreet.analyst.equations.declared_models import declared_models
+            from discreet.analyst.equations.model_columns import declared_models
 
             models = declared_models(design, robust_models, robust=robust)
         chosen, public, law = chosen_mechanism(
@@ -523,3 +543,64 @@ def _on_found_bounds(known: Question, table: Table, sampler: Sampler) -> Publish
     table.resolve(known.design)
     passes = known.mechanism.passes(known.context(sampler))
     return run_passes(passes, table.sums(next(passes)), table.sums)
+
+
+# -- second pass -------------------------------------------------------------------------------------------------------
+# What robust standard errors need, from one more pass over the table: sums over the residuals of declared models.
+
+
+def with_residuals(
+    made: Release, domain: RowDomain, bound: float | None, read: Callable[[Sums], Totals], sampler: Sampler
+) -> Release:
+    """Add what robust standard errors of the full model and of further ones need, all from one pass.
+
+    Parameters
+    ----------
+    made
+        With noisy moments, from which it is decided where residuals are taken and clipped.
+    domain
+        Public geometry of a row.
+    bound
+        Declared bound of a residual in scaled units of the target, if one was.
+    read
+        Goes over the table.
+    sampler
+        Source of the noise.
+    """
+    # only this needs the analyst's rooms, which plain releases do without
+    from discreet.analyst.residual_plan import residual_plan
+
+    plans = [residual_plan(made, bound, columns) for columns in (None, *made.noise.models)]
+    full, rows = plans[0], made.design.unit.max_rows
+    if made.scaling is not None:
+        weighting = weighting_of(domain, made.scaling)
+        sums = read(WeightedResiduals(weighting, full.coefficients, full.bound, rows))
+        products = gram_with_noise(sums, made.noise, sampler)
+        return replace(made, residuals=ResidualPart(full.coefficients, full.bound, products))
+    squares = None
+    if not made.weighted:
+        squares = RatioSquares(domain, full.coefficients, full.ratio, full.mean, full.ratio_bound, rows)
+    sums = read(ResidualPass(_grams(made, domain, plans), squares))
+    noisy = list(residuals_with_noise(sums, made.noise, len(made.columns), sampler))
+    ratio = None if squares is None else RatioPart(full.ratio, full.mean, full.ratio_bound, noisy.pop())
+    first, *further = _parts(plans, noisy)
+    return replace(made, residuals=replace(first, ratio=ratio, further=tuple(further)))
+
+
+def _grams(made: Release, domain: RowDomain, plans: Sequence[ResidualPlan]) -> list[ResidualGram]:
+    """The sum that each plan asks for, the full model first."""
+    design, rows = made.design, made.design.unit.max_rows
+    places = [(domain, None), *((model_domain(design, domain, columns), columns) for columns in made.noise.models)]
+    return [
+        ResidualGram(around, len(plan.coefficients), plan.coefficients, plan.bound, rows, columns)
+        for plan, (around, columns) in zip(plans, places, strict=True)
+    ]
+
+
+def _parts(plans: Sequence[ResidualPlan], noisy: Sequence[int]) -> list[ResidualPart]:
+    """Noisy numbers by model."""
+    parts, behind = [], 0
+    for plan in plans:
+        first, behind = behind, behind + entry_count(len(plan.coefficients))
+        parts.append(ResidualPart(plan.coefficients, plan.bound, tuple(noisy[first:behind])))
+    return parts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.releases import BLOCKS
 from support import scored_tables
 from support.fitted_tables import COLUMNS, PROMISE, table

@@ -7,9 +7,10 @@ import pytest
 
 import discreet
 from discreet.analyst.comparison import ComparedModel, ModelComparison, compare_models
+from discreet.analyst.confidence_sets import NotEstimableError
 from discreet.analyst.model import fit
-from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError
 from discreet.errors import SpecError
+from discreet.releases.reference_law import NotEstimable
 from support.compared import release
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import discreet
-from discreet.analyst.diagnostics.diagnostics import findings
+from discreet.analyst.diagnostics import findings
 from discreet.errors import SpecError
 
 DESIGN = discreet.Design("y", {"y": (0, 10), "x": (0, 5), "z": (0, 5)})

@@ -7,7 +7,8 @@ import json
 
 import pytest
 
-from discreet.analyst.model import Fit, fit
+from discreet.analyst.fitted import Fit
+from discreet.analyst.model import fit
 
 
 def test_coefficients_come_by_name_and_in_order(source):

@@ -8,11 +8,12 @@ import json
 import numpy as np
 import pytest
 
+from discreet.analyst.confidence_sets import NotEstimableError
 from discreet.analyst.model import fit
-from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.releases import BLOCKS
+from discreet.releases.reference_law import NotEstimable
 from support.made_releases import made
 from support.scored_tables import COLUMNS, table
 

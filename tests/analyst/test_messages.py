@@ -13,7 +13,7 @@ import discreet.analyst
 
 ROOM = Path(discreet.analyst.__file__).parent
 # what browsers read is markup, not a message
-FILES = sorted(set(ROOM.rglob("*.py")) - {ROOM / "tables" / "html.py"})
+FILES = sorted(set(ROOM.rglob("*.py")) - {ROOM / "tables" / "formats.py"})
 ASSIGNED = re.compile(r"\b[a-z_0-9]+=(['\"\[0-9]|True|False|None)")
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import discreet.analyst
 from discreet.analyst.model import fit
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import SpecError
 from support.fitted_tables import COLUMNS, table
 from support.made_releases import digits, exact_least_squares, made

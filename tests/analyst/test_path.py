@@ -14,10 +14,10 @@ from sklearn.linear_model import lasso_path
 
 from discreet.analyst.model import fit
 from discreet.analyst.path import Path, path
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import OutputError, SpecError
+from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.unit import PrivacyUnit
 from discreet.testing import exact_release
 from support.made_releases import made
 

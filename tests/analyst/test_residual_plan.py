@@ -9,7 +9,7 @@ import pytest
 
 import discreet
 from discreet.analyst.residual_plan import WIDEST_BOUND, residual_plan
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.testing import seeded_release
 
 

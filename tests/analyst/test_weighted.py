@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.design.model import Design
+from discreet.design.design import Design
 
 WIDE = Design("y", {"x": (-50, 50), "z": (-50, 50), "b": bool, "y": (-100, 100)})
 

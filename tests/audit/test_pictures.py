@@ -6,10 +6,8 @@ import sys
 
 import pytest
 
-from discreet.audit.pictures import claimed_against_certified
-from discreet.audit.result import AuditedCase, AuditResult
-from discreet.audit.statistics.claims import Claim
-from discreet.audit.statistics.judging import Judgement
+from discreet.audit.audit_result import AuditedCase, AuditResult, claimed_against_certified
+from discreet.audit.judging import Claim, Judgement
 from discreet.errors import SpecError
 
 

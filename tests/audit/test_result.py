@@ -6,11 +6,10 @@ import json
 
 import pytest
 
-from discreet.audit.result import HEADERS, AuditedCase, AuditResult
-from discreet.audit.statistics.claims import Claim
-from discreet.audit.statistics.judging import Judgement, Witness
-from discreet.audit.statistics.laws import Check
-from discreet.audit.subjects.subject import ExactLoss
+from discreet.audit.audit_result import HEADERS, AuditedCase, AuditResult
+from discreet.audit.judging import Claim, Judgement, Witness
+from discreet.audit.noise_tests import Check
+from discreet.audit.runs import ExactLoss
 
 WITNESS = Witness("linear", 60, 100, 1, 100)
 

@@ -9,18 +9,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.audit import running
-from discreet.audit.auditing import DRAWS
-from discreet.audit.pairs.situations import situations
-from discreet.audit.running import EPSILONS, Task, audited, chosen_names, run_audit, subject_names
-from discreet.audit.subjects.entries import mechanism_entries
+from discreet.audit import auditing as running
+from discreet.audit.audited_mechanisms import mechanism_entries
+from discreet.audit.auditing import DRAWS, EPSILONS, Task, audited, chosen_names, run_audit, subject_names
+from discreet.audit.situations import situations
 from discreet.errors import SpecError
-from discreet.mechanisms.interface.protocol import NoisyMoments
-from discreet.mechanisms.moments.gaussian import GaussianMoments
-from discreet.mechanisms.moments.laplace import LaplaceMoments
+from discreet.mechanisms import sampler
+from discreet.mechanisms.gaussian import GaussianMoments
+from discreet.mechanisms.laplace import LaplaceMoments
+from discreet.mechanisms.protocol import NoisyMoments
 from discreet.mechanisms.registry import HOMES
-from discreet.mechanisms.sampling import sampler
-from discreet.primitives import lattice
+from discreet.primitives import grid_noise as lattice
 from support.mutant_table import RUNS, false_alarms
 
 SURE = 1 - 1e-9
@@ -106,7 +105,7 @@ def test_floating_point_noise_is_caught_by_its_lowest_bits(monkeypatch):
         noisy = np.asarray(values) + np.random.default_rng().laplace(0, 1 / epsilon, len(values))
         return type("Noisy", (), {"values": noisy, "scales": (1 / epsilon,)})
 
-    monkeypatch.setattr("discreet.audit.subjects.primitives.laplace", floating)
+    monkeypatch.setattr("discreet.audit.audited_primitives.laplace", floating)
     found = audited(Task("primitives.laplace", 1.0, 4000, 1e-6))
     assert found.judgement.witness.kind == "low-order bits"
     assert found.judgement.epsilon > 1

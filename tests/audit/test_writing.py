@@ -6,12 +6,9 @@ import json
 
 import pytest
 
-from discreet.audit.membership.result import NOT_PRIVATE, Attack, MembershipResult
-from discreet.audit.membership.roc import certain
-from discreet.audit.result import AuditedCase, AuditResult
-from discreet.audit.statistics.claims import Claim
-from discreet.audit.statistics.judging import Judgement
-from discreet.audit.writing import prepared_folder, write_result
+from discreet.audit.audit_result import AuditedCase, AuditResult, prepared_folder, write_result
+from discreet.audit.judging import Claim, Judgement
+from discreet.audit.membership_result import NOT_PRIVATE, Attack, MembershipResult, certain
 from discreet.errors import OutputError
 
 RESULT = AuditResult((AuditedCase("m", "p", Judgement(Claim(1.0), 0.5, None, None, None), (), (), 100, 0.1),), 0.99)

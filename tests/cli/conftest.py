@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from discreet.cli.main import program
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.workflow import release
 from support.cli_folder import DESIGN, NEW, PEOPLE, Call
 

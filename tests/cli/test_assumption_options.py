@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from discreet.cli.assumption_options import assume_table, assumption_options, correlation_table
+from discreet.cli.options import assume_table, assumption_options, correlation_table
 from discreet.errors import SpecError
 
 COLUMNS = {"age": (0, 100), "a=b": (0, 1), "t": bool, "g": ["north", "x:y"]}

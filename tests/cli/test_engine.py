@@ -6,10 +6,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from discreet.cli.engine import opened, table_of, written_over
-from discreet.engines.spark_session import SparkInput
+from discreet.cli.options import opened, table_of, written_over
 from discreet.errors import SpecError
-from discreet.tables.files.database import DatabaseTable
+from discreet.spark.spark_session import SparkInput
+from discreet.tables.database import DatabaseTable
 
 
 def test_without_an_engine_it_is_what_was_named():

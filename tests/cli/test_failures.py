@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.cli.failures import trace
+from discreet.cli.main import trace
 
 
 def test_a_trace_ends_even_if_exceptions_go_round_in_a_circle() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.cli.ledger_text import line_text, planned_text, requests, status_text
-from discreet.privacy.loss import Loss
+from discreet.cli.ledger import line_text, planned_text, requests, status_text
+from discreet.privacy.spend import Loss
 from support.spends import DATASET, asking, ledger_of
 
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from discreet.analyst.planning.assumptions import Assumptions, ColumnAssumption, Supposed
-from discreet.analyst.planning.values import Declared, Plan, PlannedCoefficient, PlannedNoise
-from discreet.cli.plan_text import print_over, print_plan, print_plans
+from discreet.analyst.planning.expected import Declared, Plan, PlannedCoefficient, PlannedNoise
+from discreet.cli.plan import print_over, print_plan, print_plans
 
 GOOD = PlannedCoefficient("x", 0.12345678, 0.5, 0.25, None, interval_share=0.999, supposed=1.0)
 FEW = PlannedCoefficient("t", None, None, None, "too few rows", interval_share=0.4, supposed=2.0)

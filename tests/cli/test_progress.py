@@ -7,8 +7,8 @@ from io import StringIO
 
 import pytest
 
-from discreet.cli import progress as progress_module
-from discreet.cli.progress import ReadProgress
+from discreet.cli import terminal as progress_module
+from discreet.cli.terminal import ReadProgress
 
 
 class Terminal(StringIO):

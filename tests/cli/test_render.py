@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from discreet.cli.render import aligned, labelled, narrowed, print_table, print_warning, text_width, wrapped
+from discreet.cli.terminal import aligned, labelled, narrowed, print_table, print_warning, text_width, wrapped
 
 HEADERS = ("", "std err", "p")
 ROWS = [("a name that is rather long", "0.123456", "0.001"), ("b", "-1234.5", "1.000")]
@@ -18,7 +18,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch):
     """A person looks at so many columns."""
 
     def look(columns: int) -> None:
-        monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+        monkeypatch.setattr("discreet.cli.terminal.on_terminal", lambda: True)
         monkeypatch.setenv("COLUMNS", str(columns))
 
     return look

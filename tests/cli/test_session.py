@@ -6,8 +6,8 @@ import signal
 
 import pytest
 
-from discreet.cli.failures import report_failure
-from discreet.cli.session import Session
+from discreet.cli.command_session import Session
+from discreet.cli.main import report_failure
 
 
 def test_a_library_that_makes_an_error_of_its_own_of_a_signal_does_not_hide_it() -> None:

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from discreet.cli import stopping
-from discreet.cli.stopping import Stop
+from discreet.cli import command_session as stopping
+from discreet.cli.command_session import Stop
 
 STOPPED = {signal.SIGINT: (130, "interrupted"), signal.SIGTERM: (143, "terminated"), signal.SIGHUP: (129, "hung up")}
 
@@ -74,7 +74,7 @@ def test_a_signal_while_code_is_made_from_text_keeps_its_exit_code(sent, tmp_pat
     """As dataclasses do it, of which many are made while the program loads."""
     (tmp_path / "program.py").write_text(
         "import signal, sys\n"
-        "from discreet.cli.stopping import Stop\n"
+        "from discreet.cli.command_session import Stop\n"
         # the parent may ignore it, as nohup does
         f"signal.signal({int(sent)}, signal.default_int_handler if {int(sent)} == 2 else signal.SIG_DFL)\n"
         "stop = Stop()\n"

@@ -5,18 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.curator import coded_rows
-from discreet.curator.coded_rows import CodedRows, by_level, coding_of
+from discreet.curator import summing as coded_rows
 from discreet.curator.rows import GridRows
-from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.level_gram import LevelGram
-from discreet.curator.sums.scores import ScoreSum
+from discreet.curator.summing import CodedRows, by_level, coding_of
+from discreet.curator.sums.gram import ExactGram, LevelGram
+from discreet.curator.sums.residuals import ScoreSum
 from discreet.curator.table import Table, accumulate
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import CellError
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 
 RULES = ["drop", "fill"]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from discreet.curator.engine import PartSums, Work
-from discreet.curator.sums.protocol import Totals
+from discreet.curator.sums.gram import Totals
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import DataError
 
 

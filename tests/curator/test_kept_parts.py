@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.curator.kept_parts import KeptParts
-from discreet.curator.kept_rows import KeptRows
+from discreet.curator.buffered_rows import KeptParts, KeptRows
 
 
 def rows_of(kept):

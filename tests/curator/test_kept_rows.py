@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.curator import scratch
-from discreet.curator.kept_rows import KeptRows
-from discreet.design.model import Design
+from discreet.curator import buffered_rows as scratch
+from discreet.curator.buffered_rows import KeptRows
+from discreet.design.design import Design
 from discreet.errors import AfterSpendError, BudgetError, CellError
 from discreet.tables.source import ComputeOptions
 

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.curator.persons import known_ids, known_persons, person_digests
+from discreet.curator.individuals import known_ids, known_persons, person_digests
 from discreet.curator.table import accumulate
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import DataError
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import exact_release
 

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.curator import person_order as order_module
-from discreet.curator import persons as persons_module
-from discreet.curator import scratch
-from discreet.curator.kept_rows import KeptRows
-from discreet.curator.person_order import Candidates, PersonRows, ordered_rows
-from discreet.curator.persons import PersonCap, cap_key, row_digests
-from discreet.design.model import Design
+from discreet.curator import buffered_rows as scratch
+from discreet.curator import individuals as order_module
+from discreet.curator import individuals as persons_module
+from discreet.curator.buffered_rows import KeptRows
+from discreet.curator.individuals import Candidates, PersonCap, PersonRows, cap_key, ordered_rows, row_digests
+from discreet.design.design import Design
 
 PLAN = {"y": (0, 1), "x": (0, 1), "z": (0, 1)}
 

@@ -16,17 +16,16 @@ import pyarrow.csv as arrow_csv
 import pytest
 
 import discreet
-from discreet.curator.person_order import Places
-from discreet.curator.persons import PersonCap, known_persons, row_digests
+from discreet.accounting.moments import Blocks, weighted_loss
+from discreet.curator.individuals import PersonCap, Places, known_persons, row_digests
 from discreet.curator.sums.residuals import ResidualGram
 from discreet.curator.table import accumulate
 from discreet.design.columns import Identifier
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import DataError, SpecError
-from discreet.losses.sensitivity.l2_sensitivity import Blocks, weighted_loss
 from discreet.tables.cells import cell_array
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import exact_release
 
@@ -66,7 +65,7 @@ def test_no_more_rows_of_a_person_count_than_declared():
 
 @pytest.mark.parametrize("in_memory", [0, 2**26])
 def test_rows_that_a_rule_drops_take_the_seat_of_no_other(in_memory, monkeypatch):
-    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", in_memory)
+    monkeypatch.setattr("discreet.curator.buffered_rows.IN_MEMORY_BYTES", in_memory)
     columns = {**COLUMNS, "x": {"bounds": [0, 1], "missing": "drop"}}
     plan = Design("y", columns, unit={"id": "person", "max_rows": 2})
     rng = np.random.default_rng(8)
@@ -96,7 +95,7 @@ def test_ten_row_orders_give_one_result(grid_bits):
 @pytest.mark.parametrize("max_rows", [1, 3])
 def test_the_totals_are_those_of_integers_row_by_row_wherever_rows_wait(in_memory, max_rows, monkeypatch):
     """Persons with equal rows, rows that a rule drops and more rows than a batch; in Python's own integers."""
-    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", in_memory)
+    monkeypatch.setattr("discreet.curator.buffered_rows.IN_MEMORY_BYTES", in_memory)
     rng = np.random.default_rng(max_rows)
     columns = {"x": {"bounds": (0, 1), "missing": "drop"}, "y": (0, 1)}
     plan = Design("y", columns, unit={"id": "person", "max_rows": max_rows})
@@ -314,8 +313,8 @@ def test_the_spill_folder_is_private_and_goes_away(tmp_path, monkeypatch):
 @pytest.mark.parametrize("at", ["CREATE", "INSERT", "SELECT"])
 @pytest.mark.usefixtures("scratch_here")
 def test_an_interrupt_of_the_database_is_one_of_the_user_and_leaves_no_folder(error, at, tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
-    monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping(at, error))
+    monkeypatch.setattr("discreet.curator.buffered_rows.IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr("discreet.curator.individuals._duckdb_connect", lambda: stopping(at, error))
     with pytest.raises(KeyboardInterrupt) as caught:
         totals([("p", 0.5, "a", 0.0)], design())
     assert caught.value.__cause__ is None
@@ -329,7 +328,7 @@ def test_many_columns_get_memory_for_a_block_of_each(tmp_path, monkeypatch):
         asked.append(config["memory_limit"])
         return duckdb.connect(path, config=config)
 
-    monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: connect)
+    monkeypatch.setattr("discreet.curator.individuals._duckdb_connect", lambda: connect)
     for columns in (5, 512, 700):
         with PersonCap(design(), columns) as cap:
             assert cap._database is cap._opened
@@ -345,9 +344,9 @@ def test_many_columns_get_memory_for_a_block_of_each(tmp_path, monkeypatch):
 )
 @pytest.mark.usefixtures("scratch_here")
 def test_too_little_memory_is_not_called_a_full_disk(words, expected, tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr("discreet.curator.buffered_rows.IN_MEMORY_BYTES", 0)
     error = duckdb.OutOfMemoryException(words)
-    monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping("INSERT", error))
+    monkeypatch.setattr("discreet.curator.individuals._duckdb_connect", lambda: stopping("INSERT", error))
     with pytest.raises(DataError, match=f"^rows could not be {expected}") as caught:
         totals([("p", 0.5, "a", 0.0)], design())
     assert "SECRET" not in str(caught.value)
@@ -356,9 +355,9 @@ def test_too_little_memory_is_not_called_a_full_disk(words, expected, tmp_path, 
 
 @pytest.mark.usefixtures("scratch_here")
 def test_memory_that_really_is_too_little(tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
-    monkeypatch.setattr("discreet.curator.persons._MEMORY", 1)
-    monkeypatch.setattr("discreet.curator.persons._MEMORY_OF_COLUMN", 0)
+    monkeypatch.setattr("discreet.curator.buffered_rows.IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr("discreet.curator.individuals._MEMORY", 1)
+    monkeypatch.setattr("discreet.curator.individuals._MEMORY_OF_COLUMN", 0)
     rows = [(f"p{index % 7000}", 0.5, "a", 0.0) for index in range(20_000)]
     with pytest.raises(DataError, match=r"^rows could not be sorted by person in memory"):
         totals(rows, design())
@@ -368,8 +367,10 @@ def test_memory_that_really_is_too_little(tmp_path, monkeypatch):
 @pytest.mark.parametrize("at", ["SET", "CREATE", "INSERT"])
 @pytest.mark.usefixtures("scratch_here")
 def test_another_failure_of_the_database_is_told_without_its_words(at, tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
-    monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping(at, duckdb.IOException("SECRET")))
+    monkeypatch.setattr("discreet.curator.buffered_rows.IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr(
+        "discreet.curator.individuals._duckdb_connect", lambda: stopping(at, duckdb.IOException("SECRET"))
+    )
     with pytest.raises(DataError, match=r"^rows could not be stored on disk; free some space, or set TMPDIR"):
         totals([("p", 0.5, "a", 0.0)], design())
     assert list(tmp_path.iterdir()) == []
@@ -378,8 +379,8 @@ def test_another_failure_of_the_database_is_told_without_its_words(at, tmp_path,
 @pytest.mark.parametrize("error", [RuntimeError("cannot close"), KeyboardInterrupt()])
 @pytest.mark.usefixtures("scratch_here")
 def test_a_database_that_cannot_be_closed_does_not_keep_its_folder(error, tmp_path, monkeypatch):
-    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
-    monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: stopping("close", error))
+    monkeypatch.setattr("discreet.curator.buffered_rows.IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr("discreet.curator.individuals._duckdb_connect", lambda: stopping("close", error))
     if isinstance(error, KeyboardInterrupt):
         with pytest.raises(KeyboardInterrupt):
             totals([("p", 0.5, "a", 0.0)], design())
@@ -427,7 +428,7 @@ def test_a_signal_while_the_database_sorts_ends_the_program_like_any_interrupt(s
         "import os, signal, threading, time\n"
         f"signal.signal({int(sent)}, signal.SIG_DFL)\n"
         "from discreet.cli.main import run\n"
-        "from discreet.curator.persons import PersonCap\n"
+        "from discreet.curator.individuals import PersonCap\n"
         "keep = PersonCap.keep\n"
         f"def late():\n    time.sleep(0.02)\n    os.kill(os.getpid(), {int(sent)})\n"
         "def asked(*given):\n    threading.Thread(target=late).start()\n    return keep(*given)\n"
@@ -474,7 +475,7 @@ def test_digests_depend_on_key_and_values_and_spread():
 @pytest.mark.parametrize("in_memory", [0, 1_000, 2**26])
 @pytest.mark.parametrize("max_rows", [1, 2, 3])
 def test_persons_over_their_cap_are_counted_as_the_cap_counts_them(max_rows, in_memory, monkeypatch):
-    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", in_memory)
+    monkeypatch.setattr("discreet.curator.buffered_rows.IN_MEMORY_BYTES", in_memory)
     declared = design(max_rows)
     rng = np.random.default_rng(8)
     persons = rng.integers(0, 30, 100)
@@ -495,5 +496,5 @@ def test_a_table_without_rows_has_nobody_over_the_cap():
 
 
 def test_rows_that_fit_in_memory_open_no_database(monkeypatch):
-    monkeypatch.setattr("discreet.curator.persons._duckdb_connect", lambda: pytest.fail)
+    monkeypatch.setattr("discreet.curator.individuals._duckdb_connect", lambda: pytest.fail)
     assert totals([("p", 0.5, "a", 0.0)], design())[0] == 4**16

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.curator import persons, private_folder
-from discreet.curator.private_folder import PrivateFolder, remove_abandoned
-from discreet.design.model import Design
+from discreet.curator import buffered_rows as private_folder
+from discreet.curator import individuals as persons
+from discreet.curator.buffered_rows import PrivateFolder, remove_abandoned
+from discreet.design.design import Design
 from discreet.errors import DataError
 from discreet.tables.source import ComputeOptions
 
@@ -29,8 +30,8 @@ import os, signal, sys, threading, time
 for sent in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
     signal.signal(sent, signal.default_int_handler if sent == signal.SIGINT else signal.SIG_DFL)
 import discreet
-from discreet.curator import scratch
-from discreet.curator.persons import PersonCap
+from discreet.curator import buffered_rows as scratch
+from discreet.curator.individuals import PersonCap
 from discreet.tables.source import ComputeOptions
 scratch.IN_MEMORY_BYTES = 0
 from discreet.privacy.spend import untracked
@@ -144,7 +145,7 @@ def test_what_a_killed_process_leaves_holds_no_id_and_goes_with_the_next_release
 
 @pytest.fixture
 def nothing_in_memory(monkeypatch):
-    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr("discreet.curator.buffered_rows.IN_MEMORY_BYTES", 0)
 
 
 def watched_bytes(scratch):

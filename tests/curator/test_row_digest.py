@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.curator.row_digest import RowDigest
+from discreet.curator.rows import RowDigest
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 
 DESIGN = Design("y", {"y": (0, 1), "x": (0, 1)})
 ROWS = np.arange(30.0).reshape(3, 10)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.curator.row_set_digest import RowSetDigest
+from discreet.curator.engine import RowSetDigest
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 
 DESIGN = Design("y", {"y": (0, 1), "x": (0, 1)})
 ROWS = np.array([[8.0, 8.0, 8.0, 8.0], [1.0, 2.0, 2.0, -3.0], [4.0, 5.0, 5.0, 6.0]])

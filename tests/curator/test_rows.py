@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.curator.rows import GridRows
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
 
 DESIGN = Design("y", {"x": (0, 10), "b": bool, "g": ["u", "v", "w"], "y": (-1, 1)})

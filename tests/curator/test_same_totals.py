@@ -18,18 +18,16 @@ from hypothesis import strategies as st
 from pyarrow import ipc
 
 import discreet
-from discreet.curator.sums.column_cells import ColumnCells
-from discreet.curator.sums.dyadic_cells import DyadicCells
+from discreet.curator.sums.cell_counts import ColumnCells, DyadicCells
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.residuals import ResidualGram
-from discreet.curator.sums.scaled_rows import Scaling, ShrunkRows
-from discreet.curator.sums.weighted_rows import WeightedResiduals, Weighting
+from discreet.curator.sums.scaled_rows import Scaling, ShrunkRows, WeightedResiduals, Weighting
 from discreet.curator.table import Table
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import DataError
-from discreet.tables.files import csv as csv_module
-from discreet.tables.files.opening import open_source
+from discreet.tables import csv as csv_module
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import SeededSampler
 from discreet.workflow import release_with

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import discreet
-from discreet.curator.scratch import scratch_folder
-from discreet.design.model import Design
+from discreet.curator.buffered_rows import scratch_folder
+from discreet.design.design import Design
 from discreet.errors import DataError
 from discreet.tables.source import ComputeOptions
 
@@ -46,7 +46,7 @@ def test_a_folder_that_takes_no_file_is_told(plan, what, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(what, full)
-    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr("discreet.curator.buffered_rows.IN_MEMORY_BYTES", 0)
     with pytest.raises(DataError, match=r"could not be stored on disk \(No space left on device\)"):
         discreet.release(TABLE, plan, **BUDGET, mechanism="irls", compute=ComputeOptions(chunk_rows=1))
 

@@ -10,10 +10,10 @@ import pytest
 
 from discreet.curator.rows import row_size
 from discreet.curator.summing import summed, table_rows
-from discreet.curator.sums.dyadic_cells import DyadicCells
+from discreet.curator.sums.cell_counts import DyadicCells
 from discreet.curator.sums.gram import ExactGram
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import DataError
 
 DESIGN = Design(

@@ -10,19 +10,18 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.curator.persons import PersonCap, row_digests
+from discreet.curator.individuals import PersonCap, row_digests
 from discreet.curator.rows import GridRows
-from discreet.curator.sums.clipped_scores import ClippedScores
-from discreet.curator.sums.column_cells import ColumnCells
+from discreet.curator.sums.cell_counts import ColumnCells
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.residuals import ResidualGram
-from discreet.curator.sums.scaled_rows import Scaling, ShrunkRows
+from discreet.curator.sums.scaled_rows import ClippedScores, Scaling, ShrunkRows
 from discreet.curator.table import Table, accumulate
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import AfterSpendError, DataError
 from discreet.privacy.spend import SpendReceipt
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import seeded_release
 
@@ -216,7 +215,7 @@ def test_a_file_may_go_away_after_the_first_pass(tmp_path, plan):
 
 
 def test_kept_rows_that_cannot_be_read_after_the_spend_end_as_any_failure_there(files, monkeypatch):
-    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr("discreet.curator.buffered_rows.IN_MEMORY_BYTES", 0)
 
     def hook(_):
         files[0].close()
@@ -236,7 +235,7 @@ def test_a_closed_table_gives_nothing():
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a disk that is always full")
 def test_a_full_disk_stops_the_release_before_the_spend(monkeypatch):
     monkeypatch.setattr("tempfile.TemporaryFile", lambda **_: open("/dev/full", "w+b"))  # noqa: SIM115
-    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr("discreet.curator.buffered_rows.IN_MEMORY_BYTES", 0)
     each_row = ComputeOptions(chunk_rows=1)
     spent = []
     for plan in (PERSONS, ROWS):

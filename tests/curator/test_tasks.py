@@ -6,16 +6,15 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.curator import tasks
-from discreet.curator.engine import Work
-from discreet.curator.persons import PersonCap
+from discreet.curator import engine as tasks
+from discreet.curator.engine import NoSums, Work, capped_rows, capped_sums, part_rows, part_sums, person_rows
+from discreet.curator.individuals import PersonCap
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.residuals import ResidualGram
 from discreet.curator.table import Table, accumulate
-from discreet.curator.tasks import NoSums, capped_rows, capped_sums, part_rows, part_sums, person_rows
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.pretend_spark import PretendFrame
 
@@ -104,7 +103,7 @@ def test_without_the_top_bit_other_rows_would_count(monkeypatch, name):
 def test_ties_are_broken_by_values_as_the_database_breaks_them(monkeypatch):
     zeros = lambda values, key: np.zeros(values.shape[1], dtype=np.uint64)  # noqa: E731  # short
     monkeypatch.setattr(tasks, "row_digests", zeros)
-    monkeypatch.setattr("discreet.curator.persons.row_digests", zeros)
+    monkeypatch.setattr("discreet.curator.individuals.row_digests", zeros)
     given = work(PERSONS)
     found = [capped_sums(part, given, ExactGram(3, 16), n) for n, part in enumerate(capped(PERSONS, given))]
     assert everything((found[0] + found[1]).totals) == everything(one_machine(PERSONS))

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from discreet.datasets.census import census2000
+from discreet.datasets.tables import census2000
 
 
 @pytest.fixture

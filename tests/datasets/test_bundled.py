@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from discreet.datasets import load
-from discreet.datasets.bundled import optional_module, r_frame
+from discreet.datasets.tables import optional_module, r_frame
 from discreet.errors import SpecError
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.analyst.model import fit
 from discreet.datasets import load
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.testing.not_private import exact_release, seeded_release
 from support.dataset_oracle import counted_rows, every_dataset, loaded

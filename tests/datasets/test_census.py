@@ -9,7 +9,7 @@ import pytest
 
 from discreet.analyst.model import fit
 from discreet.datasets import load
-from discreet.datasets.census import census2000
+from discreet.datasets.tables import census2000
 from discreet.design.columns import Numeric
 from discreet.errors import SpecError
 from discreet.testing.not_private import exact_release

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.datasets.draws import Draws
+from discreet.datasets.simulated import Draws
 
 DRAWN = 100_000
 

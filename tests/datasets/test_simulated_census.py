@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.datasets.census import SIMULATED_COEFFICIENTS, SIMULATED_ROWS, census2000
+from discreet.datasets.tables import SIMULATED_COEFFICIENTS, SIMULATED_ROWS, census2000
 from support.dataset_oracle import ordinary
 
 

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.datasets import load
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import DataError, SpecError
 from discreet.testing.not_private import exact_release
 from discreet.workflow import release

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.design.bounds import declared_bounds
+from discreet.design.declarations import declared_bounds
 from discreet.errors import SpecError
 
 NAMES = ["a", "b"]

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric, remedy
-from discreet.design.model import Design
+from discreet.design.design import Design
 
 
 def test_fill_values_are_what_the_encoder_puts_in():

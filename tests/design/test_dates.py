@@ -16,7 +16,7 @@ from discreet.design.dates import (
     months_between,
     weekdays_between,
 )
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import DesignError
 
 SPAN = [dt.date(2019, 1, 1), dt.date(2024, 12, 31)]

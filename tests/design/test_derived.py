@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import discreet
 from discreet.curator.table import accumulate
 from discreet.design.columns import Boolean, Categorical, Numeric, SplineBasis
-from discreet.design.derived import completed, needed, outside_bounds, unclipped
+from discreet.design.declarations import completed, needed, outside_bounds, unclipped
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.tables.encoder import write_scaled
-from discreet.tables.files.opening import open_source
+from discreet.tables.cells import write_scaled
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import exact_release
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from discreet.curator.rows import GridRows
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.tables.arrow import declared_arrays
-from discreet.tables.encoder import settle_missing
-from discreet.tables.files.opening import open_source
+from discreet.tables.cells import settle_missing
+from discreet.tables.opening import open_source
 from support.tables import random_design, random_table
 
 

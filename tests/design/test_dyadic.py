@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from discreet.design.columns import WIDEST, checked_bounds
-from discreet.design.dyadic import cell_edges
+from discreet.design.domain import cell_edges
 from discreet.errors import SpecError
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import DesignError
 
 Path = tuple[str, ...]

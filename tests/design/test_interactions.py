@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from discreet.curator.rows import GridRows
+from discreet.design.columns import Interaction
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.interactions import Interaction
-from discreet.design.model import Design
 from discreet.errors import DesignError
 
 BASE = {

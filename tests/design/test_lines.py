@@ -8,7 +8,7 @@ import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.design.lines import key_lines, not_toml, with_lines
+from discreet.design.design import key_lines, not_toml, with_lines
 from discreet.errors import DesignProblem
 
 ODD = '''

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import OutputError, SpecError
-from discreet.privacy.unit import PrivacyUnit
+from discreet.privacy.budget import PrivacyUnit
 from support.tables import random_design
 
 COLUMNS = {"y": (0, 10), "x": (-1, 1), "b": bool, "g": ["a", "b", "c"]}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from discreet.design.columns import Boolean, Numeric
-from discreet.design.parts import (
+from discreet.design.dates import Problems
+from discreet.design.design import (
     check_keys,
     check_released,
     check_target,
@@ -12,8 +13,7 @@ from discreet.design.parts import (
     checked_unit,
     is_released,
 )
-from discreet.design.problems import Problems
-from discreet.privacy.unit import PrivacyUnit
+from discreet.privacy.budget import PrivacyUnit
 
 
 def test_parts_that_are_right_are_given_back() -> None:

@@ -7,7 +7,7 @@ import pickle
 import pytest
 
 import discreet
-from discreet.design.problems import Problems
+from discreet.design.dates import Problems
 from discreet.errors import DesignError, DesignProblem, SpecError
 
 WRONG = """\

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.design.derived import completed
-from discreet.design.model import Design
+from discreet.design.declarations import completed
+from discreet.design.design import Design
 from discreet.design.scales import released_columns, scales_of
 from discreet.errors import SpecError
-from discreet.tables.encoder import write_scaled
+from discreet.tables.cells import write_scaled
 
 COLUMNS = {
     "y": (0, 10), "x": (3, 9), "z": {"bounds": (10, 30), "release": False}, "b": bool,

@@ -7,11 +7,18 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.analyst.equations.formula import parse_model
-from discreet.audit.subjects.rows import MadeUpRows
-from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.design.submodels import formula_name, full_columns, is_model, model_domain, model_names, model_text
+from discreet.analyst.equations.model_columns import parse_model
+from discreet.audit.runs import MadeUpRows
+from discreet.design.design import Design
+from discreet.design.domain import (
+    RowDomain,
+    formula_name,
+    full_columns,
+    is_model,
+    model_domain,
+    model_names,
+    model_text,
+)
 from support.tables import random_design, random_table
 
 DESIGN = Design(

@@ -9,12 +9,10 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.curator.engine import Engine, PartSums
-from discreet.curator.tasks import part_sums
-from discreet.engines.opening import open_table
-from discreet.engines.spark_source import SparkSource
+from discreet.curator.engine import Engine, PartSums, part_sums
 from discreet.errors import SpecError
-from discreet.tables.files.frame_source import FrameSource
+from discreet.spark.dataframe import SparkSource, open_table
+from discreet.tables.opening import FrameSource
 from discreet.testing import exact_release
 from support.pretend_spark import PretendFrame, pretended
 

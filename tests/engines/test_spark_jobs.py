@@ -10,9 +10,9 @@ import warnings
 
 import pytest
 
-from discreet.engines import spark_jobs
-from discreet.engines.spark_jobs import _condition, _of_others, asked, check_spark, explained
 from discreet.errors import DataError, SpecError
+from discreet.spark import spark_session as spark_jobs
+from discreet.spark.spark_session import _condition, _of_others, asked, check_spark, explained
 from support.pretend_spark import PretendSession, pretended
 
 

@@ -10,9 +10,10 @@ import types
 
 import pytest
 
-from discreet.engines import spark_jobs, spark_session
-from discreet.engines.spark_session import SparkInput, check_reachable
 from discreet.errors import DataError, SpecError
+from discreet.spark import spark_session
+from discreet.spark import spark_session as spark_jobs
+from discreet.spark.spark_session import SparkInput, check_reachable
 from support.pretend_spark import PretendSession, pretended
 
 
@@ -178,7 +179,7 @@ def test_a_table_that_is_not_there(builder):
 def test_programs_that_are_started_write_nowhere():
     code = (
         "import os, subprocess, sys\n"
-        "from discreet.engines.spark_session import _without_stderr\n"
+        "from discreet.spark.spark_session import _without_stderr\n"
         "with _without_stderr():\n"
         "    subprocess.run(['sh', '-c', 'echo secret >&2'])\n"
         "print('ours', file=sys.stderr)\n"

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.engines import spark_jobs, spark_source
 from discreet.errors import BudgetError, CellError, DataError, SpecError
+from discreet.spark import dataframe as spark_source
+from discreet.spark import spark_session as spark_jobs
 from discreet.testing import exact_release, seeded_release
 from support.pretend_spark import PretendFrame, PretendSession, cut, pretended
 from support.spark_tables import DESIGN, FEW, FEW_PERSONS, PERSONS, SEARCHED, SEEDED, WEIGHTED, odd_table
@@ -160,7 +161,7 @@ def test_a_task_that_fails_is_named_by_its_kind_alone(monkeypatch):
     def broken(*_):
         raise MemoryError("secret")
 
-    monkeypatch.setattr("discreet.engines.spark_tasks.part_sums", broken)
+    monkeypatch.setattr("discreet.spark.executor_tasks.part_sums", broken)
     with pytest.raises(DataError, match=r"a task of Spark failed \(MemoryError\); nothing was spent"):
         discreet.release(frame(), FEW, **BUDGET)
 

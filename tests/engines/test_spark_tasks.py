@@ -13,8 +13,8 @@ import discreet
 from discreet.curator.engine import PartSums, Work
 from discreet.curator.sums.gram import ExactGram
 from discreet.design.domain import RowDomain
-from discreet.engines import spark_tasks
-from discreet.engines.spark_tasks import RESULTS, Problem, merged, packed_work, run, task_of
+from discreet.spark import executor_tasks as spark_tasks
+from discreet.spark.executor_tasks import RESULTS, Problem, merged, packed_work, run, task_of
 from support.pretend_spark import pretended
 
 DESIGN = discreet.Design("y", {"y": (0, 1), "x": (0, 1)})
@@ -132,7 +132,7 @@ def test_a_task_needs_nothing_from_outside_before_versions_are_compared():
 
 def test_what_executors_load_cannot_draw_noise():
     code = (
-        "import sys; import discreet.engines.spark_tasks; "
+        "import sys; import discreet.spark.executor_tasks; "
         "print([m for m in sys.modules if m.startswith(('discreet.mechanisms', 'discreet.primitives', 'opendp'))])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.estimator import PrivateLinearRegression
 from discreet.testing.not_private import exact_release
 from support.containers import FLAT_LISTS, TYPED, X_OF_OBJECTS, Y_OF_OBJECTS, matrix_of

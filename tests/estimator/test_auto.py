@@ -8,7 +8,7 @@ import pytest
 import discreet
 from discreet.errors import SpecError
 from discreet.estimator import PrivateLinearRegression
-from discreet.mechanisms.choice import predicting_mechanism
+from discreet.mechanisms.registry import predicting_mechanism
 from discreet.testing.not_private import seeded_release
 
 RANDOM = np.random.default_rng(4)

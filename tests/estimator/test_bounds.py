@@ -8,7 +8,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import CellError, DataError, SpecError
 from discreet.estimator import PrivateLinearRegression
 

@@ -10,7 +10,7 @@ from sklearn.base import clone
 import discreet
 from discreet.errors import DesignError, DiscreetError, SpecError
 from discreet.estimator import PrivateLinearRegression
-from discreet.estimator.declaring import IN_DESIGN, checked_design, declared_design, features_of, named_columns
+from discreet.estimator.inputs import IN_DESIGN, checked_design, declared_design, features_of, named_columns
 from discreet.testing.not_private import exact_release
 
 pytestmark = pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import SpecError
-from discreet.estimator.options import check_fit_options, check_formula, check_kind, fit_options
+from discreet.estimator.inputs import check_fit_options, check_formula, check_kind, fit_options
 
 NOTHING = {"penalty": None, "strength": None, "l1_ratio": None}
 DESIGN = Design("y", {"y": (0, 1), "a": (0, 1), "g": ["u", "v", "w"]})

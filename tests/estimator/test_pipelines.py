@@ -14,7 +14,7 @@ from sklearn.preprocessing import FunctionTransformer, Normalizer, PolynomialFea
 
 import discreet
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.estimator import pipelines
+from discreet.estimator import inputs as pipelines
 
 MODEL = discreet.PrivateLinearRegression(epsilon=1, bounds=(0, 1), target_bounds=(0, 1))
 

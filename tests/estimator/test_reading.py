@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from discreet.design.columns import Numeric
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import CellError, SpecError
-from discreet.estimator.reading import check_rows, in_familiar_words, read_column, read_target
+from discreet.estimator.inputs import check_rows, in_familiar_words, read_column, read_target
 
 DESIGN = Design("y", {"y": (0, 1), "x": (0, 1)})
 

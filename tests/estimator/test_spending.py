@@ -184,7 +184,7 @@ def test_a_worker_says_that_other_workers_are_not_counted(monkeypatch):
 def test_workers_of_joblib_know_that_they_are_workers():
     from joblib import Parallel, delayed
 
-    from discreet.ledger.session import is_worker
+    from discreet.ledger.account import is_worker
 
     assert not is_worker()
     assert Parallel(n_jobs=2)(delayed(is_worker)() for _ in range(2)) == [True, True]

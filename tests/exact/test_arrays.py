@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.exact import arrays
-from discreet.exact.triangle import symmetric
+from discreet.exact.linear import symmetric
 
 
 def element(alias: object) -> type[np.generic]:

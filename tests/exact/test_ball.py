@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.exact.ball import _INWARDS, shrink_to_ball
+from discreet.exact.arrays import _INWARDS, shrink_to_ball
 
 
 def test_rows_after_the_ball_clip_are_inside_exactly():

@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import discreet
 from discreet.errors import DataError
-from discreet.exact.blas_threads import one_blas_thread
+from discreet.exact.arrays import one_blas_thread
 from discreet.tables.source import ComputeOptions
 
 DESIGN = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})

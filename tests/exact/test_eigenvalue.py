@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.exact.eigenvalue import smallest_eigenvalue
+from discreet.exact.linear import smallest_eigenvalue
 
 
 def determinant(matrix) -> int:

@@ -7,9 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.exact import equations
-from discreet.exact.equations import Equations
-from discreet.exact.linear import exact_solution, factors, solution
+from discreet.exact import linear as equations
+from discreet.exact.linear import Equations, exact_solution, factors, solution
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from discreet.exact.halves import doubles, halves
+from discreet.exact.elementary import doubles, halves
 
 
 @given(arrays(np.float64, st.integers(0, 9), elements=st.floats(allow_nan=False, allow_infinity=False)))

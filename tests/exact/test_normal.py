@@ -7,7 +7,7 @@ from decimal import Decimal, localcontext
 import mpmath
 import pytest
 
-from discreet.exact.normal import EIGHTY_DIGITS, mills
+from discreet.exact.rounding import EIGHTY_DIGITS, mills
 
 # what mills.py claims for |x| < 6, and for the rest
 CLAIM_SERIES = mpmath.mpf("1e-64")

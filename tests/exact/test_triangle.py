@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.exact.triangle import entry_count, pairs, position, size_of, symmetric, symmetric_integers, upper_triangle
+from discreet.exact.linear import entry_count, pairs, position, size_of, symmetric, symmetric_integers, upper_triangle
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 7, 40])

@@ -11,10 +11,9 @@ import pytest
 from discreet.errors import AfterSpendError, BudgetError, LedgerError, SpecError
 from discreet.ledger.account import checked_request
 from discreet.ledger.ledger import Ledger
-from discreet.privacy.gaussian import mu_from
-from discreet.privacy.loss import Loss
-from discreet.privacy.spend import AdvisingHook, SpendReceipt
-from discreet.privacy.unit import PrivacyUnit
+from discreet.privacy.budget import PrivacyUnit
+from discreet.privacy.gaussian_dp import mu_from
+from discreet.privacy.spend import AdvisingHook, Loss, SpendReceipt
 from support.spends import DATASET, asking, ledger_of, spend_one
 
 

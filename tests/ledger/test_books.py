@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger.books import as_json, books_of, contradicted, used_by
-from discreet.ledger.chain import Event
+from discreet.ledger.account import as_json, books_of, contradicted, used_by
+from discreet.ledger.event_log import Event
 from discreet.ledger.filter import Charge, Terms
-from discreet.ledger.status import Line
-from discreet.privacy.unit import PrivacyUnit
+from discreet.ledger.ledger import Line
+from discreet.privacy.budget import PrivacyUnit
 
 DECLARED = as_json({"terms": Terms("basic", 1.0, 0.0).to_dict(), "unit": PrivacyUnit().to_dict()})
 

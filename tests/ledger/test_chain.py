@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger.chain import Anchor, Event, MergedAnchor, checked_chain, genesis
+from discreet.ledger.event_log import Anchor, Event, MergedAnchor, checked_chain, genesis
 
 
 def chained(how_many: int) -> list[Event]:

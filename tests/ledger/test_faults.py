@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet.ledger.event_log import STEPS
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.steps import STEPS
 from discreet.releases import Release
 from support.child_releases import Children, Job
 

@@ -14,9 +14,8 @@ from scipy import stats
 
 from discreet.errors import LedgerError, SpecError
 from discreet.ledger.filter import RULES, Charge, Terms
-from discreet.privacy.gaussian import epsilon_from, mu_from
-from discreet.privacy.loss import Loss
-from discreet.privacy.zcdp import rho_from
+from discreet.privacy.gaussian_dp import epsilon_from, mu_from, rho_from
+from discreet.privacy.spend import Loss
 
 BUDGET = (1.0, 1e-6)
 

@@ -10,11 +10,11 @@ import pytest
 
 import discreet
 from discreet.errors import BudgetError, LedgerError, PrivacyNotice, SpecError
-from discreet.ledger.books import as_json
+from discreet.ledger.account import as_json
 from discreet.ledger.filter import Charge
 from discreet.ledger.ledger import Ledger, check_declaration
-from discreet.privacy.loss import Loss
-from discreet.privacy.unit import PrivacyUnit
+from discreet.privacy.budget import PrivacyUnit
+from discreet.privacy.spend import Loss
 from support.spends import DATASET, asking, ledger_of
 
 DESIGN = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
@@ -270,7 +270,7 @@ def test_a_path_that_is_none_is_refused():
 def test_a_clock_that_jumps_orders_nothing(tmp_path, monkeypatch):
     from datetime import UTC, datetime
 
-    from discreet.ledger import storage
+    from discreet.ledger import event_log as storage
 
     ledger = ledger_of(tmp_path)
     for year in (1970, 2099, 1970, 2038):

@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import mpmath
 import pytest
 
-from discreet.ledger.session import SessionAccount, together
+from discreet.ledger.account import SessionAccount, together
+from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.guarantee import Together
-from discreet.privacy.loss import Loss, pure_mu
-from discreet.privacy.unit import PrivacyUnit
+from discreet.privacy.spend import Loss, pure_mu
 
 
 def curve(epsilon: float, mu: float) -> mpmath.mpf:

@@ -8,8 +8,8 @@ import pytest
 
 from discreet.errors import SpecError
 from discreet.ledger.filter import Charge, Terms
-from discreet.ledger.status import typical_loss
-from discreet.privacy.loss import Loss
+from discreet.ledger.ledger import typical_loss
+from discreet.privacy.spend import Loss
 from support.spends import DATASET, asking, ledger_of
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-from discreet.ledger import steps
-from discreet.testing.kill_points import calling
+from discreet.ledger import event_log as steps
+from discreet.testing.not_private import calling
 
 PACKAGE = Path(steps.__file__).parents[1]
 
@@ -27,7 +27,7 @@ def test_every_step_is_reached_in_order_by_code_and_no_other_is():
 
 def test_only_the_room_for_tests_touches_the_observer():
     naming = {file.relative_to(PACKAGE).as_posix() for file in PACKAGE.rglob("*.py") if "_observer" in file.read_text()}
-    assert naming == {"ledger/steps.py", "testing/kill_points.py"}
+    assert naming == {"ledger/event_log.py", "testing/not_private.py"}
 
 
 def test_a_test_can_watch_the_steps():

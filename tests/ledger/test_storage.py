@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerError, OutputError, SpecError
-from discreet.ledger import storage as module
+from discreet.ledger import event_log as module
+from discreet.ledger.event_log import Storage, Tape, created, plain_words
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.storage import Storage, Tape, created, plain_words
 from support.spends import DATASET, asking, ledger_of
 
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger.units import AMOUNT, CHANCE, as_written, rounded_down, rounded_up, units_from
+from discreet.ledger.filter import AMOUNT, CHANCE, as_written, rounded_down, rounded_up, units_from
 
 
 def test_rounding_goes_against_the_spender():

@@ -6,13 +6,11 @@ import re
 
 import pytest
 
-from discreet.ledger.filter import RULES, Charge, Terms
-from discreet.ledger.status import typical_loss
-from discreet.ledger.units import AMOUNT
-from discreet.ledger.words import largest_gaussian, left_words, spent_epsilon
-from discreet.privacy.gaussian import mu_from
-from discreet.privacy.loss import Loss
-from discreet.privacy.zcdp import epsilon_from_rho
+from discreet.ledger.account import largest_gaussian, left_words, spent_epsilon
+from discreet.ledger.filter import AMOUNT, RULES, Charge, Terms
+from discreet.ledger.ledger import typical_loss
+from discreet.privacy.gaussian_dp import epsilon_from_rho, mu_from
+from discreet.privacy.spend import Loss
 
 
 @pytest.mark.parametrize("rule", RULES)

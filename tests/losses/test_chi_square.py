@@ -8,12 +8,12 @@ from fractions import Fraction
 import pytest
 
 import discreet
+from discreet.accounting.chi_square import added_delta, exchanged_delta, present_delta
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.chi_square import added_delta, exchanged_delta, present_delta
-from discreet.mechanisms.choice import chosen_mechanism
-from discreet.mechanisms.moments.wishart import Scales
+from discreet.mechanisms.registry import chosen_mechanism
+from discreet.mechanisms.wishart import Scales
 from discreet.privacy.budget import PrivacyBudget
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.losses.composition import PURE_ITERATIONS, USUAL_ITERATIONS, iteration_count, split
+from discreet.accounting.privacy_loss import PURE_ITERATIONS, USUAL_ITERATIONS, iteration_count, split
 from discreet.privacy.textbook import advanced_composition
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from discreet.accounting.noise_distribution import integer_of, integers_of, table_of, text_of
 from discreet.errors import ReleaseFileError
-from discreet.losses.fields import integer_of, integers_of, table_of, text_of
 
 
 def test_values_of_the_right_type_are_given_back():

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.exact.triangle import pairs
-from discreet.losses.law import entry_blocks, model_blocks
+from discreet.accounting.noise_distribution import entry_blocks, model_blocks
+from discreet.exact.linear import pairs
 from discreet.releases import BLOCKS, NoiseLaw, block_of
 from support.small_releases import fitted_inside
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.design.model import Design
+from discreet.accounting.noise_distribution import law_of
+from discreet.design.design import Design
 from discreet.errors import ReleaseFileError
-from discreet.losses.law_reading import law_of
 from discreet.planning import noise_law_for
 
 DESIGN = Design("y", {"y": (0, 1), "x": (0, 1), "g": ["a", "b", "c"]})

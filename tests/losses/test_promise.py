@@ -6,10 +6,9 @@ import math
 
 import pytest
 
-from discreet.losses.promise import TOLERANCE, concentrated_delta, epsilon_given, gaussian_delta, keeps
-from discreet.privacy.gaussian import delta_from, mu_from
-from discreet.privacy.loss import Loss
-from discreet.privacy.zcdp import rho_from
+from discreet.accounting.privacy_loss import TOLERANCE, concentrated_delta, epsilon_given, gaussian_delta, keeps
+from discreet.privacy.gaussian_dp import delta_from, mu_from, rho_from
+from discreet.privacy.spend import Loss
 
 
 def gaussian(mu, tau=1e-15):

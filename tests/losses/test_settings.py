@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.accounting.settings import Setting, checked_settings
 from discreet.errors import SpecError
-from discreet.losses.settings import Setting, checked_settings
 from discreet.mechanisms.registry import mechanism_named, mechanisms
 
 DECLARED = {

@@ -8,9 +8,9 @@ from fractions import Fraction
 import mpmath
 import pytest
 
+from discreet.accounting.noise_distribution import NoiseLaw
+from discreet.accounting.noise_shares import LEAST_SHARE, check_share, counted_law, share_steps
 from discreet.errors import SpecError
-from discreet.losses.law import NoiseLaw
-from discreet.losses.shares import LEAST_SHARE, check_share, counted_law, share_steps
 
 SCALES = (1, 17, 1000, 2**34 + 1, 2**56 + 12345)
 

@@ -7,8 +7,7 @@ import json
 import pytest
 
 from discreet.cli.main import program
-from discreet.mechanisms.catalogue import mechanism_table
-from discreet.mechanisms.registry import mechanisms
+from discreet.mechanisms.registry import mechanism_table, mechanisms
 
 NAMES = sorted(mechanisms())
 

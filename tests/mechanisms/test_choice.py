@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 import discreet
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.mechanisms.choice import chosen_mechanism, predicted_error
-from discreet.mechanisms.registry import NOT_OFFERED, mechanisms
+from discreet.mechanisms.registry import NOT_OFFERED, chosen_mechanism, mechanisms, predicted_error
 from discreet.privacy.budget import PrivacyBudget
 
 BOX = {"x": (-1, 1), "z": (-1, 1), "y": (-1, 1)}

@@ -9,17 +9,16 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.curator.sums.dyadic_cells import DyadicCells
+from discreet.accounting.noise_distribution import DISCOVERY, entry_blocks
+from discreet.curator.sums.cell_counts import DyadicCells
 from discreet.curator.table import Table
 from discreet.design.domain import RowDomain
 from discreet.errors import BoundsNotFound, GuardStop, ReleaseFileError, SpecError
-from discreet.losses.law import DISCOVERY, entry_blocks
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.privacy.spend import SpendReceipt
 from discreet.releases import Release
-from discreet.releases.canonical import digest_of
-from discreet.releases.discovery import found_bounds
-from discreet.tables.files.opening import open_source
+from discreet.releases.fields import digest_of, found_bounds
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing import exact_release, seeded_release
 from discreet.workflow import release_with

@@ -9,19 +9,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.curator.sums.protocol import Totals
+from discreet.accounting.noise_distribution import DISCOVERY, GUARD
+from discreet.accounting.preliminary_counts import discovery_l1_sensitivity, discovery_sensitivity
+from discreet.accounting.privacy_loss import keeps
+from discreet.accounting.privacy_maps import loss_of, stopped_loss
+from discreet.accounting.settings import checked_settings
+from discreet.curator.sums.gram import Totals
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.law import DISCOVERY, GUARD
-from discreet.losses.maps.registry import loss_of, stopped_loss
-from discreet.losses.promise import keeps
-from discreet.losses.sensitivity.before.discovery import discovery_l1_sensitivity, discovery_sensitivity
-from discreet.losses.settings import checked_settings
-from discreet.mechanisms.discovery import discovered, discovered_law
-from discreet.mechanisms.guard import guarded_law
+from discreet.mechanisms.guard import discovered, discovered_law, guarded_law
 from discreet.mechanisms.registry import mechanism_named
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 
 COLUMNS = {"y": "private", "x": {"bounds": "private", "within": (0, 100), "missing": "drop"}, "z": (0, 1)}

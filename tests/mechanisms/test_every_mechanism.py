@@ -17,13 +17,12 @@ import pytest
 from click.testing import CliRunner
 
 import discreet
-from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.cli.main import program
 from discreet.errors import SpecError
-from discreet.mechanisms.catalogue import table_row
-from discreet.mechanisms.registry import mechanism_named, mechanisms
+from discreet.mechanisms.registry import mechanism_named, mechanisms, table_row
 from discreet.planning import noise_law_for
 from discreet.releases import Release
+from discreet.releases.reference_law import NotEstimable
 from support.tables import Untouchable
 
 NAMES = sorted(mechanisms())

@@ -8,20 +8,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.accounting.noise_distribution import GUARD, NoiseLaw
+from discreet.accounting.preliminary_counts import guard_l1_sensitivity, guard_sensitivity
+from discreet.accounting.settings import checked_settings
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.law import GUARD, NoiseLaw
-from discreet.losses.sensitivity.before.guard import guard_l1_sensitivity, guard_sensitivity
-from discreet.losses.settings import checked_settings
 from discreet.mechanisms.guard import GuardCounts, guard_counts, guarded_law, stops
 from discreet.mechanisms.registry import mechanism_named
-from discreet.mechanisms.sampling.sampler import ExactSampler
-from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import delta_from
+from discreet.mechanisms.sampler import ExactSampler
+from discreet.privacy.budget import PrivacyBudget, PrivacyUnit
+from discreet.privacy.gaussian_dp import delta_from, delta_from_rho, rho_from
 from discreet.privacy.lattice import LATTICE_SHARE, lattice_gap
-from discreet.privacy.unit import PrivacyUnit
-from discreet.privacy.zcdp import delta_from_rho, rho_from
 
 COLUMNS = {"y": (0, 1), "x": {"bounds": (0, 1), "missing": "drop"}, "z": (0, 1)}
 BUDGET = PrivacyBudget(1.0, 1e-6)
@@ -110,7 +108,7 @@ def test_a_mechanism_that_is_proved_as_a_whole_only_is_refused(name, settings):
 
 @pytest.mark.parametrize("options", [{}, {"composition": "basic", "iterations": 1}])
 def test_a_lattice_that_is_too_coarse_for_the_counts_is_refused(options, monkeypatch):
-    monkeypatch.setattr("discreet.mechanisms.calibration.before.lattice_gap", lambda *_: 1.0)
+    monkeypatch.setattr("discreet.mechanisms.calibration.lattice_gap", lambda *_: 1.0)
     with pytest.raises(SpecError, match="raise grid_bits"):
         guarded("irls", BUDGET, PrivacyUnit(), **options)
 

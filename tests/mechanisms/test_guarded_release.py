@@ -79,7 +79,7 @@ def test_a_forged_guard_is_refused(ledger, edit):
     body["guard"]["sigma"] = {
         "less noise": str(int(body["guard"]["sigma"]) // 4), "none": "0", "not a number": "x",
     }[edit]  # fmt: skip
-    from discreet.releases.canonical import digest_of
+    from discreet.releases.fields import digest_of
 
     body["digest"] = digest_of(body)
     with pytest.raises(discreet.DiscreetError, match=r"stronger than the noise|expected noise on 'guard'|decimal text"):
@@ -174,9 +174,9 @@ def test_two_tables_with_equal_noisy_counts_get_one_verdict(ledger):
 def test_study_share_of_tables_stopped(rows):
     """Share of 2,000 tables that are stopped at 30, 50 and 70% fitting rows, epsilon 1, delta 1e-6."""
     from discreet.design.domain import RowDomain
+    from discreet.mechanisms.gaussian import GaussianMoments
     from discreet.mechanisms.guard import guard_counts, guarded_law, stops
-    from discreet.mechanisms.moments.gaussian import GaussianMoments
-    from discreet.mechanisms.sampling.sampler import ExactSampler
+    from discreet.mechanisms.sampler import ExactSampler
     from discreet.privacy.budget import PrivacyBudget
 
     domain = RowDomain.of(DESIGN)

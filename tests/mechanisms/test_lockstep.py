@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.audit.subjects.replay import ReplaySampler
-from discreet.losses.law import NoiseLaw
+from discreet.accounting.noise_distribution import NoiseLaw
+from discreet.audit.exact_losses import ReplaySampler
 from discreet.planning import noise_law_for
 from discreet.testing.not_private import SeededSampler
 from support.iterative_runs import grid_rows

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from discreet import second_pass, workflow
+from discreet import workflow
+from discreet import workflow as second_pass
 from discreet.errors import SpecError
-from discreet.exact.triangle import pairs, size_of
-from discreet.mechanisms import discovery
-from discreet.mechanisms.coefficients import iterates
-from discreet.mechanisms.moments import gaussian, k_norm, laplace, scaled, weighted, wishart
+from discreet.exact.linear import pairs, size_of
+from discreet.mechanisms import gaussian, k_norm, laplace, sampler, wishart
+from discreet.mechanisms import gaussian as weighted
+from discreet.mechanisms import guard as discovery
+from discreet.mechanisms import irls as iterates
+from discreet.mechanisms import private_scaling as scaled
 from discreet.mechanisms.registry import mechanisms
-from discreet.mechanisms.sampling import sampler
 from support.noise_requests import SEARCHED, STATED, Case, cases, differences, made, merged
 from support.production_patches import halved_in, last_reused
 
@@ -93,7 +95,7 @@ MISTAKES = {
         halved_in(weighted.WeightedMoments, "randomise", "rows"),
         Case("gaussian", options={"weights": "w"}),
     ),
-    "a search": (halved_in(scaled.searches, "noisy", "radius"), Case("gaussian", options={"scaling": "private"})),
+    "a search": (halved_in(scaled, "noisy", "radius"), Case("gaussian", options={"scaling": "private"})),
     "a Laplace block": (halved_in(laplace, "noisy_totals", "cross"), Case("laplace", delta=0.0)),
     "one entry of a vector": (halved_in(k_norm.KNormMoments, "passes", "count"), Case("k-norm", delta=0.0)),
     "one column of a matrix": (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.losses.law import DISCOVERY, GUARD, NoiseLaw
-from discreet.mechanisms.noisy_counts import noisy_counts
+from discreet.accounting.noise_distribution import DISCOVERY, GUARD, NoiseLaw
+from discreet.mechanisms.guard import noisy_counts
 
 
 class Counted:

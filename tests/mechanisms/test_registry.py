@@ -6,7 +6,7 @@ import pytest
 
 from discreet.errors import SpecError
 from discreet.mechanisms.registry import mechanism_named, mechanisms
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.sampler import ExactSampler
 
 
 def test_the_registry_knows_its_mechanisms_and_refuses_others():

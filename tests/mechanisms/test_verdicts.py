@@ -8,13 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import discreet
+from discreet.accounting.noise_distribution import GUARD, NoiseLaw
 from discreet.errors import BoundsNotFound, GuardStop, LedgerError, SpecError
-from discreet.losses.law import GUARD, NoiseLaw
-from discreet.mechanisms.guard import GuardCounts
-from discreet.mechanisms.verdicts import bounds_record, committed_counts, guard_record, how_to_stop, stop_of
-from discreet.privacy.loss import Loss
-from discreet.privacy.spend import SpendReceipt
-from discreet.testing.kill_points import calling
+from discreet.mechanisms.guard import GuardCounts, bounds_record, committed_counts, guard_record, how_to_stop, stop_of
+from discreet.privacy.spend import Loss, SpendReceipt
+from discreet.testing.not_private import calling
 from discreet.workflow import release_with
 
 

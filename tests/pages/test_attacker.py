@@ -20,9 +20,9 @@ from discreet.pages.attacker import (
 )
 from discreet.pages.page import render
 from discreet.pages.view import report_view
-from discreet.privacy.gaussian import delta_from, mu_from
+from discreet.privacy.budget import PrivacyUnit
+from discreet.privacy.gaussian_dp import delta_from, mu_from
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.unit import PrivacyUnit
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])

@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from discreet.analyst.pictures.effects import Effect
-from discreet.analyst.pictures.forest import NARROW, TALL, WIDE, Shape
+from discreet.analyst.plots.coefficient_plots import NARROW, TALL, WIDE, Effect, Shape
 from discreet.errors import SpecError
-from discreet.pages.charts import chart, is_magnified, shapes
+from discreet.pages.page import chart, is_magnified
+from discreet.pages.page import chart_shapes as shapes
 from support.report_cases import PLAIN
 
 THIN = Effect("thin", 0.5, 0.5 - 1e-7, 0.5 + 1e-7, 0.5 - 5e-8, 0.5 + 5e-8, kind="interval")

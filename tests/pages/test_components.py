@@ -7,9 +7,8 @@ import sys
 import pytest
 
 from discreet.errors import SpecError
-from discreet.pages import components
-from discreet.pages.components import component
-from discreet.pages.page import render
+from discreet.pages import page as components
+from discreet.pages.page import component, render
 from support.report_cases import PLAIN
 
 

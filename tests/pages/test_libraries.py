@@ -7,8 +7,7 @@ import sys
 import pytest
 
 from discreet.errors import SpecError
-from discreet.pages.libraries import check_libraries
-from discreet.pages.page import render
+from discreet.pages.page import check_libraries, render
 from support.report_cases import PLAIN
 
 
@@ -41,6 +40,6 @@ def test_an_import_that_fails_without_a_name_is_put_down_to_the_library(monkeypa
     def broken(name: str) -> None:
         raise ImportError(f"cannot load {name}")
 
-    monkeypatch.setattr("discreet.pages.libraries.import_module", broken)
+    monkeypatch.setattr("discreet.pages.page.import_module", broken)
     with pytest.raises(SpecError, match=r"this needs 'jinja2'.*discreet\[report\]"):
         check_libraries()

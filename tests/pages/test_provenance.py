@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.accounting.noise_distribution import CALIBRATIONS, FAMILIES
 from discreet.design.columns import Numeric
-from discreet.design.model import Design
-from discreet.losses.law import CALIBRATIONS, FAMILIES
+from discreet.design.design import Design
 from discreet.pages.provenance import provenance
 from discreet.testing.not_private import exact_release, seeded_release
 from support.every_column import mixed

@@ -6,8 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.pages.text import confidence_set, count, estimate, in_row, number, p_value, percent, plain, share
-from discreet.pages.view import Coefficient
+from discreet.pages.view import (
+    Coefficient,
+    confidence_set,
+    count,
+    estimate,
+    in_row,
+    number,
+    p_value,
+    percent,
+    plain,
+    share,
+)
 
 
 def row(**more: object) -> Coefficient:

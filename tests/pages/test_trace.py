@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.pages.trace import coefficient_traces
+from discreet.pages.view import coefficient_traces
 from support.report_cases import example
 from support.report_pages import inside, page_of
 

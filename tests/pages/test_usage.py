@@ -12,8 +12,8 @@ from click.testing import CliRunner
 import discreet
 from discreet.analyst.model import fit
 from discreet.cli.main import program
-from discreet.design.model import Design
-from discreet.pages.usage import usage
+from discreet.design.design import Design
+from discreet.pages.view import usage
 from discreet.testing.not_private import seeded_release
 from support.every_column import mixed
 from support.report_cases import example, table

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from discreet.analyst.model import fit
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.pages.view import report_view
 from discreet.testing.not_private import exact_release, seeded_release

@@ -2,7 +2,7 @@
 
 import pytest
 
-from discreet.analyst.pictures.style import COLOURS
+from discreet.analyst.plots.style import COLOURS
 from discreet.papers.drawing import legend, lines, nested, panels, plain_scales, style
 
 pandas = pytest.importorskip("pandas")

@@ -8,12 +8,10 @@ import pytest
 
 import discreet
 from discreet.errors import PartFileError, SpecError
-from discreet.mechanisms.sampling.sampler import ExactSampler
-from discreet.parts.keys import CuratorKey
-from discreet.parts.masks import MODULUS, masked, pair_keys, unmasked
-from discreet.parts.part_file import Part
-from discreet.parts.public_keys import MASK_SCHEME, SIGN_SCHEME, key_text
-from discreet.parts.session import Session
+from discreet.mechanisms.sampler import ExactSampler
+from discreet.parts.agreement import Session
+from discreet.parts.keys import MASK_SCHEME, SIGN_SCHEME, CuratorKey, key_text
+from discreet.parts.part_file import MODULUS, Part, masked, pair_keys, unmasked
 from support.curators import DESIGN, TERMS, curators, rows
 
 TABLES = [rows(seed) for seed in range(3)]

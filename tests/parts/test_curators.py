@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.errors import SpecError
-from discreet.parts.curators import Curator, need_library
-from discreet.parts.keys import CuratorKey
+from discreet.parts.keys import Curator, CuratorKey, need_library
 
 KEYS = CuratorKey.new("north").public
 ZERO = "A" * 43 + "="

@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet.curator.table import Table
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import (
     AfterSpendError,
     BudgetError,
@@ -20,15 +20,13 @@ from discreet.errors import (
     PrivacyNotice,
     SpecError,
 )
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.parts import making
-from discreet.parts.making import exact_numbers, place_of
+from discreet.parts.agreement import Session, asked_by
+from discreet.parts.making import Record, exact_numbers, place_of
 from discreet.parts.part_file import Part
-from discreet.parts.question import asked_by
-from discreet.parts.record import Record
-from discreet.parts.session import Session
 from discreet.privacy.spend import untracked
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.curators import DESIGN, TERMS, NoNoise, curators, rows
 from support.tables import Untouchable
@@ -305,7 +303,7 @@ def test_the_number_of_units_is_sent_only_where_it_is_public(tmp_path):
 
 
 def test_exact_numbers_are_on_the_grid_of_the_noise(people):
-    from discreet.curator.sums.protocol import Totals
+    from discreet.curator.sums.gram import Totals
 
     asked = asked_by(people.session, DESIGN)
     assert exact_numbers(Totals((3, -4), asked.law.unit, 2), asked, people.session) == [3, -4]

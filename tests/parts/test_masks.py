@@ -10,8 +10,8 @@ import pytest
 from scipy import stats
 
 from discreet.errors import DataError
-from discreet.parts.masks import MODULUS, MOST, WIDTH, check_range, masked, pair_keys, unmasked
-from discreet.parts.session import Session
+from discreet.parts.agreement import Session
+from discreet.parts.part_file import MODULUS, MOST, WIDTH, check_range, masked, pair_keys, unmasked
 from support.curators import curators
 
 

@@ -13,17 +13,17 @@ from scipy import stats
 
 import discreet
 from discreet.curator.table import accumulate
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import OutputError, PartFileError, ReleaseFileError, SpecError
-from discreet.ledger.chain import MergedAnchor
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.ledger.event_log import MergedAnchor
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.parts import merging
+from discreet.parts.agreement import asked_by
 from discreet.parts.merging import check_cancelled, merge_with
 from discreet.parts.part_file import Part
-from discreet.parts.question import asked_by
 from discreet.releases import Release
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.curators import DESIGN, NoNoise, curators, joined, rows
 from support.release_edits import DELETE, SCHEMA, edited
@@ -144,7 +144,7 @@ def test_the_noise_of_a_merged_release_has_the_law_it_states(tmp_path):
 
 
 def merging_blocks(design):
-    from discreet.losses.law import entry_blocks
+    from discreet.accounting.noise_distribution import entry_blocks
 
     return entry_blocks(len(design.released))
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from discreet.errors import PartFileError
+from discreet.parts.agreement import design_table
 from discreet.parts.part_file import Part, PartHeader
-from discreet.parts.question import design_table
 from support.curators import DESIGN, curators
 
 MAGIC = b"discreet part 1\n"

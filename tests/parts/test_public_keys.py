@@ -5,14 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import SpecError
-from discreet.parts.keys import CuratorKey
-from discreet.parts.public_keys import (
-    MASK_SCHEME,
-    SIGN_SCHEME,
-    key_text,
-    mask_key_bytes,
-    sign_key_bytes,
-)
+from discreet.parts.keys import MASK_SCHEME, SIGN_SCHEME, CuratorKey, key_text, mask_key_bytes, sign_key_bytes
 
 PRIME = 2**255 - 19
 HIGH = 1 << 255

@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import PrivacyNotice, SpecError
+from discreet.parts.agreement import Session, asked_by
 from discreet.parts.keys import CuratorKey
-from discreet.parts.question import asked_by
-from discreet.parts.session import Session
-from discreet.privacy.unit import PrivacyUnit
+from discreet.privacy.budget import PrivacyUnit
 from support.curators import DESIGN
 
 PEOPLE = [CuratorKey.new(name).public for name in ("north", "south", "west")]

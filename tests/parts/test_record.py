@@ -8,10 +8,10 @@ import sys
 import pytest
 
 from discreet.errors import OutputError, SpecError
-from discreet.parts import record as module
+from discreet.parts import making as module
+from discreet.parts.agreement import design_table
+from discreet.parts.making import Record, folder_of
 from discreet.parts.part_file import Part, PartHeader
-from discreet.parts.question import design_table
-from discreet.parts.record import Record, folder_of
 from support.curators import DESIGN, curators
 
 VALUES = [5, -7, 2**70]

@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 
 import discreet
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import PrivacyNotice, SpecError
+from discreet.parts.agreement import Session, design_digest
 from discreet.parts.keys import CuratorKey
-from discreet.parts.question import design_digest
-from discreet.parts.session import Session
-from discreet.privacy.unit import PrivacyUnit
+from discreet.privacy.budget import PrivacyUnit
 from support.curators import DESIGN
 
 PEOPLE = tuple(CuratorKey.new(name).public for name in ("north", "süd", "west", "east"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import SpecError
-from discreet.parts.toml_file import toml_table
+from discreet.parts.keys import toml_table
 
 
 def test_a_table_is_read(tmp_path):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.primitives import absolute_error
-from discreet.primitives.absolute_error import absolute_error_draw, absolute_error_rate
+from discreet.primitives import mean as absolute_error
+from discreet.primitives.mean import absolute_error_draw, absolute_error_rate
 from support.discrete_laws import absolute_error_law
 
 FALSE_ALARM = 1e-9

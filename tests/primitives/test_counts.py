@@ -16,7 +16,7 @@ import discreet
 from discreet.errors import DataError, SpecError
 from discreet.primitives import counts as module
 from discreet.primitives.counts import counting_queries
-from discreet.privacy.gaussian import delta_from
+from discreet.privacy.gaussian_dp import delta_from
 
 FALSE_ALARM = 1e-9
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.primitives import error_law
+from discreet.primitives import grid_noise as error_law
 from support.discrete_laws import discrete_laplace
 
 

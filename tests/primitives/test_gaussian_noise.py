@@ -13,9 +13,8 @@ from scipy import stats
 from discreet.errors import DataError, SpecError
 from discreet.primitives import gaussian_noise as module
 from discreet.primitives.gaussian_noise import gaussian
-from discreet.privacy.gaussian import delta_from
+from discreet.privacy.gaussian_dp import delta_from, delta_from_rho
 from discreet.privacy.textbook import classical_gaussian_sigma
-from discreet.privacy.zcdp import delta_from_rho
 
 FALSE_ALARM = 1e-9
 

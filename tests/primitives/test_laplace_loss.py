@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import SpecError
-from discreet.primitives.laplace_loss import laplace_epsilon, laplace_scales
+from discreet.primitives.laplace_noise import laplace_epsilon, laplace_scales
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.5])

@@ -12,8 +12,7 @@ import pytest
 from discreet.errors import DataError, SpecError
 from discreet.primitives import laplace_noise as module
 from discreet.primitives.arguments import data_fractions
-from discreet.primitives.laplace_loss import laplace_epsilon
-from discreet.primitives.laplace_noise import discrete_laplace, laplace
+from discreet.primitives.laplace_noise import discrete_laplace, laplace, laplace_epsilon
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from discreet.errors import SpecError
-from discreet.primitives import lattice
+from discreet.primitives import grid_noise as lattice
 
 # a statistical test below alarms falsely with probability at most this
 FALSE_ALARM = 1e-9

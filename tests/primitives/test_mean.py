@@ -12,8 +12,7 @@ from scipy import stats
 
 from discreet.errors import DataError, SpecError
 from discreet.primitives import mean as module
-from discreet.primitives.mean import private_mean
-from discreet.primitives.squared_error import grid_size
+from discreet.primitives.mean import grid_size, private_mean
 from support.discrete_laws import squared_error_law
 
 FALSE_ALARM = 1e-9

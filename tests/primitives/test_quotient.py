@@ -9,10 +9,9 @@ import pytest
 from scipy import stats
 
 from discreet.primitives import mean as module
-from discreet.primitives import quotient
-from discreet.primitives.lattice import laplace_noise
-from discreet.primitives.mean import private_mean
-from discreet.primitives.quotient import difference_bound, difference_tail, quotient_interval
+from discreet.primitives import mean as quotient
+from discreet.primitives.grid_noise import laplace_noise
+from discreet.primitives.mean import difference_bound, difference_tail, private_mean, quotient_interval
 
 FALSE_ALARM = 1e-9
 SCALES = [(3.3, 1.7), (1.2, 5.0), (0.7, 0.4), (2.0, 4.0)]

@@ -7,7 +7,7 @@ import pytest
 
 from discreet import primitives
 from discreet.errors import DiscreetError, SpecError
-from discreet.primitives.results import one_line, only_value, short_number
+from discreet.primitives.arguments import one_line, only_value, short_number
 
 BUDGET = {"epsilon": 1.0}
 ONE = {

@@ -11,11 +11,10 @@ import pytest
 from discreet import primitives
 from discreet.errors import AfterSpendError, BudgetError, LedgerError, SpecError
 from discreet.ledger.ledger import Ledger
-from discreet.primitives.spending import lattice_loss, spent
-from discreet.privacy.gaussian import delta_from
-from discreet.privacy.loss import Loss
-from discreet.privacy.spend import SpendReceipt, SpendRequest, untracked
-from discreet.privacy.unit import PrivacyUnit
+from discreet.primitives.arguments import lattice_loss, spent
+from discreet.privacy.budget import PrivacyUnit
+from discreet.privacy.gaussian_dp import delta_from
+from discreet.privacy.spend import Loss, SpendReceipt, SpendRequest, untracked
 
 CALLS: dict[str, Callable[..., object]] = {
     "counting_queries": lambda **given: primitives.counting_queries([5, 7], 0.5, **given),
@@ -61,8 +60,8 @@ def test_every_primitive_that_draws_is_here():
 
 @pytest.mark.parametrize("name", CALLS)
 def test_a_refused_spend_draws_no_noise(name, monkeypatch):
-    import discreet.mechanisms.sampling.coins as coins
-    from discreet.mechanisms.sampling import sampler
+    import discreet.mechanisms.sampler as coins
+    from discreet.mechanisms import sampler
 
     def draw(*given, **named):
         raise AssertionError("noise was drawn")

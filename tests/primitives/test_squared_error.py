@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 from scipy import stats
 
-from discreet.primitives import squared_error
-from discreet.primitives.squared_error import squared_error_draw
+from discreet.primitives import mean as squared_error
+from discreet.primitives.mean import squared_error_draw
 from support.discrete_laws import squared_error_law
 
 FALSE_ALARM = 1e-9

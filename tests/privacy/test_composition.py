@@ -10,8 +10,9 @@ import mpmath
 import pytest
 
 from discreet.errors import SpecError
-from discreet.privacy import gaussian, zcdp
-from discreet.privacy.composition import GaussianPiece, PurePiece, ZcdpPiece, compose
+from discreet.privacy import gaussian_dp as gaussian
+from discreet.privacy import gaussian_dp as zcdp
+from discreet.privacy.textbook import GaussianPiece, PurePiece, ZcdpPiece, compose
 
 DIGITS = 50
 # the grid of the privacy-loss distribution is 1e-5 of its span

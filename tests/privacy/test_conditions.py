@@ -5,9 +5,16 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import SpecError
-from discreet.privacy.conditions import LEDGER, ORIGINS, checked_sentences, codes_of, needed_codes, sentence_of
-from discreet.privacy.curators import CuratorTerms
-from discreet.privacy.unit import PrivacyUnit
+from discreet.privacy.budget import PrivacyUnit
+from discreet.privacy.guarantee import (
+    LEDGER,
+    ORIGINS,
+    CuratorTerms,
+    checked_sentences,
+    codes_of,
+    needed_codes,
+    sentence_of,
+)
 
 UNITS = [
     PrivacyUnit(neighbours=neighbours, id=name, max_rows=1 if name is None else 2)

@@ -7,7 +7,8 @@ import math
 import pytest
 
 from discreet.errors import SpecError
-from discreet.privacy import conversions, zcdp
+from discreet.privacy import gaussian_dp as conversions
+from discreet.privacy import gaussian_dp as zcdp
 
 
 def test_the_simple_zcdp_rule_is_never_below_the_best():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.errors import SpecError
-from discreet.privacy.curators import CuratorTerms
+from discreet.privacy.guarantee import CuratorTerms
 
 SESSION = "0" * 64
 

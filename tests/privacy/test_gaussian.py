@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import SpecError
-from discreet.privacy import gaussian
+from discreet.privacy import gaussian_dp as gaussian
 
 DIGITS = 80
 EPSILONS = [1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 0.7, 1.0, 3.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6, 1e7, 1e9]

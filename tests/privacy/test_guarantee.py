@@ -8,8 +8,8 @@ import math
 import pytest
 
 from discreet.errors import SpecError
+from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.unit import PrivacyUnit
 
 PROMISE = Guarantee(
     1.0,

@@ -11,7 +11,7 @@ import pytest
 from discreet.errors import SpecError
 from discreet.privacy import lattice
 from discreet.privacy.budget import PrivacyBudget, as_pair
-from discreet.privacy.gaussian import delta_from, mu_from
+from discreet.privacy.gaussian_dp import delta_from, delta_from_rho, mu_from
 from discreet.privacy.lattice import (
     LATTICE_SHARE,
     approximate,
@@ -21,7 +21,6 @@ from discreet.privacy.lattice import (
     lattice_curve,
     lattice_gap,
 )
-from discreet.privacy.zcdp import delta_from_rho
 
 VARIATES = [(3, 200), (1, 1000), (7, 450)]
 

@@ -6,7 +6,7 @@ import mpmath
 import pytest
 
 from discreet.errors import SpecError
-from discreet.privacy.loss import Loss, pure_mu
+from discreet.privacy.spend import Loss, pure_mu
 
 
 def oracle(epsilon: float) -> mpmath.mpf:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.loss import Loss
-from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest, untracked
-from discreet.privacy.unit import PrivacyUnit
+from discreet.privacy.budget import PrivacyBudget, PrivacyUnit
+from discreet.privacy.spend import Loss, SpendHook, SpendReceipt, SpendRequest, untracked
 
 
 def test_without_a_ledger_every_spend_passes_and_says_so():

@@ -8,7 +8,10 @@ import mpmath
 import pytest
 
 from discreet.errors import SpecError
-from discreet.privacy import conversions, gaussian, textbook, zcdp
+from discreet.privacy import gaussian_dp as conversions
+from discreet.privacy import gaussian_dp as gaussian
+from discreet.privacy import gaussian_dp as zcdp
+from discreet.privacy import textbook
 
 EPSILONS = [1e-9, 1e-6, 1e-3, 0.1, 0.5, 1.0, 3.0, 10.0, 100.0, 1e4, 1e7, 1e9]
 DELTAS = [1e-300, 1e-100, 1e-20, 1e-10, 1e-6, 1e-5, 1e-3, 0.01, 0.1, 0.3, 0.49, 0.5]

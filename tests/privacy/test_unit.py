@@ -8,7 +8,7 @@ import json
 import pytest
 
 from discreet.errors import SpecError
-from discreet.privacy.unit import PrivacyUnit
+from discreet.privacy.budget import PrivacyUnit
 
 
 @pytest.mark.parametrize("name", ["p\x1b[31m", "p\n", "p\u202e", "\ud800"])

@@ -13,9 +13,9 @@ import pytest
 
 import discreet
 from discreet import datasets, testing
-from discreet.analyst.values.not_estimable import known
-from discreet.mechanisms.sampling.sampler import ExactSampler
-from discreet.releases.canonical import SCHEMA_VERSION
+from discreet.mechanisms.sampler import ExactSampler
+from discreet.releases.fields import SCHEMA_VERSION
+from discreet.releases.reference_law import known
 from support.curators import curators
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import ReleaseFileError
-from discreet.releases.canonical import canonical_json, digest_of
+from discreet.releases.fields import canonical_json, digest_of
 from support.small_releases import a_release, fitted_inside
 
 # appendix B of RFC 8785: the bits of a double, and its text

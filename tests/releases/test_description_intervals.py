@@ -14,9 +14,8 @@ from scipy import stats
 
 import discreet
 from discreet.errors import SpecError
-from discreet.releases.description import Description
-from discreet.releases.description_intervals import _accepted
-from discreet.releases.not_estimable import NotEstimable
+from discreet.releases.description import Description, _accepted
+from discreet.releases.reference_law import NotEstimable
 from discreet.testing import exact_release, seeded_release
 
 N = 400

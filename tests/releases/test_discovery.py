@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.design.dyadic import cell_edges
-from discreet.design.model import Design
-from discreet.releases.discovery import DiscoveryPart, found_bounds, threshold_parts, unsettled_ends
+from discreet.design.design import Design
+from discreet.design.domain import cell_edges
+from discreet.releases.fields import DiscoveryPart, found_bounds, threshold_parts, unsettled_ends
 
 DESIGN = Design("y", {"y": (0, 1), "x": {"bounds": "private", "within": (0, 4)}, "z": "private"})
 EMPTY = (0,) * 82

@@ -10,16 +10,16 @@ from tempfile import TemporaryDirectory
 import pytest
 
 import discreet
+from discreet.accounting.privacy_maps import MAPS
 from discreet.design.domain import RowDomain
 from discreet.errors import ReleaseFileError
-from discreet.losses.maps.registry import MAPS
-from discreet.mechanisms.calibration.blocks import noise_law
+from discreet.mechanisms.calibration import noise_law
 from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.gaussian_dp import rho_from
 from discreet.privacy.lattice import lattice_curve
-from discreet.privacy.zcdp import rho_from
 from discreet.releases import Release
-from discreet.releases.canonical import digest_of
-from discreet.releases.kept import given_in_words
+from discreet.releases.fields import digest_of
+from discreet.releases.reading import given_in_words
 from support.release_edits import DELETE, edited
 
 COLUMNS = {"x": (0, 1), "z": (-1, 1), "y": (0, 10)}

@@ -8,7 +8,7 @@ import pytest
 
 import discreet
 from discreet.releases import NoiseLaw, NoisyCount
-from discreet.releases.noise_mean import centred, released_count
+from discreet.releases.fields import centred, released_count
 from discreet.testing import exact_release
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.design.model import Design
-from discreet.releases.outline import outline, outline_facts
+from discreet.design.design import Design
+from discreet.releases.release_summary import outline, outline_facts
 from discreet.testing.not_private import exact_release, seeded_release
 
 COLUMNS = {"y": (0, 8), "x": (0, 2), "flag": bool, "g": ["p", "q", "r"], "s": {"formula": "spline(x, 1)"}}

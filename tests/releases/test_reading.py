@@ -11,7 +11,7 @@ import pytest
 import discreet
 from discreet.design.domain import RowDomain
 from discreet.errors import ReleaseFileError
-from discreet.mechanisms.calibration.blocks import noise_law, shares_by_design
+from discreet.mechanisms.calibration import noise_law, shares_by_design
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, Release
 from discreet.releases.reading import unknown_fields

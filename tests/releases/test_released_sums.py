@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 
 import discreet
-from discreet.releases.released_sums import NoNumberError, ReleasedSums
+from discreet.releases.description import NoNumberError, ReleasedSums
 from discreet.testing import exact_release
 
 DESIGN = discreet.Design("y", {"x": (0, 2), "member": bool, "y": (0, 8)})

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.accounting.settings import DECLARED
 from discreet.errors import ReleaseFileError
-from discreet.losses.settings import DECLARED
 from discreet.mechanisms.registry import HOMES, mechanism_named
 from discreet.releases import Release
 from support.release_edits import DELETE, edited

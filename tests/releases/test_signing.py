@@ -16,8 +16,8 @@ import discreet
 from discreet.errors import ReleaseFileError, SpecError
 from discreet.privacy.spend import SpendReceipt
 from discreet.releases import Release
-from discreet.releases.canonical import digest_of
-from discreet.releases.signing import SigningKey, VerifyKey
+from discreet.releases.fields import digest_of
+from discreet.releases.verification import SigningKey, VerifyKey
 
 DESIGN = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
 TABLE = {"x": [0.1, 0.9], "y": [0.3, 0.4]}

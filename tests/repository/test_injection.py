@@ -24,9 +24,9 @@ from click.testing import CliRunner
 import discreet
 from discreet.cli.main import program
 from discreet.design.columns import Categorical
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import DiscreetError
-from discreet.privacy.unit import PrivacyUnit
+from discreet.privacy.budget import PrivacyUnit
 from discreet.releases import Release
 from support.page_reading import Reader
 

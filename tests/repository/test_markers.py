@@ -23,16 +23,16 @@ from click.testing import CliRunner
 
 import discreet
 from discreet.cli.main import program
-from discreet.curator.persons import PersonCap
+from discreet.curator.individuals import PersonCap
 from discreet.curator.table import Table
 from discreet.errors import DataError, DiscreetError
 from discreet.estimator import PrivateLinearRegression
-from discreet.ledger.steps import STEPS
+from discreet.ledger.event_log import STEPS
 from discreet.mechanisms.registry import HOMES, mechanism_named
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.releases import Release
 from discreet.tables.source import ComputeOptions
-from discreet.testing.kill_points import calling
+from discreet.testing.not_private import calling
 from support.marked_commands import LEDGER_PLACE, command_line
 from support.marked_tables import AT, NUMBERS, SOURCES, arrow, columns, design
 from support.markers import (
@@ -62,7 +62,7 @@ def scratch(tmp_path, monkeypatch):
     """The folder for temporary files, empty; rows that wait do so on disk."""
     folder = tmp_path / "scratch"
     folder.mkdir()
-    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", 0)
+    monkeypatch.setattr("discreet.curator.buffered_rows.IN_MEMORY_BYTES", 0)
     monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
     return folder
@@ -305,7 +305,7 @@ def test_a_full_disk_for_rows_shows_no_marker(scratch, monkeypatch):
         def write(self, content):
             raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("discreet.curator.kept_rows.tempfile.TemporaryFile", lambda **_: Full())
+    monkeypatch.setattr("discreet.curator.buffered_rows.tempfile.TemporaryFile", lambda **_: Full())
     check(released(arrow(), design(), scratch, mechanism="gradient"), error=DataError)
 
 
@@ -371,7 +371,7 @@ def test_a_real_process_that_fails_at_any_step_shows_no_marker(step, source, scr
     discreet.Ledger.create(files / "books.db").declare("p", epsilon=6.0, delta=1e-5, unit=design(persons=True).unit)
     data, guard = SOURCES[source](files), "--guard" if step in STAGES else "--debug"
     code = (
-        "import sys\nfrom discreet.testing.kill_points import calling\nfrom discreet.__main__ import run\n"
+        "import sys\nfrom discreet.testing.not_private import calling\nfrom discreet.__main__ import run\n"
         f"def stop(reached):\n    if reached == {step!r}: raise ValueError(open('quoted').read())\n"
         f"sys.argv = ['discreet', 'release', {data!r}, '--design', 'design.toml', '--epsilon', '1', '--delta', '1e-6',"
         f"'--ledger', 'books.db', '--dataset', 'p', '-o', 'r.json', '--debug', {guard!r}]\n"

@@ -16,7 +16,26 @@ import pytest
 import discreet
 from discreet import primitives, privacy
 from discreet.errors import DiscreetError, ReleaseFileError, SpecError
-from discreet.privacy import budget, composition, conversions, gaussian, guarantee, textbook, unit, zcdp
+from discreet.privacy import (
+    budget,
+    guarantee,
+    textbook,
+)
+from discreet.privacy import (
+    budget as unit,
+)
+from discreet.privacy import (
+    gaussian_dp as conversions,
+)
+from discreet.privacy import (
+    gaussian_dp as gaussian,
+)
+from discreet.privacy import (
+    gaussian_dp as zcdp,
+)
+from discreet.privacy import (
+    textbook as composition,
+)
 from discreet.testing.not_private import exact_release
 
 LONGEST_MESSAGE = 1000

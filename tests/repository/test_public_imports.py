@@ -101,9 +101,9 @@ def test_the_usage_text_of_a_report_needs_public_names_only(mechanism, rows):
     [
         ("from discreet.analyst.comparison import compare_models", ["discreet.analyst.comparison.compare_models"]),
         ("import discreet.testing.not_private", ["discreet.testing.not_private"]),
-        ("from discreet.privacy import gaussian", ["discreet.privacy.gaussian"]),
+        ("from discreet.privacy import gaussian_dp", ["discreet.privacy.gaussian_dp"]),
         ("from discreet import analyst", ["discreet.analyst"]),
-        ("from discreet import privacy as p\np.zcdp", ["discreet.privacy.zcdp"]),
+        ("from discreet import privacy as p\np.gaussian_dp", ["discreet.privacy.gaussian_dp"]),
         ("import discreet\nprint(discreet.pages.page)", ["discreet.pages", "discreet.pages.page"]),
         ("import discreet\ndiscreet.planning.plan(d).width\ndiscreet.Release.load('a').columns", []),
         ("from discreet.testing import exact_release\nfrom discreet import datasets, fit\ndatasets.load('x').data", []),
@@ -118,9 +118,9 @@ def test_pages_are_searched_in_blocks_hidden_checks_and_sentences():
     page = (
         "Call `discreet.analyst.path.path(release)`, or `discreet.path`.\n\n"
         "```python\nfrom discreet.releases import NoiseLaw\n```\n\n"
-        "% check: from discreet.design import model\n\n"
+        "% check: from discreet.design import design as model\n\n"
         "```text\nfrom discreet.curator import rows\n```\n"
     )
     assert markdown_names(page) == [
-        "discreet.design.model", "discreet.releases.NoiseLaw", "discreet.analyst.path.path",
+        "discreet.design.design", "discreet.releases.NoiseLaw", "discreet.analyst.path.path",
     ]  # fmt: skip

@@ -106,5 +106,5 @@ def test_the_files_that_a_page_names_exist(page):
 
 
 def test_names_of_files_are_found_in_a_page():
-    assert named_paths("see `exact/`, `design/model.py` and `make test`") == {"exact/", "design/model.py"}
+    assert named_paths("see `exact/`, `design/design.py` and `make test`") == {"exact/", "design/design.py"}
     assert not (PACKAGE / "design/models.py").exists()

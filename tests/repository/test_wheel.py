@@ -34,7 +34,7 @@ def test_the_wheel_holds_the_package_its_proofs_and_its_schema_and_nothing_else(
     for needed in (
         "discreet/release.schema.json",
         "discreet/py.typed",
-        "discreet/mechanisms/moments/gaussian.proof.md",
+        "discreet/mechanisms/gaussian.proof.md",
         "discreet/pages/templates/page.html.j2",
     ):
         assert needed in names

@@ -13,9 +13,8 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.releases.description_intervals import Intervals
+from discreet.releases.description import Intervals, NoNumberError, ReleasedSums
 from discreet.releases.reference_law import family_of
-from discreet.releases.released_sums import NoNumberError, ReleasedSums
 from support.simulated import NoisyReleases
 
 RELEASES = int(os.environ.get("COVERAGE_REPLICATIONS", "2000"))

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.curator.sums.protocol import Totals
+from discreet.accounting.noise_distribution import entry_blocks
+from discreet.curator.sums.gram import Totals
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.losses.law import entry_blocks
-from discreet.mechanisms.moments.functional import FunctionalMechanism
-from discreet.mechanisms.moments.laplace import LaplaceMoments, noisy_totals
-from discreet.mechanisms.sampling.sampler import ExactSampler, rounded_up
+from discreet.mechanisms.functional import FunctionalMechanism
+from discreet.mechanisms.laplace import LaplaceMoments, noisy_totals
+from discreet.mechanisms.sampler import ExactSampler, rounded_up
 from discreet.privacy.budget import PrivacyBudget
 
 DRAWS = 20_000

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.equations.noise_covariance import EntryNoise
+from discreet.analyst.equations.noise import EntryNoise
 from discreet.analyst.equations.normal import NormalEquations
 from support.simulated import NoisyReleases
 

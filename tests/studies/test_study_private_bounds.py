@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.design.domain import RowDomain
-from discreet.design.dyadic import cell_edges
-from discreet.losses.law import DISCOVERY
-from discreet.mechanisms.discovery import discovered_law
-from discreet.mechanisms.moments.gaussian import GaussianMoments
+from discreet.accounting.noise_distribution import DISCOVERY
+from discreet.design.domain import RowDomain, cell_edges
+from discreet.mechanisms.gaussian import GaussianMoments
+from discreet.mechanisms.guard import discovered_law
 from discreet.privacy.budget import PrivacyBudget
-from discreet.releases.discovery import DiscoveryPart, found_bounds
+from discreet.releases.fields import DiscoveryPart, found_bounds
 from discreet.testing.not_private import SeededSampler, seeded_release
 
 RUNS = 200

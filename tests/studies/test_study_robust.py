@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.analyst.confidence_sets import NotEstimableError
 from discreet.analyst.residual_plan import residual_plan
-from discreet.analyst.values.not_estimable import NotEstimableError
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
 from discreet.curator.table import accumulate
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.clustered_releases import DESIGN, TRUTH, Visits, empty_release, person_law, visits
 from support.resampled import Resampled, holds, k401, lognormal, wage1, width

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from scipy.stats import qmc
 
 import discreet
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.exact.arrays import FloatArray
 from discreet.testing import seeded_release
 

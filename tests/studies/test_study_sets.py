@@ -18,9 +18,9 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.equations.noise_covariance import EntryNoise
+from discreet.analyst.equations.model_columns import choose
+from discreet.analyst.equations.noise import EntryNoise
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.equations.selection import choose
 from discreet.analyst.inference.rows_needed import bounded, rows_factors
 from discreet.analyst.inference.score import score_from_sums
 from support.many_releases import ALPHA, BLOCK, Case, Many, Setup, as_release, drawn_moments, forms, law_of, with_noise

@@ -15,7 +15,7 @@ import pytest
 from scipy.special import stdtrit
 
 import discreet
-from discreet.analyst.inference.simultaneous import simultaneous_value
+from discreet.analyst.inference.contrasts import simultaneous_value
 from support.many_releases import Case, Many, Setup, as_release, drawn_moments, law_of, with_noise
 
 COUNT = int(os.environ.get("TERM_RELEASES", "1000"))

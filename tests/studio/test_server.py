@@ -105,6 +105,14 @@ def held(running, text, links):
     return made
 
 
+def answered(running, host):
+    """Ask again if the connection was closed while the server still accepted the others."""
+    for _ in range(3):
+        with contextlib.suppress(ConnectionError):
+            return asked(running, "/table", Host=host)[0]
+    raise AssertionError("the studio closed three connections in a row")
+
+
 def closed(link, seconds):
     """Whether the studio closes a connection within so many seconds."""
     link.settimeout(seconds)
@@ -127,7 +135,7 @@ def test_120_half_requests_neither_block_the_studio_nor_stay(running, monkeypatc
     try:
         for _ in range(3):
             began = time.monotonic()
-            assert asked(running, "/table", Host=host)[0].status == 403
+            assert answered(running, host).status == 403
             assert time.monotonic() - began < 2
         assert len(running._server.server_state.connections) <= server.MOST_CONNECTIONS
         # keep-alive ends five seconds after an answer

@@ -92,7 +92,7 @@ def _forked(job: Job) -> int:
 
 def _run(job: Job) -> NoReturn:
     from discreet.__main__ import run
-    from discreet.testing.kill_points import calling
+    from discreet.testing.not_private import calling
 
     def observe(step: str) -> None:
         if step == job.step and job.fill:
@@ -121,10 +121,10 @@ def _run(job: Job) -> NoReturn:
 
 
 if __name__ == "__main__":
-    import discreet.cli.commands.release
+    import discreet.cli.release
     import discreet.design.domain
     import discreet.ledger.ledger
-    import discreet.mechanisms.moments.k_norm
+    import discreet.mechanisms.k_norm
     import discreet.workflow  # noqa: F401
 
     serve(sys.stdin, sys.stdout)

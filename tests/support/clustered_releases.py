@@ -14,7 +14,7 @@ import discreet
 from discreet.analyst.residual_plan import ResidualPlan, residual_plan
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
-from discreet.mechanisms.choice import chosen_mechanism
+from discreet.mechanisms.registry import chosen_mechanism
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, RatioPart, Release, ResidualPart
 from discreet.testing.not_private import exact_release

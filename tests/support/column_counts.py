@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.curator.sums.column_cells import ColumnCells
-from discreet.design.model import Design
+from discreet.curator.sums.cell_counts import ColumnCells
+from discreet.design.design import Design
 from discreet.exact.arrays import FloatArray, IntArray
-from discreet.mechanisms.coefficients.refined import RefinedRegression
-from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.sampling.sampler import Sampler
+from discreet.mechanisms.protocol import RunContext
+from discreet.mechanisms.refined import RefinedRegression
+from discreet.mechanisms.sampler import Sampler
 from support.iterative_runs import prepared
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import discreet
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.testing.not_private import exact_release
 from support.made_releases import made
 

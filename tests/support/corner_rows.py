@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from discreet.design.columns import Base, Boolean, Numeric
-from discreet.design.model import Design
+from discreet.design.design import Design
 
 # designs with interactions on which a claim must be reached
 CROSSED = {

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.design.model import Design
+from discreet.design.design import Design
+from discreet.parts.agreement import Session
 from discreet.parts.keys import CuratorKey
 from discreet.parts.making import part_with
 from discreet.parts.part_file import Part
-from discreet.parts.session import Session
 
 DESIGN = Design("y", {"y": (0, 10), "x": (0, 5), "g": ["a", "b", "c"]})
 NAMES = ("north", "süd", "west")

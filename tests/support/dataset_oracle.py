@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.datasets import load, names
-from discreet.datasets.dataset import Dataset
+from discreet.datasets.tables import Dataset
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric
 
 # packages without which a data set cannot be had

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.analyst.diagnostics.diagnostics import Diagnostic, findings
-from discreet.design.model import Design
+from discreet.analyst.diagnostics import Diagnostic, findings
+from discreet.design.design import Design
+from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.unit import PrivacyUnit
 from discreet.releases import Release
 from support.made_releases import made
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from discreet import workflow
-from discreet.losses.law import DISCOVERY
-from discreet.releases.discovery import DiscoveryPart
+from discreet.accounting.noise_distribution import DISCOVERY
+from discreet.releases.fields import DiscoveryPart
 from support.production_patches import Changed, Patch, half
 
 

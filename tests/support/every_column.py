@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from discreet import Release
 from discreet.design.columns import Fill, Numeric
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.testing.not_private import seeded_release
 from support.report_cases import table
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from discreet.design.columns import Boolean, Numeric
-from discreet.design.model import Design
+from discreet.design.design import Design
 from support.iterative_runs import grid_rows
 
 # rows compared with each other in a round, and rounds; each round draws rows near the best of the one before

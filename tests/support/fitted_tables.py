@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.unit import PrivacyUnit
 
 COLUMNS = {"y": (0, 10), "x": (2, 6), "g": ["p", "q", "r"], "flag": bool}
 PROMISE = Guarantee(1.0, 1e-6, PrivacyUnit(), ("the bounds are public",))

@@ -206,7 +206,7 @@ class Readers:
         whole, other = (chance.choice(self.seeds[kind]) for _ in range(2))
         if kind == "json" and chance.random() < 0.6:
             from discreet.errors import ReleaseFileError
-            from discreet.releases.canonical import digest_of
+            from discreet.releases.fields import digest_of
 
             document = edited(chance, json.loads(whole))
             try:

@@ -306,7 +306,7 @@ def parquet(*without: str) -> bytes:
 
 def edited(made: discreet.Release, changes: dict[str, Any]) -> str:
     """The text of a release file with fields changed and a digest that fits them."""
-    from discreet.releases.release import digest_of
+    from discreet.releases.fields import digest_of
 
     body = json.loads(made.to_json())
     del body["digest"]

@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.curator.sums.protocol import Totals
+from discreet.accounting.settings import checked_settings
+from discreet.curator.sums.gram import Totals
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
-from discreet.losses.settings import checked_settings
-from discreet.mechanisms.interface.protocol import RunContext
+from discreet.mechanisms.protocol import RunContext
 from discreet.privacy.budget import PrivacyBudget
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 
 COLUMNS = {"x": (-1, 1), "b": bool, "g": ["a", "b", "c"], "y": (-1, 1)}

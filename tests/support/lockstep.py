@@ -22,18 +22,18 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.losses.law import entry_blocks
+from discreet.accounting.noise_distribution import entry_blocks
 from discreet.planning import noise_law_for
 from discreet.testing.not_private import SeededSampler
 from discreet.workflow import release_with
 
 # where the functions live that are watched or replaced; move a module and change its line here
 TABLE_SUMS = ("discreet.curator.table", "Table", "sums")
-K_NORM_NOISE = ("discreet.mechanisms.moments.k_norm", "k_norm_noise")
-WISHART_NOISE = ("discreet.mechanisms.moments.wishart", "wishart_noise")
-WEIGHTED_WISHART_NOISE = ("discreet.mechanisms.coefficients.wishart_moments", "wishart_noise")
-OUTPUT_POINT = ("discreet.mechanisms.coefficients.output", "ridge_in_ball")
-OBJECTIVE_POINT = ("discreet.mechanisms.coefficients.objective", "_minimum")
+K_NORM_NOISE = ("discreet.mechanisms.k_norm", "k_norm_noise")
+WISHART_NOISE = ("discreet.mechanisms.wishart", "wishart_noise")
+WEIGHTED_WISHART_NOISE = ("discreet.mechanisms.irls", "wishart_noise")
+OUTPUT_POINT = ("discreet.mechanisms.output", "ridge_in_ball")
+OBJECTIVE_POINT = ("discreet.mechanisms.objective", "_minimum")
 
 
 @dataclass

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import discreet
-from discreet.audit.subjects.replay import ReplaySampler
+from discreet.audit.exact_losses import ReplaySampler
 from discreet.testing.not_private import SeededSampler
 from discreet.workflow import release_with
 from support.lockstep import Run, Setup, seeded, shifted, watched_release

@@ -6,16 +6,16 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.privacy_loss import keeps
+from discreet.accounting.privacy_maps import loss_of
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.law import NoiseLaw, Settings
-from discreet.losses.maps.registry import loss_of
-from discreet.losses.promise import keeps
-from discreet.mechanisms.choice import chosen_mechanism
-from discreet.mechanisms.interface.protocol import Mechanism
+from discreet.mechanisms.protocol import Mechanism
+from discreet.mechanisms.registry import chosen_mechanism
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.loss import Loss
+from discreet.privacy.spend import Loss
 
 UNITS = (
     {},

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.design.columns import Boolean, Numeric
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases import BLOCKS, NoiseLaw, Release, block_of
 

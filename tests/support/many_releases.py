@@ -13,11 +13,11 @@ import numpy as np
 from scipy.special import chdtri, fdtrc, stdtrit
 
 import discreet
-from discreet.analyst.equations.selection import choose
+from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.inference.nuisance import level_given
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.design.scales import scales_of
-from discreet.mechanisms.choice import chosen_mechanism
+from discreet.mechanisms.registry import chosen_mechanism
 from discreet.privacy.budget import PrivacyBudget
 from discreet.testing.not_private import exact_release
 

@@ -171,7 +171,7 @@ class ManyRobust:
 
 
 def moved(values: np.ndarray, noise: np.ndarray, plain: np.ndarray, up: float) -> np.ndarray:
-    """As in `discreet.analyst.inference.sandwich`."""
+    """As in `discreet.analyst.inference.score`."""
     raised = np.minimum(np.maximum(values + up * noise, 0.0), plain)
     lowered = np.maximum(values - 2 * noise, 10 * plain)
     return np.where(values < plain, raised, np.where(values > 10 * plain, lowered, values))

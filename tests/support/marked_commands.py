@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 import discreet
 from discreet.cli.main import program
-from discreet.testing.kill_points import calling
+from discreet.testing.not_private import calling
 from support.marked_tables import design
 from support.markers import recorded
 
@@ -18,7 +18,7 @@ LEDGER_PLACE = "ledger file"
 def command_line(scratch, files, monkeypatch, data, missing="drop", *more, step="", failure=None, persons=False):
     """A release with a ledger and all commands that read one, with everything that they print and write."""
     monkeypatch.chdir(files)
-    monkeypatch.setattr("discreet.cli.progress.PATIENCE", 0.0)
+    monkeypatch.setattr("discreet.cli.terminal.PATIENCE", 0.0)
     (files / "design.toml").write_text(design(missing=missing, persons=persons).to_toml())
     books = discreet.Ledger.create(files / "books.db")
     books.declare("people", epsilon=6.0, delta=1e-5, unit=design(persons=persons).unit)

@@ -15,8 +15,8 @@ import pyarrow.feather
 import pyarrow.parquet
 
 from discreet.design.columns import Categorical, Numeric
-from discreet.design.model import Design
-from discreet.privacy.unit import PrivacyUnit
+from discreet.design.design import Design
+from discreet.privacy.budget import PrivacyUnit
 from support.markers import BOUNDS, DROPPED, LEVEL, PERSON, REMARK, ROWS, VALUE
 
 AT = 700  # where the planted row stands: in the third batch of 256

@@ -14,9 +14,9 @@ from multiprocessing import get_context
 import pytest
 
 import discreet
-from discreet.audit.running import Task, subject_of
-from discreet.audit.statistics.judging import judged
-from discreet.audit.subjects import mechanisms
+from discreet.audit import audited_mechanisms as mechanisms
+from discreet.audit.auditing import Task, subject_of
+from discreet.audit.judging import judged
 from support.mutants import ROOT
 from support.production_mutants import MUTANTS
 

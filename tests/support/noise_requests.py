@@ -22,10 +22,9 @@ import pytest
 import discreet
 from discreet import workflow
 from discreet.design.columns import Numeric
-from discreet.mechanisms.coefficients import wishart_moments
-from discreet.mechanisms.moments import k_norm, wishart
+from discreet.mechanisms import irls as wishart_moments
+from discreet.mechanisms import k_norm, sampler, wishart
 from discreet.mechanisms.registry import mechanism_named
-from discreet.mechanisms.sampling import sampler
 from discreet.parts import making, merging
 from discreet.releases import NoiseLaw, Release
 from support.curators import DESIGN, NAMES, curators, rows

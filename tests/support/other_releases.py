@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.releases import BLOCKS, Coefficients, NoiseLaw, Release
 from support.made_releases import made
 

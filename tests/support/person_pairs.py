@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from discreet.curator.sums.protocol import Sums
+from discreet.curator.sums.gram import Sums
 from discreet.curator.table import accumulate
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.tables import random_design, random_table
 

@@ -10,7 +10,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import discreet
-from discreet.analyst.pictures.saving import figure_bytes
+from discreet.analyst.plots.style import figure_bytes
 from discreet.testing.not_private import seeded_release
 from support.report_cases import promised
 

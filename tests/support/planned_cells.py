@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import discreet
-from discreet.analyst.planning.values import Plan
+from discreet.analyst.planning.expected import Plan
 from discreet.testing.not_private import exact_release
 from support.simulated import NoisyReleases
 

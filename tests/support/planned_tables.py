@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import discreet
-from discreet.analyst.planning.values import Plan, PlannedCoefficient
+from discreet.analyst.planning.expected import Plan, PlannedCoefficient
 from support.planned_cells import SHARES
 
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}

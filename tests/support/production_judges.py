@@ -18,14 +18,14 @@ from scipy import stats
 
 import discreet
 from discreet import primitives
+from discreet.audit import audited_mechanisms as mechanisms
+from discreet.audit.auditing import Task, audited
 from discreet.audit.auditing import audit as audit_method
-from discreet.audit.running import Task, audited
-from discreet.audit.statistics.claims import Claim
-from discreet.audit.statistics.laws import agreement_check
-from discreet.audit.subjects import mechanisms
-from discreet.audit.subjects.runs import release_numbers
+from discreet.audit.judging import Claim
+from discreet.audit.noise_tests import agreement_check
+from discreet.audit.runs import release_numbers
 from discreet.errors import AfterSpendError, ReleaseFileError
-from discreet.privacy.gaussian import delta_from
+from discreet.privacy.gaussian_dp import delta_from
 from support.lockstep_pairs import assert_choices_decide, assert_in_step, setup_of, two_runs
 from support.noise_requests import Case, differences, made
 

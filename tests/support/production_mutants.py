@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from discreet import second_pass, workflow
-from discreet.losses.law import CLIPPED
-from discreet.mechanisms import discovery
-from discreet.mechanisms.coefficients import frank_wolfe, gradient, irls, refined
-from discreet.mechanisms.moments import gaussian, scaled
+from discreet import workflow
+from discreet import workflow as second_pass
+from discreet.accounting.noise_distribution import CLIPPED
+from discreet.mechanisms import frank_wolfe, gaussian, gradient, irls, refined
+from discreet.mechanisms import guard as discovery
+from discreet.mechanisms import private_scaling as scaled
 from support import discovery_patches, reading_patches, refined_patches, scaled_patches, sensitivity_patches
 from support import production_patches as mistakes
 from support.noise_requests import SEARCHED

@@ -12,26 +12,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet import second_pass, workflow
-from discreet.audit.subjects import runs
-from discreet.losses.sensitivity.l1_sensitivity import l1_sensitivity
-from discreet.mechanisms.calibration import blocks
-from discreet.mechanisms.coefficients import (
-    frank_wolfe,
-    gradient,
-    irls,
-    iterates,
-    wishart_moments,
-)
-from discreet.mechanisms.coefficients.dpme import PerturbedHistogram
-from discreet.mechanisms.coefficients.iterates import fitted_indices
+from discreet import workflow
+from discreet import workflow as second_pass
+from discreet.accounting.moments import l1_sensitivity
+from discreet.audit import runs
+from discreet.mechanisms import calibration as blocks
+from discreet.mechanisms import frank_wolfe, gaussian, gradient, irls, k_norm, laplace, sampler, wishart
+from discreet.mechanisms import irls as iterates
+from discreet.mechanisms import irls as wishart_moments
+from discreet.mechanisms.adassp import EIGENVALUE
+from discreet.mechanisms.dpme import PerturbedHistogram
 from discreet.mechanisms.guard import GuardCounts
-from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.moments import gaussian, k_norm, laplace, wishart
-from discreet.mechanisms.moments.adassp import EIGENVALUE
-from discreet.mechanisms.sampling import sampler
+from discreet.mechanisms.irls import fitted_indices
+from discreet.mechanisms.protocol import RunContext
 from discreet.primitives import counts, gaussian_noise, laplace_noise, mean, response, selection
-from discreet.primitives import lattice as grids
+from discreet.primitives import grid_noise as grids
 from discreet.privacy import lattice
 from discreet.releases import NoiseLaw
 from discreet.workflow import Question
@@ -210,7 +205,7 @@ def primitives_halved(patch: Patch) -> None:
 def truth_twice_as_often(patch: Patch) -> None:
     probability = response.truth_probability
     patch.setattr(response, "truth_probability", lambda epsilon: probability(2 * epsilon))
-    patch.setattr("discreet.audit.subjects.primitives.response_epsilon", lambda q: response.response_epsilon(q))
+    patch.setattr("discreet.audit.audited_primitives.response_epsilon", lambda q: response.response_epsilon(q))
 
 
 def exponent_doubled(patch: Patch) -> None:
@@ -281,7 +276,7 @@ def eigenvalue_free(patch: Patch) -> None:
         alone = law(*given, **more)
         return replace(alone, sigma={**alone.sigma, EIGENVALUE: made.sigma[EIGENVALUE]})
 
-    patch.setattr("discreet.mechanisms.moments.adassp.noise_law", free)
+    patch.setattr("discreet.mechanisms.adassp.noise_law", free)
 
 
 def count_free_in_laplace(patch: Patch) -> None:
@@ -482,7 +477,7 @@ def doubles_in_a_primitive(patch: Patch) -> None:
         made = noisy(values, changes, epsilon=epsilon)
         return replace(made, values=tuple(np.asarray(values) + draw(0, made.scales[0], len(values))))
 
-    patch.setattr("discreet.audit.subjects.primitives.laplace", floating)
+    patch.setattr("discreet.audit.audited_primitives.laplace", floating)
 
 
 # -- exact numbers in the file -----------------------------------------------------------------------------------------

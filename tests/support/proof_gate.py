@@ -35,11 +35,11 @@ TRUSTED = (
     "mechanisms/",
     "primitives/",
     "ledger/",
-    "losses/",
+    "accounting/",
     "parts/",
 )
 # a proof may list definitions here too
-FINGERPRINTED = (*TRUSTED, "engines/", "papers/rivals/", "workflow.py", "second_pass.py")
+FINGERPRINTED = (*TRUSTED, "spark/", "papers/rivals/", "workflow.py")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from discreet import estimator
-from discreet.curator import persons, rows
-from discreet.mechanisms.calibration import blocks
+from discreet.curator import individuals as persons
+from discreet.curator import rows
+from discreet.mechanisms import calibration as blocks
 from discreet.tables import frames
 
 Patch = pytest.MonkeyPatch

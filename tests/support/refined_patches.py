@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.exact.triangle import pairs, position, symmetric
-from discreet.losses.sensitivity.searches import LAST
-from discreet.mechanisms.coefficients import refined
-from discreet.mechanisms.coefficients.iterates import fitted_indices
-from discreet.mechanisms.scaling import columns
+from discreet.accounting.scaling import LAST
+from discreet.exact.linear import pairs, position, symmetric
+from discreet.mechanisms import private_scaling as columns
+from discreet.mechanisms import refined
+from discreet.mechanisms.irls import fitted_indices
 from discreet.releases import NoiseLaw
 
 Patch = pytest.MonkeyPatch

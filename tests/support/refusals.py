@@ -9,9 +9,9 @@ import pytest
 from discreet.design.columns import Boolean, Categorical, Numeric
 from discreet.errors import CellError, DiscreetError
 from discreet.tables.arrow import declared_arrays
-from discreet.tables.encoder import settle_missing
-from discreet.tables.files.opening import open_source
-from discreet.tables.files.reading import ReadOptions
+from discreet.tables.cells import settle_missing
+from discreet.tables.csv_format import ReadOptions
+from discreet.tables.opening import open_source
 
 COLUMNS = {"x": Numeric((0, 1)), "yes": Boolean(), "g": Categorical(("a", "b")), "n": Categorical((1, 2))}
 CANARIES = ("918273.5", "918273", "SECRETCELL")

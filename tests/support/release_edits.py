@@ -6,7 +6,7 @@ import json
 from importlib.resources import files
 
 from discreet.releases import Release
-from discreet.releases.canonical import digest_of
+from discreet.releases.fields import digest_of
 
 SCHEMA = json.loads(files("discreet").joinpath("release.schema.json").read_text())
 DELETE = object()

@@ -7,18 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.analyst.diagnostics.clips import ClippedShare
-from discreet.analyst.diagnostics.diagnostics import Diagnostic
-from discreet.analyst.pictures.effects import Effect
-from discreet.design.model import Design
+from discreet.analyst.bound_costs import ClippedShare
+from discreet.analyst.diagnostics import Diagnostic
+from discreet.analyst.plots.coefficient_plots import Effect
+from discreet.design.design import Design
 from discreet.pages.attacker import attacker
 from discreet.pages.provenance import DeclaredColumn, NoiseLine, Provenance
-from discreet.pages.trace import CoefficientTrace
-from discreet.pages.usage import Usage
-from discreet.pages.view import Coefficient, ModelView, Promise, ReportView
-from discreet.privacy.budget import PrivacyBudget
+from discreet.pages.view import Coefficient, CoefficientTrace, ModelView, Promise, ReportView, Usage
+from discreet.privacy.budget import PrivacyBudget, PrivacyUnit
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.unit import PrivacyUnit
 from discreet.releases import NoiseLaw, Release
 from discreet.testing.not_private import seeded_release
 

@@ -7,7 +7,7 @@ import re
 from dataclasses import replace
 
 from discreet.analyst.model import fit
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.pages.page import render
 from discreet.pages.view import report_view
 from discreet.releases import Coefficients, NoiseLaw, Release

@@ -8,14 +8,14 @@ import numpy as np
 
 import discreet
 from discreet.analyst.residual_plan import ResidualPlan, residual_plan
-from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram
 from discreet.curator.table import Table
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
-from discreet.mechanisms.choice import chosen_mechanism
+from discreet.mechanisms.registry import chosen_mechanism
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import RatioPart, Release, ResidualPart
-from discreet.tables.files.opening import open_source
+from discreet.releases.reference_law import NotEstimable
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import exact_release
 

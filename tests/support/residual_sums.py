@@ -5,7 +5,7 @@ from __future__ import annotations
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 
 

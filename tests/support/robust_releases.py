@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 import discreet
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import PrivacyNotice
 
 DESIGN = Design("y", {"x": (-1, 1), "z": (-1, 1), "y": (-4, 4)})

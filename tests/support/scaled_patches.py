@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.curator.sums.column_cells import CELLS
-from discreet.mechanisms.moments import scaled
-from discreet.mechanisms.scaling import searches
+from discreet.curator.sums.cell_counts import CELLS
+from discreet.mechanisms import private_scaling as scaled
+from discreet.mechanisms import private_scaling as searches
 from discreet.releases import NoiseLaw
 
 Patch = pytest.MonkeyPatch

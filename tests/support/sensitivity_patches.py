@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from discreet.losses.maps import fitted, iterative
-from discreet.losses.maps import gaussian as gaussian_map
-from discreet.mechanisms.calibration import blocks
-from discreet.mechanisms.coefficients import gradient, irls, objective
+from discreet.accounting import fitted_models as fitted
+from discreet.accounting import iterations as iterative
+from discreet.accounting import moments as gaussian_map
+from discreet.mechanisms import calibration as blocks
+from discreet.mechanisms import gradient, irls, objective
 
 Patch = pytest.MonkeyPatch
 

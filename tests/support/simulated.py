@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import discreet
-from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
-from discreet.mechanisms.choice import chosen_mechanism
+from discreet.mechanisms.registry import chosen_mechanism
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw
+from discreet.releases.reference_law import NotEstimable
 from discreet.testing.not_private import exact_release
 
 INTERCEPT, RESIDUAL_SD = 0.5, 0.5

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import discreet
-from discreet.engines import spark_source
 from discreet.errors import DataError, DiscreetError
+from discreet.spark import dataframe as spark_source
 from discreet.testing import exact_release, seeded_release
 from support.spark_tables import (
     DESIGN,

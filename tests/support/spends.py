@@ -7,10 +7,8 @@ from pathlib import Path
 
 from discreet.errors import BudgetError
 from discreet.ledger.ledger import Ledger
-from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.loss import Loss
-from discreet.privacy.spend import SpendRequest
-from discreet.privacy.unit import PrivacyUnit
+from discreet.privacy.budget import PrivacyBudget, PrivacyUnit
+from discreet.privacy.spend import Loss, SpendRequest
 
 DATASET = "people"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from discreet.pages.components import COMPONENTS, component
+from discreet.pages.page import COMPONENTS, component
 from support.report_cases import CASES
 
 FOLDER = Path(__file__).parents[1] / "pages" / "snapshots"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from discreet.design.columns import Boolean, Categorical, Numeric
-from discreet.design.model import Design
+from discreet.design.design import Design
 
 # columns on which a calibration must be tight
 CALIBRATED = {

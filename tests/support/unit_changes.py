@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.privacy.unit import PrivacyUnit
+from discreet.privacy.budget import PrivacyUnit
 
 UNITS = tuple(
     PrivacyUnit(neighbours=neighbours, id=None if rows == 1 else "person", max_rows=rows)

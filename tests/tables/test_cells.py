@@ -14,11 +14,11 @@ import pytest
 import discreet
 from discreet.design.columns import Boolean, Categorical, Identifier, Numeric
 from discreet.errors import SpecError
-from discreet.tables import cells, matrices
+from discreet.tables import cells
+from discreet.tables import frames as matrices
 from discreet.tables.arrow import declared_array
 from discreet.tables.cells import MARK_NUMBER, MARK_TEXT, cell_array
-from discreet.tables.frames import frame_batches
-from discreet.tables.matrices import matrix_columns, target_column
+from discreet.tables.frames import frame_batches, matrix_columns, target_column
 from discreet.testing.not_private import exact_release
 from support.odd_cells import ODD_CELLS
 

@@ -7,7 +7,7 @@ import pytest
 
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric
 from discreet.errors import DataError
-from discreet.tables.encoder import settle_missing, write_scaled
+from discreet.tables.cells import settle_missing, write_scaled
 
 
 def test_scaling_follows_the_declaration():

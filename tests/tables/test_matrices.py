@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import DataError, SpecError
-from discreet.tables.matrices import _only_cell, _row, matrix_columns, table_names, target_column
+from discreet.tables.frames import _only_cell, _row, matrix_columns, table_names, target_column
 
 ROWS = [[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]]
 COLUMNS = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]

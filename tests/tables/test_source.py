@@ -11,7 +11,7 @@ import pytest
 
 from discreet.design.columns import Numeric
 from discreet.errors import SpecError
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions, Place
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import discreet
 from discreet.errors import CellError, DataError
-from discreet.tables.streams import TableStream
+from discreet.tables.frames import TableStream
 from discreet.testing.not_private import exact_release
 
 ROWS = [{"x": 0.5, "y": 0.25}, {"x": 0.1, "y": 0.75}, {"x": None, "y": 0.5}]

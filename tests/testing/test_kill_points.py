@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.ledger import steps
-from discreet.testing.kill_points import calling
+from discreet.ledger import event_log as steps
+from discreet.testing.not_private import calling
 
 
 def test_an_observer_is_called_until_the_block_ends_even_by_an_error():

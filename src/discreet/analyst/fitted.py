@@ -7,12 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from discreet.analyst.diagnostics.notes import notes
 from discreet.analyst.equations.fit_inputs import POSTERIOR, ErrorBasis, FitInputs, Line, RobustType, error_basis
-from discreet.analyst.equations.normal import NormalEquations
-from discreet.analyst.equations.selection import SubModel
-from discreet.analyst.equations.sums import counted_rows
-from discreet.analyst.equations.units import Units
+from discreet.analyst.equations.model_columns import SubModel
+from discreet.analyst.equations.normal import NormalEquations, Units, counted_rows
 from discreet.analyst.inference.released_model import no_errors, released_units, released_values
 from discreet.analyst.inference.robust import (
     CLUSTERED,
@@ -22,26 +19,25 @@ from discreet.analyst.inference.robust import (
     needed_residuals,
     robust_basis,
 )
+from discreet.analyst.notes import notes
 from discreet.analyst.solvers.least_squares import Solution
-from discreet.analyst.solvers.penalties import Penalty, PenaltySpec
-from discreet.analyst.summary.coefficient_table import cells, estimates, headers, plain_values
-from discreet.analyst.summary.summary import fact_lines, summary_text
+from discreet.analyst.solvers.penalised import Penalty, PenaltySpec
+from discreet.analyst.summary import cells, estimates, fact_lines, headers, plain_values, summary_text
 from discreet.analyst.tables.regression_table import TableMixin
 from discreet.analyst.tested import TestsMixin
-from discreet.analyst.values.estimates import ByName, NothingExcluded, Number, unbounded
-from discreet.analyst.values.not_estimable import NotEstimable, known, reason_of
-from discreet.analyst.values.parameters import Parameters
+from discreet.analyst.values import ByName, NothingExcluded, Number, Parameters, unbounded
 from discreet.design.columns import Base
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.privacy.checks import check_flag
-from discreet.releases import Coefficients, Release
-from discreet.releases.reference_law import checked_level
+from discreet.releases.fields import Coefficients
+from discreet.releases.reference_law import NotEstimable, checked_level, known, reason_of
+from discreet.releases.release import Release
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from discreet.analyst.pictures.effects import Scale
+    from discreet.analyst.plots.coefficient_plots import Scale
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,7 +103,7 @@ class Fit(TestsMixin, TableMixin):
     @property
     def table_columns(self) -> dict[str, Base]:
         """Columns that a table must have for a prediction: the features, or what their formulas use."""
-        from discreet.design.derived import needed
+        from discreet.design.declarations import needed
 
         return needed(self.release.design.parts, self.features)
 
@@ -178,14 +174,14 @@ class Fit(TestsMixin, TableMixin):
             `error` refuses the table, a fill value replaces the cell, and `drop` leaves NaN in the place of that row.
         """
         # Arrow is slow to import and only needed here
-        from discreet.analyst.prediction.prediction import Limits, predict_frame
+        from discreet.analyst.prediction import Limits, predict_frame
 
         line, limits = self._solved, Limits.of(self.release, self.model, self.penalty)
         return predict_frame(frame, self.release.design, self.features, line.constant, line.gains, limits)
 
     def predict_arrays(self, arrays: Sequence[FloatArray]) -> FloatArray:
         """Predict from a float64 array for each of `table_columns`: numbers, 0/1 or level positions; see `predict`."""
-        from discreet.analyst.prediction.prediction import Limits, predict_columns
+        from discreet.analyst.prediction import Limits, predict_columns
 
         line, limits = self._solved, Limits.of(self.release, self.model, self.penalty)
         return predict_columns(arrays, self.release.design, self.features, line.constant, line.gains, limits)
@@ -196,7 +192,7 @@ class Fit(TestsMixin, TableMixin):
         The standard deviations are the noisy ones of `release.describe()`; there is no interval that counts their
         noise.
         """
-        from discreet.analyst.inference.standardised import standardised_slopes
+        from discreet.analyst.inference.rsquared import standardised_slopes
 
         slopes = [name for name in self.names if not (self.model.intercept and name == self.names[0])]
         return standardised_slopes(self.release, self.target, estimates(self)[slopes])
@@ -250,9 +246,8 @@ class Fit(TestsMixin, TableMixin):
         >>> fit = discreet.fit(discreet.release(table, design, epsilon=1.0, delta=1e-6))
         >>> picture = fit.plot(level=0.9)
         """
-        from discreet.analyst.pictures.coefficients import coefficient_figure
-        from discreet.analyst.pictures.effects import checked_scale
-        from discreet.analyst.pictures.saving import checked_destination, saved
+        from discreet.analyst.plots.coefficient_plots import checked_scale, coefficient_figure
+        from discreet.analyst.plots.style import checked_destination, saved
 
         checked_destination(path, force=force)
         figure = coefficient_figure(self, checked_level(level, alpha), checked_scale(scale))
@@ -300,8 +295,8 @@ class Fit(TestsMixin, TableMixin):
         >>> fit = discreet.fit(discreet.release(table, design, epsilon=4.0, delta=1e-6), penalty="adaptive")
         >>> picture = fit.plot_prediction("x", at={"member": True})
         """
-        from discreet.analyst.pictures.prediction import predicted_line, prediction_figure
-        from discreet.analyst.pictures.saving import checked_destination, saved
+        from discreet.analyst.plots.prediction_plot import predicted_line, prediction_figure
+        from discreet.analyst.plots.style import checked_destination, saved
 
         checked_destination(path, force=force)
         check_flag("obs", obs)

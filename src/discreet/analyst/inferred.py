@@ -11,19 +11,37 @@ from typing import TYPE_CHECKING, Final, Never
 
 import numpy as np
 
+from discreet.analyst.confidence_sets import NotEstimableError, mapped
 from discreet.analyst.equations.fit_inputs import ErrorBasis, FitInputs, Line
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.inference.coefficient_noise import known_before, noise_sds, table_intervals
-from discreet.analyst.inference.contrasts import TOO_WIDE, Contrasts, contrasts, in_double, read_each, unit_map
+from discreet.analyst.inference.contrasts import (
+    TOO_WIDE,
+    Contrasts,
+    Simultaneous,
+    checked_way,
+    contrasts,
+    in_double,
+    known_before,
+    noise_sds,
+    read_each,
+    simultaneous_value,
+    table_intervals,
+    unit_map,
+)
 from discreet.analyst.inference.released_model import no_errors
 from discreet.analyst.inference.robust import sample_factor
-from discreet.analyst.inference.rsquared import VarianceRatio, from_0_to_1, rsquared, rsquared_interval, variance_ratio
-from discreet.analyst.inference.sandwich import Middle
-from discreet.analyst.inference.score import ScoreInference, score_inference
-from discreet.analyst.inference.simultaneous import Simultaneous, checked_way, simultaneous_value
-from discreet.analyst.values.estimates import (
+from discreet.analyst.inference.rsquared import (
+    VarianceRatio,
+    from_0_to_1,
+    rsquared,
+    rsquared_interval,
+    variance_ratio,
+)
+from discreet.analyst.inference.score import Middle, ScoreInference, score_inference
+from discreet.analyst.values import (
     ByName,
     Interval,
+    NamedMatrix,
     NothingExcluded,
     Number,
     first_missing,
@@ -31,16 +49,21 @@ from discreet.analyst.values.estimates import (
     p_without,
     set_without,
 )
-from discreet.analyst.values.named_matrix import NamedMatrix
-from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError, mapped
 from discreet.exact.arrays import FloatArray
-from discreet.releases import Release
-from discreet.releases.reference_law import DEFAULT_LEVEL, Family, checked_level, critical_value, family_of
+from discreet.releases.reference_law import (
+    DEFAULT_LEVEL,
+    Family,
+    NotEstimable,
+    checked_level,
+    critical_value,
+    family_of,
+)
+from discreet.releases.release import Release
 
 if TYPE_CHECKING:
     from pyarrow import Table
 
-    from discreet.analyst.prediction.intervals import Prediction
+    from discreet.analyst.prediction import Prediction
 
 # of statsmodels' results
 ABOUT_ROWS: Final = frozenset(
@@ -384,7 +407,7 @@ class InferenceMixin:
         frame
             As for `predict`.
         """
-        from discreet.analyst.prediction.intervals import prediction  # Arrow is slow to import and only needed here
+        from discreet.analyst.prediction import prediction  # Arrow is slow to import and only needed here
 
         inputs = self._inputs
         return prediction(
@@ -409,6 +432,6 @@ class InferenceMixin:
         level, alpha
             As for `conf_int`.
         """
-        from discreet.analyst.summary.coefficient_table import arrow_table
+        from discreet.analyst.summary import arrow_table
 
         return arrow_table(self, checked_level(level, alpha))

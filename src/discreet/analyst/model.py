@@ -1,4 +1,4 @@
-"""`fit`: any linear model from one release, at no further cost."""
+"""Fit any linear model from a release, and diagnose a fit."""
 
 from __future__ import annotations
 
@@ -7,25 +7,31 @@ from typing import TYPE_CHECKING, Final, Literal, overload
 
 import numpy as np
 
+from discreet.analyst.confidence_sets import NotEstimableError
+from discreet.analyst.diagnostics import Diagnostic, findings
+from discreet.analyst.equations.model_columns import SubModel, choose
 from discreet.analyst.equations.normal import NormalEquations, normal_equations
-from discreet.analyst.equations.selection import SubModel, choose
 from discreet.analyst.fitted import Fit, as_released, assembled
 from discreet.analyst.inference.released_model import check_declared
 from discreet.analyst.inference.robust import checked_robust_type
 from discreet.analyst.solvers.least_squares import Solution, solve_ols, solve_ridge
-from discreet.analyst.solvers.penalties import Criterion, Penalty, PenaltySpec, checked_spec
-from discreet.analyst.values.estimates import NothingExcluded
-from discreet.analyst.values.not_estimable import NotEstimableError
+from discreet.analyst.solvers.penalised import Criterion, Penalty, PenaltySpec, checked_spec
+from discreet.analyst.values import NothingExcluded
 from discreet.errors import SpecError, shown
 from discreet.privacy.checks import listed
-from discreet.releases import Release
+from discreet.releases.release import Release
 
-# least squares, which most fits are, needs no solver of the penalised ones: those are imported where they are used
 if TYPE_CHECKING:
+    from discreet.analyst.solvers.adaptive import SlopeEquations
     from discreet.analyst.solvers.penalised import Slopes
-    from discreet.analyst.solvers.repair import SlopeEquations
 
 __all__ = ["Fit", "Penalty", "fit"]
+
+# -- model -------------------------------------------------------------------------------------------------------------
+# `fit`: any linear model from one release, at no further cost.
+
+# least squares, which most fits are, needs no solver of the penalised ones: those are imported where they are used
+
 
 CovType = Literal["nonrobust", "HC0", "HC1"]
 NONROBUST: Final = "nonrobust"
@@ -197,9 +203,9 @@ def _fitted(
 def _with_strength(
     release: Release, model: SubModel, equations: NormalEquations, spec: PenaltySpec, strength: float | Criterion
 ) -> Fit:
+    from discreet.analyst.solvers.adaptive import slope_equations
     from discreet.analyst.solvers.criterion import best_of, chosen_path
     from discreet.analyst.solvers.penalised import penalised_slopes
-    from discreet.analyst.solvers.repair import slope_equations
 
     problem = slope_equations(equations, release.digest)
     if strength == "criterion":
@@ -217,7 +223,7 @@ def _nothing(error: NotEstimableError) -> NothingExcluded:
 def _by_formula(
     release: Release, formula: str, target: str | None, features: Iterable[str] | None, intercept: bool | None
 ) -> tuple[str, tuple[str, ...], bool | None]:
-    from discreet.analyst.equations.formula import parse_model
+    from discreet.analyst.equations.model_columns import parse_model
 
     if (target, features, intercept) != (None, None, None):
         raise SpecError("got a formula together with target, features or intercept; give the formula alone")
@@ -260,7 +266,7 @@ def at_strength(release: Release, model: SubModel, problem: SlopeEquations, slop
 
 def _without_strength(release: Release, model: SubModel, equations: NormalEquations, spec: PenaltySpec) -> Fit:
     if spec.penalty == "bayes":
-        from discreet.analyst.solvers.bayes import posterior_solution
+        from discreet.analyst.solvers.adaptive import posterior_solution
 
         return assembled(release, model, equations, spec, posterior_solution(equations, release.digest))
     A, b = equations.integer_gram, equations.integer_b
@@ -279,3 +285,38 @@ def _without_strength(release: Release, model: SubModel, equations: NormalEquati
     except NotEstimableError as error:
         solution = _nothing(error)
     return assembled(release, model, equations, spec, solution, ridge=ridge, penalty_diagonal=penalty_diagonal)
+
+
+# -- diagnosis ---------------------------------------------------------------------------------------------------------
+# What a careful reader of a fit should hear, as a function of the fit.
+
+
+def diagnose(subject: Fit | Release) -> tuple[Diagnostic, ...]:
+    """Every finding about a model, the most serious first; like `fit` it costs nothing more.
+
+    Parameters
+    ----------
+    subject
+        A fit, or a release, of which the model `discreet.fit(release)` is looked at.
+
+    Returns
+    -------
+    tuple of Diagnostic
+        Each with a `number` such as `D004` that never changes its meaning, a `title`, a `text` and a `severity`:
+        `serious`, `caution` or `note`.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> design = discreet.Design("y", {"y": (0, 8), "x": (0, 2)})
+    >>> exact = discreet.testing.exact_release({"x": [0, 1, 2], "y": [2, 4, 6]}, design)  # NOT PRIVATE
+    >>> [(found.number, found.severity, found.title) for found in discreet.diagnose(discreet.fit(exact))]
+    [('D001', 'serious', 'Not private')]
+    """
+    if not isinstance(subject, Fit | Release):
+        raise SpecError(
+            f"diagnose needs a Fit or a Release, got {type(subject).__name__}; make a Fit with discreet.fit, or load a "
+            "Release with Release.load(path)"
+        )
+    model = subject if isinstance(subject, Fit) else fit(subject)
+    return findings(model.release, model)

@@ -10,26 +10,29 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from discreet.analyst.equations.selection import SubModel
-from discreet.analyst.equations.sums import NO_SQUARE
+from discreet.analyst.equations.model_columns import SubModel
+from discreet.analyst.equations.normal import NO_SQUARE
 from discreet.analyst.fitted import Fit
 from discreet.analyst.model import at_strength, read_model
+from discreet.analyst.solvers.adaptive import SlopeEquations, slope_equations
 from discreet.analyst.solvers.criterion import best_of, chosen_path, criterion_values
-from discreet.analyst.solvers.penalised import Slopes, default_strengths, penalised_slopes, with_intercept
-from discreet.analyst.solvers.penalties import (
+from discreet.analyst.solvers.penalised import (
     WITH_STRENGTH,
     Penalty,
     PenaltySpec,
+    Slopes,
     checked_name,
     checked_ratio,
     checked_strength,
+    default_strengths,
+    penalised_slopes,
+    with_intercept,
 )
-from discreet.analyst.solvers.repair import SlopeEquations, slope_equations
-from discreet.analyst.values.not_estimable import NotEstimable, known
 from discreet.errors import SpecError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.privacy.checks import listed
-from discreet.releases import Release
+from discreet.releases.reference_law import NotEstimable, known
+from discreet.releases.release import Release
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -129,8 +132,8 @@ class Path:
         force
             Whether to replace an existing file.
         """
-        from discreet.analyst.pictures.paths import path_figure
-        from discreet.analyst.pictures.saving import checked_destination, saved
+        from discreet.analyst.plots.line_plots import path_figure
+        from discreet.analyst.plots.style import checked_destination, saved
 
         checked_destination(path, force=force)
         slopes = np.column_stack([one.values for one in self._slopes])

@@ -15,9 +15,9 @@ from discreet.analyst.fitted import Fit
 from discreet.analyst.inference.rsquared import variance_ratio
 from discreet.analyst.inference.score import score_inference
 from discreet.analyst.model import fit
-from discreet.analyst.values.not_estimable import NotEstimable
-from discreet.design.submodels import full_columns, model_names
-from discreet.releases import Release
+from discreet.design.domain import full_columns, model_names
+from discreet.releases.reference_law import NotEstimable
+from discreet.releases.release import Release
 
 # a line within the target's bounds leaves no larger residual, in scaled units
 WIDEST_BOUND: Final = 2.0

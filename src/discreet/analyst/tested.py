@@ -8,24 +8,22 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from discreet.analyst.confidence_sets import NotEstimableError, mapped
 from discreet.analyst.equations.fit_inputs import ErrorBasis
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.inference.contrasts import in_double
 from discreet.analyst.inference.score import ScoreInference
 from discreet.analyst.inferred import InferenceMixin
 from discreet.analyst.solvers.least_squares import solve_ols
-from discreet.analyst.values.estimates import ByName, Number, numbers_by_name
-from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError, mapped
+from discreet.analyst.values import ByName, Number, numbers_by_name
 from discreet.exact.arrays import FloatArray
 from discreet.privacy.checks import check_flag
+from discreet.releases.reference_law import NotEstimable
 
 if TYPE_CHECKING:
-    from discreet.analyst.inference.hypotheses import Hypotheses, HypothesisSpec
-    from discreet.analyst.inference.simultaneous import Simultaneous
-    from discreet.analyst.inference.tests import Alternative, ContrastTest, JointTest
-    from discreet.analyst.terms.anova import Anova, TermTest
-    from discreet.analyst.terms.likelihood import Likelihood
-    from discreet.analyst.terms.pairwise import PairwiseTest
+    from discreet.analyst.inference.contrasts import Simultaneous
+    from discreet.analyst.inference.terms import Anova, Likelihood, PairwiseTest, TermTest
+    from discreet.analyst.inference.tests import Alternative, ContrastTest, Hypotheses, HypothesisSpec, JointTest
 
 NO_SLOPES: Final = NotEstimable("the model has only an intercept, so there is no slope to test")
 PENALISED: Final = NotEstimable(
@@ -61,8 +59,7 @@ class TestsMixin(InferenceMixin):
             `two-sided`; or `larger` or `smaller`: what a small p-value speaks for, that the combination is larger
             (smaller) than the value it is held against. For "age = height" the combination is age - height.
         """
-        from discreet.analyst.inference.hypotheses import hypotheses
-        from discreet.analyst.inference.tests import checked_alternative
+        from discreet.analyst.inference.tests import checked_alternative, hypotheses
 
         return self._one_by_one(hypotheses(spec, self.names), checked_alternative(alternative))
 
@@ -82,8 +79,7 @@ class TestsMixin(InferenceMixin):
         use_f
             Whether the statistic is held against an F law; against chi-square otherwise.
         """
-        from discreet.analyst.inference.hypotheses import hypotheses
-        from discreet.analyst.inference.tests import joint_test
+        from discreet.analyst.inference.tests import hypotheses, joint_test
 
         check_flag("use_f", use_f)
         claims = hypotheses(spec, self.names)
@@ -125,7 +121,7 @@ class TestsMixin(InferenceMixin):
         >>> round(fit.anova()["x"].statistic, 4), round(fit.fvalue, 4)
         (8.0, 8.0)
         """
-        from discreet.analyst.terms.anova import Anova
+        from discreet.analyst.inference.terms import Anova
 
         design, model = self.release.design, self._inputs.model
         terms = {name: design.columns[name].released(name) for name in model.features}
@@ -136,7 +132,7 @@ class TestsMixin(InferenceMixin):
         )
 
     def _term(self, columns: tuple[str, ...]) -> TermTest:
-        from discreet.analyst.terms.anova import TermTest, term_sum
+        from discreet.analyst.inference.terms import TermTest, term_sum
 
         test = self.f_test(dict.fromkeys(columns, 0.0))
         places = [self.names.index(name) for name in columns]
@@ -174,8 +170,8 @@ class TestsMixin(InferenceMixin):
         simultaneous
             `max-t`, from the joint law of all differences, or `bonferroni`.
         """
-        from discreet.analyst.inference.simultaneous import WAYS, checked_way
-        from discreet.analyst.terms.pairwise import level_pairs, pairwise_test, where_they_hold
+        from discreet.analyst.inference.contrasts import WAYS, checked_way
+        from discreet.analyst.inference.terms import level_pairs, pairwise_test, where_they_hold
         from discreet.errors import SpecError
 
         way = checked_way(simultaneous)
@@ -192,7 +188,7 @@ class TestsMixin(InferenceMixin):
         return numbers_by_name(self._inputs.model.slopes, self._inflation())
 
     def _inflation(self) -> FloatArray | NotEstimable:
-        from discreet.analyst.terms.inflation import inflation_factors
+        from discreet.analyst.inference.terms import inflation_factors
 
         if self.fitted_inside:
             return NO_SUMS
@@ -209,8 +205,8 @@ class TestsMixin(InferenceMixin):
         return mapped(self._known, lambda known: self._likelihood(*known))
 
     def _likelihood(self, basis: ErrorBasis, score: ScoreInference) -> Likelihood | NotEstimable:
-        from discreet.analyst.solvers.residual import residual_sum
-        from discreet.analyst.terms.likelihood import Likelihood
+        from discreet.analyst.inference.terms import Likelihood
+        from discreet.analyst.solvers.least_squares import residual_sum
 
         refused = _refusal(basis)
         if refused is not None:
@@ -237,7 +233,7 @@ class TestsMixin(InferenceMixin):
         """AIC that charges each coefficient for the noise it follows, of rows and release; statsmodels' without noise.
 
         It is -2 llf + 2 k + r, where r is the number of coefficients' worth of noise of the release that the line
-        follows; r is 0 without noise. `analyst/terms/likelihood.py` derives it.
+        follows; r is 0 without noise. `analyst/inference/terms.py` derives it.
         """
         return mapped(self._residuals, lambda known: known.criterion(2.0))
 

@@ -1,6 +1,6 @@
 """AUDIT: what an attacker would try.
 
-Sees: mechanisms and primitives as production runs them, a user's own method, made-up tables.
+Sees: mechanisms and primitives as production runs them, a user's own method, synthetic tables.
 Never: a sensitive table.
 Hands on: certified lower bounds on epsilon beside claims, and errors of attackers beside what is allowed.
 
@@ -11,14 +11,12 @@ False
 
 from __future__ import annotations
 
-from discreet.audit.auditing import audit
-from discreet.audit.membership.attacking import membership_attack
-from discreet.audit.membership.result import Attack, MembershipResult
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.audit.pairs.pair import NeighbourPair
-from discreet.audit.result import AuditedCase, AuditResult
-from discreet.audit.running import run_audit
-from discreet.audit.statistics.claims import Claim
+from discreet.audit.audit_result import AuditedCase, AuditResult
+from discreet.audit.auditing import audit, run_audit
+from discreet.audit.judging import Claim
+from discreet.audit.membership import membership_attack
+from discreet.audit.membership_result import Attack, MembershipResult
+from discreet.audit.pairs import NeighbourPair, worst_pairs
 
 __all__ = [
     "Attack",

@@ -1,25 +1,92 @@
-"""The program `discreet`: its commands, loaded when they are asked for, and one place for every failure."""
+"""Run the command `discreet` and turn failures into exit codes."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+import traceback
+from collections.abc import Iterator, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Final, NoReturn, cast
 
 import click
 
 from discreet import __version__
-from discreet.cli.failures import report_failure, report_interrupt, report_usage
+from discreet.cli.command_session import Session, Stop
 from discreet.cli.options import debug_option
-from discreet.cli.session import Session
-from discreet.cli.stopping import Stop
-from discreet.cli.terminal import flush, never_fail_to_encode, notices_on_stderr
-from discreet.errors import SpecError
+from discreet.cli.terminal import (
+    complain,
+    complain_further,
+    discard_stdout,
+    flush,
+    never_fail_to_encode,
+    notices_on_stderr,
+)
+from discreet.errors import AfterSpendError, DesignError, DiscreetError, SpecError
 
-# each command lives in the module of its name, with _ for -, and imports nothing heavy at its top; those about methods
-# rather than one table, and those of several curators, are in rooms of their own
+# -- failures ----------------------------------------------------------------------------------------------------------
+# From a failure to one line and an exit code. The text of foreign exceptions is never shown: it may quote cells.
+
+BAD_INPUT: Final = 2
+_PACKAGE: Final = Path(__file__).parents[1]
+
+
+def report_failure(error: BaseException, session: Session) -> int:
+    """Tell a failure of a running command and give its exit code."""
+    if isinstance(error, KeyboardInterrupt) or session.stop.received:
+        return report_interrupt(session)
+    if isinstance(error, BrokenPipeError):
+        # whoever read our output has seen enough; what was asked for as a file is complete
+        discard_stdout()
+        return AfterSpendError.exit_code if session.spent and not session.written else 0
+    if session.debug:
+        for line in trace(error):
+            complain("debug", line)
+    if isinstance(error, DiscreetError):
+        heading, *details = error.lines if isinstance(error, DesignError) else [str(error)]
+        complain("error", f"{heading}; {session.outcome}" if session.written else heading)
+        for detail in details:
+            complain_further(detail)
+        return AfterSpendError.exit_code if session.spent else error.exit_code
+    complain("error", f"unexpected failure ({type(error).__name__}); {session.outcome}. Run with --debug and report it")
+    return AfterSpendError.exit_code if session.spent else BAD_INPUT
+
+
+def report_interrupt(session: Session) -> int:
+    """Tell that a signal stopped the command, and what is left behind."""
+    complain("error", f"{session.stop.word}; {session.outcome}")
+    return session.stop.exit_code
+
+
+def report_usage(error: click.ClickException) -> int:
+    """Tell in one line what is wrong with the arguments."""
+    context = getattr(error, "ctx", None)
+    hint = f" See '{context.command_path} --help'" if context is not None else ""
+    message = " ".join(error.format_message().split())
+    stop = "" if message.endswith((".", "?")) else "."
+    complain("error", f"{message}{stop}{hint}")
+    return BAD_INPUT
+
+
+def trace(error: BaseException) -> Iterator[str]:
+    """Our own frames and the types of the exceptions: no text of an exception, no source line, no local value."""
+    seen: set[int] = set()
+    link: BaseException | None = error
+    while link is not None and id(link) not in seen:
+        seen.add(id(link))
+        yield f"{type(link).__name__} passed through"
+        for frame, line in traceback.walk_tb(link.__traceback__):
+            path = Path(frame.f_code.co_filename)
+            if path.is_relative_to(_PACKAGE):
+                yield f"  discreet/{path.relative_to(_PACKAGE).as_posix()}:{line} in {frame.f_code.co_name}"
+        link = link.__cause__ or link.__context__
+
+
+# -- main --------------------------------------------------------------------------------------------------------------
+# The program `discreet`: its commands, loaded when they are asked for, and one place for every failure.
+
+# each command is in the module of its name, with _ for -, and imports nothing heavy at its top
 COMMANDS: Final = (
     "demo",
     "studio",
@@ -43,10 +110,6 @@ COMMANDS: Final = (
     "reproduce",
     "compare-methods",
 )
-ROOMS: Final = {
-    **dict.fromkeys(("part", "merge"), "commands.curators"),
-    **dict.fromkeys(("mechanisms", "audit", "reproduce", "compare-methods"), "commands.research"),
-}
 
 
 class Program(click.Group):
@@ -60,8 +123,7 @@ class Program(click.Group):
         """Load a command."""
         if cmd_name not in COMMANDS:
             return None
-        room = ROOMS.get(cmd_name, "commands")
-        return cast("click.Command", import_module(f"discreet.cli.{room}.{cmd_name.replace('-', '_')}").command)
+        return cast("click.Command", import_module(f"discreet.cli.{cmd_name.replace('-', '_')}").command)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; printing help can meet a closed pipe, for which click has an exit code that we need."""

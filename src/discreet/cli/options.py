@@ -1,23 +1,32 @@
-"""Options that several commands share, and the reading of their texts."""
+"""Define command-line options that several commands share."""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, cast
 
 import click
 
-from discreet.cli.session import Session
-from discreet.errors import OutputError, SpecError
+from discreet.cli.command_session import Session
+from discreet.cli.terminal import say_json
+from discreet.design.dates import day_of_text
+from discreet.errors import DesignError, OutputError, SpecError
 
 if TYPE_CHECKING:
-    from discreet.analyst.model import CovType, Fit, Penalty
-    from discreet.analyst.solvers.penalties import Criterion
-    from discreet.releases import Release
-    from discreet.tables.files.database import DatabaseTable
+    from discreet.analyst.fitted import Fit
+    from discreet.analyst.model import CovType
+    from discreet.analyst.solvers.penalised import Criterion, Penalty
+    from discreet.design.design import Design
+    from discreet.releases.release import Release
+    from discreet.spark.spark_session import SparkInput
+    from discreet.tables.database import DatabaseTable
+
+# -- options -----------------------------------------------------------------------------------------------------------
+# Options that several commands share, and the reading of their texts.
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -127,7 +136,7 @@ def chosen_table(file: str | None, database: str | None, table: str | None, what
         raise SpecError(f"no table is given; give {what}, the path of a file, or --database FILE with --table NAME")
     if database is None or table is None:
         raise SpecError("--database and --table go together: a DuckDB file, and the name of a table or view in it")
-    from discreet.tables.files.database import DatabaseTable
+    from discreet.tables.database import DatabaseTable
 
     return DatabaseTable(database, table)
 
@@ -350,3 +359,196 @@ def settings_table(words: tuple[str, ...]) -> dict[str, object]:
             raise SpecError(f"--setting {word!r} is not allowed; write each setting once, as NAME=VALUE")
         table[name.strip()] = value.strip()
     return table
+
+
+# -- assumption options ------------------------------------------------------------------------------------------------
+# Options that state what a planner assumes about a table, and the reading of their texts.
+
+_LIKE: Final = {
+    "share": "treated=0.02, or region=north:0.7,south:0.3",
+    "mean": "age=40, or day=2021-06-30",
+    "sd": "age=12",
+    "slope": "age=150, or region=south:-2,east:1 (of an interaction likewise: ar=south:3,east:0)",
+    "correlation": "0.9, or age,hours=0.9",
+}
+_HELP: Final = {
+    "share": ("Share of rows that are true, or that have each level", "equal shares"),
+    "mean": ("Mean of a numeric column", "the middle of its bounds"),
+    "sd": ("Standard deviation of a numeric column", "that of a uniform distribution"),
+    "slope": ("Assumed coefficient of a column", "set so that the model explains --rsquared"),
+    "correlation": ("Correlation of every pair of numeric columns, or of one pair", "0"),
+}
+_METAVAR: Final = {
+    "share": "NAME=S",
+    "mean": "NAME=M",
+    "sd": "NAME=S",
+    "slope": "NAME=B",
+    "correlation": "[A,B=]R",
+}
+
+
+def assumption_options(command: Command) -> Command:
+    """Add what a planner may state; each option may be given several times."""
+    for name, (what, default) in reversed(_HELP.items()):
+        text = f"{what}: {_LIKE[name]}.  [default: {default}]"
+        option = click.option(f"--{name}", f"{name}_words", multiple=True, metavar=_METAVAR[name], help=text)
+        command = option(command)
+    return command
+
+
+def assume_table(words: Mapping[str, Iterable[str]], columns: Mapping[str, object]) -> dict[str, dict[str, object]]:
+    """What is stated by column, from the words of each option.
+
+    >>> assume_table({"share": ["t=0.02", "g=a:0.7,b:0.3"], "mean": ["x=4"]}, {"t": bool, "g": ["a", "b"], "x": (0, 9)})
+    {'t': {'share': 0.02}, 'g': {'share': {'a': 0.7, 'b': 0.3}}, 'x': {'mean': 4.0}}
+    """
+    out: dict[str, dict[str, object]] = {}
+    for key, given in words.items():
+        for word in given:
+            name, text = _split(key, word, columns)
+            stated = out.setdefault(name, {})
+            if key in stated:
+                raise SpecError(f"--{key} of {name!r} is given twice; give it once")
+            by_level = key in ("share", "slope") and ":" in text
+            if key == "mean" and day_of_text(text.strip()) is not None:
+                stated[key] = text.strip()
+            else:
+                stated[key] = _by_level(key, word, text) if by_level else number(f"--{key} {name}", text)
+    return out
+
+
+def correlation_table(words: Iterable[str]) -> float | dict[tuple[str, str], float] | None:
+    """One number for all pairs, or a number for each of several pairs.
+
+    >>> correlation_table(["age,hours=0.9"]), correlation_table(["0.3"])
+    ({('age', 'hours'): 0.9}, 0.3)
+    """
+    given = list(words)
+    if len(given) == 1 and "=" not in given[0]:
+        return number("--correlation", given[0])
+    pairs: dict[tuple[str, str], float] = {}
+    for word in given:
+        names, equals, text = word.rpartition("=")
+        if not equals:
+            raise SpecError("--correlation was given more than once; give one number, or pairs only")
+        pair = split_names(names)
+        if len(pair) != 2:
+            raise SpecError(f"--correlation {word!r} does not name two columns; write it like {_LIKE['correlation']}")
+        first, second = pair
+        if (first, second) in pairs or (second, first) in pairs:
+            raise SpecError(f"--correlation of {first!r} and {second!r} is given twice; give it once")
+        pairs[first, second] = number(f"--correlation {names}", text)
+    return pairs or None
+
+
+def _split(key: str, word: str, columns: Mapping[str, object]) -> tuple[str, str]:
+    """Column and value; a declared name may itself hold '='."""
+    splits = [index for index, letter in enumerate(word) if letter == "="]
+    for index in reversed(splits):
+        if word[:index].strip() in columns:
+            return word[:index].strip(), word[index + 1 :]
+    if not splits:
+        raise SpecError(f"--{key} {word!r} has no '='; write it like {_LIKE[key]}")
+    from discreet.analyst.planning.assumptions import unknown_column
+
+    raise SpecError(f"--{key}: {unknown_column(word[: splits[0]].strip(), columns)}; write it like {_LIKE[key]}")
+
+
+def _by_level(key: str, word: str, text: str) -> dict[str, float]:
+    out: dict[str, float] = {}
+    for part in split_names(text):
+        level, colon, value = part.rpartition(":")
+        if not colon:
+            raise SpecError(f"--{key} {word!r}: {part!r} has no ':'; write it like {_LIKE[key]}")
+        if level.strip() in out:
+            raise SpecError(f"--{key} {word!r}: the level {level.strip()!r} is listed twice; list it once")
+        out[level.strip()] = number(f"--{key} {level.strip()}", value)
+    return out
+
+
+# -- engine ------------------------------------------------------------------------------------------------------------
+# Options that say which program reads and sums a table, and what they mean together.
+
+_ENGINES: Final = ("here", "spark")
+
+
+def engine_options(command: Command) -> Command:
+    """Add which program sums the table, and where it runs."""
+    command = click.option(
+        "--master",
+        metavar="URL",
+        help="With --engine spark: local[2], spark://HOST:7077, yarn, k8s://..., or sc://HOST for Spark Connect.",
+    )(command)
+    return click.option(
+        "--engine",
+        default="here",
+        show_default=True,
+        metavar="NAME",
+        help="`spark`: sum Parquet files or a --table of its catalogue on a cluster; needs --master.",
+    )(command)
+
+
+def table_of(
+    engine: str, master: str | None, data: str | None, database: str | None, table: str | None
+) -> str | DatabaseTable | SparkInput:
+    """What was named, checked before anything is opened or started.
+
+    >>> table_of("here", None, "people.csv", None, None)
+    'people.csv'
+    """
+    if engine not in _ENGINES:
+        raise SpecError.unknown_name("engine", engine, _ENGINES)
+    if engine == "here":
+        if master is not None:
+            raise SpecError("--master is where Spark runs; give it with --engine spark, or leave it out")
+        return chosen_table(data, database, table)
+    if master is None:
+        raise SpecError("--engine spark needs --master, such as local[2], spark://HOST:7077 or sc://HOST:15002")
+    if database is not None:
+        raise SpecError("--database is a DuckDB file, which Spark does not read; leave --engine spark out")
+    from discreet.spark.spark_session import SparkInput
+
+    return SparkInput(master, data, table)
+
+
+@contextmanager
+def opened(given: str | DatabaseTable | SparkInput) -> Iterator[object]:
+    """What a release is made of: of Spark a table, as long as its session lasts; else what was named."""
+    # a path needs no look at what it would be on Spark
+    if isinstance(given, str):
+        yield given
+        return
+    from discreet.spark.spark_session import SparkInput
+
+    if isinstance(given, SparkInput):
+        with given.opened() as frame:
+            yield frame
+    else:
+        yield given
+
+
+def written_over(given: str | DatabaseTable | SparkInput) -> list[str]:
+    """Paths that must not be written to, as the table is in them."""
+    if isinstance(given, str):
+        return [table_path(given)]
+    from discreet.spark.spark_session import SparkInput
+
+    if isinstance(given, SparkInput):
+        return [] if given.path is None else [given.path]
+    return [table_path(given)]
+
+
+# -- design file -------------------------------------------------------------------------------------------------------
+# The design that a command is given.
+
+
+def load_design(path: str, *, as_json: bool) -> Design:
+    """Read a design; with `--json` its problems are also printed as one document."""
+    from discreet.design.design import Design
+
+    try:
+        return Design.load(path)
+    except DesignError as error:
+        if as_json:
+            say_json({"design": path, "problems": [problem.to_dict() for problem in error.problems]})
+        raise

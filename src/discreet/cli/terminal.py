@@ -1,20 +1,34 @@
-"""The two streams: text that cannot command a terminal, and failures of the streams themselves."""
+"""Write to the terminal: streams, tables and progress bars."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+import textwrap
+import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, TextIO
+from types import TracebackType
+from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
 from discreet.errors import OutputError, PrivacyNotice
+from discreet.text import aligned as aligned_lines
 from discreet.text import escape_control
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from discreet.analyst.fitted import Fit
+    from discreet.releases.release import Release
+
+# -- terminal ----------------------------------------------------------------------------------------------------------
+# The two streams: text that cannot command a terminal, and failures of the streams themselves.
 
 _PACKAGE: Final = str(Path(__file__).parents[1])
 
@@ -104,3 +118,226 @@ def _stdout_failures() -> Iterator[None]:
     except OSError as error:
         discard_stdout()
         raise OutputError(f"cannot write to standard output: {error.strerror}") from None
+
+
+# -- render ------------------------------------------------------------------------------------------------------------
+# Tables for people: coloured on a terminal, plain aligned text elsewhere.
+
+NOT_PRIVATE: Final = "NOT PRIVATE: this release carries no privacy guarantee; do not publish anything made from it"
+LABEL: Final = 9  # columns of the words on the left
+_NARROWEST, _WIDEST = 60, 100  # lines of sentences, whatever the terminal
+_NAME: Final = 12  # letters of the first column that a table keeps on one line
+
+
+def on_terminal() -> bool:
+    """Whether a person looks at stdout."""
+    return sys.stdout is not None and sys.stdout.isatty()
+
+
+def text_width() -> int | None:
+    """Columns for sentences on a terminal; none elsewhere, where a sentence stays on its line."""
+    return min(max(shutil.get_terminal_size().columns, _NARROWEST), _WIDEST) if on_terminal() else None
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """Break one line where a terminal would, but between words; the lines after the first are indented."""
+    width = text_width()
+    if width is None:
+        return text
+    return textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def labelled(label: str, text: str, columns: int) -> str:
+    """Put text beside a label, wrapped on a terminal.
+
+    >>> labelled("Note", "this", 6)
+    'Note  this'
+    """
+    return wrapped(f"{label:<{columns}}{text}", " " * columns)
+
+
+def print_fit(fit: Fit, level: float) -> None:
+    """Print a fitted model: coefficients with their errors, rows, penalty and promise."""
+    from discreet.analyst.notes import notes
+    from discreet.analyst.summary import cells, headers, penalty_line, row_count
+
+    if not on_terminal():
+        say(fit.summary(level).rstrip("\n"))
+        return
+    say(labelled("Rows", row_count(fit), LABEL))
+    print_table(f"{fit.target}: linear regression from a release", headers(fit, level), cells(fit, level))
+    say(labelled("Penalty", penalty_line(fit), LABEL))
+    guarantee = fit.release.guarantee
+    if guarantee is not None:
+        say(labelled("Promise", guarantee.sentence(), LABEL))
+    for note in notes(fit, level):
+        say(labelled("Note", note, LABEL))
+
+
+def print_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Print a table whose first column is text and whose other columns are numbers."""
+    shown = [[escape_control(cell) for cell in row] for row in rows]
+    say(wrapped(title))
+    if not on_terminal():
+        say(aligned(headers, shown))
+        return
+    from rich.box import SIMPLE_HEAVY
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console()
+    natural = [max(map(len, column)) for column in zip(headers, *shown, strict=True)]
+    if sum(natural) + 3 * len(natural) + 1 <= console.width:
+        table, widths = Table(), natural
+    else:
+        # without frames there is room for more; what still does not fit runs over the edge, but no number is cut
+        table = Table(box=SIMPLE_HEAVY, show_edge=False, pad_edge=False, padding=0)
+        widths = narrowed(headers, shown, console.width)
+        console.width = max(console.width, sum(widths) + len(widths))
+    for index, (header, width) in enumerate(zip(headers, widths, strict=True)):
+        style = "red" if "NOT PRIVATE" in header else None
+        table.add_column(Text(header), justify="right" if index else "left", style=style, width=width, overflow="fold")
+    for row in shown:
+        # as text, because a name such as region[south] would be read as markup
+        table.add_row(*(Text(cell) for cell in row))
+    with console.capture() as capture:
+        console.print(table)
+    say_styled(capture.get().rstrip("\n"))
+
+
+def narrowed(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> list[int]:
+    """Widths of columns one blank apart that fit if they can: names are folded first, then headers at their blanks.
+
+    >>> narrowed(("", "std err"), [("a long name indeed", "1.25")], 22)
+    [14, 7]
+    >>> narrowed(("", "std err"), [("a long name indeed", "1.25")], 10)
+    [12, 4]
+    """
+    widths = [max(map(len, column)) for column in zip(headers, *rows, strict=True)]
+    excess = sum(widths) + len(widths) - 1 - room
+    for index, (header, *cells) in enumerate(zip(headers, *rows, strict=True)):
+        least = max(len(word) for word in ("", *header.split(), *(cells if index else ())))
+        cut = min(max(excess, 0), max(widths[index] - (least if index else max(least, _NAME)), 0))
+        widths[index] -= cut
+        excess -= cut
+    return widths
+
+
+def warn_not_private(release: Release, *, as_json: bool) -> None:
+    """Say that a release carries no guarantee: above what is printed, or on stderr beside JSON."""
+    if release.private:
+        return
+    if as_json:
+        complain("notice", NOT_PRIVATE)
+    else:
+        print_warning(NOT_PRIVATE)
+
+
+def print_warning(text: str) -> None:
+    """Print a line that nobody overlooks."""
+    if not on_terminal():
+        say(text)
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console()
+    with console.capture() as capture:
+        console.print(Text(escape_control(text), style="bold white on red"))
+    say_styled(capture.get().rstrip("\n"))
+
+
+def aligned(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lay out a plain table: the first column to the left, the others to the right.
+
+    >>> print(aligned(("name", "value"), [("age", "1.5"), ("height", "-20")]))
+    name    value
+    age       1.5
+    height    -20
+    """
+    return "\n".join(aligned_lines([headers, *rows]))
+
+
+# -- progress ----------------------------------------------------------------------------------------------------------
+# Bars on stderr for reads that last and for parts of long work, and nothing otherwise.
+
+PATIENCE: Final = 1.0  # seconds of silence
+
+
+class ReadProgress:
+    """Shows the share of the input that is read, or that work goes on, once that lasts longer than a second.
+
+    Behind the reading it moves by the clock alone, whatever is done meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._wanted = sys.stderr is not None and sys.stderr.isatty()
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._share: float | None = 0.0
+        self._ended = False
+        self._lock = threading.RLock()
+        self._timer = threading.Timer(PATIENCE, self._show)
+        self._timer.daemon = True
+
+    def __call__(self, share: float | None) -> None:
+        """Move the bar; `share` is 0 to 1, or none where it is not known how much is left."""
+        with self._lock:
+            changed = (share is None) != (self._share is None)
+            self._share = share
+            if self._bar is None:
+                return
+            if changed and self._task is not None:
+                # a bar of known length gives way to one of unknown length, or the other way round
+                self._bar.remove_task(self._task)
+                self._task = None
+            self._draw(self._bar)
+
+    def _show(self) -> None:
+        with self._lock:
+            if self._ended:
+                return
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+            columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._draw(self._bar)
+
+    def _draw(self, bar: Progress) -> None:
+        if self._task is None:
+            label, total = ("reading", 1.0) if self._share is not None else ("working", None)
+            self._task = bar.add_task(label, total=total)
+        if self._share is not None:
+            bar.update(self._task, completed=self._share)
+
+    def __enter__(self) -> ReadProgress:
+        if self._wanted:
+            self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._timer.cancel()
+        with self._lock:
+            self._ended = True
+            if self._bar is not None:
+                self._bar.stop()
+
+
+@contextmanager
+def counting_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """A bar of parts that are done, with the time that is left, on a terminal."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield lambda name, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda name, done, total: bar.update(task, description=name, completed=done, total=total)

@@ -11,28 +11,20 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from discreet.curator.coded_rows import by_level
-from discreet.curator.engine import Engine, PartSums, Work
-from discreet.curator.kept_parts import KeptParts
-from discreet.curator.kept_rows import KeptRows
-from discreet.curator.private_folder import remove_abandoned
-from discreet.curator.row_digest import RowDigest
-from discreet.curator.row_set_digest import RowSetDigest
-from discreet.curator.rows import GridRows, check_known, row_size, settled_cells
-from discreet.curator.summing import summed, table_rows, totals_of
-from discreet.curator.sums.clips import ClipCounter
-from discreet.curator.sums.gram import chunk_rows
-from discreet.curator.sums.protocol import PersonSums, RecodedSums, SettledSums, Sums, Totals
-from discreet.curator.sums.sample_weights import row_products
+from discreet.curator.buffered_rows import KeptParts, KeptRows, remove_abandoned
+from discreet.curator.engine import Engine, PartSums, RowSetDigest, Work
+from discreet.curator.rows import GridRows, RowDigest, check_known, row_size, settled_cells
+from discreet.curator.summing import by_level, summed, table_rows, totals_of
+from discreet.curator.sums.cell_counts import ClipCounter
+from discreet.curator.sums.gram import PersonSums, RecodedSums, SettledSums, Sums, Totals, chunk_rows, row_products
 from discreet.curator.workers import Tick, each_part, shared_out, ticked
 from discreet.design.columns import Identifier
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import DataError
-from discreet.exact.arrays import FloatArray
-from discreet.exact.blas_threads import one_blas_thread
+from discreet.exact.arrays import FloatArray, one_blas_thread
 from discreet.tables.arrow import declared_arrays
-from discreet.tables.encoder import settle_missing
+from discreet.tables.cells import settle_missing
 from discreet.tables.source import ComputeOptions, Part, Source
 
 if TYPE_CHECKING:
@@ -62,7 +54,7 @@ class Table:
 
     Examples
     --------
-    >>> from discreet.tables.files.opening import open_source
+    >>> from discreet.tables.opening import open_source
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
     >>> rows = open_source({"x": [1.0, 0.5], "y": [1.0, 1.0]})
     >>> with Table(rows, design, RowDomain.of(design), ComputeOptions(), again=True) as table:
@@ -287,7 +279,7 @@ class Table:
 
     def _set_aside_persons(self) -> KeptParts:
         """Read the source and set aside the rows that count, those of a person together."""
-        from discreet.curator.persons import PersonCap, known_ids
+        from discreet.curator.individuals import PersonCap, known_ids
 
         name = str(self._design.unit.id)
         columns = self._design.table_columns

@@ -8,7 +8,7 @@ Hands on: a `Dataset`: what to release and the design declared for it.
 from __future__ import annotations
 
 from discreet.datasets.catalogue import load, names
-from discreet.datasets.dataset import Dataset
-from discreet.datasets.from_design import simulated_rows
+from discreet.datasets.simulated import simulated_rows
+from discreet.datasets.tables import Dataset
 
 __all__ = ["Dataset", "load", "names", "simulated_rows"]

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Final, cast
 from discreet.errors import SpecError, shown
 
 if TYPE_CHECKING:
-    from discreet.datasets.dataset import Dataset
-    from discreet.design.model import Design
+    from discreet.datasets.tables import Dataset
+    from discreet.design.design import Design
 
 # module and function; loaded on use, because a table costs time and memory
 _PUBLISHED: Final = {
-    "census2000": ("discreet.datasets.census", "census_sample"),
-    "randhie": ("discreet.datasets.rand", "randhie"),
-    "cpssw8": ("discreet.datasets.cps", "cpssw8"),
-    "acs12": ("discreet.datasets.acs", "acs12"),
+    "census2000": ("discreet.datasets.tables", "census_sample"),
+    "randhie": ("discreet.datasets.tables", "randhie"),
+    "cpssw8": ("discreet.datasets.tables", "cpssw8"),
+    "acs12": ("discreet.datasets.tables", "acs12"),
 }
 _SIMULATED: Final = {
     "simulated-census": ("discreet.datasets.simulated_census", "simulated_census"),
@@ -82,7 +82,7 @@ def load(
         given = " and ".join(sizes)
         raise SpecError(f"got {given} with {shown(name)}; only {', '.join(_SIMULATED)} use them; leave them out")
     if _is_path(name):
-        from discreet.datasets.user_files import user_files
+        from discreet.datasets.tables import user_files
 
         return user_files(name, design)
     if folded not in (known := _PUBLISHED | _SIMULATED):

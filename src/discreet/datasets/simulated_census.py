@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from discreet.datasets.dataset import Dataset
-from discreet.datasets.draws import Draws, simulated
-from discreet.design.model import Design
+from discreet.datasets.simulated import Draws, simulated
+from discreet.datasets.tables import Dataset
+from discreet.design.design import Design
 
 ROWS: Final = 20_000
 SEED: Final = 2020

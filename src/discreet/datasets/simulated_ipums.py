@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from discreet.datasets.dataset import Dataset
-from discreet.datasets.draws import Draws, simulated
-from discreet.design.model import Design
+from discreet.datasets.simulated import Draws, simulated
+from discreet.datasets.tables import Dataset
+from discreet.design.design import Design
 
 ROWS: Final = 316_276  # heads of households in the extract of the census of 2000 by Dandekar et al. (2018)
 SEED: Final = 2018

@@ -1,15 +1,20 @@
-"""Dates as days since 1970-01-01: bounds, cells that are text, and months and days of the week as levels.
-
-Only the calendar is here, the Gregorian one from year 1 to 9999, extended to before it was in use as in ISO 8601.
-"""
+"""Read dates as days since 1970-01-01, and report problems of a design."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from typing import Final
 
-from discreet.errors import SpecError, written
+from discreet.errors import DesignError, DesignProblem, SpecError, written
+
+# -- dates -------------------------------------------------------------------------------------------------------------
+# Dates as days since 1970-01-01: bounds, cells that are text, and months and days of the week as levels.
+#
+# Only the calendar is here, the Gregorian one from year 1 to 9999, extended to before it was in use as in ISO 8601.
 
 MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -105,3 +110,41 @@ def weekdays_between(first: float, last: float) -> tuple[int, ...]:
     """
     # 1970-01-01 was a Thursday
     return tuple(sorted({(round(first) + 3 + step) % 7 for step in range(min(round(last - first), 6) + 1)}))
+
+
+# -- problems ----------------------------------------------------------------------------------------------------------
+# Finding every problem of a design before any is reported.
+
+
+@dataclass
+class Problems:
+    """The problems found so far.
+
+    >>> problems = Problems()
+    >>> with problems.at(column="age", key="bounds"):
+    ...     raise SpecError("bounds are blank")
+    >>> problems.add("the design has no 'target'; declare it", key="target")
+    >>> [str(problem) for problem in problems.found]
+    ["column 'age': bounds are blank", "the design has no 'target'; declare it"]
+    """
+
+    found: list[DesignProblem] = field(default_factory=list)
+
+    def add(self, message: object, *, column: str = "", key: str = "") -> None:
+        """Keep one."""
+        self.found.append(DesignProblem(str(message), column, key))
+
+    @contextmanager
+    def at(self, *, column: str = "", key: str = "") -> Iterator[None]:
+        """Keep what the block refuses; what it knows of the place stays, and this fills in the rest."""
+        try:
+            yield
+        except DesignError as error:
+            self.found += [replace(one, column=one.column or column, key=one.key or key) for one in error.problems]
+        except SpecError as error:
+            self.add(error, column=column, key=key)
+
+    def check(self) -> None:
+        """Report all of them, if there are any."""
+        if self.found:
+            raise DesignError(self.found)

@@ -19,9 +19,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from discreet.design.columns import Column, Numeric
-from discreet.design.interactions import Interaction
-from discreet.design.model import Design
+from discreet.design.columns import Column, Interaction, Numeric
+from discreet.design.design import Design
 from discreet.errors import SpecError
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from discreet.errors import missing_extra
 
 try:
-    from discreet.estimator.pipelines import check_pipeline
+    from discreet.estimator.inputs import check_pipeline
     from discreet.estimator.regression import PrivateLinearRegression
 except ImportError as error:
     raise missing_extra("sklearn", "scikit-learn") from error

@@ -12,29 +12,41 @@ from typing import Any, Final, Self
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, RegressorMixin  # type: ignore[import-untyped]  # scikit-learn has no types
-from sklearn.metrics import r2_score  # type: ignore[import-untyped]  # as above
-from sklearn.utils import validation  # type: ignore[import-untyped]  # as above
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils import validation
 
-from discreet.analyst.model import Fit, fit
+from discreet.analyst.fitted import Fit
+from discreet.analyst.model import fit
 from discreet.design.columns import Numeric
+from discreet.design.design import Design
 from discreet.design.domain import DEFAULT_GRID_BITS
-from discreet.design.model import Design
 from discreet.errors import DiscreetError, PrivacyNotice, SpecError, shown
-from discreet.estimator.declaring import IN_DESIGN, checked_design, declared_design, features_of, named_columns
-from discreet.estimator.options import FIT_OPTIONS, check_fit_options, check_formula, check_kind, fit_options
-from discreet.estimator.pipelines import warn_of_callers
-from discreet.estimator.reading import check_rows, in_familiar_words, read_column, read_target
+from discreet.estimator.inputs import (
+    FIT_OPTIONS,
+    IN_DESIGN,
+    check_fit_options,
+    check_formula,
+    check_kind,
+    check_rows,
+    checked_design,
+    declared_design,
+    features_of,
+    fit_options,
+    in_familiar_words,
+    named_columns,
+    read_column,
+    read_target,
+    warn_of_callers,
+)
+from discreet.ledger.account import SESSION, is_worker
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.session import SESSION, is_worker
-from discreet.mechanisms.choice import AUTO, DECLARED, predicting_mechanism
-from discreet.mechanisms.registry import HOMES, mechanism_named
+from discreet.mechanisms.registry import AUTO, DECLARED, HOMES, mechanism_named, predicting_mechanism
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import ObservedHook, SpendHook, SpendReceipt, SpendRequest, untracked
-from discreet.releases import Release
-from discreet.tables.frames import check_names
-from discreet.tables.matrices import matrix_columns, table_names
+from discreet.releases.release import Release
+from discreet.tables.frames import check_names, matrix_columns, table_names
 from discreet.workflow import release
 
 _RELEASE_OPTIONS: Final = (

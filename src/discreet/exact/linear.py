@@ -1,14 +1,20 @@
-"""Linear equations in integers: exact by elimination, or in units of 2**-bits, where only divisions round."""
+"""Solve integer linear equations exactly, bound eigenvalues, and store symmetric matrices as triangles."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Any, TypeAlias
+from itertools import chain
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.exact.arrays import BigIntArray
+from discreet.exact.arrays import BigIntArray, FloatArray, one_blas_thread
+
+# -- linear ------------------------------------------------------------------------------------------------------------
+# Linear equations in integers: exact by elimination, or in units of 2**-bits, where only divisions round.
 
 # integers without limit of size
 Int: TypeAlias = npt.NDArray[Any]
@@ -100,4 +106,289 @@ def solution(factored: tuple[Int, list[int]], right: Int, bits: int) -> Int:
     out = (out << bits) // np.array(pivots, dtype=object)
     for j in reversed(range(len(out) - 1)):
         out[j] -= int(lower[j + 1 :, j] @ out[j + 1 :]) >> bits
+    return out
+
+
+# -- equations ---------------------------------------------------------------------------------------------------------
+# Positive definite equations in integer units of 2**-bits: doubles propose corrections, integers judge them.
+
+# a correction must be smaller than the one before by this many bits, or doubles are not good enough for the matrix
+_GAINED_BITS: Final = 4
+# numbers of so many bits, and their products, are far inside the range of doubles
+_RANGE_BITS: Final = 400
+# doubles hold integers up to 2**53, integers of one word up to 2**63
+_EXACT_BITS: Final = 53
+_WORD_BITS: Final = 62
+# with fewer unknowns integers are faster
+_SMALL: Final = 20
+
+
+class Equations:
+    """Equations A x = right with a symmetric positive definite A, in units of 2**-bits.
+
+    A is factored in doubles, once, which takes time by the cube of its size. Each correction of a solution takes time
+    by the square: the residual is exact, through sums of doubles that are integers below 2**53. Where that does not
+    end at a residual as small as rounding leaves, A is factored in integers, which takes longer; so are small ones, for
+    which it does not.
+
+    Parameters
+    ----------
+    matrix
+        A in units of 2**-bits.
+    bits
+        Bits after the point of all numbers.
+
+    Examples
+    --------
+    >>> unit = 2**200
+    >>> matrix = np.array([[4 * unit, 2 * unit], [2 * unit, 3 * unit]], dtype=object)
+    >>> solved = Equations(matrix, 200).solution(np.array([8 * unit, 8 * unit], dtype=object))
+    >>> [value / unit for value in solved]
+    [1.0, 2.0]
+    """
+
+    def __init__(self, matrix: Int, bits: int) -> None:
+        self._matrix = matrix
+        self._bits = bits
+        self._doubles = None if len(matrix) < _SMALL else _Doubles.of(matrix)
+        self._factors: tuple[Int, list[int]] | None = None
+
+    def solution(self, right: Int) -> Int:
+        """Close to the solution, within a number of units that does not depend on the bits."""
+        found = None if self._doubles is None else self._refined(self._doubles, right)
+        if found is not None:
+            return found
+        if self._factors is None:
+            self._factors = factors(self._matrix, self._bits)
+        return solution(self._factors, right, self._bits)
+
+    def _refined(self, doubles: _Doubles, right: Int) -> Int | None:
+        """Corrections until they are at most one unit; none if they, or what they leave, do not become small."""
+        residual = right << self._bits
+        found: Int = np.zeros(len(right), dtype=object)
+        before: int | None = None
+        while before is None or before > 1:
+            numbers, exponent = doubles.correction(residual)
+            step = numbers.astype(np.int64).astype(object) << exponent
+            size = _bit_length(step)
+            if before is not None and size > max(before - _GAINED_BITS, 1):
+                return None
+            found = found + step
+            residual = residual - doubles.product(numbers, exponent, step)
+            before = size
+        # twice what a solution rounded to units would leave
+        allowed = 2 * len(right) * int(max(np.diagonal(self._matrix)))
+        return found if max(map(abs, residual)) <= allowed else None  # [P:small-residual]
+
+
+class _Doubles:
+    """A matrix in doubles: its inverse, roughly, and its product with integers, exactly."""
+
+    def __init__(self, matrix: Int, inverse: FloatArray, scale: FloatArray, shift: int) -> None:
+        self._inverse = inverse
+        self._scale = scale
+        self._shift = shift
+        self._diagonal = np.diagonal(matrix)
+        off = matrix.copy()
+        np.fill_diagonal(off, 0)
+        # off the diagonal numbers often end with zeros in common
+        joint = int(np.bitwise_or.reduce(abs(off), axis=None))
+        self._zeros = max((joint & -joint).bit_length() - 1, 0)
+        self._width = (_EXACT_BITS - len(matrix).bit_length()) // 2
+        self._limbs = _limbs(off >> self._zeros, joint.bit_length() - self._zeros, self._width)
+
+    @classmethod
+    def of(cls, matrix: Int) -> _Doubles | None:
+        """None if the matrix is not positive definite as far as doubles show."""
+        lengths = [int(value).bit_length() for value in np.diagonal(matrix)]
+        shift = max(max(lengths) - _RANGE_BITS, 0)
+        # powers of two that bring a diagonal of positive numbers to [1/4, 1], so that no entry is larger
+        scale = np.ldexp(1.0, [-((length - shift + 1) // 2) for length in lengths])
+        with one_blas_thread():
+            try:
+                factor = np.linalg.cholesky((matrix >> shift).astype(np.float64) * scale[:, None] * scale)
+                inverse = np.linalg.inv(factor)
+            except np.linalg.LinAlgError:
+                return None
+        return cls(matrix, inverse, scale, shift)
+
+    def correction(self, residual: Int) -> tuple[FloatArray, int]:
+        """The solution for a residual, roughly, as integers of at most 2 `width` bits times a power of two."""
+        beyond = max(_bit_length(residual) - _RANGE_BITS, 0)
+        part = (residual >> beyond).astype(np.float64) * self._scale
+        with one_blas_thread():
+            step = self._inverse.T @ (self._inverse @ part) * self._scale
+        # numbers below 2**above, in units of 2**(beyond - shift)
+        above = int(np.frexp(np.abs(step).max())[1])
+        exponent = max(above + beyond - self._shift - 2 * self._width, 0)
+        return np.rint(np.ldexp(step, beyond - self._shift - exponent)), exponent
+
+    def product(self, numbers: FloatArray, exponent: int, step: Int) -> Int:
+        """The matrix times a step, exactly; the step is `numbers` times a power of two."""
+        high = np.rint(np.ldexp(numbers, -self._width))
+        halves = np.stack([high, numbers - np.ldexp(high, self._width)])
+        total: Int = np.zeros(len(numbers), dtype=object)
+        with one_blas_thread():
+            for limb in reversed(self._limbs):
+                upper, lower = (halves @ limb).astype(np.int64).astype(object)  # [P:exact-limbs]
+                total = (total << self._width) + (upper << self._width) + lower
+        product: Int = (total << self._zeros + exponent) + self._diagonal * step
+        return product
+
+
+def _limbs(matrix: Int, bits: int, width: int) -> list[FloatArray]:
+    """Integers below 2**bits in size as digits of `width` bits, lowest first; the highest carries the sign."""
+    mask = (1 << width) - 1
+    digits = bits // width + 1
+    in_word = _WORD_BITS // width
+    limbs = []
+    for first in range(0, digits, in_word):
+        rest = matrix >> first * width
+        last = first + in_word >= digits
+        word = (rest if last else rest & ((1 << in_word * width) - 1)).astype(np.int64)
+        for index in range(first, min(first + in_word, digits)):
+            digit = word >> (index - first) * width
+            limbs.append((digit if index == digits - 1 else digit & mask).astype(np.float64))
+    return limbs
+
+
+def _bit_length(values: Int) -> int:
+    """Bits of the largest of some integers."""
+    return int(max(map(abs, values))).bit_length()
+
+
+# -- eigenvalue --------------------------------------------------------------------------------------------------------
+# The smallest eigenvalue of a Gram of integer rows, rounded down, exactly computed. Proof: eigenvalue.proof.md.
+
+IntMatrix: TypeAlias = Sequence[Sequence[int]]
+
+# a unit vector in integers: finer than the doubles it comes from
+_VECTOR_BITS: Final = 62
+
+
+def smallest_eigenvalue(gram: IntMatrix) -> int:
+    """The largest integer t for which gram - t I is positive semidefinite.
+
+    Doubles only propose where to look; comparisons of integers decide, so that the result is a function of the
+    matrix alone, whatever the machine.
+
+    Parameters
+    ----------
+    gram
+        Symmetric positive semidefinite matrix of integers, such as a sum of products of whole rows.
+
+    Examples
+    --------
+    >>> [smallest_eigenvalue(gram) for gram in ([[2, 1], [1, 2]], [[3, 1], [1, 2]], [[4, 2], [2, 1]])]
+    [1, 1, 0]
+    """
+    high = _rayleigh_floor(gram, _direction(gram))  # [P:rayleigh-bound]
+    if high == 0 or _is_semidefinite_at(gram, high):
+        return high
+    step = 1
+    while (low := max(high - step, 0)) > 0 and not _is_semidefinite_at(gram, low):
+        high, step = low, 2 * step
+    while high - low > 1:  # [P:eigenvalue-search]
+        middle = (low + high) // 2
+        low, high = (middle, high) if _is_semidefinite_at(gram, middle) else (low, middle)
+    return low
+
+
+def _direction(gram: IntMatrix) -> list[int]:
+    """A whole vector close to the direction of the smallest eigenvalue; any vector but 0 would do."""
+    try:
+        vectors = np.linalg.eigh(np.array(gram, dtype=np.float64))[1]
+    except np.linalg.LinAlgError:
+        vectors = np.eye(len(gram))
+    return [round(float(value) * 2**_VECTOR_BITS) for value in vectors[:, 0]]
+
+
+def _rayleigh_floor(gram: IntMatrix, vector: Sequence[int]) -> int:
+    """The Rayleigh quotient of a whole vector, rounded down."""
+    products = (sum(entry * value for entry, value in zip(row, vector, strict=True)) for row in gram)
+    form = sum(value * product for value, product in zip(vector, products, strict=True))
+    return form // sum(value * value for value in vector)
+
+
+def _is_semidefinite_at(gram: IntMatrix, shift: int) -> bool:
+    """Whether gram - shift I is positive semidefinite."""
+    moved = [[*row[:i], row[i] - shift, *row[i + 1 :]] for i, row in enumerate(gram)]
+    return eliminate(moved) is not None
+
+
+# -- triangle ----------------------------------------------------------------------------------------------------------
+# Symmetric matrices as their upper triangle, row by row: (0, 0), (0, 1), ..., (1, 1), ...
+
+_Entry = TypeVar("_Entry", bound=np.generic)
+
+
+def entry_count(size: int) -> int:
+    """How many entries the triangle of a matrix of this size has.
+
+    >>> entry_count(3)
+    6
+    """
+    return size * (size + 1) // 2
+
+
+def size_of(entries: int) -> int:
+    """The size of the matrix whose triangle has so many entries.
+
+    >>> size_of(6)
+    3
+    """
+    return (math.isqrt(8 * entries + 1) - 1) // 2
+
+
+def pairs(size: int) -> list[tuple[int, int]]:
+    """The indices (i, j), i <= j, in order.
+
+    >>> pairs(2)
+    [(0, 0), (0, 1), (1, 1)]
+    """
+    return [(i, j) for i in range(size) for j in range(i, size)]
+
+
+def position(i: int, j: int, size: int) -> int:
+    """Where the entry (i, j), i <= j, stands in the triangle.
+
+    >>> [position(i, j, 3) for i, j in pairs(3)]
+    [0, 1, 2, 3, 4, 5]
+    """
+    return i * size - i * (i - 1) // 2 + j - i
+
+
+def upper_triangle(matrix: BigIntArray) -> tuple[int, ...]:
+    """The triangle of a matrix of integers.
+
+    >>> upper_triangle(np.array([[1, 2], [2, 3]], dtype=object))
+    (1, 2, 3)
+    """
+    return tuple(chain.from_iterable(row[i:].tolist() for i, row in enumerate(matrix)))
+
+
+def symmetric(upper: Iterable[float], size: int) -> FloatArray:
+    """The symmetric matrix of a triangle, of doubles.
+
+    >>> symmetric([1, 2, 3], 2).tolist()
+    [[1.0, 2.0], [2.0, 3.0]]
+    """
+    return _mirrored(np.fromiter(upper, np.float64), size)
+
+
+def symmetric_integers(upper: Iterable[int], size: int) -> BigIntArray:
+    """The symmetric matrix of a triangle, of integers without limit of size.
+
+    >>> symmetric_integers([1, 2, 3], 2).tolist()
+    [[1, 2], [2, 3]]
+    """
+    return _mirrored(np.fromiter(upper, np.dtype(object)), size)
+
+
+def _mirrored(upper: npt.NDArray[_Entry], size: int) -> npt.NDArray[_Entry]:
+    if len(upper) != entry_count(size):
+        raise ValueError(f"expected {entry_count(size)} entries of a triangle, got {len(upper)}")
+    out = np.empty((size, size), dtype=upper.dtype)
+    rows, columns = np.triu_indices(size)
+    out[rows, columns] = out[columns, rows] = upper
     return out

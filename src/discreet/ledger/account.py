@@ -1,26 +1,333 @@
-"""A data set's account as a spend hook: reserve, then noise, then commit; only what is committed is shown."""
+"""Spend from the account of a data set: reserve, draw, commit, then publish."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
+import json
+import multiprocessing
 import re
 import secrets
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
-from typing import Final
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from decimal import ROUND_FLOOR, Decimal, localcontext
+from fractions import Fraction
+from typing import Any, Final, cast
 
 from discreet import __version__
 from discreet.errors import AfterSpendError, BudgetError, LedgerError, SpecError, shown
-from discreet.ledger.books import Books, Reservation, as_json, book, recorded_under, used_once
-from discreet.ledger.filter import Charge
-from discreet.ledger.steps import at
-from discreet.ledger.storage import Storage, Tape
-from discreet.ledger.words import left_words, spent_epsilon
+from discreet.exact.rounding import root_up, up
+from discreet.ledger.event_log import Anchor, Event, MergedAnchor, Storage, Tape, at
+from discreet.ledger.filter import AMOUNT, CHANCE, CURVE_SHARE, Charge, Route, Terms
+from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.checks import check_flag
-from discreet.privacy.loss import Loss
-from discreet.privacy.spend import SpendReceipt, SpendRequest
-from discreet.privacy.unit import PrivacyUnit
+from discreet.privacy.gaussian_dp import DELTA_HIGHEST, MU_HIGHEST, MU_LOWEST, epsilon_from, epsilon_from_rho
+from discreet.privacy.guarantee import Together
+from discreet.privacy.lattice import ROUNDING, distance_cost
+from discreet.privacy.spend import Loss, SpendReceipt, SpendRequest
+
+# -- books -------------------------------------------------------------------------------------------------------------
+# What the events of a data set amount to: its terms, what is spent, and how each request ended.
+
+
+def as_json(facts: Mapping[str, object]) -> str:
+    """Facts as one text: equal facts give equal texts."""
+    return json.dumps(facts, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A request that was taken.
+
+    Attributes
+    ----------
+    anchor
+        Where it is recorded.
+    digest, question
+        Keyed digests of all that was asked: with the table's fingerprint, and without it.
+    whole, charge, route
+        What was reserved, what it costs after all, and why it was taken.
+    ending, content
+        `commit` or `stop`, with the text that was recorded; none while it waits.
+    """
+
+    request: str
+    anchor: Anchor
+    digest: str
+    question: str
+    whole: Charge
+    charge: Charge
+    route: Route
+    ending: str | None = None
+    content: str | None = None
+
+
+@dataclass
+class Books:
+    """One data set, as its events leave it."""
+
+    dataset: str
+    unit: PrivacyUnit
+    terms: Terms
+    reservations: dict[str, Reservation] = field(default_factory=dict)
+    # of each kind the last one that was recorded
+    fingerprints: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def spent(self) -> Charge:
+        """What all requests cost together; one that waits for its release counts as a whole."""
+        total = Charge()
+        for one in self.reservations.values():
+            total = total + one.charge  # [P:filter-reserved]
+        return total
+
+    @property
+    def requests(self) -> int:
+        """How many requests were taken."""
+        return len(self.reservations)
+
+    @property
+    def holds(self) -> bool:
+        """Whether what was spent keeps the budget."""
+        first = next(iter(self.reservations.values()), None)
+        return self.terms.holds(self.spent, self.requests, Charge() if first is None else first.whole)
+
+    def add(self, event: Event, ledger_id: str) -> None:
+        """Take one more event into account."""
+        body = facts_of(event)
+        if event.kind == "grant":
+            self.terms = terms_from(body["terms"])
+        elif event.kind == "reserve":
+            charge = Charge.from_dict(body["charge"])
+            self.reservations[str(event.request)] = Reservation(
+                str(event.request),
+                Anchor(ledger_id, event.seq, event.hash, budget_words(self.terms)),
+                str(body["digest"]),
+                str(body["question"]),
+                charge,
+                charge,
+                cast("Route", body["route"]),
+            )
+            if body["fingerprint"] is not None:
+                self.fingerprints[body["fingerprint"]["kind"]] = body["fingerprint"]["value"]
+        else:
+            known = self.reservations[str(event.request)]
+            if event.kind not in ("stage", "commit", "stop") or event.content is None:
+                raise ValueError(event.kind)
+            if event.kind == "stage":
+                # its cost is part of what was reserved
+                return
+            charge = Charge.from_dict(body["charge"]) if event.kind == "stop" else known.charge
+            self.reservations[known.request] = Reservation(
+                known.request, known.anchor, known.digest, known.question, known.whole, charge, known.route,
+                event.kind, event.content,
+            )  # fmt: skip
+
+
+def facts_of(event: Event) -> dict[str, Any]:
+    """Facts of an event by name."""
+    with understood(event):
+        facts = json.loads(event.body)
+        if not isinstance(facts, dict):
+            raise TypeError(event.kind)
+    return facts
+
+
+@contextmanager
+def understood(event: Event) -> Iterator[None]:
+    """Refuse in the ledger's own words what is not in an event, or is of another kind than belongs there."""
+    try:
+        yield
+    except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError, SpecError):
+        raise LedgerError(
+            f"event {event.seq} of the ledger is not understood; it was written by another program or version"
+        ) from None
+
+
+def terms_from(mapping: object) -> Terms:
+    """Read terms back."""
+    return Terms(**cast("Mapping[str, object]", mapping))  # type: ignore[arg-type]  # they were checked before
+
+
+def budget_words(terms: Terms) -> str:
+    """The budget as an anchor carries it.
+
+    >>> budget_words(Terms("gdp", 1.0, 1e-6))
+    ':epsilon=1.0:delta=1e-06'
+    """
+    return f":epsilon={terms.epsilon!r}:delta={terms.delta!r}"
+
+
+def every_book(tape: Tape, ledger_id: str, dataset: str | None = None) -> dict[str, Books]:
+    """The books of all data sets, or of one, by name."""
+    events = tape.events() if dataset is None else tape.events("dataset = ?", dataset)
+    return books_of(events, ledger_id)
+
+
+def books_of(events: Iterable[Event], ledger_id: str) -> dict[str, Books]:
+    """The books that events amount to."""
+    found: dict[str, Books] = {}
+    for event in events:
+        with understood(event):
+            if event.kind == "dataset":
+                body = facts_of(event)
+                unit = PrivacyUnit.from_dict(body["unit"])
+                found[event.dataset] = Books(event.dataset, unit, terms_from(body["terms"]))
+            else:
+                found[event.dataset].add(event, ledger_id)
+    return found
+
+
+def used_once(tape: Tape, once: str) -> str | None:
+    """The request, of whatever data set, that has used up what can be used for one; none if none has."""
+    events = tape.events("kind = 'reserve'")
+    return next((event.request for event in events if facts_of(event).get("once") == once), None)
+
+
+def recorded_under(tape: Tape, fingerprint: Mapping[str, str], dataset: str) -> str | None:
+    """The first data set, other than this one, that a table of this fingerprint was charged to; none if none was."""
+    events = tape.events("kind = 'reserve' AND dataset != ?", dataset)
+    return next((event.dataset for event in events if facts_of(event).get("fingerprint") == fingerprint), None)
+
+
+def used_by(event: Event) -> str:
+    """The first word of what the request of an event has used up, such as the id of a session; empty for any other."""
+    return str(facts_of(event).get("once", "")).partition(" ")[0]
+
+
+def contradicted(event: Event, text: str) -> str | None:
+    """The first field in which a release, as text, is not what a part of an event is of; none if all agree.
+
+    A part that does not say what it is of is of no release.
+    """
+    answer, body = facts_of(event).get("answer", {"curators": None}), json.loads(text)
+    with understood(event):
+        return next((path for path, value in answer.items() if _field(body, path) != value), None)
+
+
+def _field(body: object, path: str) -> object:
+    for name in path.split("."):
+        body = body.get(name) if isinstance(body, dict) else None
+    return body
+
+
+def book(tape: Tape, ledger_id: str, dataset: str) -> Books:
+    """The books of one data set."""
+    found = every_book(tape, ledger_id, dataset)
+    if dataset not in found:
+        known = sorted({event.dataset for event in tape.events("kind = 'dataset'")})
+        raise (
+            SpecError.unknown_name("data set", dataset, known)
+            if known
+            else SpecError(f"the ledger has no data set yet; declare {dataset!r} with: discreet ledger init")
+        )
+    return found[dataset]
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+# What is spent and what is left, as people read it.
+
+_NAMES: Final = {"mu2": "mu^2", "rho": "rho", "epsilon": "epsilon", "delta": "delta"}
+_DIGITS: Final = 3
+
+
+def steps_of(name: str) -> int:
+    """How many steps one of these amounts has to the unit.
+
+    >>> steps_of("delta") == CHANCE
+    True
+    """
+    return CHANCE if name == "delta" else AMOUNT
+
+
+def left_words(terms: Terms, spent: Charge) -> str:
+    """What is left as examples of what is still taken, and what each sum still takes.
+
+    >>> left_words(Terms("basic", 1.0, 1e-6), Charge(epsilon=25 * 10**10))
+    'epsilon 0.75, delta 1e-06'
+    >>> left_words(Terms("gdp", 1.0, 1e-6), Charge())[:53]
+    'one Gaussian release of epsilon = 1 at delta = 1e-06,'
+    """
+    left = terms.left(spent)
+    sums = ", ".join(f"{_NAMES[name]} {amount / steps_of(name):.6g}" for name, amount in left.items() if name in _NAMES)
+    if terms.rule == "basic":
+        return sums
+    # a first request may take the whole budget as it stands
+    gaussian = terms.epsilon if spent == Charge() else _rounded_down(largest_gaussian(terms, spent), _DIGITS)
+    pure = _rounded_down(left.get("pure_epsilon", 0) / AMOUNT, 2 * _DIGITS)
+    one = f"one Gaussian release of epsilon = {gaussian:g} at delta = {terms.delta:g}"
+    several = f"releases without delta up to epsilon = {pure:g} together"
+    if pure:
+        examples = f"{one}, or {several}" if gaussian else f"{several}, and none with delta"
+    else:
+        examples = one if gaussian else "nothing"
+    return f"{examples} ({sums})"
+
+
+def _rounded_down(value: float, digits: int) -> float:
+    """What people may type as it is shown and is still taken.
+
+    >>> _rounded_down(1.6379, 3), _rounded_down(0.7, 6)
+    (1.63, 0.7)
+    """
+    with localcontext(prec=digits, rounding=ROUND_FLOOR):
+        return float(+Decimal(repr(value)))
+
+
+def spent_epsilon(terms: Terms, spent: Charge) -> float:
+    """Epsilon of everything so far at the budget's delta, for people; the filter does not use it.
+
+    >>> spent_epsilon(Terms("basic", 1.0, 1e-6), Charge(epsilon=25 * 10**10))
+    0.25
+    """
+    by_sum = spent.epsilon / AMOUNT
+    if terms.rule == "basic" or (spent.pure and terms.within_pure(spent)):
+        return by_sum
+    if terms.rule == "zcdp":
+        # a sum of rho is no sum of mu^2: a pure request has less of the one than of the other
+        rho = up(Fraction(spent.rho, AMOUNT))
+        return min(terms.epsilon, epsilon_from_rho(rho, terms.curve_delta)) if spent.rho else 0.0
+    square = Fraction(spent.mu2, AMOUNT)
+    return min(terms.epsilon, epsilon_from(root_up(square), terms.curve_delta)) if square else 0.0
+
+
+def largest_gaussian(terms: Terms, spent: Charge) -> float:
+    """Epsilon, at the budget's delta, of the largest Gaussian release that is still taken; 0 where none is.
+
+    >>> round(largest_gaussian(Terms("gdp", 1.0, 1e-6), Charge()), 3)
+    1.0
+    """
+    left = terms.left(spent)
+    if terms.delta == 0 or left["delta"] == 0:
+        return 0.0
+    if terms.rule == "basic":
+        return left["epsilon"] / AMOUNT if left["delta"] >= terms.delta_units else 0.0
+    square = Fraction(left["mu2"] if terms.rule == "gdp" else 2 * left["rho"], AMOUNT)
+    mu = root_up(square) if square else 0.0
+    return epsilon_from(mu, terms.delta) if mu >= MU_LOWEST else 0.0
+
+
+def anchor_words(anchor: str) -> str:
+    """An anchor as people read it: of several curators without the anchor of each, any other as it is.
+
+    >>> anchor_words("untracked")
+    'untracked'
+    >>> anchor_words(str(MergedAnchor("0" * 32, ("a", "b", "c"))))[:34]
+    'the ledgers of 3 curators, session'
+    """
+    merged = MergedAnchor.parsed(anchor)
+    if merged is None:
+        return anchor
+    return (
+        f"the ledgers of {len(merged.anchors)} curators, session {merged.session}; each checks its own with: discreet "
+        "ledger verify"
+    )
+
+
+# -- account -----------------------------------------------------------------------------------------------------------
+# A data set's account as a spend hook: reserve, then noise, then commit; only what is committed is shown.
 
 _REQUEST: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}", re.ASCII)
 _ID_SIGNS: Final = 32
@@ -265,3 +572,79 @@ def _route(books: Books, request: SpendRequest) -> str:
             "less, or raise the budget: discreet ledger grant"
         )
     return route
+
+
+# -- session -----------------------------------------------------------------------------------------------------------
+# What the fits of one process cost together: kept in memory, added up as the rule `gdp` of a ledger adds.
+#
+# All fits under one data set's name and one unit are taken to be on the same rows. Folds of a cross-validation overlap,
+# so that is an upper bound. Other processes are not seen: a ledger counts for all of them.
+
+_LARGEST_DELTA: Final = 1 - 2**-20
+
+
+class SessionAccount:
+    """The losses of a process by data set and unit; threads may share it.
+
+    >>> account = SessionAccount()
+    >>> [account.add("survey", PrivacyUnit(), Loss.pure(0.5)).epsilon for _ in range(3)]
+    [0.5, 1.0, 1.5]
+    """
+
+    def __init__(self) -> None:
+        self._losses: dict[tuple[str | None, PrivacyUnit], list[Loss]] = {}
+        self._lock = threading.Lock()
+
+    def total(self, dataset: str | None, unit: PrivacyUnit) -> Together | None:
+        """What all fits so far cost; none if there are none."""
+        with self._lock:
+            losses = self._losses.get((dataset, unit))
+            return None if not losses else together(losses)
+
+    def with_one_more(self, dataset: str | None, unit: PrivacyUnit, loss: Loss) -> Together:
+        """What all fits so far and one more would cost; nothing is recorded."""
+        with self._lock:
+            return together([*self._losses.get((dataset, unit), ()), loss])
+
+    def add(self, dataset: str | None, unit: PrivacyUnit, loss: Loss) -> Together:
+        """Record one more fit; give what all of them cost."""
+        with self._lock:
+            losses = self._losses.setdefault((dataset, unit), [])
+            losses.append(loss)
+            return together(losses)
+
+
+def together(losses: Sequence[Loss]) -> Together:
+    """What fits cost together: the sum of epsilons if all are pure, and else epsilon at the largest delta among them.
+
+    As under the rule `gdp`, 99.9% of that delta pay for the curve of the summed mu^2 and the rest for what the curve
+    does not cover; where the rest is not enough, a larger delta is stated.
+
+    >>> eleven = together([Loss.gaussian(1.0, 1e-6, mu=0.2367, tau=1e-20)] * 11)
+    >>> eleven.fits, round(eleven.epsilon, 2), eleven.delta
+    (11, 3.72, 1e-06)
+    """
+    fits = len(losses)
+    if all(loss.is_pure for loss in losses):
+        return Together(fits, up(sum((Fraction(loss.epsilon) for loss in losses), Fraction(0))), 0.0)
+    if fits == 1:
+        return Together(1, losses[0].epsilon, losses[0].delta)
+    mu = root_up(sum((Fraction(loss.mu) ** 2 for loss in losses), Fraction(0)))
+    tau, failure = (float(sum(getattr(loss, name) for loss in losses)) for name in ("tau", "failure"))
+    delta = max(loss.delta for loss in losses)
+    curve = CURVE_SHARE * min(delta, DELTA_HIGHEST)
+    if mu > MU_HIGHEST or tau + failure >= _LARGEST_DELTA:
+        # nothing is kept
+        return Together(fits, up(sum((Fraction(loss.epsilon) for loss in losses), Fraction(0))), _LARGEST_DELTA)
+    epsilon = epsilon_from(max(mu, MU_LOWEST), curve)
+    rest = (failure + distance_cost(epsilon, tau)) * ROUNDING
+    return Together(fits, epsilon, min(max(delta, curve + rest), _LARGEST_DELTA))
+
+
+def is_worker() -> bool:
+    """Whether this process was started by another Python process to share its work, as joblib's workers are."""
+    return multiprocessing.parent_process() is not None
+
+
+# of this process; an estimator that names no data set shares the account without a name
+SESSION: Final = SessionAccount()

@@ -1,4 +1,4 @@
-"""Which requests a data set's budget takes: one fixed rule, so that answers may choose what is asked next."""
+"""Decide which requests the budget of a data set still allows. Proof: filter.proof.md."""
 
 from __future__ import annotations
 
@@ -10,14 +10,65 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Final, Literal, get_args
 
-from discreet.errors import SpecError, shown
-from discreet.exact.normal import EIGHTY_DIGITS
-from discreet.exact.rounding import down
-from discreet.ledger.units import AMOUNT, CHANCE, as_written, rounded_down, rounded_up, units_from
+from discreet.errors import LedgerError, SpecError, shown
+from discreet.exact.rounding import EIGHTY_DIGITS, down
 from discreet.privacy.checks import probability_below_one, within
-from discreet.privacy.gaussian import mu_from
-from discreet.privacy.loss import Loss
-from discreet.privacy.zcdp import rho_from
+from discreet.privacy.gaussian_dp import mu_from, rho_from
+from discreet.privacy.spend import Loss
+
+# -- units -------------------------------------------------------------------------------------------------------------
+# Amounts as integers: a sum of many small spends is exact, and none of them vanishes.
+#
+# SQLite's integers end at 9.2e18, so amounts are stored as decimal text.
+
+# steps of mu^2, rho and epsilon, and steps of delta and tau
+AMOUNT: Final = 10**12
+CHANCE: Final = 10**30
+_LONGEST: Final = 400  # digits; the largest double has 309, and 30 more of the smallest step
+
+
+def rounded_up(value: Fraction, steps: int) -> int:
+    """The fewest steps that are not below a value.
+
+    >>> rounded_up(Fraction(1, 3), 10), rounded_up(Fraction(1, 10**40), AMOUNT)
+    (4, 1)
+    """
+    return math.ceil(value * steps)
+
+
+def rounded_down(value: Fraction, steps: int) -> int:
+    """The most steps that are not above a value.
+
+    >>> rounded_down(Fraction(1, 3), 10)
+    3
+    """
+    return math.floor(value * steps)
+
+
+def as_written(value: float) -> Fraction:
+    """A double as the shortest decimal that is read as it, which is what a person wrote.
+
+    The two differ by less than one part in 2^52.
+
+    >>> as_written(0.1)
+    Fraction(1, 10)
+    """
+    return Fraction(Decimal(repr(value)))
+
+
+def units_from(text: object) -> int:
+    """An amount that was stored as decimal text.
+
+    >>> units_from("250000000000")
+    250000000000
+    """
+    if not (isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= _LONGEST):
+        raise LedgerError("the ledger holds an amount that is not a number; restore it from a copy and verify that")
+    return int(text)
+
+
+# -- filter ------------------------------------------------------------------------------------------------------------
+# Which requests a data set's budget takes: one fixed rule, so that answers may choose what is asked next.
 
 Rule = Literal["gdp", "zcdp", "basic"]
 # why a request is taken: by the rule's sums, as one of pure requests only, or as the one request of a data set

@@ -1,6 +1,6 @@
-"""DOOR: the only room that draws noise.
+"""The only package that draws noise that protects.
 
 Sees: exact moments, the public geometry of a row, a budget.
 Never: a row, a file, a report; never sets a scale from anything but public quantities.
-Hands on: noisy totals with the law of their noise, and the proof beside each mechanism (x.py + x.proof.md).
+Hands on: noisy totals with the distribution of their noise, and the proof beside each mechanism (x.py + x.proof.md).
 """

@@ -1,31 +1,45 @@
-"""Every mechanism by name, loaded when it is asked for. One that is not here does not exist."""
+"""Look up mechanisms by name, choose one for `auto`, and list them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from importlib import import_module
 from types import MappingProxyType
-from typing import Final, cast
+from typing import Final, cast, get_args
 
-from discreet.errors import SpecError
-from discreet.mechanisms.interface.protocol import Mechanism
+import numpy as np
 
-# where each mechanism is defined: module of this room, and class
+from discreet.accounting.noise_distribution import Columns, NoiseLaw, Settings
+from discreet.accounting.settings import Setting, checked_settings
+from discreet.design.design import SAMPLING, Design
+from discreet.design.domain import MIN_GRID_BITS, RowDomain
+from discreet.errors import GridTooFineError, SpecError
+from discreet.mechanisms.gaussian import GaussianMoments
+from discreet.mechanisms.protocol import Mechanism
+from discreet.privacy.budget import Neighbours, PrivacyBudget, PrivacyUnit
+
+# -- registry ----------------------------------------------------------------------------------------------------------
+# Every mechanism by name, loaded when it is asked for. One that is not here does not exist.
+
+# where each mechanism is defined: module of this package, and class
 HOMES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
-    "gaussian": ("moments.gaussian", "GaussianMoments"),
-    "laplace": ("moments.laplace", "LaplaceMoments"),
-    "k-norm": ("moments.k_norm", "KNormMoments"),
-    "wishart": ("moments.wishart", "WishartMoments"),
-    "functional": ("moments.functional", "FunctionalMechanism"),
-    "ssp": ("moments.ssp", "SufficientStatistics"),
-    "adassp": ("moments.adassp", "AdaptiveSufficientStatistics"),
-    "dpme": ("coefficients.dpme", "PerturbedHistogram"),
-    "frank-wolfe": ("coefficients.frank_wolfe", "PrivateFrankWolfe"),
-    "irls": ("coefficients.irls", "PrivateIRLS"),
-    "gradient": ("coefficients.gradient", "NoisyGradientDescent"),
-    "output": ("coefficients.output", "OutputPerturbation"),
-    "objective": ("coefficients.objective", "ObjectivePerturbation"),
-    "refined": ("coefficients.refined", "RefinedRegression"),
+    "gaussian": ("gaussian", "GaussianMoments"),
+    "laplace": ("laplace", "LaplaceMoments"),
+    "k-norm": ("k_norm", "KNormMoments"),
+    "wishart": ("wishart", "WishartMoments"),
+    "functional": ("functional", "FunctionalMechanism"),
+    "ssp": ("ssp", "SufficientStatistics"),
+    "adassp": ("adassp", "AdaptiveSufficientStatistics"),
+    "dpme": ("dpme", "PerturbedHistogram"),
+    "frank-wolfe": ("frank_wolfe", "PrivateFrankWolfe"),
+    "irls": ("irls", "PrivateIRLS"),
+    "gradient": ("gradient", "NoisyGradientDescent"),
+    "output": ("output", "OutputPerturbation"),
+    "objective": ("objective", "ObjectivePerturbation"),
+    "refined": ("refined", "RefinedRegression"),
 })  # fmt: skip
 
 # methods that people may ask for by name, with why they are left out and what to take
@@ -53,3 +67,376 @@ def mechanism_named(name: str) -> Mechanism:
 def mechanisms() -> Mapping[str, Mechanism]:
     """All mechanisms of this version, by name."""
     return {name: mechanism_named(name) for name in HOMES}
+
+
+# -- choice ------------------------------------------------------------------------------------------------------------
+# Which mechanism serves a budget best when the choice is left to us, from public quantities alone.
+
+AUTO: Final = "auto"
+# predicts best where bounds are wider than the data, and publishes one model
+_PREDICTS: Final = "refined"
+# by which numbers columns are scaled: declared bounds, or released ones
+DECLARED: Final = "declared"
+PRIVATE: Final = "private"
+SCALINGS: Final = (DECLARED, PRIVATE)
+# general-purpose mechanisms that need no delta
+_PURE: Final = ("laplace", "k-norm")
+# say by themselves why they need delta
+_SAY_WHY: Final = ("wishart",)
+
+
+def chosen_mechanism(
+    name: str,
+    design: Design,
+    domain: RowDomain,
+    budget: PrivacyBudget,
+    given: Mapping[str, object] | None = None,
+    *,
+    robust: bool = False,
+    models: tuple[Columns, ...] = (),
+    clip_counts: bool = False,
+    scaling: str = DECLARED,
+) -> tuple[Mechanism, Settings, NoiseLaw]:
+    """The mechanism to use, its settings and its noise; with `auto` the one of least predicted error.
+
+    With `robust` it also keeps a share for what robust standard errors need, of further `models` too, which only
+    `gaussian` does; with `clip_counts` one for counts of clipped rows, which mechanisms do whose card says so. With
+    `scaling` "private" rows are scaled by released numbers, which again only `gaussian` does.
+    """
+    if not isinstance(scaling, str) or scaling not in SCALINGS:
+        raise SpecError.unknown_name("scaling", scaling, SCALINGS)
+    if not isinstance(name, str):
+        raise SpecError.unknown_name("mechanism", name, (AUTO, *HOMES))
+    if design.weights is not None:
+        _check_weighted(name, design, budget, robust=robust, clip_counts=clip_counts, scaling=scaling)
+        from discreet.mechanisms.gaussian import WeightedMoments
+
+        return _prepared(WeightedMoments(robust=robust, models=models), design, domain, budget, given)
+    if scaling == PRIVATE:
+        if name not in (AUTO, "gaussian"):
+            raise SpecError(f'scaling "private" needs mechanism="gaussian", got {name!r}')
+        if _without_delta(budget):
+            raise SpecError('scaling "private" needs delta above 0, for instance delta = 1e-6; got delta = 0')
+        if clip_counts:
+            raise SpecError('scaling "private" does not take clip_counts; leave them out, or use scaling="declared"')
+        if models:
+            raise SpecError(
+                'robust_models are for scaling "declared"; with scaling "private" robust standard errors are those of '
+                "the full model alone; leave one of the two out"
+            )
+        from discreet.mechanisms.private_scaling import ScaledMoments
+
+        return _prepared(ScaledMoments(robust=robust), design, domain, budget, given)
+    if robust:
+        if name not in (AUTO, "gaussian"):
+            raise SpecError(f"robust standard errors need the mechanism 'gaussian', got {name!r}")
+        if _without_delta(budget):
+            raise SpecError("robust standard errors need delta above 0, for instance delta = 1e-6; got delta = 0")
+        return _prepared(GaussianMoments(True, clip_counts, models), design, domain, budget, given)
+    if clip_counts:
+        return _prepared(_counting(name, budget), design, domain, budget, given)
+    if name != AUTO:
+        return _prepared(mechanism_named(name), design, domain, budget, given)
+    candidates = _PURE if budget.delta == 0 else ("gaussian",)
+    made = [_prepared(mechanism_named(candidate), design, domain, budget, given) for candidate in candidates]
+    return min(made, key=lambda one: predicted_error(one[2], len(design.released)))
+
+
+def predicting_mechanism(design: Design, delta: float) -> str:
+    """The mechanism to take where one model for prediction is all that is wanted; `auto` where it is one of moments.
+
+    >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
+    >>> predicting_mechanism(design, 1e-6), predicting_mechanism(design, 0.0)
+    ('refined', 'auto')
+    """
+    return _PREDICTS if delta > 0 and _fits_its_line(design) else AUTO
+
+
+def _fits_its_line(design: Design) -> bool:
+    """Whether a line in scaled columns can be the declared model: not if it has to pass through an origin elsewhere."""
+    return design.intercept or design.centred
+
+
+def _check_weighted(
+    name: str, design: Design, budget: PrivacyBudget, *, robust: bool, clip_counts: bool, scaling: str
+) -> None:
+    """Refuse what is not proved for rows with weights, and plain errors where weights are those of a sample."""
+    if name not in (AUTO, "gaussian"):
+        if name not in HOMES:
+            raise SpecError.unknown_name("mechanism", name, (AUTO, *HOMES))
+        raise SpecError(
+            f'the design has weights, and the mechanism {name!r} takes rows without them; use mechanism="gaussian", or '
+            "leave the weights out"
+        )
+    if _without_delta(budget):
+        raise SpecError("weights need delta above 0, for instance delta = 1e-6; got delta = 0")
+    if scaling == PRIVATE:
+        raise SpecError(
+            'the design has weights, and scaling "private" sets weights of its own; use scaling "declared", or leave '
+            "the weights out"
+        )
+    if clip_counts:
+        raise SpecError("the design has weights, and clip_counts count rows without them; leave clip_counts out")
+    if design.searched:
+        raise SpecError(
+            f"the design has weights, but the bounds of {design.searched[0]!r} are private; declare them, or leave the "
+            "weights out"
+        )
+    if design.weights_are == SAMPLING and not robust:
+        raise SpecError(
+            'weights_are is "sampling", and plain standard errors are wrong for such weights: they take a row of '
+            'weight 2 for one whose error has half the variance; release with moments "robust" (--robust)'
+        )
+
+
+def _counting(name: str, budget: PrivacyBudget) -> Mechanism:
+    """The mechanism of that name that also counts clipped rows; with `auto` the one for the budget."""
+    chosen = ("laplace" if budget.delta == 0 else "gaussian") if name == AUTO else mechanism_named(name).name
+    if chosen == "gaussian":
+        return GaussianMoments(clip_counts=True)
+    if chosen == "laplace":
+        from discreet.mechanisms.laplace import LaplaceMoments
+
+        return LaplaceMoments(clip_counts=True)
+    able = " and ".join(repr(one.name) for one in mechanisms().values() if one.info.clip_counts)
+    raise SpecError(f"clip_counts works only with the mechanisms {able}, got {chosen!r}")
+
+
+def _prepared(
+    mechanism: Mechanism, design: Design, domain: RowDomain, budget: PrivacyBudget, given: Mapping[str, object] | None
+) -> tuple[Mechanism, Settings, NoiseLaw]:
+    settings = checked_settings(mechanism.name, mechanism.info.settings, given)
+    if _without_delta(budget) and mechanism.info.notion == "approximate" and mechanism.name not in _SAY_WHY:
+        others = [
+            f"{other.name!r}"
+            for other in mechanisms().values()
+            if other.kind == mechanism.kind and other.info.notion != "approximate"
+        ]
+        raise SpecError(
+            f"the mechanism {mechanism.name!r} needs delta above 0, for instance delta = 1e-6; got delta = 0; "
+            f"mechanisms that publish {mechanism.kind} with delta = 0: {', '.join(others)}"
+        )
+    if mechanism.kind == "coefficients" and not _fits_its_line(design):
+        raise SpecError(
+            f"got intercept = false with bounds that are not symmetric around 0; the line that {mechanism.name!r} fits "
+            "would miss the origin; declare bounds such as (-90, 90), keep the intercept, or choose a mechanism of "
+            "kind 'moments'"
+        )
+    try:
+        return mechanism, settings, mechanism.noise_model(design, domain, budget, settings)
+    except GridTooFineError as error:
+        raise _with_what_works(error, mechanism, design, domain, budget, settings) from None
+
+
+def _with_what_works(
+    error: GridTooFineError,
+    mechanism: Mechanism,
+    design: Design,
+    domain: RowDomain,
+    budget: PrivacyBudget,
+    settings: Settings,
+) -> SpecError:
+    """The refusal with the finest grid on which this noise can be drawn, found by trying, from public quantities."""
+    for grid_bits in range(domain.grid_bits - 1, MIN_GRID_BITS - 1, -1):
+        with suppress(GridTooFineError):
+            mechanism.noise_model(design, replace(domain, grid_bits=grid_bits), budget, settings)
+            return GridTooFineError(
+                error.problem, f"choose grid_bits from {MIN_GRID_BITS} to {grid_bits}, or raise epsilon"
+            )
+    return GridTooFineError(error.problem, f"it is too much for every grid from {MIN_GRID_BITS} on; raise epsilon")
+
+
+def _without_delta(budget: PrivacyBudget) -> bool:
+    return budget.currency == "approximate" and budget.delta == 0
+
+
+def predicted_error(law: NoiseLaw, size: int) -> float:
+    """Mean variance that noise adds to the normal equations of the slopes, for scaled slopes of length 1.
+
+    The intercept is taken as 1/2; only the order of mechanisms hangs on these.
+
+    Parameters
+    ----------
+    law
+        Noise of a release of moments.
+    size
+        Number of released columns: the constant, the regressors and the target.
+
+    Examples
+    --------
+    >>> import discreet
+    >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
+    >>> weak, strong = (discreet.planning.noise_law_for(design, epsilon, 1e-6) for epsilon in (2.0, 0.5))
+    >>> discreet.planning.predicted_error(weak, 3) < discreet.planning.predicted_error(strong, 3)
+    True
+    """
+    variance = law.entry_sd(size) ** 2
+    slopes = slice(1, size - 1)
+    gram = variance[slopes, slopes].sum(axis=1) / (size - 2)
+    return float(np.mean(variance[slopes, -1] + gram + variance[slopes, 0] / 4))
+
+
+# -- catalogue ---------------------------------------------------------------------------------------------------------
+# The mechanism table: what each mechanism is and costs, read off the mechanisms themselves.
+
+SIZES: Final = (5, 20)
+_BUDGETS: Final = {
+    "pure": PrivacyBudget(1.0),
+    "approximate": PrivacyBudget(1.0, 1e-6),
+    "both": PrivacyBudget(1.0, 1e-6),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """One mechanism as the table shows it.
+
+    Attributes
+    ----------
+    name, kind, summary, document, notion, domain, needs, numerics, references, settings
+        As the mechanism's card says.
+    status
+        Of the guarantee: what is proved, and for which arithmetic.
+    neighbours
+        Relations it is proved for.
+    persons
+        Whether a unit may have several rows.
+    clip_counts
+        Whether it can also count clipped rows.
+    noise
+        By number of regressors: standard deviation of the noise of each statistic in scaled units at epsilon = 1
+        (delta = 1e-6 unless pure), for numbers in a box under `add-remove`; `equation` is what the noise does to one
+        normal equation. Text where the mechanism refuses such a design.
+    main
+        The statistic whose noise a table shows: `equation` for moments, for coefficients the one that moves them most.
+    """
+
+    name: str
+    kind: str
+    summary: str
+    document: str
+    notion: str
+    domain: str
+    needs: tuple[str, ...]
+    numerics: str
+    status: str
+    neighbours: tuple[str, ...]
+    persons: bool
+    clip_counts: bool
+    noise: Mapping[int, Mapping[str, float] | str]
+    references: tuple[str, ...]
+    settings: Mapping[str, Setting]
+    main: str
+
+    def main_noise(self, size: int) -> float | None:
+        """The figure that a table shows for so many regressors; none where the mechanism refuses them."""
+        noise = self.noise[size]
+        if isinstance(noise, str):
+            return None
+        return noise[self.main]
+
+    def to_dict(self) -> dict[str, object]:
+        """The row as plain values for JSON."""
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "summary": self.summary,
+            "document": self.document,
+            "notion": self.notion,
+            "domain": self.domain,
+            "needs": list(self.needs),
+            "numerics": self.numerics,
+            "status": self.status,
+            "neighbours": list(self.neighbours),
+            "persons": self.persons,
+            "clip_counts": self.clip_counts,
+            "noise": {
+                str(size): {"refused": noise} if isinstance(noise, str) else dict(noise)
+                for size, noise in self.noise.items()
+            },
+            "main": self.main,
+            "references": list(self.references),
+            "settings": [
+                {
+                    "name": name,
+                    "default": setting.default,
+                    "about": setting.about,
+                    "low": setting.low if math.isfinite(setting.low) else None,
+                    "high": setting.high if math.isfinite(setting.high) else None,
+                    "choices": list(setting.choices),
+                    "only_with": None if setting.only_with is None else dict([setting.only_with]),
+                }
+                for name, setting in self.settings.items()
+            ],
+        }
+
+
+def mechanism_table() -> tuple[TableRow, ...]:
+    """A row for every mechanism of this version.
+
+    >>> [row.kind for row in mechanism_table() if row.name == "gaussian"]
+    ['moments']
+    """
+    return tuple(table_row(name) for name in mechanisms())
+
+
+def table_row(name: str) -> TableRow:
+    """The row of one mechanism."""
+    mechanism = mechanism_named(name)
+    info = mechanism.info
+    several = PrivacyUnit(id="person", max_rows=2)
+    return TableRow(
+        name=mechanism.name,
+        kind=mechanism.kind,
+        summary=info.summary,
+        document=info.document,
+        notion=info.notion,
+        domain=info.domain,
+        needs=info.needs,
+        numerics=info.numerics,
+        status="proved" if info.numerics == "exact" else "proved for real numbers, floating point not covered",
+        neighbours=tuple(
+            relation
+            for relation in get_args(Neighbours)
+            if _noise(mechanism, 3, PrivacyUnit(neighbours=relation)) is not None
+        ),
+        persons=_noise(mechanism, 3, several) is not None,
+        clip_counts=info.clip_counts,
+        noise={size: _cost(mechanism, size) for size in SIZES},
+        references=info.references,
+        settings=info.settings,
+        main="equation" if mechanism.kind == "moments" else info.main or _only_statistic(mechanism),
+    )
+
+
+def _standard(size: int, unit: PrivacyUnit) -> Design:
+    return Design("y", {**{f"x{j}": (-1, 1) for j in range(size)}, "y": (-1, 1)}, unit=unit)
+
+
+def _law(mechanism: Mechanism, size: int, unit: PrivacyUnit) -> NoiseLaw:
+    design = _standard(size, unit)
+    settings = checked_settings(mechanism.name, mechanism.info.settings, None)
+    return mechanism.noise_model(design, RowDomain.of(design), _BUDGETS[mechanism.info.notion], settings)
+
+
+def _noise(mechanism: Mechanism, size: int, unit: PrivacyUnit) -> NoiseLaw | None:
+    try:
+        return _law(mechanism, size, unit)
+    except SpecError:
+        return None
+
+
+def _only_statistic(mechanism: Mechanism) -> str:
+    (statistic,) = _law(mechanism, 3, PrivacyUnit()).sigma
+    return statistic
+
+
+def _cost(mechanism: Mechanism, size: int) -> Mapping[str, float] | str:
+    try:
+        law = _law(mechanism, size, PrivacyUnit())
+    except SpecError as refusal:
+        return str(refusal)
+    by_statistic = {statistic: law.sd(statistic) for statistic in law.sigma}
+    if mechanism.kind == "moments":
+        by_statistic["equation"] = math.sqrt(predicted_error(law, size + 2))
+    return by_statistic

@@ -111,7 +111,7 @@ def mechanism_power(guarantee: Guarantee, units: int) -> float | None:
 def power_by_noise(false_alarms: float, guarantee: Guarantee, units: int = 1) -> float | None:
     """The same for any rate of false alarms.
 
-    >>> from discreet.privacy.unit import PrivacyUnit
+    >>> from discreet.privacy.budget import PrivacyUnit
     >>> power_by_noise(0.1, Guarantee(1.0, 0.0, PrivacyUnit(), ())) is None
     True
     """
@@ -186,7 +186,7 @@ def odds_exceeded(guarantee: Guarantee) -> float | None:
     e^epsilon. For Gaussian noise itself the probability is Phi(mu / 2 - epsilon / mu), which is less; after rounding
     only the curve is proved.
 
-    >>> from discreet.privacy.unit import PrivacyUnit
+    >>> from discreet.privacy.budget import PrivacyUnit
     >>> odds_exceeded(Guarantee(1.0, 0.0, PrivacyUnit(), ()))
     0.0
     """

@@ -5,17 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from discreet.analyst.diagnostics.clips import ClippedShare, clipped_shares
-from discreet.analyst.equations.sums import counted_rows
-from discreet.analyst.summary.settings import settings_used
-from discreet.analyst.values.not_estimable import known
-from discreet.design.columns import Categorical, Column, Fill, Missing, Numeric, SplineBasis
+from discreet.accounting.noise_distribution import Calibration, NoiseFamily, model_blocks
+from discreet.analyst.bound_costs import ClippedShare, clipped_shares
+from discreet.analyst.equations.normal import counted_rows
+from discreet.analyst.summary import settings_used
+from discreet.design.columns import Categorical, Column, Fill, Interaction, Missing, Numeric, SplineBasis
 from discreet.design.dates import date_text
-from discreet.design.interactions import Interaction
-from discreet.design.model import Design
-from discreet.ledger.words import anchor_words
-from discreet.losses.law import model_blocks
-from discreet.releases import Calibration, NoiseFamily, Release
+from discreet.design.design import Design
+from discreet.ledger.account import anchor_words
+from discreet.releases.reference_law import known
+from discreet.releases.release import Release
 
 _CALIBRATIONS: Final[dict[Calibration, str]] = {
     "gaussian": "exact Gaussian accounting; the step to integers is paid from delta",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet.analyst.pictures.style import COLOURS, open_axes
+from discreet.analyst.plots.style import COLOURS, open_axes
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

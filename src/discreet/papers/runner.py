@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from discreet import __version__
 from discreet.errors import DiscreetError, OutputError, SpecError
-from discreet.exact.blas_threads import one_blas_thread
+from discreet.exact.arrays import one_blas_thread
 from discreet.files import checked_path, write_bytes
 from discreet.papers.catalogue import errata
 from discreet.papers.figure import Cell, Criterion, Erratum, Figure, Outcome, Row, Run, Verdict, verdict_of

@@ -38,7 +38,7 @@ def regression_table(name: str, folder: Path | None = None) -> tuple[FloatArray,
         return _read(path)
     if name not in _PACKED:
         raise SpecError(f"no table {name!r} here; expected {name}.parquet in the folder of --data")
-    from discreet.datasets.bundled import r_frame
+    from discreet.datasets.tables import r_frame
 
     package, item, target = _PACKED[name]
     frame = r_frame(package, item)

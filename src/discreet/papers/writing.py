@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from discreet import __version__
-from discreet.analyst.pictures.style import PANELS, house_style
+from discreet.analyst.plots.style import PANELS, house_style
 from discreet.files import write_bytes
 from discreet.papers.catalogue import DOCUMENTS
 from discreet.papers.figure import NumberTable, Outcome

@@ -1,33 +1,301 @@
-"""The private keys of one curator, in a file that only its owner reads."""
+"""Create and read the keys of curators. Proof: parts.proof.md."""
 
 from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import os
+import re
 import shlex
 import stat
+import tomllib
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
-from discreet.errors import SpecError, shown
-from discreet.files import KEY_MARK, check_output, checked_path, regular_state, write_bytes
-from discreet.parts.curators import Curator, need_library
-from discreet.parts.public_keys import MASK_SCHEME, SIGN_SCHEME, key_text
-from discreet.parts.toml_file import toml_table
+from discreet.errors import SpecError, missing_extra, shown
+from discreet.files import KEY_MARK, check_output, checked_path, read_limited, regular_state, write_bytes
 from discreet.privacy.checks import exact_fields
+from discreet.text import has_invisible_characters, in_groups
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+# -- public keys -------------------------------------------------------------------------------------------------------
+# Public keys as text, one text for one key; what was never drawn as a key is refused. Proof: parts.proof.md.
+
+MASK_SCHEME: Final = "x25519:"
+SIGN_SCHEME: Final = "ed25519:"
+_KEY_BYTES: Final = 32
+# both curves are over the integers modulo this prime [RFC 7748, 4.1; RFC 8032, 5.1]
+_PRIME: Final = 2**255 - 19
+_SIGN_BIT: Final = 1 << 255
+# -x^2 + y^2 = 1 + D x^2 y^2
+_D: Final = -121665 * pow(121666, -1, _PRIME) % _PRIME
+# u of all points of Curve25519 and of its twist whose order divides 8: any secret times one of them is known
+_LOW_ORDER: Final = frozenset((
+    0,
+    1,
+    _PRIME - 1,
+    325606250916557431795983626356110631294008115727848805560023387167927233504,
+    39382357235489614581723060781553021112529911719440698176882885853963445705823,
+))  # fmt: skip
+_ORDER_8: Final = int.from_bytes(
+    bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"), "little"
+)
+# y of all points of Edwards25519 whose order divides 8: such a key takes signatures that nobody made
+_SMALL_ORDER: Final = frozenset((0, 1, _PRIME - 1, _ORDER_8, _PRIME - _ORDER_8))
+# of the base point of Edwards25519, whose private key everybody knows: it is 1
+_BASE_Y: Final = 4 * pow(5, -1, _PRIME) % _PRIME
+_NOT_DRAWN: Final = "it is not a key that was drawn; ask its curator for another"
+
+
+def mask_key_bytes(text: object) -> bytes:
+    r"""The bytes of a public key for masks; one whose secrets everybody knows is refused.
+
+    >>> mask_key_bytes("x25519:" + "EA" + "A" * 41 + "=")[:2]
+    b'\x10\x00'
+    """
+    key = _bytes(text, MASK_SCHEME)
+    # beyond the prime, or with the highest bit, one point would have several texts
+    place = int.from_bytes(key, "little")
+    if place >= _PRIME:
+        raise SpecError(f"the mask key {shown(text)} is not written as RFC 7748 has it; {_NOT_DRAWN}")  # [P:one-text]
+    if place in _LOW_ORDER:
+        raise SpecError(f"the mask key {shown(text)} gives no secret; {_NOT_DRAWN}")  # [P:no-low-order]
+    if place in known_places():
+        problem = "gives secrets that everybody knows"
+        raise SpecError(f"the mask key {shown(text)} {problem}; {_NOT_DRAWN}")  # [P:no-base-mask]
+    return key
+
+
+def sign_key_bytes(text: object) -> bytes:
+    """The bytes of a public key for signatures; one that is no point, or takes signatures of nobody, is refused.
+
+    >>> from discreet import CuratorKey
+    >>> len(sign_key_bytes(CuratorKey.new("north").public.sign_key))
+    32
+    """
+    key = _bytes(text, SIGN_SCHEME)
+    y = int.from_bytes(key, "little") & ~_SIGN_BIT
+    if y >= _PRIME or not _is_point(y):
+        raise SpecError(f"the signature key {shown(text)} is not written as RFC 8032 has it; {_NOT_DRAWN}")
+    if y in _SMALL_ORDER:
+        problem = "takes signatures that nobody made"
+        raise SpecError(f"the signature key {shown(text)} {problem}; {_NOT_DRAWN}")  # [P:no-small-order]
+    if y in known_points():
+        problem = "takes signatures that anybody can make"
+        raise SpecError(f"the signature key {shown(text)} {problem}; {_NOT_DRAWN}")  # [P:no-base-signature]
+    return key
+
+
+@lru_cache(maxsize=1)
+def known_points() -> frozenset[int]:
+    """The y of the base point and its negative plus every point whose order divides 8.
+
+    >>> len(known_points())
+    8
+    """
+    step = (_x(_ORDER_8), _ORDER_8)
+    found = [(_x(_BASE_Y), _BASE_Y)]
+    while len(found) < 8:
+        found.append(_added(found[-1], step))
+    return frozenset(y for _, y in found)
+
+
+@lru_cache(maxsize=1)
+def known_places() -> frozenset[int]:
+    """The u of the same points on Curve25519 [RFC 7748, 4.1]; 9 is that of the base point.
+
+    >>> 9 in known_places()
+    True
+    """
+    return frozenset((1 + y) * pow(1 - y, -1, _PRIME) % _PRIME for y in known_points())
+
+
+def _x(y: int) -> int:
+    """One of the two x of the points with this y."""
+    square = (y * y - 1) * pow(_D * y * y + 1, -1, _PRIME) % _PRIME
+    root = pow(square, (_PRIME + 3) // 8, _PRIME)
+    return root if root * root % _PRIME == square else root * pow(2, (_PRIME - 1) // 4, _PRIME) % _PRIME
+
+
+def _added(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
+    """The sum of two points [RFC 8032, 5.1.4, in affine coordinates]."""
+    (a, b), (c, e) = one, other
+    cross = _D * a * b * c * e
+    return (
+        (a * e + b * c) * pow(1 + cross, -1, _PRIME) % _PRIME,
+        (b * e + a * c) * pow(1 - cross, -1, _PRIME) % _PRIME,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _is_point(y: int) -> bool:
+    """Whether a point has this y: x^2 is the quotient of two numbers, and a square where their product is."""
+    product = (y * y - 1) * (_D * y * y + 1) % _PRIME
+    return pow(product, (_PRIME - 1) // 2, _PRIME) != _PRIME - 1
+
+
+def key_text(key: bytes, scheme: str) -> str:
+    """The text of a public key."""
+    return scheme + base64.b64encode(key).decode()
+
+
+def _bytes(text: object, scheme: str) -> bytes:
+    found = b""
+    if isinstance(text, str) and text.startswith(scheme):
+        try:
+            found = base64.b64decode(text.removeprefix(scheme), validate=True)
+        except (binascii.Error, ValueError):
+            found = b""
+    # base64 leaves bits of its last character unused
+    if len(found) != _KEY_BYTES or text != key_text(found, scheme):
+        raise SpecError(f"a public key is {shown(text)}; expected {scheme} and 32 bytes in base64")
+    return found
+
+
+# -- toml file ---------------------------------------------------------------------------------------------------------
+# Short TOML files of this room: read with a limit, and every failure in words.
+
+_MOST_BYTES: Final = 1 << 20
+# what the parser says of a key or a table that is there already
+_TWICE: Final = re.compile("(?:Cannot (?:overwrite|declare)|Duplicate).*at line ([0-9]+)", re.ASCII)
+
+
+def toml_table(path: str | Path) -> dict[str, object]:
+    """The table in a TOML file."""
+    try:
+        content = read_limited(path, _MOST_BYTES)
+    except OSError as error:
+        raise SpecError(f"cannot read {str(path)!r}: {error.strerror}") from None
+    try:
+        # some editors put a byte order mark before the first line
+        return tomllib.loads(content.decode().removeprefix("\ufeff"))
+    except (RecursionError, ValueError) as error:
+        twice = _TWICE.match(str(error))
+        raise SpecError(
+            f"{str(path)!r} is not a TOML file in UTF-8"
+            if twice is None
+            else f"{str(path)!r} has a key or a table twice, the second time on line {twice[1]}; keep one of them"
+        ) from None
+
+
+# -- curators ----------------------------------------------------------------------------------------------------------
+# What is public of a curator: a name, a key for masks and a key for signatures.
+
+_LONGEST_NAME: Final = 60
+_FIELDS: Final = ("name", "mask_key", "sign_key")
+
+
+@dataclass(frozen=True, slots=True)
+class Curator:
+    """One of several curators, as all others know it.
+
+    Parameters
+    ----------
+    name : str
+        For people; up to 60 characters.
+    mask_key, sign_key : str
+        Public keys: X25519 for masks, Ed25519 for signatures, each as its scheme and base64.
+
+    Examples
+    --------
+    >>> from discreet import CuratorKey
+    >>> north = CuratorKey.new("north").public
+    >>> Curator("north", north.mask_key, north.sign_key) == north
+    True
+    """
+
+    name: str
+    mask_key: str
+    sign_key: str
+
+    def __post_init__(self) -> None:
+        name: object = self.name
+        if (
+            not isinstance(name, str)
+            or not 1 <= len(name) <= _LONGEST_NAME
+            or name != name.strip()
+            or has_invisible_characters(name)
+        ):
+            raise SpecError(
+                f"the name of a curator is {shown(name)}; expected 1 to {_LONGEST_NAME} visible characters, without "
+                "blanks at the ends"
+            )
+        mask_key_bytes(self.mask_key)
+        sign_key_bytes(self.sign_key)
+
+    @property
+    def fingerprint(self) -> str:
+        """Digest of both keys, to be compared by telephone or face to face.
+
+        Examples
+        --------
+        >>> from discreet import CuratorKey
+        >>> len(CuratorKey.new("north").public.fingerprint.split())
+        16
+        """
+        keys = mask_key_bytes(self.mask_key) + sign_key_bytes(self.sign_key)
+        return in_groups(hashlib.sha256(b"discreet curator 1\n" + keys).hexdigest())
+
+    def to_dict(self) -> dict[str, str]:
+        """Give name and keys as plain values."""
+        return {"name": self.name, "mask_key": self.mask_key, "sign_key": self.sign_key}
+
+    @classmethod
+    def from_dict(cls, mapping: object) -> Curator:
+        """Read a curator back; missing or unknown fields and wrong keys are refused."""
+        return cls(**cast("dict[str, str]", exact_fields("curator", mapping, _FIELDS)))
+
+    def to_toml(self) -> str:
+        """The lines of a session file that name this curator.
+
+        Examples
+        --------
+        >>> from discreet import CuratorKey
+        >>> print(CuratorKey.new("north").public.to_toml().splitlines()[0])
+        [[curators]]
+        """
+        import tomli_w
+
+        return tomli_w.dumps({"curators": [self.to_dict()]})
+
+    @classmethod
+    def load(cls, path: str | Path) -> Curator:
+        """Read the lines that `discreet part --new-key` prints."""
+        found = toml_table(path)
+        if found.get("format") == KEY_MARK:
+            raise SpecError(
+                f"{str(path)!r} holds PRIVATE keys, which never leave their curator; give the public file that "
+                "--new-key wrote. If anybody else has had this one, make new keys"
+            )
+        table = exact_fields("public key file", found, ("curators",))
+        given = table["curators"]
+        if not isinstance(given, list) or len(given) != 1:
+            raise SpecError(f"{str(path)!r}: expected the lines of one curator, which begin with [[curators]]")
+        return cls.from_dict(given[0])
+
+
+def need_library() -> None:
+    """Refuse to go on without the library of the extra `parts`."""
+    try:
+        import cryptography  # noqa: F401
+    except ImportError:
+        raise missing_extra("parts", "cryptography", "a session of several curators") from None
+
+
+# -- keys --------------------------------------------------------------------------------------------------------------
+# The private keys of one curator, in a file that only its owner reads.
+
 _FORMAT: Final = KEY_MARK
 _VERSION: Final = 1
-_FIELDS: Final = ("format", "version", "name", "mask", "sign")
+_KEY_FIELDS: Final = ("format", "version", "name", "mask", "sign")
 _WARNING: Final = "# SECRET: whoever has this file can take the masks off this curator's parts.\n"
 _RECORD: Final = b"discreet part record 1"
-_KEY_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
@@ -100,7 +368,7 @@ class CuratorKey:
         if os.name == "posix" and stat.S_IMODE(regular_state(checked_path(path)).st_mode) & 0o077:
             how = shlex.join(["chmod", "600", str(path)])
             raise SpecError(f"others may read the key {str(path)!r}; allow its owner alone: {how}")
-        fields = exact_fields("key file", table, _FIELDS)
+        fields = exact_fields("key file", table, _KEY_FIELDS)
         if fields["version"] != _VERSION:
             raise SpecError(f"{str(path)!r} is a key of version {shown(fields['version'])}; expected {_VERSION}")
         made = cls(

@@ -9,27 +9,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from discreet.curator.sums.protocol import Totals
-from discreet.design.model import Design
+from discreet.curator.sums.gram import Totals
+from discreet.design.design import Design
 from discreet.errors import DesignError, OutputError, PartFileError, ReleaseFileError, SpecError
-from discreet.exact.triangle import entry_count
+from discreet.exact.linear import entry_count
 from discreet.files import MERGE_RECORD, read_kept, write_once
-from discreet.ledger.chain import MergedAnchor
-from discreet.mechanisms.interface.promise import with_curve, with_origin
-from discreet.mechanisms.interface.protocol import NoisyMoments, Published
-from discreet.mechanisms.interface.running import run_passes
-from discreet.mechanisms.sampling.sampler import ExactSampler, Sampler
+from discreet.ledger.event_log import MergedAnchor
+from discreet.mechanisms.protocol import NoisyMoments, Published, run_passes, with_curve, with_origin
+from discreet.mechanisms.sampler import ExactSampler, Sampler
+from discreet.parts.agreement import Session, asked_by, design_digest
 from discreet.parts.making import MOST_ROWS
-from discreet.parts.masks import unmasked
-from discreet.parts.part_file import Part
-from discreet.parts.question import asked_by, design_digest
-from discreet.parts.session import Session
+from discreet.parts.part_file import Part, unmasked
 from discreet.privacy.checks import check_flag, listed
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import UNTRACKED
-from discreet.releases import Release
 from discreet.releases.reading import ordered_design
-from discreet.releases.signing import SigningKey
+from discreet.releases.release import Release
+from discreet.releases.verification import SigningKey
 from discreet.tables.frames import Origin
 from discreet.workflow import Question
 

@@ -13,21 +13,16 @@ from __future__ import annotations
 
 from discreet.primitives.counts import NoisyCounts, counting_queries
 from discreet.primitives.gaussian_noise import GaussianValues, gaussian
-from discreet.primitives.laplace_loss import laplace_epsilon, laplace_scales
 from discreet.primitives.laplace_noise import (
     NoisyIntegers,
     NoisyValues,
     discrete_laplace,
     laplace,
+    laplace_epsilon,
+    laplace_scales,
 )
 from discreet.primitives.mean import PrivateMean, private_mean
-from discreet.primitives.response import (
-    NotEstimable,
-    Proportion,
-    Responses,
-    randomised_response,
-    randomized_response,
-)
+from discreet.primitives.response import NotEstimable, Proportion, Responses, randomised_response, randomized_response
 from discreet.primitives.selection import Choice, NoisyMax, exponential_mechanism, report_noisy_max
 
 __all__ = [

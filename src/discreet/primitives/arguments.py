@@ -1,23 +1,30 @@
-"""What callers may give: public numbers are refused by value, data are refused without a word about their values."""
+"""Check arguments of primitives, report the spend, and format results."""
 
 from __future__ import annotations
 
+import json
 import math
+import secrets
 import sys
 import warnings
-from collections.abc import Mapping, Sequence, Set, Sized
+from collections.abc import Iterator, Mapping, Sequence, Set, Sized
+from contextlib import contextmanager
 from fractions import Fraction
 from numbers import Rational, Real
-from typing import Any, Final, TypeAlias, cast, get_args
+from typing import Any, Final, TypeAlias, TypeVar, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import DataError, PrivacyNotice, SpecError, shown
-from discreet.privacy.budget import PrivacyBudget, check_strength
+from discreet.errors import AfterSpendError, DataError, LedgerError, PrivacyNotice, SpecError, shown
+from discreet.exact.rounding import up
+from discreet.privacy.budget import Neighbours, PrivacyBudget, PrivacyUnit, check_strength
 from discreet.privacy.checks import positive, within
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.unit import Neighbours, PrivacyUnit
+from discreet.privacy.spend import Loss, SpendHook, SpendReceipt, SpendRequest
+
+# -- arguments ---------------------------------------------------------------------------------------------------------
+# What callers may give: public numbers are refused by value, data are refused without a word about their values.
 
 # one number or several, of whatever library
 Values: TypeAlias = Real | float | np.number[Any] | np.bool_ | Sequence[Any] | npt.NDArray[Any]
@@ -293,3 +300,95 @@ def _double(value: object) -> float:
         raise
     except BaseException:  # as above
         return math.nan
+
+
+# -- results -----------------------------------------------------------------------------------------------------------
+# What every result of a primitive has: its one value where there is one, and a text of one line.
+
+Value = TypeVar("Value")
+_SHOWN: Final = 4
+
+
+def only_value(values: Sequence[Value], name: str = "values") -> Value:
+    """The value of a result that has one; one with several is refused with the name of what holds them.
+
+    >>> only_value((3.5,))
+    3.5
+    """
+    if len(values) != 1:
+        raise SpecError(f"value: the result has {len(values)} values and not one; read .{name}")
+    return values[0]
+
+
+def one_line(kind: str, values: Sequence[object], law: str, guarantee: Guarantee) -> str:
+    """A result in one line: the first values, the noise they have, and the promise.
+
+    >>> from discreet.primitives.arguments import promised
+    >>> one_line("NoisyIntegers", (12, 7, 9, 4, 1), "scale 2", promised(0.5, 0.0, "add-remove"))
+    '<NoisyIntegers 12, 7, 9, 4, ... (5 values), scale 2: epsilon=0.5, add-remove>'
+    """
+    text = ", ".join(short_number(value) for value in values[:_SHOWN])
+    more = f", ... ({len(values)} values)" if len(values) > _SHOWN else ""
+    delta = f", delta={guarantee.delta:g}" if guarantee.delta else ""
+    return f"<{kind} {text}{more}, {law}: epsilon={guarantee.epsilon:g}{delta}, {guarantee.neighbours}>"
+
+
+def short_number(value: object) -> str:
+    """A number to six digits; anything else as a message would repeat it.
+
+    >>> short_number(3.14159265), short_number(12345678), short_number("a")
+    ('3.14159', '12345678', "'a'")
+    """
+    return f"{value:.6g}" if type(value) is float else shown(value)
+
+
+# -- spending ----------------------------------------------------------------------------------------------------------
+# What a primitive spends: asked for before noise is drawn, and recorded as answered before the result is handed on.
+#
+# A ledger keeps no results of primitives. A request that was cut off is answered at no further cost; one that was
+# answered is refused, because what it was given is not there to be given again. Of twins that draw at the same time the
+# one whose mark is recorded is answered.
+
+_BELOW_ONE: Final = math.nextafter(1.0, 0.0)
+
+
+@contextmanager
+def spent(spend: SpendHook, name: str, loss: Loss, neighbours: Neighbours, **public: object) -> Iterator[None]:
+    """Ask for the spend of what is drawn in the block; `public` is what decides its law.
+
+    >>> from discreet.privacy.spend import untracked
+    >>> with spent(untracked, "laplace", Loss.pure(1.0), "replace", scale=2.0):
+    ...     drawn = "noise"
+    """
+    if not callable(spend):
+        raise SpecError(f"spend: expected a function that returns a SpendReceipt, got {type(spend).__name__}")
+    budget, unit = PrivacyBudget(loss.epsilon, loss.delta), PrivacyUnit(neighbours=neighbours)
+    specification = {key: str(value) for key, value in public.items()}
+    receipt = spend(SpendRequest(f"primitives.{name}", budget, unit, f"primitive {name}", loss, specification))
+    if not isinstance(receipt, SpendReceipt) or not receipt.anchor:
+        raise LedgerError("the spend hook gave no SpendReceipt with an anchor; no noise was drawn")
+    if receipt.stored is not None:
+        raise SpecError(
+            f"request {receipt.request_id!r} was answered before, and results of primitives are not kept; give another "
+            "request id, or new_release=True"
+        )
+    yield
+    # known to this draw alone: a twin that reads back another mark has an answer that was not paid for
+    mark = json.dumps({"drawn": secrets.token_hex(16)})
+    if receipt.commit is not None and receipt.commit(mark) != mark:  # [P:spent-once]
+        raise AfterSpendError(
+            f"request {receipt.request_id!r} was answered meanwhile, in another thread or process, and is not answered "
+            "again"
+        )
+
+
+def lattice_loss(sensitivity: Fraction, width: int, sigma: int, epsilon: float, delta: float) -> Loss:
+    """The loss of discrete Gaussian noise of `sigma` steps on `width` integers that move by `sensitivity` together.
+
+    The total variation to rounded continuous noise is at most 1/(16 sigma^2) an entry, for sigma of at least 1.
+
+    >>> lattice_loss(Fraction(2), 1, 4, 1.0, 1e-6).mu
+    0.5
+    """
+    tau = min(up(Fraction(width, 16 * sigma**2)), _BELOW_ONE)
+    return Loss.gaussian(epsilon, delta, mu=up(sensitivity / sigma), tau=tau)

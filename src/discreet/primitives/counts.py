@@ -18,26 +18,29 @@ from discreet.primitives.arguments import (
     checked_promise,
     data_integers,
     either_spelling,
+    lattice_loss,
+    one_line,
     one_or_many,
+    only_value,
     promised,
     public_count,
     public_length,
+    spent,
 )
-from discreet.primitives.error_law import (
+from discreet.primitives.gaussian_noise import lattice_sigma
+from discreet.primitives.grid_noise import (
     gaussian_bound,
     gaussian_expected_largest,
+    gaussian_noise,
     laplace_bound,
     laplace_expected_largest,
     laplace_mean_size,
+    laplace_noise,
+    scale_in_steps,
 )
-from discreet.primitives.gaussian_noise import lattice_sigma
-from discreet.primitives.lattice import gaussian_noise, laplace_noise, scale_in_steps
-from discreet.primitives.results import one_line, only_value
-from discreet.primitives.spending import lattice_loss, spent
 from discreet.privacy.checks import probability_below_one
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.loss import Loss
-from discreet.privacy.spend import SpendHook, untracked
+from discreet.privacy.spend import Loss, SpendHook, untracked
 
 # Gaussian noise lives on a grid of 2^-20 of one count; the noisy counts are rounded to integers at the end
 _FINE_BITS: Final = 20

@@ -9,7 +9,7 @@ from typing import Literal
 
 from discreet.errors import SpecError
 from discreet.exact.rounding import root_up, up
-from discreet.mechanisms.sampling.sampler import MAX_SIGMA, rounded_up
+from discreet.mechanisms.sampler import MAX_SIGMA, rounded_up
 from discreet.primitives.arguments import (
     Values,
     checked_level,
@@ -17,22 +17,24 @@ from discreet.primitives.arguments import (
     checked_promise,
     data_fractions,
     either_spelling,
+    lattice_loss,
+    one_line,
     one_or_many,
+    only_value,
     promised,
     public_fraction,
     public_length,
+    spent,
 )
-from discreet.primitives.error_law import gaussian_bound
-from discreet.primitives.lattice import (
+from discreet.primitives.grid_noise import (
     checked_step,
+    gaussian_bound,
     gaussian_noise,
     nearest_double,
     on_grid,
     refuse_beyond_doubles,
 )
-from discreet.primitives.results import one_line, only_value
-from discreet.primitives.spending import lattice_loss, spent
-from discreet.privacy.gaussian import mu_from
+from discreet.privacy.gaussian_dp import mu_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import concentrated_mu, delta_left
 from discreet.privacy.spend import SpendHook, untracked

@@ -13,9 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import DataError, SpecError, shown
-from discreet.exact.normal import EIGHTY_DIGITS
-from discreet.exact.rounding import down, up
-from discreet.mechanisms.sampling.coins import bernoulli
+from discreet.exact.rounding import EIGHTY_DIGITS, down, up
+from discreet.mechanisms.sampler import bernoulli
 from discreet.primitives.arguments import (
     EPSILON_LOWEST,
     Values,
@@ -25,16 +24,16 @@ from discreet.primitives.arguments import (
     checked_strength,
     exact_number,
     is_integer,
+    one_line,
     one_or_many,
+    only_value,
     promised,
     public_length,
+    spent,
 )
-from discreet.primitives.results import one_line, only_value
-from discreet.primitives.spending import spent
 from discreet.privacy.checks import probability_below_one, within
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.loss import Loss
-from discreet.privacy.spend import SpendHook, untracked
+from discreet.privacy.spend import Loss, SpendHook, untracked
 
 _MARGIN: Final = Decimal("1e-70")
 _FAIR: Final = Fraction(1, 2)

@@ -11,23 +11,22 @@ from typing import Any, Generic, TypeVar
 import numpy.typing as npt
 
 from discreet.errors import DataError, SpecError
-from discreet.mechanisms.sampling.coins import below, bernoulli_exp
+from discreet.mechanisms.sampler import below, bernoulli_exp
 from discreet.primitives.arguments import (
     checked_flag,
     checked_promise,
     data_fractions,
     either_spelling,
+    one_line,
     promised,
     public_fraction,
     public_length,
+    spent,
 )
-from discreet.primitives.lattice import checked_step, laplace_noise, on_grid, scale_in_steps
-from discreet.primitives.results import one_line
-from discreet.primitives.spending import spent
+from discreet.primitives.grid_noise import checked_step, laplace_noise, on_grid, scale_in_steps
+from discreet.privacy.budget import Neighbours
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.loss import Loss
-from discreet.privacy.spend import SpendHook, untracked
-from discreet.privacy.unit import Neighbours
+from discreet.privacy.spend import Loss, SpendHook, untracked
 
 Candidate = TypeVar("Candidate")
 

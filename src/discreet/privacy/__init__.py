@@ -15,65 +15,72 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet.privacy.budget import PrivacyBudget, check_strength
-    from discreet.privacy.composition import GaussianPiece, PurePiece, ZcdpPiece, compose
-    from discreet.privacy.conversions import (
+    from discreet.privacy.budget import PrivacyBudget, PrivacyUnit, check_strength
+    from discreet.privacy.gaussian_dp import (
+        compose_mu,
+        delta_from,
+        delta_from_rho,
+        epsilon_from,
+        epsilon_from_rho,
         gaussian_rdp,
+        log_delta_from,
+        mu_from,
         pure_to_cdp,
         pure_to_zcdp,
         rdp_to_approximate,
+        rho_from,
         zcdp_to_approximate,
         zcdp_to_approximate_simple,
         zcdp_to_cdp,
     )
-    from discreet.privacy.gaussian import compose_mu, delta_from, epsilon_from, log_delta_from, mu_from
     from discreet.privacy.guarantee import Guarantee
-    from discreet.privacy.loss import Loss
-    from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest, untracked
+    from discreet.privacy.spend import Loss, SpendHook, SpendReceipt, SpendRequest, untracked
     from discreet.privacy.textbook import (
+        GaussianPiece,
+        PurePiece,
+        ZcdpPiece,
         advanced_composition,
         analytic_gaussian_sigma,
         basic_composition,
         classical_gaussian_sigma,
+        compose,
         zhao_gaussian_sigma,
     )
-    from discreet.privacy.unit import PrivacyUnit
-    from discreet.privacy.zcdp import delta_from_rho, epsilon_from_rho, rho_from
 
 # module of each public name, opened on first use: a command that needs a budget does not load the whole accounting
 _HOMES = {
-    "GaussianPiece": "composition",
+    "GaussianPiece": "textbook",
     "Guarantee": "guarantee",
-    "Loss": "loss",
+    "Loss": "spend",
     "PrivacyBudget": "budget",
-    "PrivacyUnit": "unit",
-    "PurePiece": "composition",
+    "PrivacyUnit": "budget",
+    "PurePiece": "textbook",
     "SpendHook": "spend",
     "SpendReceipt": "spend",
     "SpendRequest": "spend",
-    "ZcdpPiece": "composition",
+    "ZcdpPiece": "textbook",
     "advanced_composition": "textbook",
     "analytic_gaussian_sigma": "textbook",
     "basic_composition": "textbook",
     "check_strength": "budget",
     "classical_gaussian_sigma": "textbook",
-    "compose": "composition",
-    "compose_mu": "gaussian",
-    "delta_from": "gaussian",
-    "delta_from_rho": "zcdp",
-    "epsilon_from": "gaussian",
-    "epsilon_from_rho": "zcdp",
-    "gaussian_rdp": "conversions",
-    "log_delta_from": "gaussian",
-    "mu_from": "gaussian",
-    "pure_to_cdp": "conversions",
-    "pure_to_zcdp": "conversions",
-    "rdp_to_approximate": "conversions",
-    "rho_from": "zcdp",
+    "compose": "textbook",
+    "compose_mu": "gaussian_dp",
+    "delta_from": "gaussian_dp",
+    "delta_from_rho": "gaussian_dp",
+    "epsilon_from": "gaussian_dp",
+    "epsilon_from_rho": "gaussian_dp",
+    "gaussian_rdp": "gaussian_dp",
+    "log_delta_from": "gaussian_dp",
+    "mu_from": "gaussian_dp",
+    "pure_to_cdp": "gaussian_dp",
+    "pure_to_zcdp": "gaussian_dp",
+    "rdp_to_approximate": "gaussian_dp",
+    "rho_from": "gaussian_dp",
     "untracked": "spend",
-    "zcdp_to_approximate": "conversions",
-    "zcdp_to_approximate_simple": "conversions",
-    "zcdp_to_cdp": "conversions",
+    "zcdp_to_approximate": "gaussian_dp",
+    "zcdp_to_approximate_simple": "gaussian_dp",
+    "zcdp_to_cdp": "gaussian_dp",
     "zhao_gaussian_sigma": "textbook",
 }
 

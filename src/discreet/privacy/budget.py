@@ -1,4 +1,4 @@
-"""How much may be spent: a frozen value that keeps the currency it was given in."""
+"""Define the privacy budget (epsilon, delta) and the privacy unit."""
 
 from __future__ import annotations
 
@@ -6,12 +6,23 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, get_args
 
-from discreet.errors import SpecError
+from discreet.errors import SpecError, written
 from discreet.exact.rounding import down, root_down
-from discreet.privacy import gaussian, zcdp
-from discreet.privacy.checks import check_flag, exact_fields, known_fields, positive, probability_below_one
+from discreet.privacy import gaussian_dp
+from discreet.privacy.checks import (
+    check_flag,
+    exact_fields,
+    is_integer,
+    known_fields,
+    positive,
+    probability_below_one,
+)
+from discreet.text import has_invisible_characters
+
+# -- budget ------------------------------------------------------------------------------------------------------------
+# How much may be spent: a frozen value that keeps the currency it was given in.
 
 Currency = Literal["approximate", "zcdp", "gdp"]
 
@@ -79,7 +90,7 @@ class PrivacyBudget:
         >>> PrivacyBudget.zcdp(0.1).rho
         0.1
         """
-        return _in_currency("zcdp", zcdp.epsilon_from_rho(rho, REFERENCE_DELTA), rho=float(rho))
+        return _in_currency("zcdp", gaussian_dp.epsilon_from_rho(rho, REFERENCE_DELTA), rho=float(rho))
 
     @classmethod
     def gdp(cls, mu: float) -> PrivacyBudget:
@@ -88,7 +99,7 @@ class PrivacyBudget:
         >>> PrivacyBudget.gdp(0.5).mu
         0.5
         """
-        return _in_currency("gdp", gaussian.epsilon_from(mu, REFERENCE_DELTA), mu=float(mu))
+        return _in_currency("gdp", gaussian_dp.epsilon_from(mu, REFERENCE_DELTA), mu=float(mu))
 
     def gdp_mu(self) -> float:
         """Largest mu of a Gaussian mechanism that fits in the budget, rounded down.
@@ -114,7 +125,7 @@ class PrivacyBudget:
                 f"epsilon = {self.epsilon:g} with delta = 0; a Gaussian mechanism needs delta > 0; "
                 "give a delta such as 1e-6"
             )
-        return gaussian.mu_from(self.epsilon, self.delta)
+        return gaussian_dp.mu_from(self.epsilon, self.delta)
 
     def epsilon_at(self, delta: float) -> float:
         """Smallest epsilon that the budget promises at this delta.
@@ -132,9 +143,9 @@ class PrivacyBudget:
         4.8866
         """
         if self.mu is not None:
-            return gaussian.epsilon_from(self.mu, delta)
+            return gaussian_dp.epsilon_from(self.mu, delta)
         if self.rho is not None:
-            return zcdp.epsilon_from_rho(self.rho, delta)
+            return gaussian_dp.epsilon_from_rho(self.rho, delta)
         if probability_below_one("delta", delta, advice=_DELTA_ADVICE) < self.delta:
             raise SpecError(
                 f"delta = {delta:g} is below the budget's own delta = {self.delta:g}, where it promises nothing; "
@@ -301,3 +312,134 @@ def _set(budget: PrivacyBudget, **values: float | str | None) -> None:
     # the class is frozen for everybody else; construction is the one exception
     for name, value in values.items():
         object.__setattr__(budget, name, value)
+
+
+# -- unit --------------------------------------------------------------------------------------------------------------
+# Whose presence is hidden: the privacy unit and the neighbouring relation.
+
+Neighbours = Literal["add-remove", "replace"]
+
+_SENTENCES: dict[str, str] = {
+    "add-remove": (
+        "This release hides whether any single row is in the table, and therefore the exact row count; "
+        "neighbouring tables differ by one row added or removed."
+    ),
+    "replace": (
+        "This release hides everything in any single row, but not the row count; "
+        "neighbouring tables have the same public number of rows and differ in one of them."
+    ),
+}
+
+_PERSON_SENTENCES: dict[str, str] = {
+    "add-remove": (
+        "This release hides whether {person}, is in the table, and therefore the exact numbers of rows and persons; "
+        "neighbouring tables differ by all rows of one person added or removed."
+    ),
+    "replace": (
+        "This release hides everything about {person}, but not the number of persons; "
+        "neighbouring tables have the same public number of persons and differ in all rows of one of them."
+    ),
+}
+_MOST_ROWS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyUnit:
+    """What one neighbour may change: one row, or all rows of one person; added or removed (default) or replaced.
+
+    Parameters
+    ----------
+    neighbours : {"add-remove", "replace"}
+        Whether neighbouring tables differ by a row more or less, or by the contents of one row.
+    id : str, optional
+        Column that names the person behind several rows; without it every row is a unit of its own.
+    max_rows : int
+        How many rows of one id count; of more, those with the smallest keyed digest stay.
+
+    Examples
+    --------
+    >>> PrivacyUnit().neighbours
+    'add-remove'
+    """
+
+    neighbours: Neighbours = "add-remove"
+    id: str | None = None
+    max_rows: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.neighbours, str) or self.neighbours not in get_args(Neighbours):
+            raise SpecError.unknown_name("neighbours", self.neighbours, get_args(Neighbours))
+        # read as plain objects: what comes from a file has whatever type it has
+        name: object = self.id
+        rows: object = self.max_rows
+        if isinstance(name, str) and has_invisible_characters(name):
+            raise SpecError(f"unit id {written(name)} has invisible characters; rename the column")
+        if name is not None and not (isinstance(name, str) and name and name == name.strip()):
+            raise SpecError(
+                f"unit id is {written(name)}; it must be the name of a column, without blanks at its ends; leave it "
+                "out if the unit is one row"
+            )
+        if isinstance(rows, str) and not rows:
+            raise SpecError("max_rows is blank; fill in how many rows of one person count at most")
+        if not is_integer(rows) or rows < 1:
+            raise SpecError(f"max_rows: expected an integer of at least 1, got {written(rows)}")
+        if self.max_rows > 1 and self.id is None:
+            raise SpecError(f"max_rows = {written(self.max_rows)} needs an id column to count rows by; name it with id")
+        if self.max_rows > _MOST_ROWS:
+            raise SpecError(f"max_rows is {written(self.max_rows)}; noise grows with it; choose at most {_MOST_ROWS}")
+
+    @property
+    def sentence(self) -> str:
+        """What is hidden, in plain words.
+
+        Examples
+        --------
+        >>> print(PrivacyUnit(neighbours="replace").sentence[:52])
+        This release hides everything in any single row, but
+        """
+        if self.id is None:
+            return _SENTENCES[self.neighbours]
+        rows = f"of whose rows at most {self.max_rows} count" if self.max_rows > 1 else "of whose rows one counts"
+        return _PERSON_SENTENCES[self.neighbours].format(person=f"any single person ({self.id}), {rows}")
+
+    @property
+    def words(self) -> str:
+        """The unit in a few words, and how neighbours differ.
+
+        Examples
+        --------
+        >>> PrivacyUnit().words, PrivacyUnit(id="pid", max_rows=3).words
+        ('one row (add-remove)', 'one person (pid, at most 3 rows; add-remove)')
+        """
+        if self.id is None:
+            return f"one row ({self.neighbours})"
+        rows = "one row" if self.max_rows == 1 else f"at most {self.max_rows} rows"
+        return f"one person ({self.id}, {rows}; {self.neighbours})"
+
+    def to_dict(self) -> dict[str, str | int | None]:
+        """Give the unit as plain values for JSON.
+
+        Examples
+        --------
+        >>> PrivacyUnit().to_dict()
+        {'neighbours': 'add-remove', 'id': None, 'max_rows': 1}
+        """
+        return {"neighbours": self.neighbours, "id": self.id, "max_rows": self.max_rows}
+
+    @classmethod
+    def from_dict(cls, mapping: Mapping[str, object]) -> PrivacyUnit:
+        """Read a unit back; fields left out take their defaults, unknown fields are refused.
+
+        Parameters
+        ----------
+        mapping : mapping
+            Some of `neighbours`, `id`, `max_rows`.
+
+        Examples
+        --------
+        >>> PrivacyUnit.from_dict({"neighbours": "replace"})
+        PrivacyUnit(neighbours='replace', id=None, max_rows=1)
+        """
+        fields = known_fields("unit", mapping, ("neighbours", "id", "max_rows"))
+        # the constructor checks every value, so the types need not be known here
+        return cls(**fields)  # type: ignore[arg-type]

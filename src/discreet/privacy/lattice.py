@@ -11,8 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 from discreet.errors import SpecError
 from discreet.privacy.budget import PrivacyBudget, as_pair
-from discreet.privacy.gaussian import mu_from
-from discreet.privacy.zcdp import rho_from
+from discreet.privacy.gaussian_dp import mu_from, rho_from
 
 # the part of delta that the step from the continuous to the lattice law may cost
 LATTICE_SHARE: Final = 0.01

@@ -1,13 +1,13 @@
 """RELEASE: the published value, and nothing that only the curator may see.
 
-Sees: a design, noisy numbers with the law of their noise, a guarantee.
+Sees: a design, noisy numbers with the distribution of their noise, a guarantee.
 Never: a row, an exact sum, a seed, or an exact number of rows that is not public under the neighbouring relation.
 Hands on: one value with a canonical JSON form (release.schema.json) that is checked whole when it is read back.
 
-The room is called `releases` because `discreet.release` is the public function that makes one.
+The package is called `releases` because `discreet.release` is the public function that makes one.
 """
 
-from discreet.losses.law import (
+from discreet.accounting.noise_distribution import (
     BLOCKS,
     CLIPPED,
     RATIO_BLOCK,
@@ -19,7 +19,7 @@ from discreet.losses.law import (
     Settings,
     block_of,
 )
-from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, RatioPart, ResidualPart, ScalingPart
+from discreet.releases.fields import Coefficients, GuardPart, NoisyCount, RatioPart, ResidualPart, ScalingPart
 from discreet.releases.release import NOT_PRIVATE_SUFFIX, Release
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""From the text of a release file to checked values: nothing inconsistent is let through."""
+"""Read a release file and refuse anything inconsistent."""
 
 from __future__ import annotations
 
@@ -8,15 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
-from discreet.design.columns import Numeric
-from discreet.design.domain import WEIGHT_BITS
-from discreet.design.dyadic import cell_edges
-from discreet.design.model import Design
-from discreet.errors import DesignError, ReleaseFileError, SpecError, shown
-from discreet.exact.triangle import entry_count
-from discreet.ledger.chain import PARTS, MergedAnchor
-from discreet.losses.fields import integer_of, integers_of, table_of, text_of
-from discreet.losses.law import (
+from discreet.accounting.noise_distribution import (
     BEFORE,
     BLOCKS,
     CLIPPED,
@@ -27,10 +19,16 @@ from discreet.losses.law import (
     NoiseLaw,
     Settings,
     entry_blocks,
+    integer_of,
+    integers_of,
+    law_of,
+    table_of,
+    text_of,
 )
-from discreet.losses.law_reading import law_of
-from discreet.losses.maps.registry import MOMENTS, SCALED, published_steps
-from discreet.losses.sensitivity.scaled import (
+from discreet.accounting.noise_shares import PARAMETERS
+from discreet.accounting.privacy_loss import TOLERANCE, epsilon_given, keeps
+from discreet.accounting.privacy_maps import MOMENTS, SCALED, loss_of, published_steps
+from discreet.accounting.scaling import (
     FOURTH,
     FOURTH_BLOCKS,
     RADIUS_BITS,
@@ -39,17 +37,102 @@ from discreet.losses.sensitivity.scaled import (
     scaled_statistics,
     target_searched,
 )
-from discreet.losses.shares import PARAMETERS
+from discreet.accounting.settings import check_stored
+from discreet.design.columns import Numeric
+from discreet.design.design import Design
+from discreet.design.domain import WEIGHT_BITS, cell_edges
+from discreet.errors import DesignError, ReleaseFileError, SpecError, shown
+from discreet.exact.linear import entry_count
+from discreet.ledger.event_log import PARTS, MergedAnchor
 from discreet.privacy.checks import is_integer
-from discreet.privacy.conditions import LEDGER, LEDGERS, checked_sentences, codes_of
-from discreet.privacy.curators import CuratorTerms
-from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.spend import UNTRACKED
-from discreet.releases.canonical import FORMAT, LEAVES_OUT_ZEROS, SCHEMA_VERSION, SEALS
-from discreet.releases.discovery import DiscoveryPart, found_bounds
-from discreet.releases.kept import checked_loss
-from discreet.releases.parts import Coefficients, GuardPart, RatioPart, ResidualPart, ScalingPart
+from discreet.privacy.gaussian_dp import rho_from
+from discreet.privacy.guarantee import LEDGER, LEDGERS, CuratorTerms, Guarantee, checked_sentences, codes_of
+from discreet.privacy.lattice import lattice_curve
+from discreet.privacy.spend import UNTRACKED, Loss
+from discreet.releases.fields import (
+    FORMAT,
+    LEAVES_OUT_ZEROS,
+    SCHEMA_VERSION,
+    SEALS,
+    Coefficients,
+    DiscoveryPart,
+    GuardPart,
+    RatioPart,
+    ResidualPart,
+    ScalingPart,
+    found_bounds,
+)
 from discreet.text import has_invisible_characters
+
+# -- kept --------------------------------------------------------------------------------------------------------------
+# Whether the noise that a release states keeps the promise that it makes.
+
+_PURE: Final = ("discrete-laplace", "k-norm")
+# far above the rounding of doubles, far below anything that a reader could make use of
+_CURVE: Final = 1e-9
+
+
+def checked_loss(
+    mechanism: str, version: str, design: Design, noise: NoiseLaw, settings: Settings, guarantee: Guarantee
+) -> Loss:
+    """What the noise costs, forwards; refused if the promise is stronger than that."""
+    if noise.calibration == "none":
+        raise ReleaseFileError("the noise is not calibrated to any promise, but the release is marked private")
+    if guarantee.delta == 0 and (noise.calibration != "pure" or noise.family not in _PURE):
+        raise ReleaseFileError("the promise has delta = 0, which this kind of noise cannot keep")
+    if not guarantee.epsilon > 0:
+        raise ReleaseFileError("the promise has epsilon = 0, which no noise keeps")
+    try:
+        check_stored(mechanism, settings)
+        _check_curve(noise, guarantee)
+        loss = loss_of(mechanism, version, design, noise, settings, guarantee.epsilon, guarantee.delta)
+    except SpecError as error:
+        raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
+    if not keeps(loss, guarantee.epsilon, guarantee.delta):
+        raise ReleaseFileError(
+            f"the promise is stronger than the noise: epsilon = {guarantee.epsilon:g}, delta = {guarantee.delta:g} is "
+            f"promised, {given_in_words(loss, guarantee)}"
+        )
+    _check_claims(loss, guarantee)
+    return loss
+
+
+def given_in_words(loss: Loss, guarantee: Guarantee) -> str:
+    """What the noise gives, in the terms of the promise."""
+    if loss.failure > 0:
+        return f"the noise gives delta = {loss.delta:.3g} at epsilon = {loss.epsilon:.6g}"
+    found = epsilon_given(loss, guarantee.epsilon, guarantee.delta)
+    if not math.isfinite(found):
+        return "the noise gives no epsilon at that delta"
+    return f"the noise gives epsilon = {found:.6g} at delta = {guarantee.delta:g}"
+
+
+def _check_curve(noise: NoiseLaw, guarantee: Guarantee) -> None:
+    """What a promise says beyond (epsilon, delta) is what its kind of noise keeps; earlier versions say nothing."""
+    claimed = guarantee.mu, guarantee.mu_gap, guarantee.rho
+    if claimed == (None, None, None):
+        return
+    calibration = noise.calibration if noise.family == "discrete-gaussian" else "none"
+    kept: tuple[float | None, ...] = (None, None, None)
+    if calibration == "gaussian":
+        kept = (*lattice_curve(guarantee.epsilon, guarantee.delta), None)
+    elif calibration == "discrete-zcdp":
+        kept = (None, None, rho_from(guarantee.epsilon, guarantee.delta))
+    for one, other in zip(claimed, kept, strict=True):
+        if (one is None) != (other is None) or not math.isclose(one or 0.0, other or 0.0, rel_tol=_CURVE):
+            raise ReleaseFileError("mu or rho of the guarantee is not what this noise keeps at its epsilon and delta")
+
+
+def _check_claims(loss: Loss, guarantee: Guarantee) -> None:
+    """Mu, its gap and rho of a promise are not below those of the noise."""
+    claims = (("mu", guarantee.mu, loss.mu), ("mu_gap", guarantee.mu_gap, loss.tau), ("rho", guarantee.rho, loss.rho))
+    for name, claimed, found in claims:
+        if claimed is not None and found > claimed * (1 + TOLERANCE) ** 2:
+            raise ReleaseFileError(f"{name} of the guarantee is {claimed:.6g}, but that of the noise is {found:.6g}")
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+# From the text of a release file to checked values: nothing inconsistent is let through.
 
 FIELDS: Final = frozenset((
     "format", "schema", "kind", "private", "design", "guarantee", "mechanism", "columns", "noise", "totals",

@@ -12,22 +12,31 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
+from discreet.accounting.noise_distribution import CLIPPED, DISCOVERY, GUARD, NoiseLaw, Settings
+from discreet.accounting.scaling import TARGET_CLIPPED
 from discreet.design.columns import Numeric
-from discreet.design.model import Design
-from discreet.design.submodels import model_text
+from discreet.design.design import Design
+from discreet.design.domain import model_text
 from discreet.errors import OutputError, ReleaseFileError, SpecError, shown
 from discreet.exact.arrays import FloatArray
-from discreet.exact.triangle import symmetric
+from discreet.exact.linear import symmetric
 from discreet.files import of_several_curators, read_limited, write_bytes
-from discreet.ledger.words import anchor_words
-from discreet.losses.law import CLIPPED, DISCOVERY, GUARD, NoiseLaw, Settings
-from discreet.losses.sensitivity.scaled import TARGET_CLIPPED
-from discreet.privacy.conditions import codes_of
-from discreet.privacy.curators import CuratorTerms
-from discreet.privacy.guarantee import Guarantee
-from discreet.releases.canonical import FORMAT, LEAVES_OUT_ZEROS, SCHEMA_VERSION, digest_of
-from discreet.releases.discovery import Bounds, DiscoveryPart
-from discreet.releases.parts import Coefficients, GuardPart, NoisyCount, ResidualPart, ScalingPart, TargetClipping
+from discreet.ledger.account import anchor_words
+from discreet.privacy.guarantee import CuratorTerms, Guarantee, codes_of
+from discreet.releases.fields import (
+    FORMAT,
+    LEAVES_OUT_ZEROS,
+    SCHEMA_VERSION,
+    Bounds,
+    Coefficients,
+    DiscoveryPart,
+    GuardPart,
+    NoisyCount,
+    ResidualPart,
+    ScalingPart,
+    TargetClipping,
+    digest_of,
+)
 from discreet.text import html_table
 
 if TYPE_CHECKING:
@@ -190,7 +199,7 @@ class Release:
         >>> print(release.summary().splitlines()[3])
         Rows       4
         """
-        from discreet.releases.outline import outline
+        from discreet.releases.release_summary import outline
 
         return "".join(f"{label:<11}{text}\n" for label, text in outline(self))
 

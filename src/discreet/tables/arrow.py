@@ -25,7 +25,6 @@ from discreet.exact.arrays import FloatArray
 if TYPE_CHECKING:
     from pyarrow import Array, ChunkedArray, DataType, DictionaryArray, RecordBatch
 
-
 _STEPS_OF_A_DAY: Final = {"D": 1, "s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
 _BYTES_OF_TEXT: Final = (
     (pa.types.is_string, pa.binary()),

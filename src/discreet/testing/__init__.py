@@ -7,7 +7,6 @@ Hands on: `Release` values with no guarantee.
 
 from __future__ import annotations
 
-from discreet.testing.not_private import SeededSampler, exact_release, seeded_release
-from discreet.testing.summed import SummedTable, summed_table
+from discreet.testing.not_private import SeededSampler, SummedTable, exact_release, seeded_release, summed_table
 
 __all__ = ["SeededSampler", "SummedTable", "exact_release", "seeded_release", "summed_table"]

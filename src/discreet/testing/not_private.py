@@ -1,27 +1,36 @@
-"""Releases that are NOT PRIVATE: exact, or with noise from a seed."""
+"""Make releases that are NOT PRIVATE: exact, or with noise from a seed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
 from discreet import __version__
+from discreet.accounting.noise_distribution import BLOCKS, CLIPPED, WEIGHT_STEPS, NoiseLaw
+from discreet.accounting.scaling import ROWS
+from discreet.curator.sums.gram import ExactGram, GramWithWeights, Sums, Totals
 from discreet.curator.table import accumulate
+from discreet.design.design import Design
 from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
-from discreet.design.model import Design
-from discreet.engines.opening import open_table
 from discreet.errors import SpecError, shown
-from discreet.losses.law import WEIGHT_STEPS
-from discreet.losses.sensitivity.scaled import ROWS
-from discreet.mechanisms.choice import AUTO
-from discreet.mechanisms.moments.clip_counts import clip_columns, on_product_grid
+from discreet.ledger import event_log
+from discreet.mechanisms.gaussian import clip_columns, on_product_grid
+from discreet.mechanisms.protocol import run_passes
+from discreet.mechanisms.registry import AUTO
+from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.checks import check_flag
-from discreet.releases import BLOCKS, CLIPPED, NoiseLaw, Release
+from discreet.releases.release import Release
+from discreet.spark.dataframe import open_table
 from discreet.tables.source import ComputeOptions, checked_options
-from discreet.workflow import check_design, release_with
+from discreet.workflow import Question, check_design, release_with
+
+# -- not private -------------------------------------------------------------------------------------------------------
+# Releases that are NOT PRIVATE: exact, or with noise from a seed.
 
 
 def exact_release(
@@ -141,3 +150,109 @@ class SeededSampler:
     def bits(self, how_many: int) -> int:
         """A uniform integer below 2**how_many."""
         return int.from_bytes(self._random.bytes((how_many + 7) // 8)) >> (-how_many % 8)
+
+
+# -- summed ------------------------------------------------------------------------------------------------------------
+# One pass over a table, then any number of seeded releases of it, NOT PRIVATE.
+
+
+@lru_cache(maxsize=512)
+def _question(
+    design: Design,
+    grid_bits: int,
+    epsilon: float,
+    delta: float,
+    mechanism: str,
+    settings: tuple[tuple[str, object], ...],
+) -> Question:
+    """What a release asks for; a noise law costs far more than a draw from it, and tables of one design share it."""
+    return Question.checked(
+        design,
+        PrivacyBudget(epsilon, delta),
+        mechanism,
+        dict(settings),
+        moments="plain",
+        residual_bound=None,
+        clip_counts=False,
+        grid_bits=grid_bits,
+    )
+
+
+class SummedTable:
+    """Exact sums of products of a table, kept in memory, NOT PRIVATE; made by `summed_table`."""
+
+    def __init__(self, design: Design, grid_bits: int, totals: Totals) -> None:
+        self._design = design
+        self._grid_bits = grid_bits
+        self._totals = totals
+
+    def release(
+        self,
+        *,
+        seed: int,
+        epsilon: float,
+        delta: float = 0.0,
+        mechanism: str = AUTO,
+        settings: Mapping[str, object] | None = None,
+    ) -> Release:
+        """What `seeded_release` gives for the same arguments, without reading the table again, NOT PRIVATE.
+
+        A mechanism that needs other sums than products of rows, or a second pass, is refused.
+        """
+        asked = _question(
+            self._design, self._grid_bits, epsilon, delta, mechanism, tuple(sorted((settings or {}).items()))
+        )
+        passes = asked.mechanism.passes(asked.context(SeededSampler(seed)))
+        first = self._read(next(passes))
+        made = asked.release(run_passes(passes, first, self._read), first, "untracked", None)
+        return marked_seeded(made)
+
+    def _read(self, wanted: Sums) -> Totals:
+        if not isinstance(wanted, ExactGram | GramWithWeights):
+            raise SpecError(
+                f"the mechanism needs {type(wanted).__name__}, and only sums of products were kept; use seeded_release"
+            )
+        return self._totals
+
+
+def summed_table(
+    data: object, design: Design, *, grid_bits: int = DEFAULT_GRID_BITS, compute: ComputeOptions | None = None
+) -> SummedTable:
+    """Read a table once and keep its exact sums, NOT PRIVATE, for many seeded releases.
+
+    >>> from discreet.testing import seeded_release
+    >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
+    >>> rows = {"x": [1.0, 0.5], "y": [1.0, 1.0]}
+    >>> table = summed_table(rows, design)
+    >>> many = [table.release(seed=seed, epsilon=1.0, delta=1e-6) for seed in range(3)]
+    >>> many[2] == seeded_release(rows, design, seed=2, epsilon=1.0, delta=1e-6)
+    True
+    """
+    design = design.redeclared()
+    domain = RowDomain.of(design, grid_bits)
+    totals = accumulate(open_table(data), design, domain, compute or ComputeOptions())
+    return SummedTable(design, grid_bits, totals)
+
+
+# -- kill points -------------------------------------------------------------------------------------------------------
+# Named places of a tracked release at which a test may do something, such as ending the process.
+
+
+@contextmanager
+def calling(observer: Callable[[str], None]) -> Iterator[None]:
+    """Call a function with the name of every step of `discreet.ledger.event_log.STEPS` that is reached.
+
+    Examples
+    --------
+    >>> seen = []
+    >>> with calling(seen.append):
+    ...     event_log.at("reserved")
+    >>> seen
+    ['reserved']
+    """
+    before = event_log._observer
+    event_log._observer = observer
+    try:
+        yield
+    finally:
+        event_log._observer = before

@@ -7,13 +7,13 @@ from datetime import date
 import numpy as np
 import pytest
 
-from discreet.analyst.diagnostics.bound_costs import BoundCost, bound_costs, costliest_bound_text
-from discreet.analyst.equations.noise_covariance import EntryNoise, product_covariance
-from discreet.analyst.equations.selection import choose
+from discreet.analyst.bound_costs import BoundCost, bound_costs, costliest_bound_text
+from discreet.analyst.equations.model_columns import choose
+from discreet.analyst.equations.noise import EntryNoise, product_covariance
 from discreet.analyst.model import fit
-from discreet.analyst.planning.assumption_reading import read_assumptions
+from discreet.analyst.planning.assumptions import read_assumptions
 from discreet.analyst.planning.expected import expected_release
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.planning import noise_law_for
 from support.diagnosed import ROWS, release, table
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.diagnostics.clips import (
+from discreet.analyst.bound_costs import (
     COUNTING,
     _range,
     clipped_columns,
@@ -20,13 +20,13 @@ from discreet.analyst.diagnostics.clips import (
     target_clipping_note,
     unsettled_bounds,
 )
-from discreet.analyst.diagnostics.diagnostics import findings
-from discreet.analyst.equations.selection import choose
-from discreet.design.model import Design
+from discreet.analyst.diagnostics import findings
+from discreet.analyst.equations.model_columns import choose
+from discreet.design.design import Design
 from discreet.mechanisms.registry import mechanisms
 from discreet.pages.page import render
 from discreet.pages.view import report_view
-from discreet.releases.discovery import unsettled_ends
+from discreet.releases.fields import unsettled_ends
 from discreet.testing.not_private import exact_release, seeded_release
 
 ROWS = 20_000
@@ -63,7 +63,7 @@ def test_without_counts_the_note_names_the_columns_and_says_that_the_share_is_un
     assert "Values of y, w outside" in words(discreet.fit(made, features=["w", "flag"]))
     assert clipped_shares(made) == ()
     assert not any(finding.number == "D019" for finding in findings(made, fit))
-    assert "the release does not say in how many rows" in render(report_view(made, fit))
+    assert "the release does not count the rows outside" in render(report_view(made, fit))
 
 
 def test_with_73_percent_of_the_target_clipped_summary_diagnostics_and_report_say_so():

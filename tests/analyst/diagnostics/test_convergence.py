@@ -7,10 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.analyst.diagnostics.convergence import noise_dominates, not_converged
-from discreet.analyst.diagnostics.diagnostics import findings
+from discreet.analyst.diagnostics import findings, noise_dominates, not_converged
 from discreet.analyst.model import fit
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.testing.not_private import seeded_release
 from support.other_releases import DESIGN, fitted_inside
 

@@ -7,12 +7,12 @@ import re
 import numpy as np
 import pytest
 
-from discreet.analyst.diagnostics.diagnostics import SEVERITIES, findings
-from discreet.analyst.equations.selection import choose
+from discreet.analyst.diagnostics import SEVERITIES, findings
+from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.model import fit
-from discreet.design.model import Design
+from discreet.design.design import Design
+from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.unit import PrivacyUnit
 from discreet.testing.not_private import seeded_release
 from support.diagnosed import ROWS, found, piled, release, table
 

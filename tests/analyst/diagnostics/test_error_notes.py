@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.analyst.diagnostics.error_notes import PRIVACY_PART, SCORE, error_notes, reasons
 from discreet.analyst.model import fit
+from discreet.analyst.notes import PRIVACY_PART, SCORE, error_notes, reasons
 
 
 def test_penalised_intervals_are_labelled(noisy):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.analyst.diagnostics.evidence import Evidence
-from discreet.analyst.equations.selection import choose
+from discreet.analyst.diagnostics import Evidence
+from discreet.analyst.equations.model_columns import choose
 from support.diagnosed import release, table
 
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.diagnostics.diagnostics import findings
-from discreet.analyst.diagnostics.error_notes import PRIVACY_ONLY, SCORE, SCORE_PAGE, error_notes
-from discreet.analyst.diagnostics.notes import BELOW_0, model_notes, notes, page_notes
-from discreet.design.model import Design
+from discreet.analyst.diagnostics import findings
+from discreet.analyst.notes import BELOW_0, PRIVACY_ONLY, SCORE, SCORE_PAGE, error_notes, model_notes, notes, page_notes
+from discreet.design.design import Design
 from discreet.pages.view import report_view
 from discreet.testing.not_private import seeded_release
 from support.golden_cases import released
@@ -69,7 +68,7 @@ def sentences(path: Path) -> list[str]:
 
 
 def test_summary_and_view_hold_no_warning_of_their_own() -> None:
-    assert sentences(SOURCE / "analyst" / "diagnostics" / "notes.py"), "the test sees sentences where there are some"
+    assert sentences(SOURCE / "analyst" / "notes.py"), "the test sees sentences where there are some"
     for path in (*(SOURCE / "analyst" / "summary").glob("*.py"), SOURCE / "pages" / "view.py"):
         assert sentences(path) == [], path.name
 

@@ -7,9 +7,9 @@ from datetime import date
 
 import pytest
 
-from discreet.analyst.diagnostics.notes import notes
 from discreet.analyst.model import fit
-from discreet.design.model import Design
+from discreet.analyst.notes import notes
+from discreet.design.design import Design
 from discreet.releases import Coefficients
 from discreet.testing.not_private import exact_release
 from support.diagnosed import ROWS, found, piled, release, table

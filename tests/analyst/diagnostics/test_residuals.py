@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.diagnostics.diagnostics import findings
-from discreet.analyst.diagnostics.residuals import clipped_residuals
+from discreet.analyst.diagnostics import clipped_residuals, findings
 from discreet.testing.not_private import exact_release
 from support.robust_releases import BETA, DESIGN, released, released_persons, table_of, visits
 

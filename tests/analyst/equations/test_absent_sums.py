@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.analyst.bound_costs import bound_costs
 from discreet.analyst.comparison import compare_models
-from discreet.analyst.diagnostics.bound_costs import bound_costs
-from discreet.analyst.diagnostics.diagnostics import findings
-from discreet.analyst.equations.selection import choose
-from discreet.analyst.equations.sums import NO_SQUARE
+from discreet.analyst.diagnostics import findings
+from discreet.analyst.equations.model_columns import choose
+from discreet.analyst.equations.normal import NO_SQUARE
 from discreet.analyst.model import fit
 from discreet.analyst.path import path
 from discreet.errors import SpecError

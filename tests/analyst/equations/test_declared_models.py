@@ -7,8 +7,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from discreet.analyst.equations.declared_models import MOST_MODELS, declared_models
-from discreet.design.model import Design
+from discreet.analyst.equations.model_columns import MOST_MODELS, declared_models
+from discreet.design.design import Design
 from discreet.errors import SpecError
 
 COLUMNS = {"y": (0, 1), "x": (0, 2), "g": ["a", "b", "c"], "x2": {"formula": "x ** 2"}, "xg": {"formula": "x:g"}}

@@ -7,9 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.equations.selection import choose
-from discreet.analyst.equations.sums import NO_SQUARE
+from discreet.analyst.equations.model_columns import choose
+from discreet.analyst.equations.normal import NO_SQUARE, normal_equations
 from discreet.analyst.model import fit
 from support.other_releases import without_square
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.equations.selection import choose
-from discreet.design.model import Design
+from discreet.analyst.equations.model_columns import choose
+from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.testing.not_private import exact_release
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.analyst.equations.noise_covariance import (
+from discreet.analyst.equations.noise import (
     EntryNoise,
     averaged_covariance,
     form_covariance,

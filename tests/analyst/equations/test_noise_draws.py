@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.analyst.equations.noise_covariance import EntryNoise
-from discreet.analyst.equations.noise_draws import noise_draws
+from discreet.analyst.equations.noise import EntryNoise, noise_draws
 from discreet.releases import NoiseLaw
 from support.noise_laws import LAWS
 

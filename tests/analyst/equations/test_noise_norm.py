@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.analyst.equations.noise_covariance import EntryNoise
-from discreet.analyst.equations.noise_norm import _draws, _norms, ensemble_edge, noise_norm_quantile
+from discreet.analyst.equations.noise import EntryNoise, _draws, _norms, ensemble_edge, noise_norm_quantile
 from support.quantile_range import exceedances_expected
 
 

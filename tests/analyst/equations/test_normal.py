@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from discreet.analyst.confidence_sets import NotEstimableError
+from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.equations.selection import choose
 from discreet.analyst.model import fit
-from discreet.analyst.values.not_estimable import NotEstimableError
-from discreet.design.model import Design
+from discreet.design.design import Design
 from support.made_releases import digits, exact_least_squares, made
 
 DESIGN = Design(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.analyst.equations.seeded import standard_normals
+from discreet.analyst.equations.noise import standard_normals
 
 FALSE_ALARM = 1e-9
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.analyst.equations.selection import choose
-from discreet.design.model import Design
+from discreet.analyst.equations.model_columns import choose
+from discreet.design.design import Design
 from discreet.errors import SpecError
 from support.made_releases import made
 

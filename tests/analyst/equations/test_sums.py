@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import discreet.analyst
-from discreet.analyst.equations.sums import centred
 from discreet.analyst.model import fit
-from discreet.analyst.values.not_estimable import NotEstimable
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.releases import NoiseLaw, Release
+from discreet.releases.fields import centred
+from discreet.releases.reference_law import NotEstimable
 from support.made_releases import made
 from support.other_releases import CENTRED, COLUMNS, DESIGN, fitted_inside, rows, without
 

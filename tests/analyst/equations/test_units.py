@@ -11,11 +11,10 @@ import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
-from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.equations.selection import choose
-from discreet.analyst.equations.units import model_scales
+from discreet.analyst.equations.model_columns import choose
+from discreet.analyst.equations.normal import model_scales, normal_equations
 from discreet.analyst.model import fit
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.testing import exact_release
 from support.made_releases import digits, exact_least_squares, made

@@ -11,15 +11,15 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.analyst.diagnostics.diagnostics import findings
-from discreet.analyst.equations.units import Units
-from discreet.analyst.inference.coefficient_noise import table_intervals
+from discreet.analyst.diagnostics import findings
+from discreet.analyst.equations.normal import Units
+from discreet.analyst.inference.contrasts import table_intervals
 from discreet.analyst.model import fit
-from discreet.analyst.values.not_estimable import NotEstimable
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.planning import plan
 from discreet.releases import Coefficients, NoiseLaw
+from discreet.releases.reference_law import NotEstimable
 from discreet.testing.not_private import exact_release
 from support.other_releases import CENTRED, DESIGN, fitted_inside
 

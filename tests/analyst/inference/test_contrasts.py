@@ -12,20 +12,20 @@ import pytest
 from scipy.optimize import brentq
 
 import discreet
-from discreet.analyst.diagnostics.error_notes import SELECTION
+from discreet.analyst.confidence_sets import NotEstimableError
 from discreet.analyst.inference.contrasts import unit_map
 from discreet.analyst.inference.nuisance import reference_tail
 from discreet.analyst.inference.score import ContrastTerms, fieller_sets, joint_score
+from discreet.analyst.notes import SELECTION
 from discreet.analyst.residual_plan import residual_plan
-from discreet.analyst.tables.cells import figure
-from discreet.analyst.values.estimates import rough
-from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError
-from discreet.design.model import Design
+from discreet.analyst.tables.formats import figure
+from discreet.analyst.values import rough
+from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.pages.page import render
-from discreet.pages.text import number
-from discreet.pages.view import report_view
+from discreet.pages.view import number, report_view
 from discreet.releases import BLOCKS
+from discreet.releases.reference_law import NotEstimable
 from support.made_releases import made
 
 COLUMNS = {"y": (0, 10), "x": (2, 6), "w": (-3, 1), "flag": bool}

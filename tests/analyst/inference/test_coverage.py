@@ -10,8 +10,8 @@ from scipy import stats
 
 import discreet
 from discreet.analyst.model import fit
-from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.errors import PrivacyNotice
+from discreet.releases.reference_law import NotEstimable
 from support.simulated import NoisyReleases, Population, Tally, fitted
 
 FALSE_ALARM = 1e-9

@@ -11,7 +11,7 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
 from discreet.analyst.model import fit
-from discreet.design.model import Design
+from discreet.design.design import Design
 from support.made_releases import made
 from support.nist import LONGLEY
 

@@ -7,11 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from discreet.analyst.equations.noise_covariance import EntryNoise, product_covariance
-from discreet.analyst.inference import growth as module
+from discreet.analyst.equations.noise import EntryNoise, product_covariance
+from discreet.analyst.inference import nuisance as module
 from discreet.analyst.inference import nuisance as nuisance_module
-from discreet.analyst.inference.growth import Growth, growth_bound, largest_growth, reduced, runs
-from discreet.analyst.inference.nuisance import covariance_root, nuisance, nuisances
+from discreet.analyst.inference.nuisance import (
+    Growth,
+    covariance_root,
+    growth_bound,
+    largest_growth,
+    nuisance,
+    nuisances,
+    reduced,
+    runs,
+)
 from discreet.analyst.inference.score import score_from_sums
 
 SIZE = 60

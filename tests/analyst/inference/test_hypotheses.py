@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.analyst.inference.hypotheses import hypotheses
+from discreet.analyst.inference.tests import hypotheses
 from discreet.analyst.model import fit
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import SpecError
 from support.made_releases import made
 

@@ -13,8 +13,8 @@ from scipy.special import chdtrc
 import discreet
 from discreet.analyst.inference.contrasts import unit_map
 from discreet.analyst.inference.nuisance import CovarianceRoot, Nuisance, level_given, reference_tail, tail_given
-from discreet.analyst.solvers.residual import total_sum
-from discreet.design.model import Design
+from discreet.analyst.solvers.least_squares import total_sum
+from discreet.design.design import Design
 from support.made_releases import made
 from support.simulated import NoisyReleases
 

@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.analyst.equations.noise_covariance import EntryNoise
-from discreet.analyst.equations.noise_draws import noise_draws
-from discreet.analyst.equations.noise_norm import ensemble_edge, noise_norm_quantile
+from discreet.analyst.equations.model_columns import choose
+from discreet.analyst.equations.noise import EntryNoise, ensemble_edge, noise_draws, noise_norm_quantile
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.equations.selection import choose
 from discreet.analyst.inference.nuisance import reference_tail
 from discreet.analyst.model import fit
-from discreet.analyst.solvers.penalised_gram import penalised_gram
+from discreet.analyst.solvers.adaptive import penalised_gram
 from discreet.releases.reference_law import critical_value, tail_probability
 from support.made_releases import made
 from support.noise_laws import LAWS, laplace_release

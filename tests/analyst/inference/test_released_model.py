@@ -8,17 +8,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.analyst.bound_costs import bound_costs
 from discreet.analyst.comparison import compare_models
-from discreet.analyst.diagnostics.bound_costs import bound_costs
-from discreet.analyst.diagnostics.diagnostics import findings
-from discreet.analyst.equations.selection import choose
+from discreet.analyst.diagnostics import findings
+from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.model import fit
 from discreet.analyst.path import path
-from discreet.analyst.values.not_estimable import NotEstimable
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import SpecError
+from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.unit import PrivacyUnit
+from discreet.releases.reference_law import NotEstimable
 from support.other_releases import CENTRED, DESIGN, fitted_inside, rows
 
 REASON = "the mechanism 'steps' publishes coefficients and no sums"

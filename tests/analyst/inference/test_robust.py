@@ -11,10 +11,10 @@ import statsmodels.api as sm
 from scipy import stats
 
 import discreet
-from discreet.analyst.diagnostics.diagnostics import findings
+from discreet.analyst.diagnostics import findings
 from discreet.analyst.inference.robust import has_ratio_spread
 from discreet.analyst.inference.score import joint_score
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.testing.not_private import seeded_release
 from support.robust_releases import BETA, DESIGN, released, released_persons, table_of, visits
@@ -144,7 +144,7 @@ def test_a_robust_interval_of_r_squared_is_wider_where_rows_are_skewed():
     assert wide_high - wide_low > 1.5 * (high - low)
     assert plain.rsquared == robust.rsquared
     assert any("The interval of R^2 assumes Gaussian rows" in note for note in plain.to_dict()["notes"])
-    assert any("counts the spread of squared residuals" in note for note in robust.to_dict()["notes"])
+    assert any("uses the spread of squared residuals" in note for note in robust.to_dict()["notes"])
     assert not any("assumes Gaussian rows" in note for note in robust.to_dict()["notes"])
     earlier = discreet.fit(replace(made, residuals=replace(made.residuals, ratio=None))).robust()
     assert tuple(earlier.rsquared_conf_int()) == (low, high)

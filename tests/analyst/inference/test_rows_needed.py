@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.equations.selection import choose
 from discreet.analyst.inference.contrasts import unit_map
 from discreet.analyst.inference.rows_needed import FACTORS, bounded, rows_factors, rows_words
 from discreet.analyst.inference.score import noise_map, score_from_sums
-from discreet.design.model import Design
+from discreet.design.design import Design
 from support.made_releases import made
 from support.simulated import NoisyReleases
 

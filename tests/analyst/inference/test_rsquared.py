@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.analyst.equations.noise_covariance import square_covariance
+from discreet.analyst.confidence_sets import ConfidenceSet
+from discreet.analyst.equations.noise import square_covariance
 from discreet.analyst.inference.rsquared import OUTSIDE, VarianceRatio, rsquared, rsquared_interval
 from discreet.analyst.model import fit
-from discreet.analyst.values.confidence_sets import ConfidenceSet
-from discreet.analyst.values.not_estimable import NotEstimable
-from discreet.design.model import Design
+from discreet.design.design import Design
+from discreet.releases.reference_law import NotEstimable
 from support.made_releases import made
 
 

@@ -9,10 +9,10 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.design.design import Design
 from discreet.design.domain import WEIGHT_BITS
-from discreet.design.model import Design
 from discreet.errors import SpecError
+from discreet.releases.reference_law import NotEstimable
 from discreet.testing import exact_release, seeded_release
 from discreet.workflow import release_with
 

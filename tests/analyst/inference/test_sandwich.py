@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.analyst.inference.sandwich import Middle
+from discreet.analyst.inference.score import Middle
 
 
 def test_without_noise_the_middle_of_the_sandwich_is_taken_as_it_is():

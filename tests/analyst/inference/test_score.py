@@ -12,7 +12,7 @@ from discreet.analyst.inference.contrasts import unit_map
 from discreet.analyst.inference.score import contrast_terms, fieller_sets, score_inference, stacked
 from discreet.analyst.model import fit, read_model
 from discreet.analyst.solvers.least_squares import solve_ols, solve_ridge
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.releases.reference_law import critical_value
 from support.brute_force import brute_covariance
 from support.made_releases import made

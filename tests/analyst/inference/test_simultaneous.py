@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from discreet.analyst.inference.simultaneous import simultaneous_tails, simultaneous_value
+from discreet.analyst.inference.contrasts import simultaneous_tails, simultaneous_value
 from discreet.analyst.model import fit
-from discreet.analyst.values.estimates import ByName
+from discreet.analyst.values import ByName
 from support.compared import release
 
 

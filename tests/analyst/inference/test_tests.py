@@ -12,9 +12,8 @@ import pytest
 from discreet.analyst.inference.nuisance import reference_tail
 from discreet.analyst.inference.tests import open_coefficients
 from discreet.analyst.model import fit
-from discreet.analyst.values.not_estimable import NotEstimable
 from discreet.errors import SpecError
-from discreet.releases.reference_law import tail_probability
+from discreet.releases.reference_law import NotEstimable, tail_probability
 from support.compared import release
 from support.noise_laws import laplace_release
 

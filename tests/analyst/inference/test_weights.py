@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 import discreet
+from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.equations.selection import choose
-from discreet.analyst.inference.weights import weighted_middle
-from discreet.design.model import Design
+from discreet.analyst.inference.score import weighted_middle
+from discreet.design.design import Design
 
 DESIGN = Design("y", {"x": (-9, 9), "z": (-9, 9), "y": (-20, 20)})
 

@@ -7,7 +7,8 @@ import sys
 import pytest
 
 import discreet
-from discreet.analyst.pictures import coefficients, forest
+from discreet.analyst.plots import coefficient_plots as coefficients
+from discreet.analyst.plots import coefficient_plots as forest
 from discreet.errors import OutputError, SpecError
 from support.picture_cases import nothing, release, texts, weak
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 import discreet
-from discreet.analyst.pictures.effects import checked_scale, panels, range_effects, target_width
+from discreet.analyst.plots.coefficient_plots import checked_scale, panels, range_effects, target_width
 from discreet.errors import SpecError
 from support.picture_cases import nothing, release, weak
 

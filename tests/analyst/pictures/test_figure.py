@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.analyst.pictures.figure import Picture, new_figure
+from discreet.analyst.plots.style import Picture, new_figure
 
 
 def test_a_notebook_gets_svg():

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.analyst.pictures.effects import Effect, Panel
-from discreet.analyst.pictures.figure import new_figure
-from discreet.analyst.pictures.forest import (
+from discreet.analyst.plots.coefficient_plots import (
     MANY,
     MOST_LINES,
     NARROW,
     TALL,
     WIDE,
+    Effect,
+    Panel,
     forest,
     interval_words,
     layout,
@@ -23,7 +23,7 @@ from discreet.analyst.pictures.forest import (
     most,
     wide_shape,
 )
-from discreet.analyst.pictures.style import LIGHT, house_style, text_width
+from discreet.analyst.plots.style import LIGHT, house_style, new_figure, text_width
 from support.picture_cases import texts
 
 WIDTH = (-100.0, 100.0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.analyst.pictures.lines import MOST_NAMES, Line, Words, line_figure
-from discreet.analyst.pictures.style import LIGHT, house_style
+from discreet.analyst.plots.line_plots import MOST_NAMES, Line, Words, line_figure
+from discreet.analyst.plots.style import LIGHT, house_style
 from support.picture_cases import texts
 
 X = np.array([0.1, 1.0, 10.0])

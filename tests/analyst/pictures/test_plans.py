@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from discreet.analyst.pictures.style import LIGHT
-from discreet.design.model import Design
+from discreet.analyst.plots.style import LIGHT
+from discreet.design.design import Design
 from discreet.errors import OutputError, SpecError
 from discreet.planning import plan
 from support.picture_cases import texts

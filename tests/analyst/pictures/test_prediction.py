@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.pictures.prediction import predicted_line, prediction_figure
-from discreet.analyst.pictures.style import LIGHT
-from discreet.analyst.values.not_estimable import NotEstimableError
+from discreet.analyst.confidence_sets import NotEstimableError
+from discreet.analyst.plots.prediction_plot import predicted_line, prediction_figure
+from discreet.analyst.plots.style import LIGHT
 from discreet.errors import SpecError
 from discreet.testing.not_private import exact_release
 from support.picture_cases import nothing, release, texts, weak

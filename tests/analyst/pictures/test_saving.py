@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.analyst.pictures.saving import checked_destination, figure_bytes, save_figure
+from discreet.analyst.plots.style import checked_destination, figure_bytes, save_figure
 from discreet.errors import OutputError, SpecError
 from support.picture_cases import release
 

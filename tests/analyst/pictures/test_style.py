@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
-from discreet.analyst.pictures import style
-from discreet.analyst.pictures.style import COLOURS, LIGHT, apart, house_style, shortened, text_width
+from discreet.analyst.plots import style
+from discreet.analyst.plots.style import COLOURS, LIGHT, apart, house_style, shortened, text_width
 from discreet.errors import SpecError
-from discreet.pages.components import environment
+from discreet.pages.page import environment
 
 
 def test_the_readers_settings_do_not_count_inside_and_are_back_outside():
@@ -97,5 +97,5 @@ def test_no_other_module_has_colours_of_its_own():
     own = re.compile(r"""["']#[0-9A-Fa-f]{6}["']""")
     found = [path for path in source.rglob("*.py") if own.search(path.read_text(encoding="utf-8"))]
     # the chart of the report has marks that the page's own colours take the place of
-    known = {"analyst/pictures/style.py", "pages/charts.py"}
+    known = {"analyst/plots/style.py", "pages/page.py"}
     assert {path.relative_to(source).as_posix() for path in found} == known

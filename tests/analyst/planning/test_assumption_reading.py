@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
-from discreet.analyst.planning.assumption_reading import read_assumptions
-from discreet.design.model import Design
+from discreet.analyst.planning.assumptions import read_assumptions
+from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.planning import plan
 from support.planned_cells import SHARES

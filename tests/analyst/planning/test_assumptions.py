@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from discreet.analyst.planning.assumption_reading import read_assumptions
+from discreet.analyst.planning.assumptions import read_assumptions
 from discreet.planning import plan
 from support.planned_cells import SHARES
 from support.planned_tables import BUDGET, DESIGN, by_name

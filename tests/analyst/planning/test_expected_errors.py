@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.equations.noise_covariance import product_covariance
-from discreet.analyst.inference import growth, nuisance
+from discreet.analyst.equations.noise import product_covariance
+from discreet.analyst.inference import nuisance
+from discreet.analyst.inference import nuisance as growth
 from discreet.analyst.inference.contrasts import unit_map
 from discreet.analyst.inference.score import noise_map, score_from_sums
 from discreet.analyst.model import read_model
-from discreet.analyst.planning import expected_errors as module
-from discreet.analyst.planning.assumption_reading import read_assumptions
+from discreet.analyst.planning import simulation as module
+from discreet.analyst.planning.assumptions import read_assumptions
 from discreet.analyst.planning.expected import expected_release
-from discreet.analyst.planning.expected_errors import Draws
+from discreet.analyst.planning.simulation import Draws
 from discreet.errors import Cancelled
 from discreet.planning import noise_law_for
 from support.planned_cells import LEVELS, Cell, levels

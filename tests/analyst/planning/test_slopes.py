@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.planning.assumption_reading import read_assumptions
-from discreet.analyst.planning.slopes import supposed_slopes
-from discreet.analyst.planning.table import regressor_moments, target_moments
+from discreet.analyst.planning.assumptions import read_assumptions
+from discreet.analyst.planning.simulation import regressor_moments, supposed_slopes, target_moments
 from discreet.errors import SpecError
 from discreet.planning import plan
 from support.planned_tables import BUDGET, by_name

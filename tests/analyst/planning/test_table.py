@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.planning.assumption_reading import read_assumptions
-from discreet.analyst.planning.table import declared_moments, drawn_moments
+from discreet.analyst.planning.assumptions import read_assumptions
+from discreet.analyst.planning.simulation import declared_moments, drawn_moments
 from discreet.errors import SpecError
 from discreet.planning import plan
 from discreet.testing.not_private import exact_release

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.analyst.planning.two_releases import both_laws
-from discreet.design.model import Design
+from discreet.analyst.planning.expected import both_laws
+from discreet.design.design import Design
 from discreet.planning import noise_law_for
 
 COLUMNS = {

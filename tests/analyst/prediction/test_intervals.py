@@ -8,7 +8,7 @@ import pytest
 from discreet.analyst.inference.contrasts import unit_map
 from discreet.analyst.inference.score import contrast_terms, fieller_sets
 from discreet.analyst.model import fit
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import DataError, SpecError
 from discreet.releases.reference_law import critical_value
 from support.made_releases import made

@@ -12,8 +12,8 @@ import pytest
 
 import discreet
 from discreet.analyst.model import fit
-from discreet.analyst.prediction.prediction import Limits
-from discreet.design.model import Design
+from discreet.analyst.prediction import Limits
+from discreet.design.design import Design
 from discreet.errors import ColumnNotice, DataError, PrivacyNotice, SpecError
 from support.made_releases import made
 

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.analyst.confidence_sets import NotEstimableError
+from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.equations.selection import choose
 from discreet.analyst.model import fit
-from discreet.analyst.solvers.adaptive import EIGENVALUE, adaptive_ridge, released_bound
-from discreet.analyst.solvers.penalised_gram import penalised_gram
-from discreet.analyst.values.not_estimable import NotEstimableError
-from discreet.design.model import Design
+from discreet.analyst.solvers.adaptive import EIGENVALUE, adaptive_ridge, penalised_gram, released_bound
+from discreet.design.design import Design
 from support.made_releases import FOUR_FEATURES as DESIGN
 from support.made_releases import four_features as table
 from support.made_releases import made

@@ -6,11 +6,16 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.equations.noise_covariance import EntryNoise
+from discreet.analyst.equations.model_columns import choose
+from discreet.analyst.equations.noise import EntryNoise
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.equations.selection import choose
-from discreet.analyst.solvers.bayes import gram_variance, posterior_mean, posterior_solution, shrunk_gram
-from discreet.analyst.solvers.penalised_gram import penalised_gram
+from discreet.analyst.solvers.adaptive import (
+    gram_variance,
+    penalised_gram,
+    posterior_mean,
+    posterior_solution,
+    shrunk_gram,
+)
 from support.made_releases import FOUR_FEATURES as DESIGN
 from support.made_releases import four_features as table
 from support.made_releases import made
@@ -100,8 +105,8 @@ def test_columns_that_are_all_0_get_the_slope_0():
 
 
 def test_one_prior_of_one_column_is_the_formula_on_paper(monkeypatch):
-    monkeypatch.setattr("discreet.analyst.solvers.bayes._POWERS", (0.0,))
-    monkeypatch.setattr("discreet.analyst.solvers.bayes._SIZES", np.array([0.5]))
+    monkeypatch.setattr("discreet.analyst.solvers.adaptive._POWERS", (0.0,))
+    monkeypatch.setattr("discreet.analyst.solvers.adaptive._SIZES", np.array([0.5]))
     design = discreet.Design("y", {"x": (-1, 1), "y": (-1, 1)}, intercept=False)
     random = np.random.default_rng(1)
     x = random.uniform(-1, 1, 400)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.equations.selection import choose
+from discreet.analyst.solvers.adaptive import slope_equations
 from discreet.analyst.solvers.criterion import criterion_values, optimism, residual_variance
 from discreet.analyst.solvers.penalised import penalised_slopes
-from discreet.analyst.solvers.repair import slope_equations
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.releases import BLOCKS, NoiseLaw, Release, block_of
 
 BITS = 16

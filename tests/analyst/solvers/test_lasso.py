@@ -8,13 +8,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.equations.selection import choose
-from discreet.analyst.solvers import lasso as coordinate_descent
-from discreet.analyst.solvers.lasso import minimise
-from discreet.analyst.solvers.penalised import largest_useful_strength, penalised_slopes
-from discreet.analyst.solvers.repair import slope_equations
-from discreet.design.model import Design
+from discreet.analyst.solvers import penalised as coordinate_descent
+from discreet.analyst.solvers.adaptive import slope_equations
+from discreet.analyst.solvers.penalised import largest_useful_strength, minimise, penalised_slopes
+from discreet.design.design import Design
 from support.made_releases import made
 
 OBJECTIVE_GAP = 1e-8  # relative; the rival is asked for 1e-11

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.analyst.confidence_sets import NotEstimableError
 from discreet.analyst.solvers import least_squares as solve
 from discreet.analyst.solvers.least_squares import solve_ols, solve_ridge
-from discreet.analyst.values.not_estimable import NotEstimableError
 from discreet.errors import DiscreetError
 from discreet.exact.linear import exact_solution
 from support.made_releases import digits

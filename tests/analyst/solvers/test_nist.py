@@ -10,7 +10,7 @@ import pytest
 import statsmodels.api as sm
 
 from discreet.analyst.model import fit
-from discreet.design.model import Design
+from discreet.design.design import Design
 from support import nist
 from support.made_releases import digits, exact_least_squares, made
 

@@ -11,9 +11,9 @@ from sklearn.linear_model import ElasticNet, Lasso, Ridge
 
 from discreet.analyst.model import fit
 from discreet.analyst.path import path
-from discreet.design.model import Design
+from discreet.design.design import Design
+from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.unit import PrivacyUnit
 from support.made_releases import made
 
 COLUMNS = {"y": (0, 10), "x": (2, 6), "z": (-3, 1), "g": ["p", "q", "r"], "flag": bool}

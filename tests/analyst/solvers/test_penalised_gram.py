@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.equations.selection import choose
-from discreet.analyst.solvers.adaptive import adaptive_ridge
-from discreet.analyst.solvers.penalised_gram import penalised_gram
-from discreet.design.model import Design
+from discreet.analyst.solvers.adaptive import adaptive_ridge, penalised_gram
+from discreet.design.design import Design
 from support.made_releases import made
 from support.repaired_tables import DESIGN, ROWS
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.analyst.model import fit
-from discreet.analyst.solvers.penalties import LARGEST_STRENGTH, checked_spec
+from discreet.analyst.solvers.penalised import LARGEST_STRENGTH, checked_spec
 from discreet.errors import SpecError
 
 

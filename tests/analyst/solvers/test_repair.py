@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import normal_equations
-from discreet.analyst.equations.selection import choose
 from discreet.analyst.model import fit
-from discreet.analyst.solvers.penalised_gram import penalised_gram
-from discreet.analyst.solvers.repair import shift_above_noise, slope_equations
+from discreet.analyst.solvers.adaptive import penalised_gram, shift_above_noise, slope_equations
 from discreet.releases import Release
 from support.made_releases import made
 from support.repaired_tables import DESIGN, ROWS

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from discreet.analyst.model import fit, read_model
-from discreet.analyst.solvers.residual import inverse_gram, residual_sum, total_sum
-from discreet.design.model import Design
+from discreet.analyst.solvers.least_squares import inverse_gram, residual_sum, total_sum
+from discreet.design.design import Design
 from discreet.releases import BLOCKS
 from support.brute_force import spread_out
 from support.made_releases import made

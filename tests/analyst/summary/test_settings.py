@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from discreet.analyst.model import fit
-from discreet.analyst.summary.settings import settings_used
+from discreet.analyst.summary import settings_used
 from discreet.pages.provenance import provenance
 from discreet.pages.view import report_view
 from support.report_pages import inside

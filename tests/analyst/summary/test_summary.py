@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 
 from discreet.analyst.model import fit
-from discreet.analyst.summary.summary import row_count
-from discreet.design.model import Design
+from discreet.analyst.summary import row_count
+from discreet.design.design import Design
 from support.fitted_tables import COLUMNS, PROMISE, table
 from support.made_releases import made
 

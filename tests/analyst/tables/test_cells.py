@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 import discreet
-from discreet.analyst.tables.cells import (
+from discreet.analyst.confidence_sets import ConfidenceSet, any_value
+from discreet.analyst.tables.formats import (
+    EMPTY,
     errors_cell,
     estimate_cell,
     figure,
@@ -19,9 +21,7 @@ from discreet.analyst.tables.cells import (
     set_cell,
     stars_of,
 )
-from discreet.analyst.tables.grid import EMPTY
-from discreet.analyst.values.confidence_sets import ConfidenceSet, any_value
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.releases.reference_law import NotEstimable
 from discreet.testing import exact_release
 
 WHY = NotEstimable("too much noise")

@@ -7,8 +7,7 @@ import io
 
 import pytest
 
-from discreet.analyst.tables.csv import csv_table, csv_text, safe_cell
-from discreet.analyst.tables.grid import Grid
+from discreet.analyst.tables.formats import Grid, csv_table, csv_text, safe_cell
 
 
 @pytest.mark.parametrize("text", ["=1+2", "+1+2", "-1+2", "@SUM(A1)", "  =x", "-x", "+", "-1.5 to 2"])

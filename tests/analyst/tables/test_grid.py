@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.analyst.tables.grid import Grid
+from discreet.analyst.tables.formats import Grid
 
 
 def test_a_grid_knows_its_rows_and_width():

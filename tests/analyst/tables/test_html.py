@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from discreet.analyst.tables.grid import Grid
-from discreet.analyst.tables.html import html_grid, html_page
+from discreet.analyst.tables.formats import Grid, html_grid, html_page
 
 GRID = Grid("<t>", (("", "(1)"),), (('<script>"&', "-1.5"), ("", "(2)")), (("Rows", "9"),), ("A <b>note</b>.",))
 

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from discreet.analyst.tables.grid import Grid
-from discreet.analyst.tables.latex import escaped, latex_table
+from discreet.analyst.tables.formats import Grid, latex_table
+from discreet.analyst.tables.formats import latex_escaped as escaped
 
 GRID = Grid("t", (("", "(1)"),), (("a-1", "-1.5"), ("", "(1e-05)")), (("R²", "–"),), ("A note.",))
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from markdown_it import MarkdownIt
 
-from discreet.analyst.tables.grid import Grid
-from discreet.analyst.tables.markdown import markdown_table
+from discreet.analyst.tables.formats import Grid, markdown_table
 
 NAMES = ("a|b", "*bold*", "_x_", "<script>", "[a](b)", "`code`", "a\\b", "&amp;", "~~x~~", "![i](u)", "$x^2$", "a\nb")
 

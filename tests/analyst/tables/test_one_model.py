@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.analyst.tables.one_model import one_model
+from discreet.analyst.tables.regression_table import one_model
 
 KINDS = ("exact", "private", "sub", "constant", "ridge", "lasso", "bayes", "lost", "weak", "output", "gradient")
 

@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from discreet.analyst.tables.records import Records
+from discreet.analyst.tables.tidy import Records
 from discreet.errors import SpecError
 
 ROWS = (

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.analyst.tables.grid import Grid
-from discreet.analyst.tables.text import text_table
+from discreet.analyst.tables.formats import Grid, text_table
 
 
 def test_parts_stand_between_rules_and_notes_are_wrapped():

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from discreet.analyst.tables.tidying import ends_of, set_words_of
-from discreet.analyst.values.confidence_sets import ConfidenceSet
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.confidence_sets import ConfidenceSet
+from discreet.analyst.tables.tidy import ends_of, set_words_of
+from discreet.releases.reference_law import NotEstimable
 from support.odd_names import odd_table
 
 

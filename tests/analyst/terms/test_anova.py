@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from discreet.analyst.inference.terms import RESIDUAL, term_sum
 from discreet.analyst.model import fit
-from discreet.analyst.terms.anova import RESIDUAL, term_sum
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.releases.reference_law import NotEstimable
 from support.compared import release, with_interactions
 
 

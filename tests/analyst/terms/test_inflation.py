@@ -6,8 +6,8 @@ import numpy as np
 from statsmodels.stats.outliers_influence import variance_inflation_factor
 
 from discreet.analyst.equations.normal import normal_equations
+from discreet.analyst.inference.terms import inflation_factors
 from discreet.analyst.model import fit
-from discreet.analyst.terms.inflation import inflation_factors
 from support.compared import release, with_interactions
 
 

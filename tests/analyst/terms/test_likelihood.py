@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.analyst.terms.likelihood import NO_SUM, Likelihood
+from discreet.analyst.inference.terms import NO_SUM, Likelihood
 
 LINE = Likelihood(residual=40.0, followed=10.0, rows=1000.0, coefficients=4, half=2.0)
 

@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from discreet.analyst.values.by_name import ByName, Flags
-from discreet.analyst.values.confidence_sets import ConfidenceSet
-from discreet.analyst.values.not_estimable import NotEstimable, NotEstimableError
-from discreet.analyst.values.parameters import Parameters
+from discreet.analyst.confidence_sets import ConfidenceSet, NotEstimableError
+from discreet.analyst.values import ByName, Flags, Parameters
 from discreet.errors import SpecError
+from discreet.releases.reference_law import NotEstimable
 
 WHY = NotEstimable("too much noise")
 NAMES = ["Intercept", "age", "height", "region[south]"]

@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.analyst.values.confidence_sets import ConfidenceSet, SetArray, any_value, quadratic_sets
-from discreet.analyst.values.not_estimable import NotEstimableError
+from discreet.analyst.confidence_sets import ConfidenceSet, NotEstimableError, SetArray, any_value, quadratic_sets
 from discreet.errors import SpecError
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.analyst.values.confidence_sets import ConfidenceSet
-from discreet.analyst.values.estimates import ByName
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.confidence_sets import ConfidenceSet
+from discreet.analyst.values import ByName
+from discreet.releases.reference_law import NotEstimable
 
 
 def test_tables_by_name_show_their_values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.analyst.values.named_matrix import NamedMatrix
+from discreet.analyst.values import NamedMatrix
 from discreet.errors import SpecError
 
 VALUES = np.array([[4.0, -0.5], [-0.5, 0.25]])

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.analyst.values.not_estimable import (
-    NotEstimable,
-    NotEstimableError,
-    known,
-    known_values,
-    mapped,
-    missing_values,
-    reason_of,
-)
+from discreet.analyst.confidence_sets import NotEstimableError, known_values, mapped, missing_values
+from discreet.releases.reference_law import NotEstimable, known, reason_of
 
 MISSING = NotEstimable("the noise is too large")
 

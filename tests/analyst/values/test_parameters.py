@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.analyst.values.parameters import Parameters
+from discreet.analyst.values import Parameters
 
 
 def test_parameters_are_a_read_only_mapping():

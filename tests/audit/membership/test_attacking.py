@@ -12,11 +12,11 @@ import pyarrow as pa
 import pytest
 
 from discreet.audit import membership_attack
-from discreet.audit.subjects import pooled
-from discreet.datasets.dataset import Dataset
-from discreet.design.model import Design
+from discreet.audit import runs as pooled
+from discreet.datasets.tables import Dataset
+from discreet.design.design import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.sampler import ExactSampler
 
 SURE = 1 - 1e-9
 

@@ -9,8 +9,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from discreet.audit.membership.curves import allowed_area, allowed_power, gaussian_area, own_power
-from discreet.audit.statistics.claims import Claim
+from discreet.audit.judging import Claim
+from discreet.audit.membership_result import allowed_area, allowed_power, gaussian_area, own_power
 
 CLAIMS = [Claim(0.5), Claim(1.0, 1e-6), Claim(4.0, 1e-6), Claim(1.0, 0.3)]
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.audit.membership.attacking import attack_question
-from discreet.audit.membership.least_squares import telling_digits
-from discreet.audit.membership.targets import Target, targets
+from discreet.audit.membership import Target, attack_question, targets, telling_digits
 from discreet.datasets import load
 from discreet.errors import SpecError
 from discreet.privacy.budget import PrivacyBudget

@@ -6,10 +6,8 @@ import math
 
 import pytest
 
-from discreet.audit.membership.attacking import attack_question
-from discreet.audit.membership.likelihood import LikelihoodRatio, drawn_releases
-from discreet.audit.membership.targets import targets
-from discreet.audit.subjects.pooled import PooledSampler
+from discreet.audit.membership import LikelihoodRatio, attack_question, drawn_releases, targets
+from discreet.audit.runs import PooledSampler
 from discreet.datasets import load
 from discreet.privacy.budget import PrivacyBudget
 

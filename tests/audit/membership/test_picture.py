@@ -7,10 +7,16 @@ import sys
 import numpy as np
 import pytest
 
-from discreet.audit.membership.picture import membership_picture
-from discreet.audit.membership.result import NOT_PRIVATE, Attack, MembershipResult
-from discreet.audit.membership.roc import certain, measured, thresholds
-from discreet.audit.statistics.claims import Claim
+from discreet.audit.judging import Claim
+from discreet.audit.membership_result import (
+    NOT_PRIVATE,
+    Attack,
+    MembershipResult,
+    certain,
+    measured,
+    membership_picture,
+    thresholds,
+)
 from discreet.errors import SpecError
 
 

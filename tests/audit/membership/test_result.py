@@ -7,9 +7,16 @@ import json
 import numpy as np
 import pytest
 
-from discreet.audit.membership.result import MEMBERSHIP_HEADERS, NOT_PRIVATE, Attack, MembershipResult
-from discreet.audit.membership.roc import certain, measured, thresholds
-from discreet.audit.statistics.claims import Claim
+from discreet.audit.judging import Claim
+from discreet.audit.membership_result import (
+    MEMBERSHIP_HEADERS,
+    NOT_PRIVATE,
+    Attack,
+    MembershipResult,
+    certain,
+    measured,
+    thresholds,
+)
 
 MU = 0.8
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from discreet.audit.membership.roc import RATES, certain, measured, thresholds
-from discreet.audit.statistics.claims import Claim
+from discreet.audit.judging import Claim
+from discreet.audit.membership_result import RATES, certain, measured, thresholds
 
 
 def scores(mu, draws, seed):

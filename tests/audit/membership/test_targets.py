@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.audit.membership.attacking import attack_question
-from discreet.audit.membership.targets import reach, targets
-from discreet.audit.subjects.rows import MadeUpRows
+from discreet.audit.membership import attack_question, reach, targets
+from discreet.audit.runs import MadeUpRows
 from discreet.curator.sums.gram import ExactGram
 from discreet.datasets import load
 from discreet.privacy.budget import PrivacyBudget

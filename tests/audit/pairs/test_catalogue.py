@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.audit.pairs import worst_pairs
 from discreet.mechanisms.registry import mechanisms
 
 NAMES = sorted(mechanisms())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audit.pairs import containers
-from discreet.audit.pairs.containers import container_pairs
-from discreet.audit.subjects.rows import MadeUpRows
+from discreet.audit import situations as containers
+from discreet.audit.runs import MadeUpRows
+from discreet.audit.situations import container_pairs
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 
 DESIGN = Design("y", {name: {"bounds": (-1, 1), "missing": "drop"} for name in ("y", "x")})
 PAIRS = {pair.name: pair for pair in container_pairs()}

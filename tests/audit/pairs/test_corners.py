@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.audit.pairs.corners import across_pairs
-from discreet.design.model import Design
+from discreet.audit.pairs import across_pairs, worst_pairs
+from discreet.design.design import Design
 
 ONE_COLUMN = {"x": (-1, 1), "y": (-1, 1)}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audit.pairs.pair import NeighbourPair
+from discreet.audit.pairs import NeighbourPair
 
 
 def test_a_pair_is_a_value():

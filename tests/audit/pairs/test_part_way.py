@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.audit.pairs.corners import corner_pairs
-from discreet.audit.pairs.part_way import l1_pairs, middle_target_pairs
-from discreet.design.model import Design
+from discreet.audit.pairs import corner_pairs, l1_pairs, middle_target_pairs
+from discreet.design.design import Design
 
 COLUMNS = {"x": (0, 10), "b": bool, "g": ["red", "green", "blue"], "y": (-5, 5)}
 

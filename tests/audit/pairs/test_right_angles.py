@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.audit.pairs.corners import corner_pairs
-from discreet.audit.pairs.right_angles import right_angle_pairs
-from discreet.design.model import Design
+from discreet.audit.pairs import corner_pairs, right_angle_pairs
+from discreet.design.design import Design
 
 COLUMNS = {"a": (-1, 1), "b": (-1, 1), "y": (-1, 1)}
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audit.pairs.situations import situations
-from discreet.audit.subjects.entries import mechanism_entries
-from discreet.audit.subjects.mechanisms import MechanismSubject
+from discreet.audit.audited_mechanisms import MechanismSubject, mechanism_entries
+from discreet.audit.situations import situations
 
 # what an exchanged row costs under Wishart noise is proved in two steps; `objective` has its loss along one line
 LOSS_UNKNOWN = ("objective", "wishart", "irls wishart")

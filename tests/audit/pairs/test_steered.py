@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.audit.pairs.corners import corner_pairs
-from discreet.design.model import Design
+from discreet.audit.pairs import corner_pairs, worst_pairs
+from discreet.design.design import Design
 
 RELATIONS = ("add-remove", "replace")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import discreet
-from discreet.audit.statistics.claims import Claim
+from discreet.audit.judging import Claim
 from discreet.errors import SpecError
 
 

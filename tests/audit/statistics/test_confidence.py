@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
-from discreet.audit.statistics.confidence import Limits, limits, lower_limit, upper_limit
+from discreet.audit.judging import Limits, limits, lower_limit, upper_limit
 
 
 @pytest.mark.parametrize("share", [0.001, 0.1, 0.5, 0.97])

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.audit.statistics.claims import Claim
-from discreet.audit.statistics.events import chosen_events
+from discreet.audit.judging import Claim, chosen_events
 
 CLAIM = Claim(1.0)
 ALPHA = 1e-4

@@ -8,10 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.audit.statistics.claims import Claim
-from discreet.audit.statistics.judging import Judgement, judged
+from discreet.audit.judging import Claim, Judgement, judged
 from discreet.errors import SpecError
-from discreet.privacy.gaussian import mu_from
+from discreet.privacy.gaussian_dp import mu_from
 
 ALPHA = 0.01
 GRID = 2**20

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
-from discreet.audit.statistics import laws
-from discreet.audit.statistics.laws import Check, agreement_check, bits_check, integer_law_check, law_check
+from discreet.audit import noise_tests as laws
+from discreet.audit.noise_tests import Check, agreement_check, bits_check, integer_law_check, law_check
 from support.biased_sampler import biased_draws
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.audit.statistics.scores import learned_scores
+from discreet.audit.judging import learned_scores
 
 
 def sides(seed=0, draws=4000):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from discreet import workflow
-from discreet.audit.running import Task, audited, subject_of
-from discreet.audit.subjects.discovery import DiscoverySubject, discovery_entries
+from discreet.audit.audited_bounds import DiscoverySubject, discovery_entries
+from discreet.audit.auditing import Task, audited, subject_of
 from support import discovery_patches
 
 NAMES = list(discovery_entries())

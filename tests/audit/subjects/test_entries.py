@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audit.subjects import entries
-from discreet.audit.subjects.entries import mechanism_entries
-from discreet.design.model import Design
+from discreet.audit import audited_mechanisms as entries
+from discreet.audit.audited_mechanisms import mechanism_entries
+from discreet.design.design import Design
 from discreet.mechanisms.registry import HOMES
 
 

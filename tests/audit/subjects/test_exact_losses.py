@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.audit.statistics.claims import Claim
-from discreet.audit.subjects.entries import MechanismEntry, mechanism_entries
-from discreet.audit.subjects.exact_losses import COMPARED, exact_loss
-from discreet.audit.subjects.pooled import PooledSampler
-from discreet.audit.subjects.rows import MadeUpRows
-from discreet.design.model import Design
-from discreet.mechanisms.interface.promise import with_curve
+from discreet.audit.audited_mechanisms import MechanismEntry, mechanism_entries
+from discreet.audit.exact_losses import COMPARED, exact_loss
+from discreet.audit.judging import Claim
+from discreet.audit.pairs import worst_pairs
+from discreet.audit.runs import MadeUpRows, PooledSampler
+from discreet.design.design import Design
+from discreet.mechanisms.protocol import with_curve
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.workflow import Question

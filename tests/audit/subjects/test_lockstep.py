@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audit.subjects import lockstep
-from discreet.audit.subjects.entries import mechanism_entries
-from discreet.audit.subjects.lockstep import lockstep_checks, unrelated_table
-from discreet.audit.subjects.mechanisms import MechanismSubject
-from discreet.design.model import Design
+from discreet.audit import lockstep
+from discreet.audit.audited_mechanisms import MechanismSubject, mechanism_entries
+from discreet.audit.lockstep import lockstep_checks, unrelated_table
+from discreet.design.design import Design
 from support import production_patches as mistakes
 
 WITHOUT = ("k-norm", "wishart", "frank-wolfe", "irls wishart")

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audit.pairs.pair import NeighbourPair
-from discreet.audit.subjects import mechanisms
-from discreet.audit.subjects.entries import MechanismEntry, mechanism_entries
-from discreet.audit.subjects.mechanisms import MechanismSubject
-from discreet.design.model import Design
+from discreet.audit import audited_mechanisms as mechanisms
+from discreet.audit.audited_mechanisms import MechanismEntry, MechanismSubject, mechanism_entries
+from discreet.audit.pairs import NeighbourPair
+from discreet.design.design import Design
 from discreet.mechanisms.registry import HOMES
 from discreet.workflow import release
 from support import reading_patches, sensitivity_patches

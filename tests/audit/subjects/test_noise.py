@@ -8,12 +8,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.audit.subjects.entries import mechanism_entries
-from discreet.audit.subjects.mechanisms import MechanismSubject
-from discreet.audit.subjects.noise import noise_checks, sampler_checks, sampler_self_test
-from discreet.audit.subjects.pooled import PooledSampler
-from discreet.design.model import Design
-from discreet.mechanisms.sampling import sampler
+from discreet.audit.audited_mechanisms import MechanismSubject, mechanism_entries
+from discreet.audit.runs import PooledSampler, noise_checks, sampler_checks, sampler_self_test
+from discreet.design.design import Design
+from discreet.mechanisms import sampler
 from support.biased_sampler import biased_draws
 
 DRAWS = 600

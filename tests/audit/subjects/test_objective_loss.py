@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from scipy.integrate import trapezoid
 
-from discreet.audit.pairs.pair import NeighbourPair
-from discreet.audit.subjects.entries import MechanismEntry, mechanism_entries
-from discreet.audit.subjects.mechanisms import MechanismSubject
-from discreet.design.model import Design
+from discreet.audit.audited_mechanisms import MechanismEntry, MechanismSubject, mechanism_entries
+from discreet.audit.pairs import NeighbourPair
+from discreet.design.design import Design
 from support import sensitivity_patches
 
 DESIGN = Design("y", {"y": (-1, 1), "x": (-1, 1)})

@@ -6,11 +6,11 @@ import importlib.util
 
 import pytest
 
-from discreet.audit.running import Task, audited
-from discreet.audit.subjects import parts
-from discreet.audit.subjects.parts import PartsSubject, parts_entries
+from discreet.audit import audited_parts as parts
+from discreet.audit.audited_parts import PartsSubject, parts_entries
+from discreet.audit.auditing import Task, audited
 from discreet.parts import making
-from discreet.parts.masks import masked
+from discreet.parts.part_file import masked
 
 NAMES = list(parts_entries())
 

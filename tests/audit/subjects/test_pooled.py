@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audit.subjects import pooled
-from discreet.audit.subjects.pooled import PooledSampler
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.audit import runs as pooled
+from discreet.audit.runs import PooledSampler
+from discreet.mechanisms.sampler import ExactSampler
 
 
 @pytest.mark.parametrize("family", ["draw", "laplace"])

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 from discreet import primitives
-from discreet.audit.subjects.primitives import PrimitiveSubject, primitive_entries
+from discreet.audit.audited_primitives import PrimitiveSubject, primitive_entries
 
 # these draw nothing
 FORMULAS = {"laplace_epsilon", "laplace_scales"}

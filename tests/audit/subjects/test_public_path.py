@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audit.subjects.entries import mechanism_entries
-from discreet.audit.subjects.public_path import PublicPath
-from discreet.design.model import Design
+from discreet.audit.audited_mechanisms import PublicPath, mechanism_entries
+from discreet.design.design import Design
 from discreet.mechanisms import guard
 from discreet.privacy.budget import PrivacyBudget
 from discreet.workflow import Question

@@ -7,13 +7,12 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.audit.statistics.claims import Claim
-from discreet.audit.subjects.exact_losses import exact_loss
-from discreet.audit.subjects.replay import ReplaySampler, replayed, replayed_square
-from discreet.audit.subjects.rows import MadeUpRows
-from discreet.design.model import Design
+from discreet.audit.exact_losses import ReplaySampler, exact_loss, replayed, replayed_square
+from discreet.audit.judging import Claim
+from discreet.audit.runs import MadeUpRows
+from discreet.design.design import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.interface.promise import with_curve
+from discreet.mechanisms.protocol import with_curve
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.testing.not_private import SeededSampler

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.audit.subjects.rows import MadeUpRows
-from discreet.curator.sums.clipped_scores import ClippedScores
-from discreet.curator.sums.column_cells import ColumnCells
+from discreet.audit.runs import MadeUpRows
+from discreet.curator.sums.cell_counts import ColumnCells
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.residuals import ResidualGram
-from discreet.curator.sums.scaled_rows import Scaling, ShrunkRows
+from discreet.curator.sums.scaled_rows import ClippedScores, Scaling, ShrunkRows
 from discreet.curator.table import Table, accumulate
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.audit.subjects.entries import mechanism_entries
-from discreet.audit.subjects.mechanisms import MechanismSubject
-from discreet.audit.subjects.runs import padded, release_numbers, rest_of_release
-from discreet.design.model import Design
+from discreet.audit.audited_mechanisms import MechanismSubject, mechanism_entries
+from discreet.audit.runs import padded, release_numbers, rest_of_release
+from discreet.design.design import Design
 from discreet.workflow import release
 
 DESIGN = Design("y", {"y": (-1, 1), "x": (-1, 1)})
@@ -48,7 +47,7 @@ def test_releases_differ_in_their_noisy_numbers_alone():
 
 
 def test_a_run_that_the_guard_stops_publishes_its_counts_alone(monkeypatch):
-    monkeypatch.setattr("discreet.audit.subjects.runs.stops", lambda counts, law: True)
+    monkeypatch.setattr("discreet.audit.runs.stops", lambda counts, law: True)
     subject = MechanismSubject(mechanism_entries()["gaussian guard"], 1.0, DESIGN)
     assert subject.draws(0, 3).shape == (3, 2)
 

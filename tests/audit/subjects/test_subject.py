@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.audit.subjects.subject import ExactLoss
+from discreet.audit.runs import ExactLoss
 
 
 @pytest.mark.parametrize(("value", "kept"), [(0.9, True), (1.0, True), (1.0 + 2**-52, False)])

@@ -78,7 +78,7 @@ def test_faults_of_structure_are_errors(folder: Path, call: Call) -> None:
 
 @pytest.mark.parametrize("columns", ["60", "100", "200"])
 def test_a_terminal_gets_a_table(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
-    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.terminal.on_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", columns)
     (folder / "people.csv").write_text(PEOPLE + "1,2,east,\n")
     result = call(*CHECK)

@@ -37,7 +37,7 @@ def test_json_is_the_comparison_as_plain_values(folder: Path, call: Call) -> Non
 
 
 def test_models_that_were_repaired_are_named(folder: Path, call: Call) -> None:
-    from discreet.design.model import Design
+    from discreet.design.design import Design
     from discreet.testing.not_private import seeded_release
 
     design = Design("y", {"y": (0, 1), "a": (0, 1), "b": (0, 1), "c": (0, 1)})

@@ -11,10 +11,10 @@ import pytest
 from click.testing import Result
 
 from discreet.analyst.model import fit
-from discreet.analyst.values.estimates import rough
-from discreet.cli.commands.demo import compare
+from discreet.analyst.values import rough
+from discreet.cli.demo import compare
 from discreet.datasets.simulated_census import simulated_census
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.releases import Release
 from discreet.testing.not_private import seeded_release
 from support.cli_folder import Call, contents
@@ -138,7 +138,7 @@ def test_without_the_sample_a_table_is_simulated_and_that_is_said(
 
 
 def test_a_terminal_gets_a_coloured_table(empty: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.terminal.on_terminal", lambda: True)
     result = call("demo")
     assert result.exit_code == 0, result.stderr
     assert "━" in result.stdout
@@ -150,7 +150,7 @@ def test_a_terminal_gets_a_coloured_table(empty: Path, call: Call, monkeypatch: 
 def test_a_narrow_terminal_gets_narrow_lines_but_whole_commands(
     columns: str, empty: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.terminal.on_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", columns)
     result = call("demo")
     assert result.exit_code == 0, result.stderr

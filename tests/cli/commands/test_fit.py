@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from discreet.analyst.model import fit
-from discreet.analyst.summary.coefficient_table import cells
-from discreet.design.model import Design
+from discreet.analyst.summary import cells
+from discreet.design.design import Design
 from discreet.releases import Release
 from discreet.testing.not_private import exact_release, seeded_release
 from discreet.workflow import release
@@ -66,7 +66,7 @@ def test_a_strength_chosen_by_the_criterion_is_shown(folder: Path, call: Call, m
     strength = fit(Release.load(PATH), penalty="lasso", strength="criterion").strength
     shown = f"lasso, strength {strength:g} (by criterion)"
     assert shown in call("fit", PATH, *flags).stdout
-    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.terminal.on_terminal", lambda: True)
     assert shown in call("fit", PATH, *flags).stdout
 
 
@@ -92,7 +92,7 @@ def test_json_of_a_release_that_is_not_private_keeps_stdout_clean(not_private: s
 
 
 def test_a_terminal_gets_a_table(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.terminal.on_terminal", lambda: True)
     result = call("fit", PATH)
     assert result.exit_code == 0, result.stderr
     assert "━" in result.stdout
@@ -105,7 +105,7 @@ def test_a_terminal_gets_a_table(folder: Path, call: Call, monkeypatch: pytest.M
 def test_a_terminal_gets_every_column_of_the_summary_uncut(
     columns: str, folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.terminal.on_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", columns)
     result = call("fit", PATH)
     assert result.exit_code == 0, result.stderr
@@ -124,7 +124,7 @@ def test_a_terminal_gets_every_column_of_the_summary_uncut(
 def test_sentences_are_wrapped_to_the_terminal(
     command: str, columns: str, width: int, folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.terminal.on_terminal", lambda: True)
     monkeypatch.setenv("COLUMNS", columns)
     result = call(command, PATH)
     assert result.exit_code == 0, result.stderr
@@ -138,7 +138,7 @@ def test_sentences_are_wrapped_to_the_terminal(
 def test_a_terminal_gets_a_loud_line_for_a_release_that_is_not_private(
     not_private: str, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.terminal.on_terminal", lambda: True)
     result = call("fit", not_private)
     assert result.exit_code == 0, result.stderr
     assert "NOT PRIVATE" in result.stdout.splitlines()[0]
@@ -146,7 +146,7 @@ def test_a_terminal_gets_a_loud_line_for_a_release_that_is_not_private(
 
 
 def test_a_field_that_is_not_known_is_a_notice(folder: Path, call: Call) -> None:
-    from discreet.releases.release import digest_of
+    from discreet.releases.fields import digest_of
 
     body = json.loads((folder / PATH).read_text())
     del body["digest"]
@@ -270,7 +270,7 @@ def test_sums_that_are_not_positive_definite_are_fitted_with_any_value(
     assert document["params"] == document["bse"] == {"Intercept": None, "x": None, "z": None}
     assert document["pvalues"] == {"Intercept": 1.0, "x": 1.0, "z": 1.0}
     assert document["conf_int"]["x"] == {"kind": "everything", "lower": None, "upper": None}
-    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.terminal.on_terminal", lambda: True)
     shown = call("fit", hopeless)
     assert shown.exit_code == 0
     assert shown.stdout.index("noisy count") < shown.stdout.index("not estimable")
@@ -300,7 +300,7 @@ def test_a_release_of_coefficients_is_fitted_shown_and_predicted_with(
     page = call("report", inside, "-o", "inside.html")
     assert (page.exit_code, page.stderr) == (0, "")
     assert "No standard errors, intervals or p-values" in (folder / "inside.html").read_text()
-    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.terminal.on_terminal", lambda: True)
     shown = call("fit", inside)
     assert shown.exit_code == 0
     assert "not released" in shown.stdout
@@ -323,7 +323,7 @@ def test_noise_in_the_coefficients_themselves_is_told(
     page = (folder / "added.html").read_text()
     assert "interval, this table" in page
     assert "They include no sampling error" in page
-    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.terminal.on_terminal", lambda: True)
     shown = call("fit", "added.json")
     assert shown.exit_code == 0
     assert "privacy sd" in shown.stdout

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.cli.commands import init
+from discreet.cli import init
 from support.cli_folder import CANARY, SECRET, Call, contents
 
 RELEASE = ("release", "people.csv", "--epsilon", "1", "--delta", "1e-6", "-o", "out.json", "--design")
@@ -231,7 +231,7 @@ def test_a_question_has_an_empty_answer(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_nothing_is_asked_where_nobody_answers(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     # stdout is a terminal, stdin is not
-    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.terminal.on_terminal", lambda: True)
     assert call("init", "people.csv", "-o", "new.toml").exit_code == 0
 
 

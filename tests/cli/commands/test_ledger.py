@@ -162,7 +162,7 @@ def test_an_error_in_the_table_costs_nothing(books: Path, call: Call) -> None:
     [
         (("--dataset", "peple"), 2, "Did you mean 'people'"),
         (("--ledger", "none.db"), 4, "there is no ledger"),
-        (("--ledger", "people.csv"), 4, "no ledger"),
+        (("--ledger", "people.csv"), 4, "not a ledger"),
         (("--ledger", "."), 2, "is a folder"),
         (("--request-id", "a b"), 2, "request id"),
         (("--request-id", "a", "--new-release"), 2, "give one of the two"),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import discreet
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.releases import Release
 from discreet.testing.not_private import exact_release, seeded_release
 from discreet.workflow import release
@@ -108,7 +108,7 @@ def test_a_release_that_is_not_private_says_so(not_private: str, call: Call) -> 
 
 
 def test_a_terminal_gets_a_table(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.terminal.on_terminal", lambda: True)
     result = call("path", PATH)
     assert result.exit_code == 0, result.stderr
     assert "━" in result.stdout

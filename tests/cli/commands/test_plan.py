@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.planning.assumption_reading import read_assumptions
+from discreet.analyst.planning.assumptions import read_assumptions
 from discreet.analyst.planning.expected import Asked, expected_release, planned, without_noise
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.planning import noise_law_for, plan
 from discreet.testing.not_private import exact_release, seeded_release
 from support.cli_folder import Call

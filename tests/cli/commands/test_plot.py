@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from discreet.analyst.model import fit
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.releases import Release
 from discreet.testing.not_private import exact_release
 from support.cli_folder import CANARY, SECRET, Call, contents
@@ -100,7 +100,7 @@ def test_bad_input_is_refused_and_nothing_is_written(arguments: list[str], told:
 
 @pytest.mark.parametrize(("word", "value"), [("yes", True), ("0", False), ("TRUE", True), ("maybe", "maybe")])
 def test_words_for_booleans_and_levels_are_read_by_their_declaration(word: str, value: object) -> None:
-    from discreet.cli.commands.plot import at_table
+    from discreet.cli.plot import at_table
     from discreet.design.columns import Boolean, Categorical, Numeric
 
     columns = {"member": Boolean(), "grade": Categorical((1, 2)), "age": Numeric((0, 9))}

@@ -11,9 +11,9 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 import pytest
 
-import discreet.cli.commands.predict
+import discreet.cli.predict
 from discreet.analyst.model import fit
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.releases import Release
 from discreet.testing.not_private import exact_release, seeded_release
 from support.cli_folder import DESIGN, Call, contents
@@ -136,7 +136,7 @@ def test_views_of_text_are_written_as_text(folder: Path, call: Call) -> None:
 
 
 def test_rows_are_written_batch_by_batch(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discreet.cli.commands.predict, "BATCH_ROWS", 3)
+    monkeypatch.setattr(discreet.cli.predict, "BATCH_ROWS", 3)
     ages = np.linspace(18, 90, 20)
     pq.write_table(pa.table({"age": ages, "region": ["north", "south"] * 10}), folder / "new.parquet")
     result = call("predict", PATH, "new.parquet", "-o", "out.parquet")
@@ -146,7 +146,7 @@ def test_rows_are_written_batch_by_batch(folder: Path, call: Call, monkeypatch: 
 
 
 def test_a_fault_in_a_late_batch_leaves_no_file(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discreet.cli.commands.predict, "BATCH_ROWS", 2)
+    monkeypatch.setattr(discreet.cli.predict, "BATCH_ROWS", 2)
     pq.write_table(pa.table({"age": [20.0] * 9 + [None], "region": ["north"] * 10}), folder / "new.parquet")
     before = contents(folder)
     result = call("predict", PATH, "new.parquet", "-o", "existing.csv", "--force")

@@ -11,9 +11,9 @@ import pytest
 
 import discreet.workflow
 from discreet.errors import OutputError
-from discreet.mechanisms.sampling import sampler
+from discreet.mechanisms import sampler
 from discreet.releases import Release
-from discreet.testing.kill_points import calling
+from discreet.testing.not_private import calling
 from support.cli_folder import CANARY, DESIGN, PEOPLE, SECRET, Call, contents
 
 COMMAND = ("release", "people.csv", "--design", "design.toml", "--epsilon", "1", "--delta", "1e-6", "-o", "out.json")
@@ -112,7 +112,7 @@ def test_the_promise_is_wrapped_to_the_terminal_and_the_next_command_is_not(
     name = f"{'long' * 20}.json"
     piped = call(*COMMAND[:-1], name).stdout
     assert any(line.startswith("Promise ") and len(line) > 100 for line in piped.splitlines())
-    monkeypatch.setattr("discreet.cli.render.on_terminal", lambda: True)
+    monkeypatch.setattr("discreet.cli.terminal.on_terminal", lambda: True)
     for columns, width in (("20", 60), ("72", 72), ("300", 100)):
         monkeypatch.setenv("COLUMNS", columns)
         lines = call(*COMMAND[:-1], name, "--force").stdout.splitlines()
@@ -243,9 +243,7 @@ def test_an_unexpected_failure_after_the_spend_is_exit_5(
         raise RuntimeError(CANARY)
 
     index = (
-        "discreet.mechanisms.moments.gaussian.GaussianMoments.randomise"
-        if stage == "randomise"
-        else "discreet.cli.commands.release.say"
+        "discreet.mechanisms.gaussian.GaussianMoments.randomise" if stage == "randomise" else "discreet.cli.release.say"
     )
     monkeypatch.setattr(index, broken)
     result = call(*COMMAND)
@@ -281,7 +279,7 @@ def test_a_reader_that_left_is_no_failure_once_the_file_is_written(
     def gone(*_: object) -> None:
         raise BrokenPipeError
 
-    monkeypatch.setattr("discreet.cli.commands.release.say", gone)
+    monkeypatch.setattr("discreet.cli.release.say", gone)
     result = call(*COMMAND)
     assert (result.exit_code, result.stderr) == (0, "")
     assert (folder / "out.json").exists()

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from discreet.releases import Release
-from discreet.releases.outline import outline_facts
+from discreet.releases.release_summary import outline_facts
 from support.cli_folder import CANARY, SECRET, Call, contents
 
 PATH = "income.release.json"

@@ -31,11 +31,11 @@ DESIGN = discreet.Design("y", RULES)
 MISSING = {"None", "pd.NA", "pd.NaT", "NaN", "float32 NaN", "masked"}
 
 
-def counts(check: discreet.checking.CheckNotForPublication, name: str) -> dict[str, int]:
+def counts(check: discreet.curator.inspection.CheckNotForPublication, name: str) -> dict[str, int]:
     return {key: found.count for key, found in check.column(name).findings.items() if found.count}
 
 
-def places(check: discreet.checking.CheckNotForPublication, name: str, finding: str) -> list[int]:
+def places(check: discreet.curator.inspection.CheckNotForPublication, name: str, finding: str) -> list[int]:
     return [place.number for place in getattr(check.column(name), finding).first]
 
 
@@ -319,7 +319,7 @@ def test_places_in_several_files(tmp_path) -> None:
 
 @pytest.mark.no_cover
 def test_lines_are_right_over_many_blocks_and_encodings(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("discreet.tables.files.csv.BLOCK_BYTES", 64)
+    monkeypatch.setattr("discreet.tables.csv.BLOCK_BYTES", 64)
     rng = np.random.default_rng(3)
     design = discreet.Design("y", {"y": (0, 1), "x": {"bounds": (0, 1), "missing": "drop"}})
     for encoding in ("utf-8", "utf-16", "latin-1"):

@@ -7,7 +7,7 @@ import json
 import pytest
 
 import discreet
-from discreet.curator.inspection.result import MARK, CheckNotForPublication, check_name
+from discreet.curator.inspection import MARK, CheckNotForPublication, check_name
 from discreet.errors import OutputError, ReleaseFileError
 
 DESIGN = discreet.Design("y", {"y": (0, 1), "<b>x": {"bounds": (0, 1), "missing": "drop"}})

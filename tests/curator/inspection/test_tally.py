@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.curator.inspection.tally import FIRST, Finding, Tally
+from discreet.curator.inspection import FIRST, Finding, Tally
 from discreet.tables.source import Place
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 
 import discreet
-from discreet.curator.inspection.words import ADVICE, FEW, NONE, WARNING, above, below, cells, text
+from discreet.curator.inspection import ADVICE, FEW, NONE, WARNING, above, below, cells, text
 
 COLUMNS = {"y": (0, 1), "x": {"bounds": (0, 1), "missing": "drop"}}
 
@@ -74,8 +74,7 @@ def test_an_empty_table_and_a_column_of_fill_values_are_named() -> None:
 
 
 def test_one_line_is_one_line_however_many_cells_it_has(tmp_path) -> None:
-    from discreet.curator.inspection.tally import Finding
-    from discreet.curator.inspection.words import _where
+    from discreet.curator.inspection import Finding, _where
     from discreet.tables.source import Place
 
     assert _where(Finding(3, (Place(2, "line", "a.csv"),))) == "3, first in line 2 of 'a.csv'"

@@ -9,14 +9,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.curator.sums.cells import Axis, CellCounts, Partition
+from discreet.accounting.fitted_models import cells_l1_sensitivity, cells_l2_sensitivity
+from discreet.curator.sums.cell_counts import Axis, CellCounts, Partition
 from discreet.curator.table import accumulate
 from discreet.design.columns import Boolean, Numeric
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.sensitivity.cells import cells_l1_sensitivity, cells_l2_sensitivity
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.tables import random_design, random_table
 from support.unit_changes import UNITS, bounds, contributions, corner_rows, l1, largest, squares

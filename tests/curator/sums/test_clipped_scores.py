@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.curator.sums.clipped_scores import (
+from discreet.curator.sums.scaled_rows import (
     LARGEST_BITS,
+    TARGET_BITS,
     ClippedScores,
     OffsetSum,
     coefficient_bits,
     on_grid,
 )
-from discreet.curator.sums.scaled_rows import TARGET_BITS
 from discreet.design.domain import RowDomain
-from discreet.exact.ball import shrink_to_ball
+from discreet.exact.arrays import shrink_to_ball
 
 
 def domain_of(bits=16):

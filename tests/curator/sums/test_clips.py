@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.curator.sums.clips import ClipCounter
-from discreet.design.model import Design
-from discreet.losses.sensitivity.clips import clips_l1_sensitivity, clips_l2_sensitivity
+from discreet.accounting.moments import clips_l1_sensitivity, clips_l2_sensitivity
+from discreet.curator.sums.cell_counts import ClipCounter
+from discreet.design.design import Design
 from support.unit_changes import UNITS, bounds, contributions, l1, largest, squares
 
 DESIGN = Design("y", {"y": (0, 1), "b": bool, "x": (-2, 5), "g": ["u", "v"]})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.curator.sums.column_cells import CELLS, ColumnCells
+from discreet.curator.sums.cell_counts import CELLS, ColumnCells
 from discreet.design.domain import RowDomain
 
 

@@ -7,15 +7,14 @@ import math
 import numpy as np
 import pytest
 
+from discreet.accounting.preliminary_counts import discovery_l1_sensitivity, discovery_sensitivity
 from discreet.curator.rows import GridRows, SettledRows, settled_cells
-from discreet.curator.sums.dyadic_cells import DyadicCells
+from discreet.curator.sums.cell_counts import DyadicCells
 from discreet.curator.table import Table
-from discreet.design.domain import RowDomain
-from discreet.design.dyadic import cell_edges
-from discreet.design.model import Design
+from discreet.design.design import Design
+from discreet.design.domain import RowDomain, cell_edges
 from discreet.errors import CellError, SpecError
-from discreet.losses.sensitivity.before.discovery import discovery_l1_sensitivity, discovery_sensitivity
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 
 DESIGN = Design("y", {"y": {"bounds": "private", "within": (0, 100)}, "g": ["a", "b", "c"], "x": "private"})

@@ -17,21 +17,33 @@ import discreet.curator.sums
 from discreet.curator.engine import PartSums
 from discreet.curator.rows import SettledRows
 from discreet.curator.summing import totals_of
-from discreet.curator.sums.cells import CellCounts, Partition
-from discreet.curator.sums.clipped_scores import ClippedScores, OffsetSum, on_grid
-from discreet.curator.sums.column_cells import ColumnCells
-from discreet.curator.sums.dyadic_cells import DyadicCells
-from discreet.curator.sums.gram import ExactGram
+from discreet.curator.sums.cell_counts import CellCounts, ColumnCells, DyadicCells, Partition
+from discreet.curator.sums.gram import (
+    CellSums,
+    CodedCategory,
+    Coding,
+    ExactGram,
+    GramWithWeights,
+    LevelGram,
+    PersonSums,
+    RecodedSums,
+    SettledSums,
+)
 from discreet.curator.sums.huber import CombinedSums, HuberSums
-from discreet.curator.sums.level_gram import CodedCategory, Coding, LevelGram
-from discreet.curator.sums.protocol import CellSums, PersonSums, RecodedSums, SettledSums
-from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
-from discreet.curator.sums.sample_weights import GramWithWeights
-from discreet.curator.sums.scaled_rows import RowNorms, Scaling, ShrunkRows
-from discreet.curator.sums.scores import ScoreSum, WeightedGram
-from discreet.curator.sums.weighted_rows import WeightedMoments, WeightedResiduals, Weighting
+from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass, ScoreSum, WeightedGram
+from discreet.curator.sums.scaled_rows import (
+    ClippedScores,
+    OffsetSum,
+    RowNorms,
+    Scaling,
+    ShrunkRows,
+    WeightedMoments,
+    WeightedResiduals,
+    Weighting,
+    on_grid,
+)
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 
 DESIGN = Design("y", {"x": (0, 1), "w": (0, 1), "y": (0, 1)})
 SEARCHED = Design("y", {"y": (0, 1), "x": "private"})

@@ -9,15 +9,14 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pytest
 
-from discreet.curator.sums.gram import ExactGram, chunk_rows, product_rows
-from discreet.curator.sums.protocol import Totals
+from discreet.curator.sums.gram import ExactGram, Totals, chunk_rows, product_rows
 from discreet.curator.table import accumulate
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric
+from discreet.design.design import Design
 from discreet.design.domain import MAX_GRID_BITS, RowDomain
-from discreet.design.model import Design
 from discreet.errors import DataError, SpecError
-from discreet.exact.ball import shrink_to_ball
-from discreet.tables.files.opening import open_source
+from discreet.exact.arrays import shrink_to_ball
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.tables import random_design, random_table
 

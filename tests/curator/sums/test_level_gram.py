@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.level_gram import CodedCategory, Coding, LevelGram
+from discreet.curator.sums.gram import CodedCategory, Coding, ExactGram, LevelGram
 
 # the constant, a number, two categories with references in the middle and at the end, the target
 CODING = Coding(9, (0, 1, 8), (CodedCategory(4, 2, (0, 1, 3)), CodedCategory(4, 5, (0, 1, 2))))

@@ -10,14 +10,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.curator.sums.cells import CellCounts, Partition
-from discreet.curator.sums.gram import ExactGram
+from discreet.curator.sums.cell_counts import CellCounts, Partition
+from discreet.curator.sums.gram import ExactGram, Totals, common_unit
 from discreet.curator.sums.huber import CombinedSums, HuberSums, digit_bits
-from discreet.curator.sums.protocol import Totals, common_unit
-from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
-from discreet.curator.sums.scores import ScoreSum, WeightedGram
+from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass, ScoreSum, WeightedGram
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
 
 DESIGN = Design("y", {"x": (-1, 1), "y": (-1, 1)})

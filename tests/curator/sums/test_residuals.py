@@ -7,13 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.accounting.moments import ratio_sensitivity, residual_sensitivity
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, scaled_residuals, usable
 from discreet.curator.table import accumulate
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.losses.sensitivity.residuals import ratio_sensitivity, residual_sensitivity
 from discreet.releases import RatioPart
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.residual_sums import ratio_total, residual_totals
 from support.tables import random_design, random_table

@@ -7,12 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.sample_weights import GramWithWeights, row_products
+from discreet.curator.sums.gram import ExactGram, GramWithWeights, row_products
 from discreet.curator.table import accumulate
+from discreet.design.design import Design
 from discreet.design.domain import WEIGHT_BITS, RowDomain
-from discreet.design.model import Design
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 
 LARGEST = 2**WEIGHT_BITS
@@ -50,7 +49,7 @@ def test_sums_beyond_64_bits_are_exact(monkeypatch):
     assert set(sums.totals()[:-1]) == {20 * largest}
     assert 20 * largest > 2**63
     # the same where every piece is emptied at once
-    monkeypatch.setattr("discreet.curator.sums.sample_weights._BEFORE_FLUSH", 1)
+    monkeypatch.setattr("discreet.curator.sums.gram._BEFORE_FLUSH", 1)
     often = GramWithWeights(2, domain(16))
     for _ in range(20):
         often.add(rows)

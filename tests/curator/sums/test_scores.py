@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 
-from discreet.curator.sums.scores import ScoreSum, WeightedGram
+from discreet.accounting.iterations import coordinate_sensitivity, score_sensitivity, weighted_gram_sensitivity
+from discreet.curator.sums.residuals import ScoreSum, WeightedGram
 from discreet.curator.table import Table, accumulate
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.losses.sensitivity.scores import coordinate_sensitivity, score_sensitivity, weighted_gram_sensitivity
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.tables import random_design, random_table, reordered
 from support.unit_changes import UNITS, bounds, contributions, corner_rows, frobenius, largest, most, squares
@@ -137,7 +137,7 @@ def test_order_and_chunks_do_not_change_a_bit(kind, unit):
 @pytest.mark.parametrize("grid_bits", [8, 16, 26])
 def test_later_passes_are_those_of_integers_row_by_row_wherever_rows_wait(in_memory, grid_bits, monkeypatch):
     """Python's own numbers: a double for each residual, an integer for each coordinate, whatever the chunks."""
-    monkeypatch.setattr("discreet.curator.scratch.IN_MEMORY_BYTES", in_memory)
+    monkeypatch.setattr("discreet.curator.buffered_rows.IN_MEMORY_BYTES", in_memory)
     rng = np.random.default_rng(grid_bits)
     plan = Design("y", {"x": (-1, 1), "z": (0, 4), "y": (-1, 1)})
     domain = RowDomain.of(plan, grid_bits)
@@ -186,7 +186,7 @@ def test_a_sum_of_more_rows_than_doubles_hold_exactly_is_taken_in_parts(monkeypa
     domain = RowDomain(1, 0, 0, None, False, 26)
     chunk = np.full((3, 9), 2.0**26)
     chunk[1] = 2.0**26 - 1
-    monkeypatch.setattr("discreet.curator.sums.scores._EXACT_ROWS", 2)
+    monkeypatch.setattr("discreet.curator.sums.residuals._EXACT_ROWS", 2)
     sums = ScoreSum(domain, 2, [0.0, 0.0], np.ones_like)
     sums.add(chunk)
     assert sums.totals() == (9 * 2**26, 9 * (2**26 - 1))

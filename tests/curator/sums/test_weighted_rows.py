@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.curator.sums.scaled_rows import Scaling
-from discreet.curator.sums.weighted_rows import WeightedMoments, WeightedResiduals, Weighting
+from discreet.curator.sums.scaled_rows import Scaling, WeightedMoments, WeightedResiduals, Weighting
 from discreet.design.domain import RowDomain
-from discreet.exact.triangle import entry_count
+from discreet.exact.linear import entry_count
 
 
 def made(rng, grid_bits, columns=4, rows=500):

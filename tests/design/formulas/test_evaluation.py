@@ -12,9 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.design.formulas.evaluation import range_of, range_text, values_of
-from discreet.design.formulas.formula import parse
-from discreet.design.formulas.tree import Binary, Call, Name, Number
+from discreet.design.formula import parse, range_of, range_text, values_of
+from discreet.design.formula_syntax import Binary, Call, Name, Number
 from discreet.errors import SpecError
 from support.random_formulas import NAMES, WRITTEN, random_text
 

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 import pytest
 
-from discreet.design.formulas.formula import parse
+from discreet.design.formula import parse
 from discreet.errors import SpecError
 
 # reading

@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from discreet.design.formulas import splines
-from discreet.design.formulas.formula import order, parse
+from discreet.design import formula as splines
+from discreet.design.formula import order, parse
 from discreet.errors import DesignError, SpecError
 
 

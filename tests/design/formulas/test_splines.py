@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from discreet.design.formulas import splines
-from discreet.design.formulas.formula import parse
+from discreet.design import formula as splines
+from discreet.design.formula import parse
 
 CURVES = [
     ([25.0, 40.0, 60.0], 3, (18.0, 90.0)),

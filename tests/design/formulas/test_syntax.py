@@ -6,10 +6,21 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from discreet.design.formulas.formula import parse
-from discreet.design.formulas.syntax import MAX_NESTING, MAX_NODES, tree_of
-from discreet.design.formulas.tokens import MAX_LENGTH
-from discreet.design.formulas.tree import Binary, Compare, Logic, Name, Negate, Not, Power, Spline
+from discreet.design.formula import parse
+from discreet.design.formula_syntax import (
+    MAX_LENGTH,
+    MAX_NESTING,
+    MAX_NODES,
+    Binary,
+    Compare,
+    Logic,
+    Name,
+    Negate,
+    Not,
+    Power,
+    Spline,
+    tree_of,
+)
 from discreet.errors import SpecError
 
 NOT_PART = "not part of the formula language"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.design.formulas.tokens import MAX_LENGTH, Cursor, problem, shown, tokens_of
+from discreet.design.formula_syntax import MAX_LENGTH, Cursor, problem, shown, tokens_of
 from discreet.errors import SpecError
 
 

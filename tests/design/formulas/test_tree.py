@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.design.formulas.formula import parse
-from discreet.design.formulas.syntax import tree_of
-from discreet.design.formulas.tree import (
+from discreet.design.formula import parse
+from discreet.design.formula_syntax import (
     Binary,
     Call,
     Clip,
@@ -27,6 +26,7 @@ from discreet.design.formulas.tree import (
     name_text,
     names_in,
     text_of,
+    tree_of,
 )
 from support.random_formulas import random_text
 

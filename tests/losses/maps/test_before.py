@@ -6,18 +6,18 @@ from dataclasses import replace
 
 import pytest
 
+from discreet.accounting.noise_distribution import GUARD, NoiseLaw
+from discreet.accounting.privacy_loss import keeps
+from discreet.accounting.privacy_maps import loss_of, stopped_loss
+from discreet.accounting.settings import checked_settings
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.law import GUARD, NoiseLaw
-from discreet.losses.maps.registry import loss_of, stopped_loss
-from discreet.losses.promise import keeps
-from discreet.losses.settings import checked_settings
 from discreet.mechanisms.guard import guarded_law
 from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import delta_from
-from discreet.privacy.loss import Loss
+from discreet.privacy.gaussian_dp import delta_from
+from discreet.privacy.spend import Loss
 
 COLUMNS = {"y": (0, 1), "x": {"bounds": (0, 1), "missing": "drop"}, "z": (0, 1)}
 UNITS = [{}, {"neighbours": "replace"}, {"id": "person", "max_rows": 3}]

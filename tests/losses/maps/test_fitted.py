@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.curator.sums.cells import Partition
-from discreet.design.model import Design
+from discreet.accounting.fitted_models import cell_count
+from discreet.curator.sums.cell_counts import Partition
+from discreet.design.design import Design
 from discreet.errors import SpecError
-from discreet.losses.sensitivity.cells import cell_count
 from support.loss_cases import COLUMNS, one_case
 
 

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.design.model import Design
+from discreet.accounting.moments import CLOSE, GAP
+from discreet.accounting.noise_distribution import model_blocks
+from discreet.design.design import Design
 from discreet.errors import SpecError
-from discreet.losses.law import model_blocks
-from discreet.losses.maps.gaussian import CLOSE
-from discreet.losses.sensitivity.l2_sensitivity import GAP
 from discreet.privacy.lattice import lattice_gap
 from support.loss_cases import one_case
 

@@ -6,10 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.errors import SpecError
-from discreet.losses.sensitivity.scores import (
+from discreet.accounting.iterations import (
     OFF_WEIGHT,
     gram_l1_sensitivity,
     gram_sensitivity,
@@ -17,7 +14,10 @@ from discreet.losses.sensitivity.scores import (
     score_sensitivity,
     weighted_gram_sensitivity,
 )
-from discreet.privacy.loss import pure_mu
+from discreet.design.design import Design
+from discreet.design.domain import RowDomain
+from discreet.errors import SpecError
+from discreet.privacy.spend import pure_mu
 from support.loss_cases import one_case
 
 

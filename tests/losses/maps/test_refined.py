@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from discreet.accounting.noise_distribution import NoiseLaw
+from discreet.accounting.privacy_loss import keeps
 from discreet.errors import SpecError
-from discreet.losses.law import NoiseLaw
-from discreet.losses.promise import keeps
 from discreet.mechanisms.registry import mechanism_named
 from support.loss_cases import cases, one_case
 

@@ -6,16 +6,14 @@ import math
 
 import pytest
 
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.design.model import Design
+from discreet.accounting.privacy_maps import MAPS, MOMENTS, SCALED, WEIGHTED, loss_of
+from discreet.audit.pairs import worst_pairs
+from discreet.design.design import Design
 from discreet.errors import SpecError
-from discreet.losses.maps.registry import MAPS, MOMENTS, SCALED, WEIGHTED, loss_of
-from discreet.mechanisms.moments.scaled import ScaledMoments
-from discreet.mechanisms.moments.shares import GaussianShares
-from discreet.mechanisms.moments.weighted import WeightedMoments
+from discreet.mechanisms.gaussian import GaussianShares, WeightedMoments
+from discreet.mechanisms.private_scaling import ScaledMoments
 from discreet.mechanisms.registry import mechanisms
-from discreet.privacy.gaussian import delta_from, mu_from
-from discreet.privacy.zcdp import rho_from
+from discreet.privacy.gaussian_dp import delta_from, mu_from, rho_from
 from support.loss_cases import BUDGETS, cases, one_case
 from support.pure_pairs import exact_epsilon
 from support.statistics_pairs import exact_mu2, totals_of

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.design.model import Design
+from discreet.accounting.privacy_maps import loss_of
+from discreet.design.design import Design
 from discreet.errors import SpecError
-from discreet.losses.maps.registry import loss_of
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import mu_from
+from discreet.privacy.gaussian_dp import mu_from
 from discreet.workflow import Question
 
 DESIGN = Design("y", {"x": (-1, 1), "z": (0, 5), "b": bool, "y": (-1, 1)})

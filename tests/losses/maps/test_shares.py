@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from discreet.accounting.privacy_loss import keeps
+from discreet.accounting.privacy_maps import loss_of
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.maps.registry import loss_of
-from discreet.losses.promise import keeps
-from discreet.mechanisms.moments.shares import GaussianShares
+from discreet.mechanisms.gaussian import GaussianShares
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import mu_from
+from discreet.privacy.gaussian_dp import mu_from
 
 COLUMNS = {"x": (-1, 1), "g": ["a", "b", "c"], "y": (-1, 1)}
 DESIGN = Design("y", COLUMNS)

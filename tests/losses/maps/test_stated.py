@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import SpecError
 from support.loss_cases import one_case
 

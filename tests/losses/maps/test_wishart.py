@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.design.model import Design
+from discreet.accounting.privacy_loss import split
+from discreet.accounting.privacy_maps import loss_of
+from discreet.design.design import Design
 from discreet.errors import SpecError
-from discreet.losses.composition import split
-from discreet.losses.maps.registry import loss_of
-from discreet.mechanisms.moments.wishart import Scales
+from discreet.mechanisms.wishart import Scales
 from discreet.privacy.lattice import ROUNDING
 from support.loss_cases import one_case
 

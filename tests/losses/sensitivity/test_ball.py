@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from discreet.accounting.fitted_models import RowSensitivity, coefficient_count, rounding_sensitivity
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.losses.sensitivity.ball import RowSensitivity, coefficient_count, rounding_sensitivity
 
 
 @pytest.mark.parametrize(("neighbours", "rows"), [("add-remove", 2), ("replace", 4)])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.losses.sensitivity.cells import cells_l1_sensitivity, cells_l2_sensitivity
-from discreet.privacy.unit import PrivacyUnit
+from discreet.accounting.fitted_models import cells_l1_sensitivity, cells_l2_sensitivity
+from discreet.privacy.budget import PrivacyUnit
 
 
 @pytest.mark.parametrize(("neighbours", "l1", "l2"), [("add-remove", 3, 3.0), ("replace", 6, 3 * 2**0.5)])

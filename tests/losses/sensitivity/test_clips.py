@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.design.model import Design
-from discreet.losses.sensitivity.clips import clips_l1_sensitivity, clips_l2_sensitivity
+from discreet.accounting.moments import clips_l1_sensitivity, clips_l2_sensitivity
+from discreet.design.design import Design
 
 
 def test_every_numeric_column_of_every_row_counts():

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from discreet.accounting.moments import eigenvalue_sensitivity
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.losses.sensitivity.eigenvalue import eigenvalue_sensitivity
 
 
 def test_it_is_the_squared_length_of_the_longest_row():

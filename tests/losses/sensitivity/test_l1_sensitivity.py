@@ -8,13 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.audit.pairs.part_way import l1_pairs
-from discreet.curator.rows import GridRows
-from discreet.curator.table import accumulate
-from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.losses.law import entry_blocks
-from discreet.losses.sensitivity.l1_sensitivity import (
+from discreet.accounting.moments import (
     L1Geometry,
     _largest_on_rectangle,
     _replaced_in_ball,
@@ -23,9 +17,15 @@ from discreet.losses.sensitivity.l1_sensitivity import (
     l1_sensitivity,
     replaced,
 )
-from discreet.mechanisms.moments.laplace import block_weights
+from discreet.accounting.noise_distribution import entry_blocks
+from discreet.audit.pairs import l1_pairs
+from discreet.curator.rows import GridRows
+from discreet.curator.table import accumulate
+from discreet.design.design import Design
+from discreet.design.domain import RowDomain
+from discreet.mechanisms.laplace import block_weights
 from discreet.releases import BLOCKS
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.corner_rows import CROSSED, corner_rows
 from support.tables import random_design, random_table

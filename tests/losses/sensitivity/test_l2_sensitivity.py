@@ -8,22 +8,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.accounting.moments import Blocks, _value, add_remove_loss, block_maxima, replace_loss, weighted_loss
+from discreet.audit.pairs import worst_pairs
 from discreet.curator.table import accumulate
-from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.losses.sensitivity.l2_sensitivity import (
-    Blocks,
-    _value,
-    add_remove_loss,
-    block_maxima,
-    norm2,
-    replace_loss,
-    weighted_loss,
-)  # fmt: skip
-from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES
+from discreet.design.design import Design
+from discreet.design.domain import (
+    RowDomain,
+    norm2,  # fmt: skip
+)
+from discreet.mechanisms.calibration import DEFAULT_SHARES
 from discreet.releases import block_of
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.corner_rows import CROSSED, corner_rows
 from support.tables import random_design, random_table
@@ -279,7 +274,7 @@ def test_dropping_rows_under_replace_is_charged_as_adding_and_removing():
 def test_a_branch_and_bound_that_runs_out_of_cells_still_bounds_from_above(monkeypatch):
     domain = RowDomain(3, 1, 0, None, False, 16)
     rng = np.random.default_rng(8)
-    monkeypatch.setattr("discreet.losses.sensitivity.l2_sensitivity._MAX_CELLS", 300)
+    monkeypatch.setattr("discreet.accounting.moments._MAX_CELLS", 300)
     for _ in range(20):
         w = random_weights(rng)
         c, t = np.meshgrid(np.linspace(-3, 4, 401), np.linspace(-1, 1, 401))

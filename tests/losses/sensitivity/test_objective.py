@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from discreet.accounting.fitted_models import in_units, sensitivity_and_shifts, threshold_steps
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.sensitivity.objective import in_units, sensitivity_and_shifts, threshold_steps
 
 DESIGN = Design("y", {"y": (0, 1), "x": (0, 1)})
 DOMAIN = RowDomain.of(DESIGN)

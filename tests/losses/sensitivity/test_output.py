@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from discreet.accounting.fitted_models import coefficient_sensitivity
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.losses.sensitivity.output import coefficient_sensitivity
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])

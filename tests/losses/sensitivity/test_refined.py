@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from discreet.design.model import Design
-from discreet.losses.sensitivity.refined import in_declared_ball, refined_statistics
+from discreet.accounting.scaling import in_declared_ball, refined_statistics
+from discreet.design.design import Design
 
 COLUMNS = {"x": (-1, 1), "z": (-2, 2), "b": bool, "y": (-1, 1)}
 

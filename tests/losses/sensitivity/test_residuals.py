@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from discreet.accounting.moments import ratio_sensitivity, residual_sensitivity
 from discreet.design.domain import RowDomain
-from discreet.losses.sensitivity.residuals import ratio_sensitivity, residual_sensitivity
 
 
 def test_exchanged_rows_at_right_angles_move_the_sum_by_the_root_of_two():

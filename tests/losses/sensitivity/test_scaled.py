@@ -6,9 +6,9 @@ import math
 
 import pytest
 
+from discreet.accounting.scaling import scaled_statistics, target_searched, weighted_domain
+from discreet.design.design import Design
 from discreet.design.domain import norm2
-from discreet.design.model import Design
-from discreet.losses.sensitivity.scaled import scaled_statistics, target_searched, weighted_domain
 
 COLUMNS = {"x": (-1, 1), "z": (-2, 2), "b": bool, "y": (-1, 1)}
 

@@ -8,9 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.losses.sensitivity.scores import (
+from discreet.accounting.iterations import (
     OFF_WEIGHT,
     gram_l1_sensitivity,
     gram_sensitivity,
@@ -18,6 +16,8 @@ from discreet.losses.sensitivity.scores import (
     row_norm,
     weighted_row_shift,
 )
+from discreet.design.design import Design
+from discreet.design.domain import RowDomain
 
 
 @pytest.mark.parametrize(("gram", "cross"), [(1.0, 1.0), (0.1, 3.0), (5.0, 0.2), (0.0, 1.0)])

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from discreet.design.model import Design
-from discreet.losses.sensitivity.searches import LAST, comparisons, search_statistic, searched_columns
+from discreet.accounting.scaling import LAST, comparisons, search_statistic, searched_columns
+from discreet.design.design import Design
 
 
 def test_numbers_and_splines_are_searched_and_indicators_are_not():

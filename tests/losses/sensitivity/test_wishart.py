@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from discreet.accounting.chi_square import row_shift
+from discreet.accounting.iterations import weighted_row_shift
 from discreet.design.domain import RowDomain
-from discreet.losses.sensitivity.scores import weighted_row_shift
-from discreet.losses.sensitivity.wishart import row_shift
 
 
 def test_the_longest_row_divided_by_scales():

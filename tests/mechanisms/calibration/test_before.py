@@ -6,14 +6,13 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.accounting.noise_distribution import GUARD, NoiseLaw
+from discreet.accounting.preliminary_counts import CountsBefore
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
-from discreet.losses.law import GUARD, NoiseLaw
-from discreet.losses.sensitivity.before.counts import CountsBefore
-from discreet.mechanisms.calibration.before import preceded_law
+from discreet.mechanisms.calibration import preceded_law
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import delta_from, mu_from
-from discreet.privacy.zcdp import rho_from
+from discreet.privacy.gaussian_dp import delta_from, mu_from, rho_from
 
 DOMAIN = RowDomain(1, 0, 0, None, False, 16)
 COUNTS = CountsBefore(GUARD, 7, 2.5, 4)

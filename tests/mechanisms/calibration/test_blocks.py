@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from discreet.accounting.moments import Blocks, block_maxima
+from discreet.accounting.privacy_loss import keeps
+from discreet.accounting.privacy_maps import loss_of
 from discreet.design.columns import Numeric
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.losses.maps.registry import loss_of
-from discreet.losses.promise import keeps
-from discreet.losses.sensitivity.l2_sensitivity import Blocks, block_maxima
-from discreet.mechanisms.calibration import blocks
-from discreet.mechanisms.calibration.blocks import (
+from discreet.mechanisms import calibration as blocks
+from discreet.mechanisms.calibration import (
     DEFAULT_SHARES,
     block_shares,
     block_sigmas,
@@ -26,13 +26,12 @@ from discreet.mechanisms.calibration.blocks import (
     slope_variance,
     variates,
 )
-from discreet.mechanisms.choice import predicted_error
-from discreet.mechanisms.moments.gaussian import GaussianMoments
-from discreet.mechanisms.registry import mechanism_named
+from discreet.mechanisms.gaussian import GaussianMoments
+from discreet.mechanisms.registry import mechanism_named, predicted_error
 from discreet.planning import noise_law_for
 from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.gaussian_dp import delta_from_rho
 from discreet.privacy.lattice import lattice_gap
-from discreet.privacy.zcdp import delta_from_rho
 from support.joint_loss import exact_mu2
 
 UNIT_BALL = RowDomain(5, 0, 0, 1.0, False, 16)

@@ -9,10 +9,9 @@ import pytest
 
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration.pieces import Piece, pieces_law
+from discreet.mechanisms.calibration import Piece, pieces_law
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import delta_from
-from discreet.privacy.zcdp import delta_from_rho
+from discreet.privacy.gaussian_dp import delta_from, delta_from_rho
 
 DOMAIN = RowDomain(3, 0, 0, None, False, 16)
 PIECES = {"score": Piece(2.0, 0.7, 4, times=10), "gram": Piece(4.0, 0.25, 10), "count": Piece(1.0, 0.05, 1)}

@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.accounting.fitted_models import SOLVER_STEPS, RowSensitivity, rounding_sensitivity
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.losses.sensitivity.ball import SOLVER_STEPS, RowSensitivity, rounding_sensitivity
-from discreet.mechanisms.coefficients import ball_ridge
-from discreet.mechanisms.coefficients.ball_ridge import normal_equations, ridge_in_ball
+from discreet.mechanisms import output as ball_ridge
+from discreet.mechanisms.output import normal_equations, ridge_in_ball
 
 UNIT = 2**16
 

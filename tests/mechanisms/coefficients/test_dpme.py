@@ -11,21 +11,21 @@ import pytest
 from scipy import optimize, stats
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.cells import CellCounts, Partition
+from discreet.accounting.settings import checked_settings
+from discreet.audit.pairs import worst_pairs
+from discreet.curator.sums.cell_counts import CellCounts, Partition
 from discreet.curator.table import accumulate
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.settings import checked_settings
-from discreet.mechanisms.coefficients import dpme
-from discreet.mechanisms.coefficients.dpme import MAX_CELLS, BinnedModel, PerturbedHistogram, public_bins
-from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms import dpme
+from discreet.mechanisms.dpme import MAX_CELLS, BinnedModel, PerturbedHistogram, public_bins
+from discreet.mechanisms.protocol import RunContext
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import delta_from
+from discreet.privacy.gaussian_dp import delta_from
 from discreet.privacy.guarantee import Guarantee
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import SeededSampler
 from support.person_pairs import person_changes, person_design

@@ -13,26 +13,21 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.scores import ScoreSum
+from discreet.accounting.iterations import coordinate_sensitivity
+from discreet.accounting.settings import checked_settings
+from discreet.audit.pairs import worst_pairs
+from discreet.curator.sums.residuals import ScoreSum
 from discreet.curator.table import accumulate
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.sensitivity.scores import coordinate_sensitivity
-from discreet.losses.settings import checked_settings
-from discreet.mechanisms.coefficients.frank_wolfe import (
-    PrivateFrankWolfe,
-    clipped_at,
-    epsilon_of_a_choice,
-    select,
-)  # fmt: skip
-from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.frank_wolfe import PrivateFrankWolfe, clipped_at, epsilon_of_a_choice, select  # fmt: skip
+from discreet.mechanisms.protocol import RunContext
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.gaussian_dp import delta_from_rho
 from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.zcdp import delta_from_rho
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.person_pairs import person_changes, person_design
 from support.tables import neighbouring_table, random_design, random_table
@@ -127,7 +122,7 @@ def test_the_scores_that_are_chosen_from_spend_the_budget_on_worst_pairs_and_no_
         seen.append((scores, scale))
         return 0
 
-    monkeypatch.setattr("discreet.mechanisms.coefficients.frank_wolfe.select", watched)
+    monkeypatch.setattr("discreet.mechanisms.frank_wolfe.select", watched)
     losses = []
     for pair in worst_pairs("frank-wolfe", design):
         for table in (pair.table, pair.neighbour):

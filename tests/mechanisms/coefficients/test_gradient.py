@@ -9,19 +9,18 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.protocol import Totals
-from discreet.curator.sums.scores import ScoreSum
+from discreet.audit.pairs import worst_pairs
+from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.residuals import ScoreSum
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.coefficients.gradient import NoisyGradientDescent, momentum, row_bound
-from discreet.mechanisms.coefficients.iterates import LARGEST_COEFFICIENT, noisy_score
-from discreet.mechanisms.coefficients.robust_loss import RobustLoss
+from discreet.mechanisms.gradient import NoisyGradientDescent, momentum, row_bound
+from discreet.mechanisms.irls import LARGEST_COEFFICIENT, RobustLoss, noisy_score
 from discreet.mechanisms.registry import mechanism_named
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import delta_from, mu_from
+from discreet.privacy.gaussian_dp import delta_from, mu_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.testing.not_private import SeededSampler
 from support.iterative_runs import carried_out, grid_rows, losses, neighbours_of, prepared, summed

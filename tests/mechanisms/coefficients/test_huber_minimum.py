@@ -8,11 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.accounting.fitted_models import rounding_sensitivity
+from discreet.curator.sums.gram import Totals
 from discreet.curator.sums.huber import digit_bits
-from discreet.curator.sums.protocol import Totals
 from discreet.design.domain import RowDomain
-from discreet.losses.sensitivity.ball import rounding_sensitivity
-from discreet.mechanisms.coefficients.huber_minimum import HuberProblem, huber_minimum
+from discreet.mechanisms.objective import HuberProblem, huber_minimum
 from support.iterative_runs import summed
 
 UNIT = 2**16

@@ -10,19 +10,23 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.protocol import Totals
-from discreet.curator.sums.scores import ScoreSum, WeightedGram
-from discreet.design.model import Design
-from discreet.losses.composition import iteration_count
-from discreet.mechanisms.coefficients.irls import PrivateIRLS, noise_edge, noisy_cross, noisy_gram
-from discreet.mechanisms.coefficients.iterates import LARGEST_COEFFICIENT, noisy_score
-from discreet.mechanisms.coefficients.robust_loss import RobustLoss
-from discreet.mechanisms.sampling.sampler import ExactSampler
-from discreet.privacy.gaussian import delta_from, mu_from
+from discreet.accounting.privacy_loss import iteration_count
+from discreet.audit.pairs import worst_pairs
+from discreet.curator.sums.gram import ExactGram, Totals
+from discreet.curator.sums.residuals import ScoreSum, WeightedGram
+from discreet.design.design import Design
+from discreet.mechanisms.irls import (
+    LARGEST_COEFFICIENT,
+    PrivateIRLS,
+    RobustLoss,
+    noise_edge,
+    noisy_cross,
+    noisy_gram,
+    noisy_score,
+)
+from discreet.mechanisms.sampler import ExactSampler
+from discreet.privacy.gaussian_dp import delta_from, delta_from_rho, mu_from, rho_from
 from discreet.privacy.textbook import advanced_composition
-from discreet.privacy.zcdp import delta_from_rho, rho_from
 from discreet.testing.not_private import SeededSampler
 from support.iterative_runs import COLUMNS, carried_out, grid_rows, losses, neighbours_of, prepared, simulated, summed
 from support.tables import random_design, random_table

@@ -8,14 +8,14 @@ import pytest
 import discreet
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.table import accumulate
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.coefficients.irls import PrivateIRLS
+from discreet.mechanisms.irls import PrivateIRLS
 from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.iterative_runs import COLUMNS, prepared, simulated
 from support.tables import Untouchable

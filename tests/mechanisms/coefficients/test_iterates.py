@@ -8,17 +8,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from discreet.curator.sums.protocol import Totals
+from discreet.accounting.iterations import row_norm, score_sensitivity
+from discreet.curator.sums.gram import Totals
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.losses.sensitivity.scores import row_norm, score_sensitivity
-from discreet.mechanisms.coefficients.iterates import (
-    LARGEST_COEFFICIENT,
-    fitted_indices,
-    noisy_score,
-    published,
-    stepped,
-)
+from discreet.mechanisms.irls import LARGEST_COEFFICIENT, fitted_indices, noisy_score, published, stepped
 from discreet.releases import NoiseLaw
 from support.iterative_runs import NoNoise, grid_rows
 from support.tables import random_design, random_table

@@ -11,21 +11,19 @@ import pytest
 from scipy.special import ndtr
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.accounting.fitted_models import RowSensitivity, rounding_sensitivity, shifts, solution_gap, volume_loss
+from discreet.audit.pairs import worst_pairs
 from discreet.curator.table import accumulate
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.sensitivity.ball import RowSensitivity, rounding_sensitivity
-from discreet.losses.sensitivity.objective import shifts, solution_gap, volume_loss
-from discreet.mechanisms.coefficients.ball_ridge import normal_equations, ridge_in_ball
-from discreet.mechanisms.coefficients.objective import ObjectivePerturbation
-from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.objective import ObjectivePerturbation
+from discreet.mechanisms.output import normal_equations, ridge_in_ball
+from discreet.mechanisms.protocol import RunContext
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import delta_from, mu_from
-from discreet.privacy.zcdp import delta_from_rho
-from discreet.tables.files.opening import open_source
+from discreet.privacy.gaussian_dp import delta_from, delta_from_rho, mu_from
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.normal_scores import check_scores
 from support.tables import random_model, random_table

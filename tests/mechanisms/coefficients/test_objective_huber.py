@@ -11,18 +11,16 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.accounting.fitted_models import rounding_sensitivity, sensitivity_and_shifts, volume_loss
+from discreet.audit.pairs import worst_pairs
+from discreet.curator.sums.gram import Totals
 from discreet.curator.sums.huber import HuberSums, digit_bits
-from discreet.curator.sums.protocol import Totals
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.losses.sensitivity.ball import rounding_sensitivity
-from discreet.losses.sensitivity.objective import sensitivity_and_shifts, volume_loss
-from discreet.mechanisms.coefficients.huber_minimum import HuberProblem, huber_minimum
-from discreet.mechanisms.coefficients.objective import VOLUME_SHARE, ObjectivePerturbation
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.objective import VOLUME_SHARE, HuberProblem, ObjectivePerturbation, huber_minimum
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import delta_from
+from discreet.privacy.gaussian_dp import delta_from
 from support.iterative_runs import carried_out, grid_rows, prepared
 from support.normal_scores import check_scores
 from support.tables import random_model, random_table

@@ -10,21 +10,24 @@ import pytest
 from scipy import optimize
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
+from discreet.accounting.fitted_models import (
+    RowSensitivity,
+    coefficient_sensitivity,
+    exchange_sensitivity,
+    minimum_sensitivity,
+)
+from discreet.accounting.settings import checked_settings
+from discreet.audit.pairs import worst_pairs
 from discreet.curator.table import accumulate
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.sensitivity.ball import RowSensitivity
-from discreet.losses.sensitivity.output import coefficient_sensitivity, exchange_sensitivity, minimum_sensitivity
-from discreet.losses.settings import checked_settings
-from discreet.mechanisms.coefficients.ball_ridge import normal_equations, ridge_in_ball
-from discreet.mechanisms.coefficients.output import OutputPerturbation
-from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.output import OutputPerturbation, normal_equations, ridge_in_ball
+from discreet.mechanisms.protocol import RunContext
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import delta_from
-from discreet.tables.files.opening import open_source
+from discreet.privacy.gaussian_dp import delta_from
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.normal_scores import check_scores
 from support.tables import random_design, random_table

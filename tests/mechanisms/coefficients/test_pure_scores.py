@@ -9,19 +9,16 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.protocol import Totals
-from discreet.curator.sums.scores import ScoreSum
+from discreet.accounting.iterations import gram_l1_sensitivity, score_l1_sensitivity
+from discreet.accounting.privacy_loss import iteration_count
+from discreet.audit.pairs import worst_pairs
+from discreet.curator.sums.gram import ExactGram, Totals
+from discreet.curator.sums.residuals import ScoreSum
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.losses.composition import iteration_count
-from discreet.losses.sensitivity.scores import gram_l1_sensitivity, score_l1_sensitivity
-from discreet.mechanisms.coefficients.irls import PrivateIRLS, noisy_gram
-from discreet.mechanisms.coefficients.iterates import noisy_score
-from discreet.mechanisms.coefficients.robust_loss import RobustLoss
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.irls import PrivateIRLS, RobustLoss, noisy_gram, noisy_score
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.testing.not_private import SeededSampler
 from support.iterative_runs import COLUMNS, carried_out, grid_rows, neighbours_of, prepared, simulated, summed
 from support.tables import Untouchable, random_design, random_table

@@ -11,22 +11,22 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.audit.subjects.replay import replayed, replayed_square
-from discreet.audit.subjects.rows import MadeUpRows
-from discreet.curator.sums.clipped_scores import LARGEST_BITS, ClippedScores
-from discreet.curator.sums.column_cells import CELLS
-from discreet.curator.sums.protocol import Totals
+from discreet.accounting.scaling import STEPS, refined_statistics
+from discreet.audit.exact_losses import replayed, replayed_square
+from discreet.audit.pairs import worst_pairs
+from discreet.audit.runs import MadeUpRows
+from discreet.curator.sums.cell_counts import CELLS
+from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.scaled_rows import LARGEST_BITS, ClippedScores
 from discreet.design.columns import Numeric
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.sensitivity.refined import STEPS, refined_statistics
-from discreet.mechanisms.coefficients.refined import Pace, RefinedRegression, refined_pieces, released_coefficients
-from discreet.mechanisms.interface.running import run_passes
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.protocol import run_passes
+from discreet.mechanisms.refined import Pace, RefinedRegression, refined_pieces, released_coefficients
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import mu_from
+from discreet.privacy.gaussian_dp import mu_from
 from discreet.testing.not_private import SeededSampler
 from discreet.workflow import Question
 from support.refined_patches import mean_square_without_noise
@@ -134,7 +134,7 @@ def test_a_mean_square_that_is_not_capped_would_be_seen(monkeypatch):
     def uncapped(counts, centre, width):
         return int(counts @ (((np.arange(-CELLS, CELLS + 1) - centre) ** 2 << 16) // width**2))
 
-    monkeypatch.setattr("discreet.mechanisms.scaling.columns._capped_squares", uncapped)
+    monkeypatch.setattr("discreet.mechanisms.private_scaling._capped_squares", uncapped)
     assert overspent()
 
 
@@ -261,11 +261,11 @@ def test_no_statistic_spends_more_than_its_own_share(neighbours):
 
 @pytest.mark.parametrize(
     ("name", "quantile"),
-    [("columns.THREE_QUARTERS", 26), ("columns.HALF", 18), ("searches.TARGET_QUANTILE", 31), ("RADIUS_QUANTILE", 8)],
+    [("THREE_QUARTERS", 26), ("HALF", 18), ("TARGET_QUANTILE", 31), ("RADIUS_QUANTILE", 8)],
 )
 def test_another_quantile_than_the_charged_one_would_be_seen(monkeypatch, name, quantile):
-    room = "coefficients.refined" if name == "RADIUS_QUANTILE" else "scaling"
-    monkeypatch.setattr(f"discreet.mechanisms.{room}.{name}", quantile)
+    module = "refined" if name == "RADIUS_QUANTILE" else "private_scaling"
+    monkeypatch.setattr(f"discreet.mechanisms.{module}.{name}", quantile)
     design = Design("y", {"x": (-1, 1), "z": (-1, 1), "y": (-1, 1)})
     asked = question(design)
     seen = []
@@ -351,7 +351,7 @@ def test_what_weights_do_to_a_curved_mean_vanishes_with_the_budget(monkeypatch):
         return np.mean((fit.predict({f"x{j}": x[:, j] for j in range(3)}) - y) ** 2) / least - 1
 
     assert excess() < 0.02
-    monkeypatch.setattr("discreet.mechanisms.coefficients.refined._REACHING", math.inf)
+    monkeypatch.setattr("discreet.mechanisms.refined._REACHING", math.inf)
     assert excess() > 0.1
 
 

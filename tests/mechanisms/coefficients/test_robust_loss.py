@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.mechanisms.coefficients.irls import graduated
-from discreet.mechanisms.coefficients.robust_loss import RobustLoss
+from discreet.mechanisms.irls import RobustLoss, graduated
 
 
 @pytest.mark.no_cover

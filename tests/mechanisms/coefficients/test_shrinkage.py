@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.mechanisms.coefficients.shrinkage import Preconditioner, shrunk
+from discreet.mechanisms.refined import Preconditioner, shrunk
 
 
 def gram_of(rng, size, rows):

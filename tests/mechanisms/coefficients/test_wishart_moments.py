@@ -9,18 +9,16 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.protocol import Totals
-from discreet.curator.sums.scores import WeightedGram
-from discreet.design.model import Design
+from discreet.accounting.iterations import weighted_row_shift
+from discreet.accounting.privacy_loss import iteration_count
+from discreet.audit.pairs import worst_pairs
+from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.residuals import WeightedGram
+from discreet.design.design import Design
 from discreet.errors import SpecError
-from discreet.losses.composition import iteration_count
-from discreet.losses.sensitivity.scores import weighted_row_shift
-from discreet.mechanisms.coefficients import wishart_moments
-from discreet.mechanisms.coefficients.irls import PrivateIRLS
-from discreet.mechanisms.coefficients.robust_loss import RobustLoss
-from discreet.mechanisms.coefficients.wishart_moments import DEGREES, noisy_moments
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms import irls as wishart_moments
+from discreet.mechanisms.irls import DEGREES, PrivateIRLS, RobustLoss, noisy_moments
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.privacy import advanced_composition
 from discreet.testing.not_private import SeededSampler
 from support.iterative_runs import COLUMNS, carried_out, grid_rows, prepared, simulated

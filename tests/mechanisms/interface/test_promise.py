@@ -7,21 +7,17 @@ import math
 import numpy as np
 import pytest
 
+from discreet.accounting.moments import Blocks, ratio_sensitivity, residual_sensitivity, weighted_loss
+from discreet.accounting.settings import checked_settings
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.sensitivity.l2_sensitivity import (
-    Blocks,
-    weighted_loss,
-)
-from discreet.losses.sensitivity.residuals import ratio_sensitivity, residual_sensitivity
-from discreet.losses.settings import checked_settings
-from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, variates
-from discreet.mechanisms.interface.promise import with_curve
-from discreet.mechanisms.moments.gaussian import GaussianMoments
+from discreet.mechanisms.calibration import DEFAULT_SHARES, variates
+from discreet.mechanisms.gaussian import GaussianMoments
+from discreet.mechanisms.protocol import with_curve
 from discreet.mechanisms.registry import mechanisms
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import delta_from
+from discreet.privacy.gaussian_dp import delta_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_gap
 from support.tables import random_design

@@ -6,8 +6,8 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from discreet.design.model import Design
-from discreet.mechanisms.interface.protocol import MechanismInfo, NoisyMoments, clipped_by_name
+from discreet.design.design import Design
+from discreet.mechanisms.protocol import MechanismInfo, NoisyMoments, clipped_by_name
 from discreet.mechanisms.registry import mechanisms
 from discreet.releases import Coefficients
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.mechanisms.interface.running import run_passes
+from discreet.mechanisms.protocol import run_passes
 
 
 def asking(many):

@@ -11,26 +11,25 @@ import pytest
 from scipy import optimize, stats
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.protocol import Totals
+from discreet.accounting.moments import eigenvalue_sensitivity
+from discreet.accounting.noise_distribution import entry_blocks
+from discreet.audit.pairs import worst_pairs
+from discreet.curator.sums.gram import Totals
 from discreet.design.columns import Boolean, Numeric
 from discreet.design.declarations import column_from
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.exact.eigenvalue import smallest_eigenvalue
-from discreet.losses.law import entry_blocks
-from discreet.losses.sensitivity.eigenvalue import eigenvalue_sensitivity
-from discreet.mechanisms.calibration.blocks import variates
-from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.moments.adassp import EIGENVALUE, AdaptiveSufficientStatistics, equal_parts, regressor_gram
-from discreet.mechanisms.moments.ssp import SufficientStatistics
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.exact.linear import smallest_eigenvalue
+from discreet.mechanisms.adassp import EIGENVALUE, AdaptiveSufficientStatistics, equal_parts, regressor_gram
+from discreet.mechanisms.calibration import variates
+from discreet.mechanisms.protocol import RunContext
+from discreet.mechanisms.sampler import ExactSampler
+from discreet.mechanisms.ssp import SufficientStatistics
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import delta_from, mu_from
+from discreet.privacy.gaussian_dp import delta_from, delta_from_rho, mu_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_gap
-from discreet.privacy.zcdp import delta_from_rho
 from discreet.releases import Release
 from discreet.testing.not_private import exact_release
 from support.iterative_runs import grid_rows

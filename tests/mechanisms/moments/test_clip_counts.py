@@ -10,23 +10,22 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.protocol import Totals
+from discreet.audit.pairs import worst_pairs
+from discreet.curator.sums.gram import Totals
 from discreet.curator.table import Table, accumulate
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration.blocks import variates
-from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.moments.clip_counts import CLIP_MU2_SHARE, clip_counts_statistic
-from discreet.mechanisms.moments.gaussian import GaussianMoments
-from discreet.mechanisms.moments.laplace import LaplaceMoments
+from discreet.mechanisms.calibration import variates
+from discreet.mechanisms.gaussian import CLIP_MU2_SHARE, GaussianMoments, clip_counts_statistic
+from discreet.mechanisms.laplace import LaplaceMoments
+from discreet.mechanisms.protocol import RunContext
 from discreet.mechanisms.registry import mechanisms
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import delta_from, mu_from
+from discreet.privacy.gaussian_dp import delta_from, mu_from
 from discreet.privacy.lattice import lattice_gap
 from discreet.releases import BLOCKS, CLIPPED
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.person_pairs import PERSON, people, person_design, together
 from support.tables import random_design, random_table

@@ -11,25 +11,25 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.protocol import Totals
+from discreet.accounting.moments import Blocks
+from discreet.audit.pairs import worst_pairs
+from discreet.curator.sums.gram import Totals
 from discreet.curator.table import accumulate
 from discreet.design.declarations import column_from
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.exact.triangle import pairs as entries_of
-from discreet.losses.sensitivity.l2_sensitivity import Blocks
-from discreet.mechanisms.calibration.blocks import block_sigmas, noise_law, shares_by_design, variates
-from discreet.mechanisms.choice import predicted_error
-from discreet.mechanisms.moments.gaussian import GaussianMoments
-from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler, rounded_up
+from discreet.exact.linear import pairs as entries_of
+from discreet.mechanisms.calibration import block_sigmas, noise_law, shares_by_design, variates
+from discreet.mechanisms.gaussian import GaussianMoments
+from discreet.mechanisms.registry import predicted_error
+from discreet.mechanisms.sampler import MAX_SIGMA, ExactSampler, rounded_up
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import delta_from, mu_from
+from discreet.privacy.gaussian_dp import delta_from, mu_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_gap
 from discreet.releases import BLOCKS
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import seeded_release
 from support.joint_loss import exact_mu2

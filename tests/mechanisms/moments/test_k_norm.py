@@ -10,19 +10,19 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.protocol import Totals
+from discreet.audit.pairs import worst_pairs
+from discreet.curator.sums.gram import Totals
 from discreet.curator.table import accumulate
 from discreet.design.declarations import column_from
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.moments.k_norm import KNormMoments, k_norm_noise
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.k_norm import KNormMoments, k_norm_noise
+from discreet.mechanisms.protocol import RunContext
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import BLOCKS
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import SeededSampler, exact_release
 from support.farthest_pairs import farthest_rows

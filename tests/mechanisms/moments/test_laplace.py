@@ -12,22 +12,22 @@ from scipy import optimize, stats
 from scipy.spatial.distance import cdist
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.protocol import Totals
+from discreet.accounting.moments import l1_sensitivity
+from discreet.accounting.noise_distribution import entry_blocks
+from discreet.audit.pairs import worst_pairs
+from discreet.curator.sums.gram import Totals
 from discreet.curator.table import accumulate
 from discreet.design.declarations import column_from
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.losses.law import entry_blocks
-from discreet.losses.sensitivity.l1_sensitivity import l1_sensitivity
-from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.moments.laplace import LaplaceMoments, block_costs, block_weights, noisy_totals, pure_law
-from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler
+from discreet.mechanisms.laplace import LaplaceMoments, block_costs, block_weights, noisy_totals, pure_law
+from discreet.mechanisms.protocol import RunContext
+from discreet.mechanisms.sampler import MAX_SIGMA, ExactSampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases import BLOCKS
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import exact_release
 from support.farthest_pairs import farthest_rows

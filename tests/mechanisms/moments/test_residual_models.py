@@ -10,27 +10,25 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.analyst.equations.declared_models import declared_models
-from discreet.audit.subjects.replay import replayed, replayed_square
-from discreet.audit.subjects.rows import MadeUpRows
-from discreet.curator.sums.protocol import Totals
+from discreet.accounting.moments import residual_sensitivity
+from discreet.accounting.noise_distribution import model_blocks
+from discreet.accounting.privacy_maps import loss_of
+from discreet.analyst.equations.model_columns import declared_models
+from discreet.audit.exact_losses import replayed, replayed_square
+from discreet.audit.runs import MadeUpRows
+from discreet.curator.sums.gram import Totals
 from discreet.curator.sums.residuals import ResidualGram
 from discreet.design.columns import Boolean, Categorical, Numeric
-from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.design.submodels import model_domain, model_text
+from discreet.design.design import Design
+from discreet.design.domain import RowDomain, model_domain, model_text
 from discreet.errors import SpecError
-from discreet.exact.triangle import pairs
-from discreet.losses.law import model_blocks
-from discreet.losses.maps.registry import loss_of
-from discreet.losses.sensitivity.residuals import residual_sensitivity
-from discreet.mechanisms.calibration.blocks import FURTHER_SHARE, RATIO_SHARE, ROBUST_SHARE, gram_shares
-from discreet.mechanisms.moments import gaussian
-from discreet.mechanisms.moments.gaussian import GaussianMoments
-from discreet.mechanisms.moments.residuals import residuals_with_noise
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.exact.linear import pairs
+from discreet.mechanisms import gaussian
+from discreet.mechanisms.calibration import FURTHER_SHARE, RATIO_SHARE, ROBUST_SHARE, gram_shares
+from discreet.mechanisms.gaussian import GaussianMoments, residuals_with_noise
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import mu_from
+from discreet.privacy.gaussian_dp import mu_from
 from discreet.testing.not_private import SeededSampler
 from discreet.workflow import Question
 from support.tables import neighbouring_table, random_design, random_table

@@ -10,19 +10,19 @@ import pytest
 from scipy import stats
 
 import discreet
+from discreet.accounting.moments import ratio_sensitivity, residual_sensitivity
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
 from discreet.curator.table import accumulate
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import SpecError
-from discreet.losses.sensitivity.residuals import ratio_sensitivity, residual_sensitivity
-from discreet.mechanisms.calibration.blocks import RATIO_SHARE, ROBUST_SHARE, variates
-from discreet.mechanisms.moments.gaussian import GaussianMoments
+from discreet.mechanisms.calibration import RATIO_SHARE, ROBUST_SHARE, variates
+from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import compose_mu, delta_from
+from discreet.privacy.gaussian_dp import compose_mu, delta_from
 from discreet.privacy.lattice import lattice_gap
 from discreet.releases import RatioPart
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.residual_sums import ratio_total, residual_totals
 from support.tables import random_design, random_table

@@ -11,18 +11,18 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.audit.subjects.replay import replayed, replayed_square
-from discreet.audit.subjects.rows import MadeUpRows
-from discreet.curator.sums.protocol import Totals
-from discreet.curator.sums.weighted_rows import WeightedMoments
-from discreet.design.model import Design
+from discreet.accounting.scaling import FOURTH, RESIDUAL, scaled_statistics
+from discreet.audit.exact_losses import replayed, replayed_square
+from discreet.audit.runs import MadeUpRows
+from discreet.curator.sums.gram import Totals
+from discreet.curator.sums.scaled_rows import WeightedMoments
+from discreet.design.design import Design
 from discreet.errors import SpecError
-from discreet.exact.triangle import entry_count
-from discreet.losses.sensitivity.scaled import FOURTH, RESIDUAL, scaled_statistics
-from discreet.mechanisms.moments.scaled import MOMENT_SHARES, SHARES, ScaledMoments
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.exact.linear import entry_count
+from discreet.mechanisms.private_scaling import MOMENT_SHARES, SHARES, ScaledMoments
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import mu_from
+from discreet.privacy.gaussian_dp import mu_from
 from discreet.testing.not_private import SeededSampler
 from discreet.workflow import Question
 from support.tables import Untouchable, neighbouring_table, random_design, random_table

@@ -10,18 +10,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.curator.sums.protocol import Totals
+from discreet.curator.sums.gram import Totals
 from discreet.curator.table import accumulate
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import GridTooFineError, SpecError
-from discreet.exact.triangle import entry_count
-from discreet.mechanisms.moments.gaussian import GaussianMoments
-from discreet.mechanisms.moments.shares import GaussianShares
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.exact.linear import entry_count
+from discreet.mechanisms.gaussian import GaussianMoments, GaussianShares
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import mu_from
-from discreet.tables.files.opening import open_source
+from discreet.privacy.gaussian_dp import mu_from
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.tables import neighbouring_table, random_table
 

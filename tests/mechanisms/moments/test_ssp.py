@@ -10,23 +10,22 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.protocol import Totals
+from discreet.accounting.noise_distribution import entry_blocks
+from discreet.accounting.settings import checked_settings
+from discreet.audit.pairs import worst_pairs
+from discreet.curator.sums.gram import Totals
 from discreet.design.declarations import column_from
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.losses.law import entry_blocks
-from discreet.losses.settings import checked_settings
-from discreet.mechanisms.calibration.blocks import DEFAULT_SHARES, variates
-from discreet.mechanisms.moments.adassp import AdaptiveSufficientStatistics
-from discreet.mechanisms.moments.ssp import SufficientStatistics, released_shares, with_noise
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.adassp import AdaptiveSufficientStatistics
+from discreet.mechanisms.calibration import DEFAULT_SHARES, variates
+from discreet.mechanisms.sampler import ExactSampler
+from discreet.mechanisms.ssp import SufficientStatistics, released_shares, with_noise
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import delta_from, mu_from
+from discreet.privacy.gaussian_dp import delta_from, delta_from_rho, mu_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_gap
-from discreet.privacy.zcdp import delta_from_rho
 from discreet.releases import Release
 from discreet.testing.not_private import exact_release
 from support.statistics_pairs import exact_mu2, some_design, some_pairs, totals_of

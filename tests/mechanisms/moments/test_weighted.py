@@ -10,19 +10,19 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.audit.subjects.replay import replayed, replayed_square
-from discreet.audit.subjects.rows import MadeUpRows
-from discreet.curator.sums.sample_weights import GramWithWeights, row_products
+from discreet.accounting.noise_distribution import GUARD
+from discreet.accounting.scaling import ROWS
+from discreet.audit.exact_losses import replayed, replayed_square
+from discreet.audit.runs import MadeUpRows
+from discreet.curator.sums.gram import GramWithWeights, row_products
 from discreet.design.columns import Numeric
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import SpecError
-from discreet.exact.triangle import entry_count
-from discreet.losses.law import GUARD
-from discreet.losses.sensitivity.scaled import ROWS
-from discreet.mechanisms.moments.weighted import WeightedMoments
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.exact.linear import entry_count
+from discreet.mechanisms.gaussian import WeightedMoments
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import mu_from
+from discreet.privacy.gaussian_dp import mu_from
 from discreet.testing.not_private import SeededSampler
 from discreet.workflow import Question
 from support.tables import Untouchable, neighbouring_table, random_design, random_table

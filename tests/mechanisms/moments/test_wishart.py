@@ -13,14 +13,7 @@ import pytest
 from scipy import integrate, stats
 
 import discreet
-from discreet.audit.pairs.catalogue import worst_pairs
-from discreet.curator.sums.protocol import Totals
-from discreet.curator.table import accumulate
-from discreet.design.domain import RowDomain
-from discreet.design.model import Design
-from discreet.errors import SpecError
-from discreet.exact.normal import EIGHTY_DIGITS
-from discreet.losses.chi_square import (
+from discreet.accounting.chi_square import (
     _cdf,
     absent_delta,
     added_delta,
@@ -28,14 +21,21 @@ from discreet.losses.chi_square import (
     largest_shift,
     present_delta,
 )
-from discreet.mechanisms.interface.protocol import RunContext
-from discreet.mechanisms.moments import wishart
-from discreet.mechanisms.moments.gaussian import GaussianMoments
-from discreet.mechanisms.moments.wishart import Scales, WishartMoments, wishart_noise
+from discreet.audit.pairs import worst_pairs
+from discreet.curator.sums.gram import Totals
+from discreet.curator.table import accumulate
+from discreet.design.design import Design
+from discreet.design.domain import RowDomain
+from discreet.errors import SpecError
+from discreet.exact.rounding import EIGHTY_DIGITS
+from discreet.mechanisms import wishart
+from discreet.mechanisms.gaussian import GaussianMoments
+from discreet.mechanisms.protocol import RunContext
+from discreet.mechanisms.wishart import Scales, WishartMoments, wishart_noise
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.gaussian import mu_from
+from discreet.privacy.gaussian_dp import mu_from
 from discreet.privacy.guarantee import Guarantee
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import SeededSampler, exact_release
 from support.tables import random_design, random_table

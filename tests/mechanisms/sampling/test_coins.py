@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.mechanisms.sampling import coins as chance
+from discreet.mechanisms import sampler as chance
 
 
 class _UndecidedError(Exception):

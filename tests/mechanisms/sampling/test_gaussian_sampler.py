@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler
+from discreet.mechanisms.sampler import MAX_SIGMA, ExactSampler
 
 FALSE_ALARM = 1e-9
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.mechanisms.sampling.refinement import Interval, UndecidedError, Uniforms, _atanh, _log_bounds, refined
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms.refinement import Interval, UndecidedError, Uniforms, _atanh, _log_bounds, refined
+from discreet.mechanisms.sampler import ExactSampler
 from discreet.testing.not_private import SeededSampler
 
 # seeded draws, so nothing here can alarm by chance; the level says how unlikely a right law would be to fail

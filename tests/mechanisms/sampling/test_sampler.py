@@ -12,8 +12,8 @@ from scipy import stats
 import discreet
 from discreet import primitives
 from discreet.errors import SpecError
-from discreet.mechanisms.sampling import sampler as noise
-from discreet.mechanisms.sampling.sampler import MAX_SIGMA, ExactSampler, rounded_up
+from discreet.mechanisms import sampler as noise
+from discreet.mechanisms.sampler import MAX_SIGMA, ExactSampler, rounded_up
 from discreet.testing.not_private import SeededSampler
 
 # a statistical test below alarms falsely with probability at most this

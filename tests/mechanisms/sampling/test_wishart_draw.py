@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from discreet.mechanisms.sampling.sampler import ExactSampler
-from discreet.mechanisms.sampling.wishart_draw import wishart_noise
+from discreet.mechanisms.sampler import ExactSampler
+from discreet.mechanisms.wishart import wishart_noise
 from discreet.testing.not_private import SeededSampler
 
 

@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.curator.sums.column_cells import CELLS
-from discreet.mechanisms.scaling import columns
-from discreet.mechanisms.scaling.columns import LEAST_SCALE, Beliefs, columns_centred, columns_scaled, columns_sized
-from discreet.mechanisms.scaling.searches import CENTRE_PRIOR, NARROWEST
+from discreet.curator.sums.cell_counts import CELLS
+from discreet.mechanisms import private_scaling as columns
+from discreet.mechanisms.private_scaling import (
+    CENTRE_PRIOR,
+    LEAST_SCALE,
+    NARROWEST,
+    Beliefs,
+    columns_centred,
+    columns_scaled,
+    columns_sized,
+)
 from discreet.testing.not_private import SeededSampler
 from support.column_counts import cells_of, context_of
 

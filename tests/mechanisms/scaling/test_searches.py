@@ -5,15 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.curator.sums.column_cells import CELLS
-from discreet.losses.sensitivity.searches import LAST, comparisons
-from discreet.mechanisms.scaling.searches import (
-    Counts,
-    in_steps,
-    noisy,
-    search,
-    target_centred,
-)
+from discreet.accounting.scaling import LAST, comparisons
+from discreet.curator.sums.cell_counts import CELLS
+from discreet.mechanisms.private_scaling import Counts, noisy, search, target_centred
+from discreet.mechanisms.private_scaling import quantile_in_steps as in_steps
 from discreet.testing.not_private import SeededSampler
 from support.column_counts import cells_of, context_of
 

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from discreet.curator.sums.column_cells import CELLS, ColumnCells
-from discreet.design.model import Design
-from discreet.mechanisms.moments.scaled import ScaledMoments
-from discreet.mechanisms.scaling.searches import NARROWEST
-from discreet.mechanisms.scaling.targets import target_bounded
+from discreet.curator.sums.cell_counts import CELLS, ColumnCells
+from discreet.design.design import Design
+from discreet.mechanisms.private_scaling import NARROWEST, ScaledMoments, target_bounded
 from discreet.testing.not_private import SeededSampler
 from support.iterative_runs import prepared
 

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 import discreet
-from discreet.ledger.chain import Kind
+from discreet.ledger.event_log import Kind
 from discreet.studio.views.ledger import EVENTS
 from support.studio_client import Browser, errors
 

@@ -93,7 +93,7 @@ CASES: Final = [
     Case(85, "table changed since the last release", changed_table, 2, "--accept-changed-data"),
     Case(86, "ledger missing", options("--ledger", "none.db"), 4, "there is no ledger"),
     Case(86, "ledger empty", ledger_of(b""), 4, "empty"),
-    Case(86, "ledger of other bytes", ledger_of(CANARY.encode() * 99), 4, "no ledger"),
+    Case(86, "ledger of other bytes", ledger_of(CANARY.encode() * 99), 4, "not a ledger"),
     Case(86, "ledger damaged", damaged, 4, "changed or damaged"),
     Case(86, "ledger cut", cut, 4, "damaged"),
     Case(86, "another database", other_database, 4, "not a ledger"),

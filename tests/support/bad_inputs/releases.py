@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from discreet.releases.canonical import digest_of
+from discreet.releases.fields import digest_of
 from support.bad_inputs.case import LEDGER, Case, command
 from support.cli_folder import CANARY, SECRET
 

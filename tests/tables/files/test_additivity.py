@@ -19,13 +19,13 @@ import pytest
 
 from discreet.curator.table import accumulate
 from discreet.design.columns import Boolean, Categorical, Numeric
+from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.design.model import Design
 from discreet.tables.arrow import declared_arrays
-from discreet.tables.encoder import settle_missing
-from discreet.tables.files.opening import open_source
-from discreet.tables.files.reading import ReadOptions
-from discreet.tables.files.text_cells import TextCells
+from discreet.tables.cells import settle_missing
+from discreet.tables.csv import TextCells
+from discreet.tables.csv_format import ReadOptions
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 
 COLUMNS = {

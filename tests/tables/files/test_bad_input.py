@@ -21,10 +21,10 @@ from pyarrow import ipc
 from discreet.design.columns import Boolean, Categorical, Numeric
 from discreet.errors import DataError, SpecError
 from discreet.tables.arrow import declared_arrays
-from discreet.tables.encoder import settle_missing
-from discreet.tables.files.csv import CsvFile
-from discreet.tables.files.opening import open_source
-from discreet.tables.files.reading import ReadOptions
+from discreet.tables.cells import settle_missing
+from discreet.tables.csv import CsvFile
+from discreet.tables.csv_format import ReadOptions
+from discreet.tables.opening import open_source
 from support.refusals import COLUMNS, GOOD, HEADER, read_all, refusal
 
 

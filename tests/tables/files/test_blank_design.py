@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import discreet
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import DataError, DesignError, OutputError, SpecError
-from discreet.tables.files.blank_design import design_with_blanks, quoted
+from discreet.tables.blank_design import design_with_blanks, quoted
 
 HOSTILE = {
     "a\u202eb": "invisible characters",

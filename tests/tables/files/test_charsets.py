@@ -13,10 +13,9 @@ import discreet
 from discreet.curator.table import accumulate
 from discreet.design.domain import RowDomain
 from discreet.errors import DataError, SpecError
-from discreet.tables.files.charsets import CHARSETS, charset_named, wrong_mark
-from discreet.tables.files.header import column_names_and_types
-from discreet.tables.files.opening import open_source
-from discreet.tables.files.reading import ReadOptions
+from discreet.tables.blank_design import column_names_and_types
+from discreet.tables.csv_format import CHARSETS, ReadOptions, charset_named, wrong_mark
+from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 
 PLAN = discreet.Design("y", {"y": {"bounds": (0, 1), "missing": "drop"}, "x": {"bounds": (0, 1), "missing": "drop"}})

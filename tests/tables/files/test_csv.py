@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 
 import discreet
 from discreet.design.columns import Boolean, Categorical, Numeric
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.errors import DataError
 from discreet.privacy.spend import untracked
+from discreet.tables import csv as csv_files
 from discreet.tables.arrow import declared_arrays
-from discreet.tables.files import csv as csv_files
-from discreet.tables.files.csv import CsvFile
-from discreet.tables.files.opening import open_source
-from discreet.tables.files.reading import ReadOptions
+from discreet.tables.csv import CsvFile
+from discreet.tables.csv_format import ReadOptions
+from discreet.tables.opening import open_source
 from discreet.testing import exact_release
 
 COLUMNS = {

@@ -11,9 +11,9 @@ import pytest
 import discreet
 from discreet.design.columns import Numeric
 from discreet.errors import DataError, DiscreetError, SpecError
-from discreet.tables.files.database import DatabaseSource, DatabaseTable, opened_database
-from discreet.tables.files.opening import open_source
-from discreet.tables.files.reading import ReadOptions
+from discreet.tables.csv_format import ReadOptions
+from discreet.tables.database import DatabaseSource, DatabaseTable, opened_database
+from discreet.tables.opening import open_source
 
 duckdb = pytest.importorskip("duckdb")
 

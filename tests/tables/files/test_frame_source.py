@@ -7,7 +7,7 @@ import pytest
 
 from discreet.design.columns import Numeric
 from discreet.errors import DataError, SpecError
-from discreet.tables.files.frame_source import FrameSource
+from discreet.tables.opening import FrameSource
 
 TABLE = pa.table({"unused": ["a"] * 5, "x": [1.0, 2.0, 3.0, 4.0, 5.0], "y": [5.0, 4.0, 3.0, 2.0, 1.0]})
 COLUMNS = {"y": Numeric((0, 9)), "x": Numeric((0, 9))}

@@ -13,10 +13,10 @@ import pytest
 from pyarrow import ipc
 
 from discreet.errors import DataError, DiscreetError, SpecError
-from discreet.tables.files import header
-from discreet.tables.files.csv import BLOCK_BYTES
-from discreet.tables.files.header import column_names_and_types
-from discreet.tables.files.reading import ReadOptions
+from discreet.tables import blank_design as header
+from discreet.tables.blank_design import column_names_and_types
+from discreet.tables.csv import BLOCK_BYTES
+from discreet.tables.csv_format import ReadOptions
 
 CANARY = "SECRETCELL"
 NAMES = [("age", None), ("größe, in cm", None), ("", None)]

@@ -14,7 +14,7 @@ import pytest
 from pyarrow import ipc
 
 from discreet.design.columns import Numeric
-from discreet.tables.files.opening import open_source
+from discreet.tables.opening import open_source
 
 WIDTH = 16
 COLUMNS = {f"x{number}": Numeric((-5, 5)) for number in range(WIDTH)}

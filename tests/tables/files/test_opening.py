@@ -18,8 +18,8 @@ from pyarrow import feather, ipc
 from discreet.design.columns import Boolean, Categorical, Fill, Numeric
 from discreet.errors import DataError, SpecError
 from discreet.tables.arrow import declared_arrays
-from discreet.tables.files.opening import open_source
-from discreet.tables.files.reading import ReadOptions
+from discreet.tables.csv_format import ReadOptions
+from discreet.tables.opening import open_source
 
 ROWS = 1000
 COLUMNS = {
@@ -246,7 +246,7 @@ def test_every_other_source_gives_its_rows_again(kind, tmp_path) -> None:
 )
 def test_other_encodings_and_delimiters_give_the_same_arrays(encoding, delimiter, tmp_path, monkeypatch) -> None:
     # a block much smaller than the file, so that signs and rows are cut in the middle
-    monkeypatch.setattr("discreet.tables.files.csv.BLOCK_BYTES", 1021)
+    monkeypatch.setattr("discreet.tables.csv.BLOCK_BYTES", 1021)
     path = write_csv(tmp_path / "t.csv", encoding=encoding, delimiter=delimiter)
     source = open_source(path, reading=ReadOptions(encoding, delimiter))
     assert_same_bits(arrays_of(source, 65_536), expected_arrays())
@@ -256,7 +256,7 @@ def test_other_encodings_and_delimiters_give_the_same_arrays(encoding, delimiter
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("block", [200, 211, 223, 65_536])
 def test_where_blocks_end_makes_no_difference(block, end, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("discreet.tables.files.csv.BLOCK_BYTES", block)
+    monkeypatch.setattr("discreet.tables.csv.BLOCK_BYTES", block)
     path = write_csv(tmp_path / "t.csv", end=end)
     path.write_bytes(path.read_bytes().rstrip(b"\r\n"))
     assert_same_bits(arrays_of(open_source(path), 65_536), expected_arrays())
@@ -266,7 +266,7 @@ def test_where_blocks_end_makes_no_difference(block, end, tmp_path, monkeypatch)
     "kind", ["csv", "csv pattern", "parquet small groups", "parquet folder", "ipc file", "ipc stream"]
 )
 def test_the_share_read_grows_to_one(kind, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("discreet.tables.files.csv.BLOCK_BYTES", 5000)
+    monkeypatch.setattr("discreet.tables.csv.BLOCK_BYTES", 5000)
     source = open_source(MAKERS[kind](tmp_path))
     assert source.share_read == 0
     shares = [source.share_read for _ in source.batches(COLUMNS, 50)]

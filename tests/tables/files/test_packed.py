@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import DataError
-from discreet.tables.files.packed import TextBytes
+from discreet.tables.csv_format import TextBytes
 from support.refusals import GOOD, HEADER, read_all, refusal
 
 ROWS = np.random.default_rng(2).random(20_000)

@@ -12,9 +12,9 @@ from pyarrow import ipc
 
 from discreet.design.columns import Numeric
 from discreet.errors import DataError
-from discreet.tables.files import csv as csv_module
-from discreet.tables.files.opening import open_source
-from discreet.tables.files.pieces import cut_files, uncut
+from discreet.tables import csv as csv_module
+from discreet.tables.file_formats import cut_files, uncut
+from discreet.tables.opening import open_source
 
 COLUMNS = {"x": Numeric((0, 1e6)), "y": Numeric((0, 1))}
 
@@ -165,7 +165,7 @@ def test_a_file_that_cannot_be_cut_is_one_part(make, tmp_path):
 
 @pytest.mark.parametrize("how", [{"encoding": "utf-16"}, {"quoted_line_breaks": True}])
 def test_text_whose_lines_cannot_be_found_from_its_midst_is_one_part(how, tmp_path):
-    from discreet.tables.files.reading import ReadOptions
+    from discreet.tables.csv_format import ReadOptions
 
     (tmp_path / "t.csv").write_text("x,y\n" + text(100), encoding=how.get("encoding", "utf-8"))
     source = open_source(tmp_path / "t.csv", reading=ReadOptions(**how))
@@ -174,7 +174,7 @@ def test_text_whose_lines_cannot_be_found_from_its_midst_is_one_part(how, tmp_pa
 
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "koi8-r"])
 def test_text_of_one_byte_a_character_is_cut(encoding, tmp_path):
-    from discreet.tables.files.reading import ReadOptions
+    from discreet.tables.csv_format import ReadOptions
 
     (tmp_path / "t.csv").write_text("x,y\n" + text(100), encoding=encoding)
     parts = open_source(tmp_path / "t.csv", reading=ReadOptions(encoding)).parts(3)

@@ -9,8 +9,8 @@ import pytest
 
 import discreet
 from discreet.errors import DataError
-from discreet.tables.files.proposals import proposed
-from discreet.tables.files.reading import ReadOptions
+from discreet.tables.blank_design import proposed
+from discreet.tables.csv_format import ReadOptions
 
 CASES: dict[str, tuple[str, bytes, dict[str, object]]] = {
     "commas": ("t.csv", b"a,b,c", {}),

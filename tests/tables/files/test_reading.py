@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import SpecError
-from discreet.tables.files.reading import DEFAULT_READING, ReadOptions, text_suffix
+from discreet.tables.csv_format import DEFAULT_READING, ReadOptions, text_suffix
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.tables.files.records import (
+from discreet.tables.csv import (
     count_lines,
     first_stray_quote,
     record_ends,

@@ -13,11 +13,11 @@ import pytest
 import discreet
 from discreet.design.columns import Boolean, Categorical, Numeric
 from discreet.errors import DataError, SpecError
+from discreet.tables import file_formats as statistical
 from discreet.tables.arrow import declared_arrays
-from discreet.tables.files import statistical
-from discreet.tables.files.header import column_names_and_types
-from discreet.tables.files.opening import open_source
-from discreet.tables.files.reading import ReadOptions
+from discreet.tables.blank_design import column_names_and_types
+from discreet.tables.csv_format import ReadOptions
+from discreet.tables.opening import open_source
 from discreet.testing import exact_release
 from support.refusals import read_all, refusal
 
@@ -190,7 +190,7 @@ def test_the_library_is_not_loaded_for_other_files(tmp_path) -> None:
 
     (tmp_path / "t.csv").write_text("x,y\n0.5,1\n")
     code = (
-        "import sys; from discreet.tables.files.opening import open_source\n"
+        "import sys; from discreet.tables.opening import open_source\n"
         "from discreet.design.columns import Numeric\n"
         "c = {'x': Numeric((0, 1))}; list(open_source(sys.argv[1]).batches(c, 9)); print('pyreadstat' in sys.modules)"
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from discreet.design.columns import Boolean, Categorical, Numeric
 from discreet.errors import DataError
 from discreet.tables.cells import MARK_NUMBER
-from discreet.tables.files.text_cells import TextCells
+from discreet.tables.csv import TextCells
 
 GERMAN, FRENCH, SWISS, PLAIN = TextCells(",", "."), TextCells(",", "\u202f"), TextCells(".", "'"), TextCells()
 AMERICAN, NO_GROUPS = TextCells(".", ","), TextCells(",")

@@ -6,13 +6,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal
 
-from discreet.analyst.equations.normal import NormalEquations
-from discreet.analyst.equations.selection import SubModel
-from discreet.analyst.equations.sums import NO_SQUARE
-from discreet.analyst.equations.units import Units
-from discreet.analyst.values.estimates import NothingExcluded
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.equations.model_columns import SubModel
+from discreet.analyst.equations.normal import NO_SQUARE, NormalEquations, Units
+from discreet.analyst.values import NothingExcluded
 from discreet.exact.arrays import FloatArray
+from discreet.releases.reference_law import NotEstimable
 
 RobustType = Literal["HC0", "HC1"]
 

@@ -1,30 +1,218 @@
-"""From a release and a sub-model to normal equations in well-scaled coordinates, and back to original units.
-
-The sums of products are kept as integers, as they were released, so that the solver can be exact.
-"""
+"""Form the normal equations of a model in scaled coordinates, and return to original units."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from discreet.analyst.equations.noise_covariance import EntryNoise
-from discreet.analyst.equations.selection import SubModel
-from discreet.analyst.equations.sums import centred, check_sums
-from discreet.analyst.equations.units import Units, model_scales, released_scaling
-from discreet.design.columns import Column, Numeric
-from discreet.design.interactions import Interaction
-from discreet.design.scales import released_columns
+from discreet.accounting.noise_distribution import BLOCKS, NoiseLaw, block_of
+from discreet.accounting.scaling import RADIUS_BITS
+from discreet.analyst.equations.model_columns import SubModel
+from discreet.analyst.equations.noise import EntryNoise
+from discreet.analyst.values import Number
+from discreet.design.columns import Column, Interaction, Numeric
+from discreet.design.design import Design
+from discreet.design.scales import released_columns, scales_of
+from discreet.errors import SpecError
 from discreet.exact.arrays import BigIntArray, FloatArray
-from discreet.exact.triangle import symmetric
-from discreet.losses.sensitivity.scaled import RADIUS_BITS
-from discreet.releases import NoiseLaw, Release, block_of
-from discreet.releases.noise_mean import released_count
+from discreet.exact.linear import symmetric
+from discreet.releases.fields import centred, released_count
+from discreet.releases.reference_law import NotEstimable
+from discreet.releases.release import Release
+
+# -- units -------------------------------------------------------------------------------------------------------------
+# The scaled units that a model is solved in, and the way back to original ones.
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """How the regressors z and the target of a model are scaled.
+
+    Attributes
+    ----------
+    shift
+        What was added to each scaled column of (features, target) to make z.
+    half, mid
+        Scale and middle of (features, target): one scaled unit is `half`, the scaled 0 is `mid`.
+    base
+        The target, in its own units, where every coefficient is 0.
+    intercept
+        Whether z begins with the constant.
+    centre, scale
+        What z has of the features as their declared bounds scale them: each less its centre, over its scale. 0 and 1
+        unless released numbers scaled the rows.
+    taken
+        Of an interaction: feature j, feature i, and how often i is part of j in original units (`design/scales.py`).
+    """
+
+    shift: FloatArray
+    half: FloatArray
+    mid: FloatArray
+    base: float
+    intercept: bool
+    centre: FloatArray
+    scale: FloatArray
+    taken: tuple[tuple[int, int, float], ...]
+
+    def original_units(self, theta: Sequence[Fraction]) -> FloatArray:
+        """Coefficients of the declared columns in their own units, from those of z, shape (k,).
+
+        A slope is theta_j half_y / half_j; the intercept takes up the middles of the columns, and the indicators of a
+        category those of its interactions. Each is rounded once.
+        """
+        *halves, half_y = map(Fraction, self.half.tolist())
+        *mids, mid_y = map(Fraction, self.mid.tolist())
+        scaled = theta[1:] if self.intercept else theta
+        exact = [value * half_y / half for value, half in zip(scaled, halves, strict=True)]
+        moved = sum(slope * mid for slope, mid in zip(exact, mids, strict=True))
+        for column, other, times in self.taken:
+            exact[other] -= exact[column] * Fraction(times)
+        if self.intercept:
+            exact.insert(0, mid_y + half_y * theta[0] - moved)
+        try:
+            return np.array([float(value) for value in exact])
+        except OverflowError:
+            raise SpecError(
+                "a coefficient in original units is too large for double precision; rescale the declared columns"
+            ) from None
+
+    def mixture(self) -> FloatArray:
+        """What each feature in original units is of the columns of z, in steps of its half, constants aside, (d, d).
+
+        The identity, with what an interaction takes of the indicators of its category.
+        """
+        out = np.eye(len(self.half) - 1)
+        for column, other, times in self.taken:
+            out[column, other] += times * self.half[other] / self.half[column]
+        return out
+
+    def prediction_terms(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Constant and gains of the prediction from features as declared bounds scale them, in the target's units."""
+        half = float(self.half[-1])
+        slopes = theta[1:] if self.intercept else theta
+        start = float(theta[0]) if self.intercept else float(theta @ self.shift[:-1])
+        gains = half * slopes / self.scale
+        return self.base + half * start - float(gains @ self.centre), gains
+
+    def regressors(self, scaled: FloatArray) -> FloatArray:
+        """Rows of z without the constant, shape (rows, k), from features as declared bounds scale them."""
+        out: FloatArray = (scaled.T - self.centre) / self.scale + self.shift[:-1]
+        return out
+
+
+def model_scales(design: Design, model: SubModel) -> tuple[FloatArray, FloatArray, tuple[tuple[int, int, float], ...]]:
+    """Half widths and middles of (features, target), and what features take of each other."""
+    scales = scales_of(design, (*model.features, model.target))
+    return np.array(scales.half), np.array(scales.mid), scales.taken
+
+
+def released_scaling(release: Release, model: SubModel) -> tuple[FloatArray, FloatArray]:
+    """Centres and scales of (features, target) by which rows were scaled beyond their bounds; 0 and 1 if they were not.
+
+    In scaled units of the declared columns.
+    """
+    positions = [*model.positions, model.target_position]
+    if release.scaling is None:
+        return np.zeros(len(positions)), np.ones(len(positions))
+    by = release.scaling
+    centres, scales = (0.0, *by.centres, by.target_centre), (1.0, *by.scales, by.target_bound)
+    return np.array([centres[index] for index in positions]), np.array([scales[index] for index in positions])
+
+
+def declared_widths(design: Design, features: Sequence[str]) -> list[float | None]:
+    """Width of the declared range of the column behind each slope; none where it is an indicator or a basis function.
+
+    >>> from discreet.design.design import Design
+    >>> declared_widths(Design("y", {"y": (0, 1), "age": (18, 90), "g": ["a", "b", "c"]}), ["age", "g"])
+    [72.0, None, None]
+    """
+    return [
+        column.bounds[1] - column.bounds[0]
+        if isinstance(column, Numeric | Interaction) and column.bounds is not None
+        else None
+        for column in released_columns(design, features)
+    ]
+
+
+# -- sums --------------------------------------------------------------------------------------------------------------
+# What a release holds for a model: which sums are there, and how many rows are behind them.
+
+NO_SQUARE: Final = NotEstimable(
+    "the release holds no sum of squares of the target, so the spread of the errors is not known; for standard errors "
+    "release that sum too: with the setting target_square, or with the mechanism 'gaussian' or 'laplace'"
+)
+NO_COUNT: Final = NotEstimable("a release of coefficients holds no number of rows")
+_WORDS: Final = {
+    "sum_x": "sums of the regressors",
+    "sum_y": "sum of the target",
+    "gram_off_diagonal": "products of two regressors",
+    "target_square": "sum of squares of the target",
+}
+
+
+def check_moments(release: Release, what: str) -> None:
+    """Refuse a release that holds no sums, with what was asked for."""
+    if release.kind != "moments":
+        raise SpecError(
+            f"{what} needs sums of products, but the mechanism {release.mechanism!r} published only the coefficients "
+            "of one model; read that one with `discreet fit` or discreet.fit, or release with the mechanism "
+            "\"gaussian\" (--mechanism gaussian) or another of kind 'moments'"
+        )
+
+
+def check_sums(release: Release, model: SubModel, *, moved: bool) -> None:
+    """Refuse a model for which the release lacks a sum, and name it.
+
+    Parameters
+    ----------
+    release, model
+        What is asked of what.
+    moved
+        Whether the model moves columns to another origin, for which it needs their sums.
+    """
+    check_moments(release, "this model")
+    if release.noise.sigma.keys() >= set(BLOCKS):
+        return
+    size = len(release.columns)
+    regressors = [0, *model.positions] if model.intercept or moved else list(model.positions)
+    pairs = [(i, j) for index, i in enumerate(regressors) for j in regressors[index:]]
+    pairs += [(i, model.target_position) for i in regressors]
+    for pair in pairs:
+        block = block_of(min(pair), max(pair), size)
+        if block not in release.noise.sigma:
+            words = _WORDS.get(block, "sums")
+            raise SpecError(
+                f"the release holds no {words} ({block}), which {_why(release, model, block)} needs; the mechanism "
+                f"{release.mechanism!r} leaves it out. Ask for another model, or release with a mechanism "
+                "that publishes all sums, such as 'gaussian' or 'laplace'"
+            )
+
+
+def _why(release: Release, model: SubModel, block: str) -> str:
+    if block == "target_square":
+        return f"a model with {release.design.target!r} among its features"
+    if model.intercept:
+        return "a model with an intercept"
+    return "a line through the origin of columns whose bounds are not symmetric around 0"
+
+
+def counted_rows(release: Release) -> tuple[Number, float]:
+    """Number of rows as far as it was released, and the standard deviation of its noise; 0 where it is public."""
+    count = released_count(release)
+    return (NO_COUNT, 0.0) if count is None else (count.value, count.sd)
+
+
+# -- normal ------------------------------------------------------------------------------------------------------------
+# From a release and a sub-model to normal equations in well-scaled coordinates, and back to original units.
+#
+# The sums of products are kept as integers, as they were released, so that the solver can be exact.
 
 # mid/half is kept to 2**-60 of a scaled unit: far below the finest grid of the rows
 _SHIFT_BITS: Final = 60

@@ -1,4 +1,4 @@
-"""Combinations of coefficients in original units with all that may be said of each."""
+"""Compute estimates, standard errors and sets of linear combinations of coefficients."""
 
 from __future__ import annotations
 
@@ -6,19 +6,23 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import Final, Literal, get_args
 
 import numpy as np
 
-from discreet.analyst.equations.units import Units
+from discreet.accounting.noise_distribution import NoiseLaw
+from discreet.analyst.confidence_sets import ConfidenceSet, mapped
+from discreet.analyst.equations.noise import seeded_stream, standard_normals
+from discreet.analyst.equations.normal import Units
 from discreet.analyst.inference.nuisance import Nuisance, level_given, nuisances, reference_tail
 from discreet.analyst.inference.score import ContrastTerms, ScoreInference, contrast_terms, fieller_sets
-from discreet.analyst.values.by_name import Value
-from discreet.analyst.values.estimates import ByName, Interval, Number
-from discreet.analyst.values.not_estimable import NotEstimable
-from discreet.exact.arrays import FloatArray
-from discreet.exact.blas_threads import one_blas_thread
-from discreet.releases.reference_law import Family, critical_value, tail_probability
+from discreet.analyst.values import ByName, Interval, Number, Value
+from discreet.errors import SpecError
+from discreet.exact.arrays import FloatArray, one_blas_thread
+from discreet.releases.reference_law import Family, NotEstimable, critical_value, tail_probability
+
+# -- contrasts ---------------------------------------------------------------------------------------------------------
+# Combinations of coefficients in original units with all that may be said of each.
 
 TOO_WIDE: Final = NotEstimable("the number is too large for double precision; rescale the declared columns")
 NOTHING_VARIES: Final = NotEstimable("the residuals are 0 and the release holds no noise, so nothing varies")
@@ -189,3 +193,174 @@ def unit_map(units: Units) -> FloatArray:
         for column, other, times in units.taken:
             out[first + other, first + column] -= slopes[column] * times
     return out
+
+
+# -- simultaneous ------------------------------------------------------------------------------------------------------
+# Critical values for several intervals that shall hold together.
+
+Simultaneous = Literal["bonferroni", "max-t"]
+WAYS: Final[tuple[Simultaneous, ...]] = get_args(Simultaneous)
+_DRAWS: Final = 9_999  # level (draws + 1) is then an integer for every level of up to four digits
+
+
+def checked_way(way: object) -> Simultaneous | None:
+    """Check the name of a way to make intervals hold together; none for one by one."""
+    for known in WAYS:
+        if isinstance(way, str) and known == way:
+            return known
+    if way is None:
+        return None
+    raise SpecError.unknown_name("method", way, WAYS, " of simultaneous intervals")
+
+
+def simultaneous_value(about: Contrasts, level: float, way: Simultaneous, digest: str) -> float:
+    """Critical value at which all intervals hold at once with probability `level`.
+
+    `bonferroni` shares the misses out evenly. `max-t` takes the quantile of the largest of the standardised errors,
+    which have the correlations of the sandwich covariance, and is never wider than the former but for simulation.
+    Correlations do not determine the joint law of pure-epsilon noise: there both are Bonferroni's value.
+
+    Parameters
+    ----------
+    about
+        The combinations, m of them.
+    level
+        Between 0 and 1.
+    way
+        How.
+    digest
+        Fingerprint of the release.
+    """
+    count = len(about.names)
+    bonferroni = about.critical(1 - (1 - level) / count)
+    rank = math.ceil(round(level * (_DRAWS + 1), 6))
+    if rank > _DRAWS or not _drawn(about, way):
+        return bonferroni
+    return min(float(_largest(about, digest)[rank - 1]), bonferroni)
+
+
+def simultaneous_tails(about: Contrasts, pvalues: ByName[Number], way: Simultaneous, digest: str) -> ByName[Number]:
+    """P-values of several tests for all of them together: the smallest 1 - level whose sets exclude the value tested.
+
+    Parameters
+    ----------
+    about
+        The combinations, m of them.
+    pvalues
+        One by one, by the name of the combination.
+    way, digest
+        As for `simultaneous_value`.
+    """
+    largest = _largest(about, digest) if _drawn(about, way) else None
+
+    def together(p: float) -> float:
+        bonferroni = min(1.0, len(about.names) * p)
+        if largest is None or p <= 0:
+            return bonferroni
+        beyond = _DRAWS - int(np.searchsorted(largest, about.critical(1 - p)))
+        return min((beyond + 1) / (_DRAWS + 1), bonferroni)
+
+    return ByName(tuple(pvalues), [mapped(p, together) for p in pvalues.values()])
+
+
+def _drawn(about: Contrasts, way: Simultaneous) -> bool:
+    """Whether the law of the largest error is drawn; else the value is Bonferroni's."""
+    return way == "max-t" and len(about.names) > 1 and about.family != "laplace"
+
+
+def _largest(about: Contrasts, digest: str) -> FloatArray:
+    """Draws of the largest of the standardised errors, from small to large, shape (draws,)."""
+    from scipy.special import chdtri
+
+    stream = seeded_stream("max-t", digest)
+    normals = standard_normals(stream, _DRAWS, len(about.names)) @ _root(about).T
+    # a residual variance shared by all: over the root of an independent chi-square over its degrees of freedom
+    df = about.inference.df
+    share = chdtri(df, (np.arange(_DRAWS) + 0.5) / _DRAWS) / df
+    order = np.argsort(stream.random_raw(_DRAWS), kind="stable")
+    return np.sort(np.abs(normals).max(axis=1) / np.sqrt(share[order]))
+
+
+def _root(about: Contrasts) -> FloatArray:
+    """Square root of the correlation matrix, shape (m, m); a combination without variance has its own direction."""
+    covariance = about.L @ about.inference.covariance @ about.L.T
+    sd = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    sd[sd == 0] = 1.0
+    values, axes = np.linalg.eigh(covariance / np.outer(sd, sd))
+    root: FloatArray = axes * np.sqrt(np.maximum(values, 0.0))
+    return root
+
+
+# -- coefficient noise -------------------------------------------------------------------------------------------------
+# Noise that was added to the coefficients themselves: its size, and intervals for what it was added to.
+#
+# A release whose noise law has the one statistic `coefficients` holds q + noise: q the coefficients that the mechanism
+# computed from the table, in steps of the product grid, and one independent discrete Gaussian number for each. The law
+# of that noise is public and does not depend on the table. A coefficient in original units is a combination w'(q +
+# noise) plus a constant, so its noise has the standard deviation sigma |w|.
+#
+# The interval reaches z sigma |w| and one step, |w|_1, to either side, z the normal quantile. A discrete Gaussian
+# number X and a normal one Y with the same sigma can be drawn together with |X - Y| <= 1: P(X >= m) <= P(Y >= m - 1)
+# for m >= 1 [Canonne, Kamath & Steinke 2020], and P(Y >= m) <= c P(X >= m), because exp(-t^2 / 2 sigma^2) falls, with c
+# - 1 < 6e-9 from sigma = 1 on. So w'X misses w'Y by at most |w|_1, and the interval holds w'q with its probability or
+# more, to 1e-8 for each number in w, and to 1e-33 from sigma = 2 on.
+
+
+def known_before(law: NoiseLaw) -> bool:
+    """Whether all noise is in the published coefficients themselves, by a law that no table changes.
+
+    >>> known_before(NoiseLaw(16, {"coefficients": 2**30}, "gaussian"))
+    True
+    >>> known_before(NoiseLaw(16, {"linear": 2**30, "coefficients": 2**10}, "gaussian"))
+    False
+    """
+    return set(law.sigma) == {"coefficients"} and law.family == "discrete-gaussian"
+
+
+def noise_sds(law: NoiseLaw, units: Units) -> list[Number]:
+    """Standard deviation of the noise of each coefficient in original units.
+
+    Parameters
+    ----------
+    law
+        One that is `known_before`.
+    units
+        Of the released coefficients.
+    """
+    sds = [law.sd("coefficients") * math.hypot(*row) for row in _weights(units)]
+    return [sd if math.isfinite(sd) else TOO_WIDE for sd in sds]
+
+
+def table_intervals(
+    law: NoiseLaw, units: Units, names: Sequence[str], estimates: Sequence[float], level: float
+) -> ByName[Interval]:
+    """Intervals for the coefficients that would have been published of the same table without noise.
+
+    Parameters
+    ----------
+    law, units
+        As for `noise_sds`.
+    names, estimates
+        Of the released coefficients in original units.
+    level
+        Between 0 and 1.
+    """
+    from scipy.special import ndtri
+
+    # the lower tail keeps its digits where the upper end would round to 1
+    z = -float(ndtri((1 - level) / 2))
+    step = 4**-law.grid_bits if law.sigma["coefficients"] else 0.0
+    out: list[Interval] = []
+    for estimate, row in zip(estimates, _weights(units), strict=True):
+        half_width = z * law.sd("coefficients") * math.hypot(*row) + step * sum(map(abs, row))
+        low, high = estimate - half_width, estimate + half_width
+        finite = math.isfinite(low) and math.isfinite(high)
+        out.append(ConfidenceSet("interval", low, high) if finite else TOO_WIDE)
+    return ByName(names, out)
+
+
+def _weights(units: Units) -> list[list[float]]:
+    """Weights of the scaled coefficients in each original one; not finite where they leave double precision."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights: list[list[float]] = unit_map(units).tolist()
+    return weights

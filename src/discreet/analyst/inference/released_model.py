@@ -8,13 +8,13 @@ from typing import Final
 
 import numpy as np
 
-from discreet.analyst.equations.selection import SubModel
-from discreet.analyst.equations.units import Units, model_scales
-from discreet.analyst.inference.coefficient_noise import known_before
-from discreet.analyst.solvers.penalties import PenaltySpec
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.equations.model_columns import SubModel
+from discreet.analyst.equations.normal import Units, model_scales
+from discreet.analyst.inference.contrasts import known_before
+from discreet.analyst.solvers.penalised import PenaltySpec
 from discreet.errors import SpecError, shown
-from discreet.releases import Release
+from discreet.releases.reference_law import NotEstimable
+from discreet.releases.release import Release
 
 _ELSE: Final = (
     'no other model can be fitted to this release; leave {name} out, or release with the mechanism "gaussian" '

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Final, get_args
 
 import numpy as np
 
+from discreet.accounting.noise_distribution import model_blocks
 from discreet.analyst.equations.fit_inputs import ErrorBasis, RobustType
-from discreet.analyst.equations.selection import SubModel
-from discreet.analyst.solvers.penalties import Penalty
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.equations.model_columns import SubModel
+from discreet.analyst.solvers.penalised import Penalty
 from discreet.design.columns import Numeric
-from discreet.design.parts import SAMPLING
-from discreet.design.submodels import full_columns
+from discreet.design.design import SAMPLING
+from discreet.design.domain import full_columns
 from discreet.errors import SpecError, shown
 from discreet.exact.arrays import FloatArray
-from discreet.losses.law import model_blocks
-from discreet.releases import Release
+from discreet.releases.reference_law import NotEstimable
+from discreet.releases.release import Release
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit

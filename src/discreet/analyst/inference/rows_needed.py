@@ -9,14 +9,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.analyst.equations.noise_draws import noise_draws
+from discreet.analyst.equations.noise import noise_draws, seeded_stream
 from discreet.analyst.equations.normal import NormalEquations
-from discreet.analyst.equations.seeded import seeded_stream
-from discreet.analyst.inference.growth import growth_bound, largest_growth
-from discreet.analyst.inference.nuisance import covariance_root
+from discreet.analyst.inference.nuisance import covariance_root, growth_bound, largest_growth
 from discreet.analyst.inference.score import ScoreInference, noise_map, score_from_sums
-from discreet.exact.arrays import FloatArray
-from discreet.exact.blas_threads import one_blas_thread
+from discreet.exact.arrays import FloatArray, one_blas_thread
 
 SHARE: Final = 0.9  # of such tables in which the set shall be bounded
 FACTORS: Final = (

@@ -1,23 +1,4 @@
-"""How much of the target's variance the line explains: R^2, adjusted R^2 and an interval.
-
-With RSS' = RSS / (n - k) and TSS' = TSS / (n - 1), each corrected for the noise that it follows, R^2 = 1 - rho where
-rho is the ratio of their means. RSS' - rho TSS' has mean 0 and a variance that is quadratic in rho, so that the
-interval for rho is the set where its square is at most z^2 times that variance [Fieller 1954]. In a model without
-intercept TSS is the sum of squares around 0, over n.
-
-The variance has two parts. Gaussian rows give 2 s^4 / (n - k) for RSS', 2 TSS'^2 / (n - 1) for TSS' and 2 s^4 / (n - 1)
-for both together. The noise F of the release enters RSS, to first order, as t'F t with t = (-theta, 1) and, at the
-minimum, as a quadratic form in the score, whose variance is 2 tr((H V)^2) + 4 s^2 tr(H V). The same holds for TSS,
-which is the residual sum of the model that has only an intercept.
-
-Rows that are not Gaussian have other fourth moments, and the first part can be far too small. A robust release holds a
-noisy sum of squares S of r_i^2 - rho (y_i - mean)^2 at the ratio rho read off its moments, which is what the sampling
-variance of RSS' - rho TSS' needs: S / ((n - k)(n - 1)). Where that is larger, the difference is added to the variance
-of RSS'.
-
-Where TSS' lies within its noise the set is unbounded, and what is left of it between 0 and 1 is given: often all. To
-give nothing there would keep only the draws in which noise swelled TSS', whose intervals lie too low far too often.
-"""
+"""Compute R^2, adjusted R^2 and standardised coefficients with intervals."""
 
 from __future__ import annotations
 
@@ -27,14 +8,37 @@ from typing import Final
 
 import numpy as np
 
-from discreet.analyst.equations.noise_covariance import product_covariance, square_covariance
+from discreet.analyst.confidence_sets import ConfidenceSet
+from discreet.analyst.equations.noise import product_covariance, square_covariance
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.inference.score import ScoreInference
-from discreet.analyst.solvers.residual import total_sum
-from discreet.analyst.values.confidence_sets import ConfidenceSet
-from discreet.analyst.values.estimates import Number
-from discreet.analyst.values.not_estimable import NotEstimable
+from discreet.analyst.solvers.least_squares import total_sum
+from discreet.analyst.values import ByName, Number
+from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
+from discreet.releases.reference_law import NotEstimable
+from discreet.releases.release import Release
+
+# -- rsquared ----------------------------------------------------------------------------------------------------------
+# How much of the target's variance the line explains: R^2, adjusted R^2 and an interval.
+#
+# With RSS' = RSS / (n - k) and TSS' = TSS / (n - 1), each corrected for the noise that it follows, R^2 = 1 - rho where
+# rho is the ratio of their means. RSS' - rho TSS' has mean 0 and a variance that is quadratic in rho, so that the
+# interval for rho is the set where its square is at most z^2 times that variance [Fieller 1954]. In a model without
+# intercept TSS is the sum of squares around 0, over n.
+#
+# The variance has two parts. Gaussian rows give 2 s^4 / (n - k) for RSS', 2 TSS'^2 / (n - 1) for TSS' and 2 s^4 / (n -
+# 1) for both together. The noise F of the release enters RSS, to first order, as t'F t with t = (-theta, 1) and, at the
+# minimum, as a quadratic form in the score, whose variance is 2 tr((H V)^2) + 4 s^2 tr(H V). The same holds for TSS,
+# which is the residual sum of the model that has only an intercept.
+#
+# Rows that are not Gaussian have other fourth moments, and the first part can be far too small. A robust release holds
+# a noisy sum of squares S of r_i^2 - rho (y_i - mean)^2 at the ratio rho read off its moments, which is what the
+# sampling variance of RSS' - rho TSS' needs: S / ((n - k)(n - 1)). Where that is larger, the difference is added to the
+# variance of RSS'.
+#
+# Where TSS' lies within its noise the set is unbounded, and what is left of it between 0 and 1 is given: often all. To
+# give nothing there would keep only the draws in which noise swelled TSS', whose intervals lie too low far too often.
 
 OUTSIDE: Final = "the noise puts the whole set outside of 0 to 1"
 NO_VARIANCE: Final = "the noise outweighs the variance of the target at this budget"
@@ -143,3 +147,26 @@ def rsquared_interval(ratio: VarianceRatio, z: float) -> ConfidenceSet:
 def from_0_to_1(reason: str) -> ConfidenceSet:
     """Give the interval of an R^2 of which the release excludes no value, and say why."""
     return ConfidenceSet("interval", 0.0, 1.0, reason)
+
+
+# -- standardised ------------------------------------------------------------------------------------------------------
+# Standardised slopes: what a slope is for columns divided by their own standard deviations.
+#
+# If y = a + sum_j b_j x_j + e, the same line of y / sd(y) on x_j / sd(x_j) has the slopes b_j sd(x_j) / sd(y): a ratio
+# of numbers that are all read from the release. The standard deviations carry noise of their own, so that an interval
+# of b_j times the ratio is no interval of the standardised slope; none is given.
+
+NO_SPREADS: Final = NotEstimable(
+    "standardised slopes need the standard deviations of the columns, which this release does not hold; release with "
+    'the mechanism "gaussian" (--mechanism gaussian), scaling "declared" and no weights'
+)
+
+
+def standardised_slopes(release: Release, target: str, slopes: ByName[Number]) -> ByName[Number]:
+    """Give each slope in standard deviations of the target for one of its column, or why there is none."""
+    try:
+        spread = release.describe().sd
+    except SpecError:
+        return ByName[Number].alike(list(slopes), NO_SPREADS)
+    own = ByName(list(slopes), [spread[name] for name in slopes])
+    return slopes * own / ByName[Number].alike(list(slopes), spread[target])

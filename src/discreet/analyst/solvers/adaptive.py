@@ -1,20 +1,110 @@
-"""How much ridge the noise calls for: the corrected adaptive rule, from released quantities only."""
+"""Choose a ridge penalty for noisy sums: AdaSSP's rule, repairs, and the posterior mean."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from statistics import NormalDist
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import cho_factor, cho_solve
 
-from discreet.analyst.equations.noise_norm import MISS
+from discreet.analyst.confidence_sets import NotEstimableError
+from discreet.analyst.equations.model_columns import SubModel
+from discreet.analyst.equations.noise import MISS, EntryNoise, averaged_covariance, noise_norm_quantile
 from discreet.analyst.equations.normal import NormalEquations
-from discreet.analyst.equations.selection import SubModel
-from discreet.analyst.solvers.penalised_gram import penalised_gram
-from discreet.releases import Release
+from discreet.analyst.solvers.least_squares import Solution
+from discreet.exact.arrays import FloatArray
+from discreet.releases.release import Release
+
+# -- penalised gram ----------------------------------------------------------------------------------------------------
+# The Gram that a penalty acts on: the intercept partialled out, its smallest eigenvalue and the size of its noise.
+
+_ROWS_IN_SDS: Final = 3  # below this many standard deviations of its noise a count is no count
+
+
+@dataclass(frozen=True, eq=False)
+class PenalisedGram:
+    """Normal equations of the coefficients that a penalty may shrink to 0, m of the k.
+
+    Attributes
+    ----------
+    gram, right, square
+        Sums of products of their columns, of these with the target, and of the target with itself, in released units;
+        shapes (m, m) and (m,).
+    noise_map
+        Shape (m+1, k+1): what these columns and the target are of the released ones, (1, features, target), to first
+        order.
+    noise_norm
+        95% quantile of the operator norm of the noise in `gram`; 0 where there is none.
+    smallest
+        Smallest eigenvalue of `gram`; infinite for m = 0.
+    penalised
+        Which of the k coefficients these are.
+    """
+
+    gram: FloatArray
+    right: FloatArray
+    square: float
+    noise_map: FloatArray
+    noise_norm: float
+    smallest: float
+    penalised: npt.NDArray[np.bool_]
+
+
+def penalised_gram(equations: NormalEquations, digest: str, *, whole: bool = False) -> PenalisedGram:
+    """Partial the intercept out and measure what is left against its noise, from released quantities only.
+
+    With m the noisy means of the features the Gram is A - n m m' and its noise, to first order,
+    E - e m' - m e' + e_n m m'. Where the noisy count of rows is no larger than three standard deviations of its noise
+    there are no means to speak of, and the intercept stays among the coefficients that are shrunk to 0.
+
+    Parameters
+    ----------
+    equations
+        Of the model.
+    digest
+        Fingerprint of the release, which seeds the simulated quantile.
+    whole
+        Whether the intercept stays among them in any case.
+    """
+    count = equations.A[0, 0] if equations.intercept else 0.0
+    penalised = np.ones(len(equations.A), dtype=np.bool_)
+    if not equations.intercept:
+        moments = equations.moments
+        noise_map = np.column_stack([equations.shift, np.eye(len(moments))])
+    elif not whole and count > _ROWS_IN_SDS * equations.block_sd[0, 0]:
+        penalised[0] = False
+        moments = _partialled(equations)
+        means = equations.moments[0, 1:] / count
+        # the true means lie in the public range; noisy ones beyond it would overstate the noise
+        noise_map = np.column_stack([-np.clip(means, equations.low, equations.high), np.eye(len(moments))])
+    else:
+        moments = equations.moments
+        noise_map = np.eye(len(moments))
+    gram, right, square = moments[:-1, :-1], moments[:-1, -1], float(moments[-1, -1])
+    if len(gram) == 0:
+        return PenalisedGram(gram, right, square, noise_map, 0.0, math.inf, penalised)
+    feature_map = noise_map[:-1, :-1]
+    noise_norm = noise_norm_quantile(equations.noise.without_last(), feature_map, digest, equations.law)
+    smallest = float(np.linalg.eigvalsh(gram)[0])
+    return PenalisedGram(gram, right, square, noise_map, noise_norm, smallest, penalised)
+
+
+def _partialled(equations: NormalEquations) -> FloatArray:
+    """Take the means out in integers: in doubles a narrow column inside wide bounds would lose its digits."""
+    whole = equations.whole
+    count = whole[0, 0]
+    times_count = whole[1:, 1:] * count - np.outer(whole[1:, 0], whole[0, 1:])
+    moments: FloatArray = (times_count / (count * equations.unit)).astype(np.float64)
+    return moments
+
+
+# -- adaptive ----------------------------------------------------------------------------------------------------------
+# How much ridge the noise calls for: the corrected adaptive rule, from released quantities only.
 
 EIGENVALUE: Final = "smallest_eigenvalue"  # as the mechanism that sells it names it
 _Z: Final = NormalDist().inv_cdf(float(1 - MISS))
@@ -90,3 +180,231 @@ def released_bound(release: Release, model: SubModel) -> float:
         return -math.inf
     value = release.scalars[EIGENVALUE] / release.noise.unit
     return float(value - _Z * release.noise.sd(EIGENVALUE))
+
+
+# -- repair ------------------------------------------------------------------------------------------------------------
+# Convex repair: normal equations of the slopes whose smallest eigenvalue is no smaller than their noise.
+#
+# Noise can make sums of products indefinite, and then no penalised model has a minimum. Where the smallest eigenvalue
+# lies below the 95% quantile of the noise's norm, the diagonal is shifted until it reaches it. Anything less, such as a
+# tiny floor under the eigenvalues, would divide by noise.
+
+
+def shift_above_noise(noise_norm: float, smallest: float, ridge: float) -> float:
+    """What is missing on the diagonal for the smallest eigenvalue to reach the quantile of the noise.
+
+    >>> shift_above_noise(3.0, -1.0, 0.5), shift_above_noise(3.0, 3.0, 0.0), shift_above_noise(3.0, 1.0, 5.0)
+    (3.5, 0.0, 0.0)
+
+    Without noise nothing is missing: a negative eigenvalue is then rounding.
+
+    >>> shift_above_noise(0.0, -1e-17, 0.0)
+    0.0
+    """
+    return max(0.0, noise_norm - smallest - ridge) if noise_norm > 0 else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class SlopeEquations:
+    """Normal equations of the slopes alone, m of them, and what has to be added to their diagonal.
+
+    Attributes
+    ----------
+    equations
+        Of the whole model.
+    gram, right
+        Intercept partialled out, shapes (m, m) and (m,).
+    noise_norm, smallest
+        95% quantile of the norm of the noise, and the smallest eigenvalue that is held against it.
+    intercept_shift
+        What was added to the diagonal before the intercept was partialled out; 0 unless the table is too small to be
+        counted. It is part of `gram` already.
+    """
+
+    equations: NormalEquations
+    gram: FloatArray
+    right: FloatArray
+    noise_norm: float
+    smallest: float
+    intercept_shift: float
+
+    @property
+    def rows(self) -> float:
+        """Number of rows that a strength is multiplied by: noisy or public, at least 1."""
+        return max(self.equations.nobs, 1.0)
+
+    def missing(self, ridge: float) -> float:
+        """What a ridge of this size still leaves missing on the diagonal of `gram`."""
+        return shift_above_noise(self.noise_norm, self.smallest, ridge)
+
+    def repair(self, ridge: float) -> float:
+        """All that is added to the diagonal besides a ridge of this size."""
+        return self.intercept_shift + self.missing(ridge)
+
+    def repaired(self, ridge: float) -> FloatArray:
+        """Gram of the slopes with the ridge and the repair on its diagonal, shape (m, m)."""
+        gram = self.gram.copy()
+        gram.flat[:: len(gram) + 1] += ridge + self.missing(ridge)
+        return gram
+
+    def penalty_diagonal(self, ridge: float) -> FloatArray:
+        """What is added to the diagonal of the Gram of all k coefficients, shape (k,)."""
+        penalty_diagonal = np.full(len(self.equations.A), ridge + self.repair(ridge))
+        if self.equations.intercept:
+            penalty_diagonal[0] = self.intercept_shift
+        return penalty_diagonal
+
+
+def slope_equations(equations: NormalEquations, digest: str) -> SlopeEquations:
+    """Set up the normal equations of the slopes and their repair, from released quantities only.
+
+    The shift is on the slopes, and the ridge that is asked for counts towards it. In a table too small to be counted
+    it is on the intercept as well, which no penalty shrinks, so that there the ridge does not count.
+    """
+    about = penalised_gram(equations, digest)
+    if not (equations.intercept and about.penalised[0]):
+        return SlopeEquations(equations, about.gram, about.right, about.noise_norm, about.smallest, 0.0)
+    shift = shift_above_noise(about.noise_norm, about.smallest, 0.0)
+    whole = about.gram + shift * np.eye(len(about.gram))
+    count = whole[0, 0]
+    if count <= 0:
+        raise NotEstimableError.at_strength(shift)
+    gram = whole[1:, 1:] - np.outer(whole[1:, 0], whole[0, 1:]) / count
+    right = about.right[1:] - whole[1:, 0] * about.right[0] / count
+    # a Schur complement has no smaller eigenvalue than the matrix it comes from
+    return SlopeEquations(equations, gram, right, about.noise_norm, about.smallest + shift, shift)
+
+
+# -- bayes -------------------------------------------------------------------------------------------------------------
+# The best predictor from noisy sums: a posterior mean that knows the noise of the release.
+#
+# With G = X'X and b = X'y of the coefficients that are shrunk, the release holds G + E and b + e, and the model says b
+# = G theta + X'eta. Let H be an estimate of G. Under a prior theta ~ N(0, T), what was released for b is Gaussian with
+#
+#     C = H T H + s^2 H + V(T),
+#
+# V(T) being the covariance of e - (G - H) theta averaged over the prior: the noise of the Gram as errors in the
+# variables. The posterior mean is T H C^{-1} (b + e).
+#
+# H is G + E with its entries off the diagonal shrunk to 0 and those on it to their mean, each by the share of its noise
+# in what is seen of their spread, and with negative eigenvalues set to 0. V uses what is left of the noise then.
+#
+# The prior is diagonal in the eigenvectors of H and proportional to a power (0, 1/2, 1) of the eigenvalues. Its size is
+# counted by the share of y'y that it expects to explain, tr(H T) = share y'y, and leaves s^2 = (1 - share) y'y / n for
+# the residuals. Shares up to 1 are equally likely beforehand; larger sizes, for signals along small eigenvalues, are
+# equally likely in logarithm. Each of these priors is weighted by its marginal likelihood, the density of the released
+# b under N(0, C), and the posterior means are averaged. Nothing is tuned, and nothing but the release is used.
+
+_POWERS: Final = (0.0, 0.5, 1.0)
+_SIZES: Final = 2.0 ** np.arange(-10.0, 4.5, 0.5)  # shares of y'y
+_FLATTEST: Final = 1e-6  # no direction's prior falls further below that of the largest eigenvalue
+_LEAST_RESIDUAL: Final = 2.0**-6  # of y'y: a prior that explains all of it would leave the errors no variance
+_FEWEST: Final = 3  # entries on the diagonal from which a spread can be estimated
+_JITTER: Final = 1e-12  # of the largest diagonal entry: exact columns may be combinations of each other
+
+
+def posterior_solution(equations: NormalEquations, digest: str) -> Solution:
+    """Give all k coefficients: the posterior mean, and an intercept through the noisy means where it is not shrunk."""
+    # released centres put the origin where the intercept is small, so that it is shrunk like any coefficient
+    about = penalised_gram(equations, digest, whole=equations.weighted)
+    theta = posterior_mean(about, equations)
+    if equations.intercept and not about.penalised[0]:
+        means = -about.noise_map[:, 0]
+        theta = np.concatenate([[means[-1] - means[:-1] @ theta], theta])
+    return Solution(tuple(Fraction(value) for value in theta.tolist()))
+
+
+def posterior_mean(about: PenalisedGram, equations: NormalEquations) -> FloatArray:
+    """Posterior mean of the coefficients that are shrunk, shape (m,); see the head of the module."""
+    size = len(about.gram)
+    gram, noise_left = shrunk_gram(about.gram, gram_variance(about.noise_map[:-1, :-1], equations.noise.without_last()))
+    values, axes = np.linalg.eigh(gram)
+    values = np.maximum(values, 0.0)
+    if size == 0 or values[-1] <= 0:
+        return np.zeros(size)
+    gram = (axes * values) @ axes.T
+    noise = equations.noise
+    variance, shared = noise.variance.copy(), noise.shared.copy()
+    lead = variance.shape[0] - 1 - size
+    variance[lead:-1, lead:-1] *= noise_left
+    # shrunk by the share k, a square has the error (1 - k) signal - k noise, of which k is what it shares with its sum
+    shared[lead:-1] *= noise_left.diagonal()
+    square = _sum_of_squares(about, equations)
+    target_only = np.zeros((size + 1, size + 1))
+    target_only[-1, -1] = 1.0
+    right_noise = _averaged(about.noise_map, variance, shared, target_only)
+    logs, means = [], []
+    for power in _POWERS:
+        spread = np.maximum(values / values[-1], _FLATTEST) ** power
+        spread *= square / (values @ spread)
+        prior = np.zeros_like(target_only)
+        prior[:-1, :-1] = (axes * spread) @ axes.T
+        explained = (axes * (values**2 * spread)) @ axes.T + _averaged(about.noise_map, variance, shared, prior)
+        for share in _SIZES:
+            residual = max(1 - share, _LEAST_RESIDUAL) * square / max(equations.nobs, 1.0)
+            C = share * explained + residual * gram + right_noise
+            C.flat[:: size + 1] += _JITTER * C.diagonal().max()
+            factor, lower = cho_factor(C, lower=True)
+            solved = cho_solve((factor, lower), about.right)
+            likelihood = -0.5 * float(about.right @ solved) - float(np.log(factor.diagonal()).sum())
+            logs.append(likelihood + min(float(np.log(share)), 0.0))
+            means.append(share * (prior[:-1, :-1] @ (gram @ solved)))
+    weights = np.exp(np.array(logs) - max(logs))
+    averaged: FloatArray = weights @ np.array(means) / weights.sum()
+    return averaged
+
+
+def gram_variance(noise_map: FloatArray, noise: EntryNoise) -> FloatArray:
+    """Variances of the entries of M E M', E symmetric noise, shape (m, m).
+
+    Every row of M is a unit vector, plus a multiple of the first one. For such rows, i and j different, no entry of E
+    is counted twice; on the diagonal the entry between both is, and the square of an indicator is that entry again.
+
+    >>> gram_variance(np.array([[2.0, 1.0]]), EntryNoise(np.array([[1.0, 1.0], [1.0, 1.0]])))
+    array([[33.]])
+    """
+    variance, squares = noise.variance, noise_map**2
+    out: FloatArray = squares @ variance @ squares.T
+    if noise_map.shape[1] > len(out):
+        twice = 2 * squares[:, 0] * variance[0, 1:] + 4 * noise_map[:, 0] * noise.shared[1:]
+        out.flat[:: len(out) + 1] += twice
+    return out
+
+
+def shrunk_gram(gram: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Shrink a noisy Gram towards its mean diagonal, and give the share of each entry's noise that is left in it."""
+    size = len(gram)
+    if size < _FEWEST:
+        return gram, np.ones_like(gram)
+    diagonal, noise = gram.diagonal(), variance.diagonal()
+    middle = max(float(diagonal.mean()), 0.0)
+    off = ~np.eye(size, dtype=np.bool_)
+    kept = _signal_share(float((gram[off] ** 2).mean() - variance[off].mean()), variance)
+    kept_diagonal = _signal_share(float(diagonal.var() - noise.mean()), noise)
+    np.fill_diagonal(kept, kept_diagonal)
+    shrunk = gram * kept
+    np.fill_diagonal(shrunk, middle + kept_diagonal * (diagonal - middle))
+    return shrunk, kept
+
+
+def _signal_share(signal: float, noise: FloatArray) -> FloatArray:
+    """Share of the signal in what is seen; all of it where nothing is noise."""
+    total = max(signal, 0.0) + noise
+    return np.divide(max(signal, 0.0), total, out=np.ones_like(noise), where=noise > 0)
+
+
+def _sum_of_squares(about: PenalisedGram, equations: NormalEquations) -> float:
+    """Give y'y, not below its noise nor above what the bounds allow, which it is where it was not released."""
+    largest = max(equations.nobs, 1.0) * (1 + abs(float(equations.shift[-1]))) ** 2
+    if not equations.has_square:
+        return largest
+    noise = float(np.sqrt(gram_variance(about.noise_map, equations.noise)[-1, -1]))
+    return float(np.clip(about.square, max(noise, largest * _JITTER), largest)) if noise < largest else largest
+
+
+def _averaged(noise_map: FloatArray, variance: FloatArray, shared: FloatArray, second: FloatArray) -> FloatArray:
+    """Covariance of M F M't without its last entry, averaged over t with these second moments, shape (m, m)."""
+    covariance = averaged_covariance(variance, shared, noise_map.T @ second @ noise_map)
+    kept = noise_map[:-1]
+    out: FloatArray = kept @ covariance @ kept.T
+    return out

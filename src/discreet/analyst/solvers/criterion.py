@@ -1,4 +1,4 @@
-r"""Which strength predicts best, judged from the release alone.
+"""Which strength predicts best, judged from the release alone.
 
 Let theta be any estimate computed from the noisy sums A~ = A + E, b~ = b + e of y = X theta* + eta, with eta of
 variance s^2 in each row. Its expected in-sample prediction error, for new responses at the same rows, is
@@ -27,10 +27,10 @@ from typing import Final
 
 import numpy as np
 
-from discreet.analyst.equations.noise_covariance import product_covariance
+from discreet.analyst.equations.noise import product_covariance
 from discreet.analyst.equations.normal import NormalEquations
+from discreet.analyst.solvers.adaptive import SlopeEquations
 from discreet.analyst.solvers.penalised import Slopes, default_strengths, penalised_slopes, weaker_strengths
-from discreet.analyst.solvers.repair import SlopeEquations
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 

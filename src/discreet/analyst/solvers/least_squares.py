@@ -1,13 +1,9 @@
-"""Solving the normal equations: least squares and ridge, to the last digit of the sums that were released.
-
-Sums of products square the condition number of the data, so a plain double-precision solve loses digits that the
-release holds. The right-hand side is therefore corrected with residuals in integers until nothing changes, and
-where double precision cannot even begin, small systems are eliminated in integers.
-"""
+"""Solve least squares and ridge equations exactly, and compute residual sums."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
@@ -15,9 +11,17 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.analyst.values.not_estimable import NotEstimableError
+from discreet.analyst.confidence_sets import NotEstimableError
+from discreet.analyst.equations.normal import NormalEquations
 from discreet.exact.arrays import BigIntArray, FloatArray
 from discreet.exact.linear import exact_solution
+
+# -- least squares -----------------------------------------------------------------------------------------------------
+# Solving the normal equations: least squares and ridge, to the last digit of the sums that were released.
+#
+# Sums of products square the condition number of the data, so a plain double-precision solve loses digits that the
+# release holds. The right-hand side is therefore corrected with residuals in integers until nothing changes, and where
+# double precision cannot even begin, small systems are eliminated in integers.
 
 _EXACT_COLUMNS: Final = 40  # elimination in integers grows with the fourth power of the number of columns
 _SMALLEST_PIVOT: Final = 2.0**-40  # below this a pivot of the unit-diagonal matrix may be rounding
@@ -157,3 +161,69 @@ def _refined(A: BigIntArray, b: BigIntArray) -> tuple[Fraction, ...] | None:
 
 def _rounded(values: FloatArray, bits: int) -> BigIntArray:
     return np.array([round(math.ldexp(value, bits)) for value in values.tolist()], dtype=object)
+
+
+# -- residual ----------------------------------------------------------------------------------------------------------
+# Sums of squares around a line and the inverse of a Gram, to more digits than a plain double-precision pass keeps.
+
+_GOOD_PIVOT: Final = 2.0**-20  # of a unit-diagonal matrix: an inverse in double precision then keeps ten digits
+
+
+def residual_sum(equations: NormalEquations, theta: Sequence[Fraction]) -> float:
+    """RSS = c - 2 b'theta + theta'A theta of the released sums, rounded once.
+
+    It is often a small difference of large sums, so that in doubles a good fit would have no residual variance.
+
+    Parameters
+    ----------
+    equations
+        Of the model.
+    theta
+        Coefficients of z, shape (k,).
+    """
+    divisor = math.lcm(*(value.denominator for value in theta))
+    whole: BigIntArray = np.array([value.numerator * (divisor // value.denominator) for value in theta], dtype=object)
+    A, b, c = equations.integer_gram, equations.integer_b, equations.whole[-1, -1]
+    total = c * divisor**2 - 2 * divisor * (b @ whole) + whole @ (A @ whole)
+    return float(Fraction(int(total), equations.unit * divisor**2))
+
+
+def total_sum(equations: NormalEquations) -> float:
+    """Sum of squares of the target, around its mean if the model has an intercept, rounded once."""
+    c = Fraction(int(equations.whole[-1, -1]))
+    if equations.intercept:
+        c -= Fraction(int(equations.whole[0, -1]) ** 2, int(equations.whole[0, 0]))
+    return float(c / equations.unit)
+
+
+def inverse_gram(equations: NormalEquations, penalty_diagonal: FloatArray) -> FloatArray:
+    """Give the inverse of A + diag(penalty_diagonal), which must be positive definite, shape (k, k).
+
+    Columns that are nearly combinations of each other leave double precision few digits; up to 40 of them are then
+    solved for one by one as the coefficients are.
+
+    Parameters
+    ----------
+    equations
+        Of the model.
+    penalty_diagonal
+        What a penalty adds to the diagonal, shape (k,).
+    """
+    gram = equations.A + np.diag(penalty_diagonal)
+    size = len(gram)
+    scale = 1 / np.sqrt(gram.diagonal())
+    try:
+        factor = np.linalg.cholesky(gram * np.outer(scale, scale))
+        smallest = float(np.diag(factor).min()) ** 2
+    except np.linalg.LinAlgError:
+        factor, smallest = np.eye(size), 0.0
+    if smallest < _GOOD_PIVOT and size <= _EXACT_COLUMNS:
+        columns = np.diag(np.full(size, equations.unit, dtype=object))
+        solved = [
+            solve_ridge(equations.integer_gram, column, penalty_diagonal, unit=equations.unit) for column in columns
+        ]
+        out: FloatArray = np.column_stack([one.coefficients for one in solved])
+        return (out + out.T) / 2
+    half = np.linalg.inv(factor) * scale
+    out = half.T @ half
+    return out

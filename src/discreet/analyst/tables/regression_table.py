@@ -1,29 +1,172 @@
-"""A regression table that can be written as text, Markdown, LaTeX, HTML or CSV, and what a fit offers of it."""
+"""Lay out regression tables of one or several models."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
-from discreet.analyst.tables.csv import csv_table
-from discreet.analyst.tables.grid import Grid
-from discreet.analyst.tables.html import html_grid, html_page
-from discreet.analyst.tables.latex import latex_table
-from discreet.analyst.tables.markdown import markdown_table
-from discreet.analyst.tables.one_model import one_model
-from discreet.analyst.tables.text import text_table
-from discreet.analyst.tables.tidying import glanced, tidied
+from discreet.analyst.inference.contrasts import known_before
+from discreet.analyst.notes import (
+    PENALISED_INTERVALS,
+    PRIVACY_ONLY,
+    PRIVACY_PART,
+    SCORE_PAGE,
+    SELECTION,
+    reasons,
+    without_sampling,
+)
+from discreet.analyst.summary import estimates
+from discreet.analyst.tables.formats import (
+    EMPTY,
+    WEAK,
+    Grid,
+    Row,
+    csv_table,
+    errors_cell,
+    estimate_cell,
+    html_grid,
+    html_page,
+    latex_table,
+    markdown_table,
+    model_cell,
+    number_cell,
+    p_cell,
+    promise_note,
+    ratio_cell,
+    rows_cell,
+    rows_note,
+    set_cell,
+    stars_of,
+    text_table,
+)
+from discreet.analyst.tables.tidy import glanced, tidied
+from discreet.analyst.values import ByName, Interval, beside_set, bounded, unbounded
 from discreet.errors import OutputError, SpecError, shown
 from discreet.files import checked_path, write_bytes
 from discreet.privacy.checks import is_integer
-from discreet.releases.reference_law import checked_level
+from discreet.releases.reference_law import NotEstimable, checked_level, known, reason_of
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
-    from discreet.analyst.tables.records import Records
+    from discreet.analyst.tables.tidy import Records
+
+# -- one model ---------------------------------------------------------------------------------------------------------
+# The table of one fit: a row for each coefficient, with its error, test and confidence set beside it.
+
+
+def one_model(fit: Fit, level: float, digits: int) -> Grid:
+    """Give the cells of one fit; with fewer columns where less is known of its errors."""
+    heads, body = _coefficients(fit, level, digits)
+    sets, why = fit.conf_int(level), reasons(fit, level)
+    rest = ("",) * (len(heads) - 2)
+    ends = fit.rsquared_conf_int(level)
+    lines = [
+        ("Rows", rows_cell(fit)),
+        ("R²", ratio_cell(fit.rsquared, ends)),
+        ("Adjusted R²", ratio_cell(fit.rsquared_adj, ends)),
+        ("Residual sd", number_cell(fit._residual_sd, digits)),
+    ]
+    notes = [
+        f"Estimated by {model_cell(fit)}." if not fit.fitted_inside else None,
+        *(() if fit.interval_target == "none" else error_notes(fit)),
+        WEAK if fit.estimable and any(map(unbounded, sets.values())) else None,
+        selection_note(sets, level),
+        *reason_notes(fit, why),
+        *missing_statistics(fit, why),
+        rows_note(fit),
+        promise_note(fit.release),
+    ]
+    return Grid(
+        title_of(fit),
+        (heads,),
+        tuple(body),
+        tuple((*line, *rest) for line in lines),
+        tuple(note for note in notes if note is not None),
+    )
+
+
+def title_of(fit: Fit) -> str:
+    """Say what is regressed, and that it is not private where it is not."""
+    mark = "" if fit.release.private else "NOT PRIVATE: "
+    return f"{mark}{fit.target}: linear regression from a release"
+
+
+def error_notes(fit: Fit) -> list[str]:
+    """Say what standard errors, p-values and sets count, and of which coefficients they are."""
+    return [
+        f"{PRIVACY_ONLY if without_sampling(fit) else 'Standard errors include sampling and privacy noise.'} "
+        f"{PRIVACY_PART}.",
+        SCORE_PAGE,
+        *([PENALISED_INTERVALS] if fit.penalised else []),
+    ]
+
+
+def selection_note(sets: ByName[Interval], level: float) -> str | None:
+    """Say that intervals beside unbounded sets cover too little; nothing where all sets are of one kind."""
+    if not (any(map(bounded, sets.values())) and any(map(unbounded, sets.values()))):
+        return None
+    return SELECTION.format(percent=100 * level)
+
+
+def reason_notes(fit: Fit, why: Mapping[str, str]) -> list[str]:
+    """Say why coefficients have no interval, one sentence for each reason."""
+    grouped = {reason: [name for name, own in why.items() if own == reason] for reason in dict.fromkeys(why.values())}
+    return [
+        f"No interval: {reason}." if len(names) == len(fit.names) else f"No interval ({', '.join(names)}): {reason}."
+        for reason, names in grouped.items()
+    ]
+
+
+def missing_statistics(fit: Fit, why: Mapping[str, str]) -> list[str]:
+    """Say why the model has no R^2, residual spread or number of rows; no reason twice."""
+    said, out = list(why.values()), []
+    for what, value in (("R²", fit.rsquared), ("residual sd", fit._residual_sd), ("number of rows", fit.nobs)):
+        reason = reason_of(value)
+        if reason is not None and not any(reason in one for one in said):
+            out.append(f"No {what}: {reason}.")
+            said.append(reason)
+    return out
+
+
+def _coefficients(fit: Fit, level: float, digits: int) -> tuple[Row, list[Row]]:
+    values, interval = estimates(fit), f"{100 * level:g}% interval"
+    if known_before(fit.release.noise):
+        own = fit.table_conf_int(level)
+        body: list[Row] = [
+            (
+                name,
+                estimate_cell(value, own[name], digits),
+                number_cell(fit.privacy_sd[name], digits),
+                set_cell(own[name], digits),
+            )
+            for name, value in values.items()
+        ]
+        return ("", "coef", "privacy sd", f"{interval}, this table"), body
+    sets = fit.conf_int(level)
+    if fit.interval_target == "none":
+        return ("", "coef"), [(name, estimate_cell(value, sets[name], digits)) for name, value in values.items()]
+    body = []
+    for name, value in values.items():
+        share = known(fit.privacy_share[name])
+        body.append(
+            (
+                name,
+                estimate_cell(value, sets[name], digits),
+                number_cell(beside_set(fit.bse[name], sets[name]), digits),
+                number_cell(beside_set(fit.tvalues[name], sets[name]), digits),
+                p_cell(fit.pvalues[name]),
+                set_cell(sets[name], digits),
+                number_cell(fit.privacy_share[name], digits) if share is None else f"{share:.0%}",
+            )
+        )
+    return ("", "coef", "std err", "t", "p", interval, "privacy"), body
+
+
+# -- regression table --------------------------------------------------------------------------------------------------
+# A regression table that can be written as text, Markdown, LaTeX, HTML or CSV, and what a fit offers of it.
 
 Format = Literal["text", "md", "tex", "html", "csv"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
@@ -236,3 +379,138 @@ class TableMixin:
         `statistic` and `p.value` are of the joint test that every slope is 0.
         """
         return glanced(self._whole)
+
+
+# -- several models ----------------------------------------------------------------------------------------------------
+# The table of several fits: a column for each, and below every estimate its error, interval or p-value.
+
+Below = Literal["errors", "intervals", "pvalues", "none"]
+BELOW: Final[tuple[Below, ...]] = get_args(Below)
+
+_UNDER: Final = {
+    "errors": "In parentheses: standard errors, of sampling and privacy noise together.",
+    "intervals": "Below each estimate: {percent:g}% confidence interval.",
+    "pvalues": "In parentheses: p-values of the score test.",
+    "none": "",
+}
+_PRIVACY_ONLY: Final = (
+    "Where the residual variance of a model could not be estimated, its standard errors include privacy noise only."
+)
+_NOISE_ALONE: Final = (
+    "In braces: standard deviation of the privacy noise alone, which includes no sampling error; there are no standard "
+    "errors."
+)
+_ADDS_UP: Final = "The models are from different releases; if these are about the same people, what they spend adds up."
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a table of several models is laid out; see `discreet.table`."""
+
+    names: tuple[str, ...]
+    level: float
+    below: Below
+    stars: tuple[float, ...]
+    digits: int
+    coefficients: tuple[str, ...]
+    labels: Mapping[str, str]
+    title: str
+
+
+def several_models(fits: Sequence[Fit], layout: Layout) -> Grid:
+    """Give the cells of several fits side by side."""
+    body: list[Row] = []
+    columns = [_column(fit, layout) for fit in fits]
+    for name in layout.coefficients:
+        label = layout.labels.get(name, name)
+        body.append((label, *(column.get(name, ("", ""))[0] for column in columns)))
+        if layout.below != "none":
+            body.append(("", *(column.get(name, ("", ""))[1] for column in columns)))
+    private = all(fit.release.private for fit in fits)
+    return Grid(
+        layout.title if private else f"NOT PRIVATE: {layout.title}",
+        (("", *layout.names), ("Target", *(fit.target for fit in fits))),
+        tuple(body),
+        _statistics(fits, layout.level),
+        tuple(_notes(fits, layout)),
+    )
+
+
+def _column(fit: Fit, layout: Layout) -> dict[str, tuple[str, str]]:
+    """Estimate and what stands below it, by coefficient."""
+    sets = fit.conf_int(layout.level)
+    out = {}
+    for name, value in estimates(fit).items():
+        stars = stars_of(fit.pvalues[name], layout.stars)
+        out[name] = estimate_cell(value, sets[name], layout.digits) + stars, _under(fit, name, sets[name], layout)
+    return out
+
+
+def _under(fit: Fit, name: str, ends: Interval, layout: Layout) -> str:
+    digits = layout.digits
+    if known_before(fit.release.noise):
+        return f"{{{number_cell(fit.privacy_sd[name], digits)}}}"
+    if isinstance(ends, NotEstimable):
+        return ""
+    match layout.below:
+        case "errors":
+            return _in_parentheses(number_cell(beside_set(fit.bse[name], ends), digits))
+        case "intervals":
+            return set_cell(ends, digits)
+        case _:
+            return _in_parentheses(p_cell(fit.pvalues[name]))
+
+
+def _in_parentheses(cell: str) -> str:
+    return cell if cell == EMPTY else f"({cell})"
+
+
+def _statistics(fits: Sequence[Fit], level: float) -> tuple[Row, ...]:
+    ends = [fit.rsquared_conf_int(level) for fit in fits]
+    lines: dict[str, list[str]] = {
+        "Rows": [rows_cell(fit) for fit in fits],
+        "R²": [ratio_cell(fit.rsquared, one) for fit, one in zip(fits, ends, strict=True)],
+        "Adjusted R²": [ratio_cell(fit.rsquared_adj, one) for fit, one in zip(fits, ends, strict=True)],
+        "Estimated by": [model_cell(fit) for fit in fits],
+        "Standard errors": [errors_cell(fit) for fit in fits],
+    }
+    return tuple((what, *cells) for what, cells in lines.items())
+
+
+def _notes(fits: Sequence[Fit], layout: Layout) -> list[str]:
+    noise_alone = [known_before(fit.release.noise) for fit in fits]
+    notes = [_UNDER[layout.below].format(percent=100 * layout.level)]
+    if any(noise_alone) and layout.below != "none":
+        notes.append(_NOISE_ALONE)
+    if layout.below == "errors" and any(map(without_sampling, fits)):
+        notes.append(_PRIVACY_ONLY)
+    if layout.stars:
+        meant = [f"{'*' * (place + 1)} p < {one:g}" for place, one in enumerate(layout.stars)]
+        notes.append(f"{', '.join(meant)}.")
+    shown = [fit.conf_int(layout.level) for fit in fits if fit.estimable]
+    if any(unbounded(ends) for sets in shown for name, ends in sets.items() if name in layout.coefficients):
+        notes.append(WEAK)
+    selected = [selection_note(fit.conf_int(layout.level), layout.level) for fit in fits]
+    whys = [reasons(fit, layout.level) for fit in fits]
+    about = list(zip(fits, whys, strict=True))
+    for sentences in (
+        [[] if note is None else [note] for note in selected],
+        [[PENALISED_INTERVALS] if fit.penalised and fit.interval_target != "none" else [] for fit in fits],
+        [reason_notes(fit, why) for fit, why in about],
+        [missing_statistics(fit, why) for fit, why in about],
+        [[note] if (note := rows_note(fit)) is not None else [] for fit in fits],
+        [[promise_note(fit.release)] for fit in fits],
+    ):
+        notes += _by_column(sentences, layout.names)
+    if len({fit.release.digest for fit in fits}) > 1:
+        notes.append(_ADDS_UP)
+    return list(filter(None, notes))
+
+
+def _by_column(sentences: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:
+    """Say each sentence once, with the columns that it is about where it is not about all of them."""
+    columns: dict[str, list[str]] = {}
+    for own, name in zip(sentences, names, strict=True):
+        for sentence in own:
+            columns.setdefault(sentence, []).append(name)
+    return [sentence if len(of) == len(names) else f"{', '.join(of)}: {sentence}" for sentence, of in columns.items()]

@@ -1,14 +1,200 @@
-"""Exact products of integers through BLAS, the same whatever the order or the chunks."""
+"""Sum products of rows exactly: the Gram matrix, levels of large factors, and sample weights."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Final, NoReturn, Protocol, Self, cast, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
-from discreet.curator.sums.protocol import MadeAnew
-from discreet.exact.arrays import BigIntArray, FloatArray
-from discreet.exact.triangle import upper_triangle
+from discreet.design.domain import RowDomain
+from discreet.errors import SpecError
+from discreet.exact.arrays import BigIntArray, FloatArray, IntArray
+from discreet.exact.linear import upper_triangle
+
+# -- protocol ----------------------------------------------------------------------------------------------------------
+# What rows are summed into, and the exact sums: handed to a mechanism and to nothing else.
+
+
+class Sums(Protocol):
+    """What rows are summed into."""
+
+    @property
+    def unit(self) -> int:
+        """Steps of the totals in one scaled unit of what is summed."""
+        ...
+
+    def empty(self) -> Self:
+        """Sums of the same kind, with the same settings and without rows: those of another worker."""
+        ...
+
+    def add(self, chunk: FloatArray) -> None:
+        """Take a chunk of rows (1, x, y) in grid steps."""
+        ...
+
+    def totals(self) -> tuple[int, ...]:
+        """The exact sums."""
+        ...
+
+
+class MadeAnew:
+    """Gives a new one without rows, from the arguments that this one was made with; they must not change."""
+
+    _made_from: tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
+
+    def __new__(cls, *given: Any, **named: Any) -> Self:  # noqa: ANN401  # whatever sums are made from
+        """Remember the arguments."""
+        made = super().__new__(cls)
+        made._made_from = given, tuple(named.items())
+        return made
+
+    def empty(self) -> Self:
+        """Sums of the same kind, with the same settings and without rows."""
+        given, named = self._made_from
+        return type(self)(*given, **dict(named))
+
+
+@runtime_checkable
+class PersonSums(Protocol):
+    """Sums that treat the rows of one person together."""
+
+    def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
+        """Take a chunk of whole persons, whose rows are together from each of `starts` on."""
+        ...
+
+
+@runtime_checkable
+class CellSums(Protocol):
+    """Sums that are too many for integers one by one: counts by cell, as an array."""
+
+    def cells(self) -> IntArray:
+        """The exact counts."""
+        ...
+
+
+@runtime_checkable
+class SettledSums(Protocol):
+    """Sums over rows of settled cells, before all bounds are known; all others are over rows (1, x, y)."""
+
+    @property
+    def searched(self) -> tuple[str, ...]:
+        """The columns whose bounds are to be found."""
+        ...
+
+
+@runtime_checkable
+class RecodedSums(Protocol):
+    """Sums over rows that are written anew: this pass sums the new rows, and later passes see them alone."""
+
+    @property
+    def recoded_size(self) -> int:
+        """Number of integers in a new row."""
+        ...
+
+    def recoded(self, chunk: FloatArray) -> FloatArray:
+        """The new rows of a chunk of rows (1, x, y): integers of 32 bits, each row a function of its own old row."""
+        ...
+
+
+class Totals:
+    """Exact sums over the rows of a table. Sensitive: handed to a mechanism and to nothing else.
+
+    They add, and that is all they do: they do not print, compare, copy, pickle or serialise their numbers, and are no
+    dataclass, whose fields any tool can list. Parts of one table add up if no person is in two of them.
+
+    Attributes
+    ----------
+    values
+        The sums, in integer steps, in the order that their kind of sum states.
+    unit
+        Steps in one scaled unit: what a total is worth is `value / unit`.
+    count
+        Number of rows, or of persons, in the table; also sensitive unless the neighbouring relation makes it public.
+    clipped
+        Number of rows that count in which each numeric column was clipped, where that was asked for.
+    fitting
+        Number of rows that count, and number of rows that a rule drops; of one person no more than its cap in both
+        together, those that count first.
+    cells
+        Counts by cell, of sums that have them.
+    """
+
+    __slots__ = ("cells", "clipped", "count", "fitting", "unit", "values")
+
+    values: tuple[int, ...]
+    unit: int
+    count: int
+    clipped: tuple[int, ...]
+    fitting: tuple[int, int]
+    cells: IntArray | None
+
+    def __init__(
+        self,
+        values: tuple[int, ...],
+        unit: int,
+        count: int,
+        clipped: tuple[int, ...] = (),
+        fitting: tuple[int, int] = (0, 0),
+        cells: IntArray | None = None,
+    ) -> None:
+        _set = object.__setattr__
+        _set(self, "values", values)
+        _set(self, "unit", unit)
+        _set(self, "count", count)
+        _set(self, "clipped", clipped)
+        _set(self, "fitting", fitting)
+        _set(self, "cells", cells)
+
+    def on_grid(self, unit: int) -> tuple[int, ...]:
+        """The values in steps of a grid as fine or finer, on which noise is added: `unit` steps in one scaled unit."""
+        finer, rest = divmod(unit, self.unit)
+        if rest or not finer:
+            raise SpecError(f"expected a grid with a multiple of {self.unit} steps in one scaled unit, got {unit}")
+        return self.values if finer == 1 else tuple(value * finer for value in self.values)  # [P:finer-grid]
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("totals cannot be changed; add them up instead")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError("totals cannot be changed; add them up instead")
+
+    def __add__(self, other: Totals) -> Totals:
+        sizes = [(part.unit, len(part.values), len(part.clipped), _shape(part.cells)) for part in (self, other)]
+        if sizes[0] != sizes[1]:
+            raise SpecError("these totals have different units or columns; only totals of one design add up")
+        values = tuple(a + b for a, b in zip(self.values, other.values, strict=True))  # [P:parts-add-up]
+        clipped = tuple(a + b for a, b in zip(self.clipped, other.clipped, strict=True))
+        fitting = self.fitting[0] + other.fitting[0], self.fitting[1] + other.fitting[1]
+        cells = None if self.cells is None or other.cells is None else self.cells + other.cells
+        return Totals(values, self.unit, self.count + other.count, clipped, fitting, cells)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("totals are sensitive and are never serialised; publish a release instead")
+
+    # without it Python would list the slots
+    __getstate__ = __reduce__
+
+    def __repr__(self) -> str:
+        return "<Totals: sensitive, not shown>"
+
+
+def _shape(cells: IntArray | None) -> tuple[int, ...]:
+    return () if cells is None else cells.shape
+
+
+def common_unit(parts: Sequence[Sums]) -> int:
+    """The unit of sums that are taken in one pass, which must be one and the same."""
+    units = {part.unit for part in parts}
+    if len(units) != 1:
+        raise SpecError(f"expected sums in one unit, got {len(units)} units")
+    return units.pop()
+
+
+# -- gram --------------------------------------------------------------------------------------------------------------
+# Exact products of integers through BLAS, the same whatever the order or the chunks.
 
 # a double holds every integer up to 2**53, so sums of products below it are exact in any order
 _EXACT_BITS = 53
@@ -118,3 +304,200 @@ class ExactGram(MadeAnew):
         self._wide += self._int64
         self._int64[:] = 0
         self._rows_until_flush = self._flush_after
+
+
+# -- level gram --------------------------------------------------------------------------------------------------------
+# Exact products of rows that hold a category as one number, its level: counts and sums by level, no indicators.
+#
+# Proof: gram.proof.md.
+
+
+@dataclass(frozen=True, slots=True)
+class CodedCategory:
+    """A category that a coded row holds as the position of its level.
+
+    Attributes
+    ----------
+    levels
+        How many levels it has, the reference among them.
+    first
+        Released column of its first indicator; those of the others follow.
+    codes
+        Positions of the levels that have an indicator, in the order of the columns.
+    """
+
+    levels: int
+    first: int
+    codes: tuple[int, ...]
+
+    @property
+    def columns(self) -> slice:
+        """Where its indicators stand among the released columns."""
+        return slice(self.first, self.first + len(self.codes))
+
+
+@dataclass(frozen=True, slots=True)
+class Coding:
+    """How rows (1, x, y) are written in fewer numbers: some columns as they are, then one level for each category.
+
+    Attributes
+    ----------
+    size
+        How many columns are released.
+    plain
+        Those that a coded row holds as they are, the constant first.
+    categories
+        What the numbers behind them stand for.
+    """
+
+    size: int
+    plain: tuple[int, ...]
+    categories: tuple[CodedCategory, ...]
+
+    @property
+    def width(self) -> int:
+        """Numbers in a coded row."""
+        return len(self.plain) + len(self.categories)
+
+
+class LevelGram(MadeAnew):
+    """Running sum of products of all released columns over chunks of coded rows: the totals of `ExactGram`.
+
+    >>> coding = Coding(4, (0, 3), (CodedCategory(3, 1, (1, 2)),))
+    >>> gram = LevelGram(coding, 1)
+    >>> gram.add(np.array([[2.0, 2.0, 2.0], [1.0, -1.0, 2.0], [0, 2, 2]]))
+    >>> gram.totals()
+    (12, 0, 8, 4, 0, 0, 0, 8, 2, 6)
+    """
+
+    def __init__(self, coding: Coding, grid_bits: int) -> None:
+        self.coding = coding
+        self._plain = ExactGram(len(coding.plain), grid_bits)
+        self._step = 1 << grid_bits
+        levels = [category.levels for category in coding.categories]
+        # a table whose rows 64 bits do not count cannot be read
+        self._counts: list[IntArray] = [np.zeros(count, dtype=np.int64) for count in levels]
+        self._pairs: dict[tuple[int, int], IntArray] = {
+            (one, other): np.zeros(levels[one] * levels[other], dtype=np.int64)
+            for one, other in combinations(range(len(levels)), 2)
+        }
+        shapes = [(len(coding.plain) - 1, count) for count in levels]
+        self._int64: list[IntArray] = [np.zeros(shape, dtype=np.int64) for shape in shapes]
+        self._wide: list[BigIntArray] = [np.zeros(shape, dtype=object) for shape in shapes]
+        self._rows_until_flush = self._flush_after = 2 ** (62 - grid_bits)
+
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit: those of the product grid."""
+        return self._plain.unit
+
+    def add(self, chunk: FloatArray) -> None:
+        """Add the products of a chunk of coded rows, shape (coding.width, rows)."""
+        rows = chunk.shape[1]
+        if rows > self._rows_until_flush:
+            self._flush()
+        self._rows_until_flush -= rows
+        size = len(self.coding.plain)
+        plain, codes = chunk[:size], chunk[size:].astype(np.intp)
+        self._plain.add(plain)
+        for here, counts, sums, category in zip(codes, self._counts, self._int64, self.coding.categories, strict=True):
+            counts += np.bincount(here, minlength=category.levels)
+            for own, values in zip(sums, plain[1:], strict=True):
+                own += np.bincount(here, values, category.levels).astype(np.int64)  # [P:sums-by-level]
+        for (one, other), counts in self._pairs.items():
+            np.add.at(counts, codes[one] * self.coding.categories[other].levels + codes[other], 1)
+
+    def totals(self) -> tuple[int, ...]:
+        """Upper triangle of the exact sum over released columns, row by row, as integers without limit."""
+        self._flush()
+        coding, plain = self.coding, list(self.coding.plain)
+        full: BigIntArray = np.zeros((coding.size, coding.size), dtype=object)
+        full[np.ix_(plain, plain)] = self._plain.matrix()
+        for category, counts, sums in zip(coding.categories, self._counts, self._wide, strict=True):
+            own, codes = category.columns, list(category.codes)
+            # an indicator is 0 or one unit, and no row has two of one category
+            number = counts[codes].astype(object) * self.unit  # [P:one-level]
+            np.fill_diagonal(full[own, own], number)
+            full[0, own] = number
+            full[plain[1:], own] = sums[:, codes] * self._step
+            full[own, plain[1:]] = full[plain[1:], own].T
+        for (one, other), counts in self._pairs.items():
+            first, second = coding.categories[one], coding.categories[other]
+            both = counts.reshape(first.levels, second.levels)[list(first.codes)][:, list(second.codes)]
+            full[first.columns, second.columns] = both.astype(object) * self.unit
+        return upper_triangle(full)
+
+    def _flush(self) -> None:
+        for wide, sums in zip(self._wide, self._int64, strict=True):
+            wide += sums
+            sums[:] = 0
+        self._rows_until_flush = self._flush_after
+
+
+# -- sample weights ----------------------------------------------------------------------------------------------------
+# Exact products of rows times their declared weights. Proof: sample_weights.proof.md.
+
+# a double holds every integer up to 2**53, so sums of products below it are exact in any order
+_WEIGHT_BITS: Final = 53
+# so many sums of at most 2**53 stay below 2**62
+_BEFORE_FLUSH: Final = 2**9
+
+
+def row_products(columns: int, domain: RowDomain) -> Sums:
+    """What sums the products of rows of so many columns (1, x, y): times their weights where rows have weights."""
+    return GramWithWeights(columns, domain) if domain.weight_bits else ExactGram(columns, domain.grid_bits)
+
+
+class GramWithWeights(MadeAnew):
+    """Running exact sum of m u u' over rows u = (1, x, y) in grid steps with an integer weight m behind each.
+
+    The totals are the upper triangle of the sum, row by row, and then the number of rows, all in steps of
+    `RowDomain.product_unit`.
+
+    >>> domain = RowDomain(1, 0, 0, None, False, 8, weight_bits=14)
+    >>> sums = GramWithWeights(3, domain)
+    >>> sums.add(np.array([[256.0, 256.0], [128.0, 0.0], [256.0, 256.0], [2.0**14, 2.0**12]]))
+    >>> [total / sums.unit for total in sums.totals()]
+    [1.25, 0.5, 1.25, 0.25, 0.5, 1.25, 2.0]
+    """
+
+    def __init__(self, columns: int, domain: RowDomain) -> None:
+        self._unit = domain.product_unit
+        # a weight is high * 2**shift + low, both at most 2**shift in size
+        self._shift = (domain.weight_bits + 1) // 2
+        self._at_once = 1 << _WEIGHT_BITS - 2 * domain.grid_bits - self._shift
+        self._int64 = np.zeros((2, columns, columns), dtype=np.int64)
+        self._wide: BigIntArray | int = 0
+        self._products_until_flush = _BEFORE_FLUSH
+        self._rows = 0
+
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit: those of a product with its weight."""
+        return self._unit
+
+    def add(self, chunk: FloatArray) -> None:
+        """Add a chunk of rows (1, x, y) in grid steps with their weights in the last row, shape (columns + 1, rows)."""
+        step = float(1 << self._shift)
+        for start in range(0, chunk.shape[1], self._at_once):
+            rows, weights = chunk[:-1, start : start + self._at_once], chunk[-1, start : start + self._at_once]
+            if not self._products_until_flush:
+                self._flush()  # [P:weighted-flush]
+            self._products_until_flush -= 1
+            high = np.floor(weights / step)
+            for part, limb in enumerate((high, weights - high * step)):
+                # unlike matmul it lets other threads of Python run meanwhile
+                product = np.dot(rows * limb, rows.T)  # [P:weighted-products]
+                self._int64[part] += product.astype(np.int64)
+        self._rows += chunk.shape[1]  # [P:weighted-count]
+
+    def totals(self) -> tuple[int, ...]:
+        """Upper triangle of the exact sum, row by row, then the number of rows, as integers without limit."""
+        self._flush()
+        high, low = cast("BigIntArray", self._wide)
+        return (*upper_triangle((high << self._shift) + low), self._rows * self._unit)
+
+    def _flush(self) -> None:
+        self._wide = self._wide + self._int64.astype(object)
+        self._int64[:] = 0
+        self._products_until_flush = _BEFORE_FLUSH

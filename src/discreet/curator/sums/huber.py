@@ -8,8 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.protocol import MadeAnew, Sums, common_unit
+from discreet.curator.sums.gram import ExactGram, MadeAnew, Sums, common_unit
 from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray, IntArray
 

@@ -1,18 +1,21 @@
-"""Rows centred and scaled by released numbers and shrunk to a released radius. Proof: scaled_rows.proof.md."""
+"""Scale, shrink and weight rows by released numbers, and sum their products and scores."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from discreet.curator.sums.gram import ExactGram
-from discreet.curator.sums.protocol import MadeAnew
+from discreet.curator.sums.gram import ExactGram, MadeAnew
+from discreet.curator.sums.residuals import scaled_residuals, usable
 from discreet.design.domain import RowDomain
-from discreet.exact.arrays import FloatArray, IntArray
-from discreet.exact.ball import shrink_to_ball
+from discreet.exact.arrays import FloatArray, IntArray, shrink_to_ball
+
+# -- scaled rows -------------------------------------------------------------------------------------------------------
+# Rows centred and scaled by released numbers and shrunk to a released radius. Proof: scaled_rows.proof.md.
 
 # the finest grid of a shrunk row: on it products with coefficients are exact in doubles
 FINEST_BITS: Final = 16
@@ -190,3 +193,303 @@ class ShrunkRows(MadeAnew):
     def totals(self) -> tuple[int, ...]:
         """Upper triangle of the products, counts up to the thresholds, number of rows; all in steps of products."""
         return (*self._gram.totals(), *(count * self.unit for count in self._up_to.totals()))
+
+
+# -- weighted rows -----------------------------------------------------------------------------------------------------
+# Rows centred, scaled and weighted by released numbers, and their moments. Proof: weighted_rows.proof.md.
+
+
+class Weighted(NamedTuple):
+    """Rows (a, t) in steps of their grid, shape (size + 1, rows), and for each row its weight and the unclipped t."""
+
+    rows: FloatArray
+    weights: FloatArray
+    target: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Weighting:
+    """Released numbers that make a row (1, x, y) a weighted one.
+
+    With N the norm of (1, z) and w = min(1, radius / N), from x alone, the new row is a = w (1, z) / radius, rounded to
+    the grid and shrunk so that its norm is at most 1, exactly, and t = w (y - centre) / bound, clipped to [-1, 1].
+
+    Attributes
+    ----------
+    domain
+        Public geometry of a row.
+    scaling
+        Of x, without a clip.
+    radius, centre, bound
+        Released; centre and bound in scaled units of the target.
+
+    Examples
+    --------
+    >>> weighting = Weighting(RowDomain(1, 0, 0, None, False, 8), Scaling((0.0,), (0.5,), np.inf, 1), 2.0, 0.5, 1.0)
+    >>> rows, weights, target = weighting.of(np.array([[256.0, 256.0], [0.0, 256.0], [128.0, 256.0]]))
+    >>> rows.tolist(), weights.round(3).tolist(), target.round(3).tolist()
+    ([[128.0, 114.0], [0.0, 229.0], [0.0, 114.0]], [1.0, 0.894], [0.0, 0.447])
+    """
+
+    domain: RowDomain
+    scaling: Scaling
+    radius: float
+    centre: float
+    bound: float
+
+    @property
+    def bits(self) -> int:
+        """Bits of the grid of a weighted row: those of a row, and no more than 16."""
+        return shrunk_bits(self.domain)
+
+    @property
+    def one(self) -> int:
+        """Steps of that grid in one scaled unit."""
+        return 1 << self.bits
+
+    @property
+    def size(self) -> int:
+        """Number of coordinates of a."""
+        return len(self.scaling.centres) + 1
+
+    def of(self, chunk: FloatArray) -> Weighted:
+        """Weighted rows of a chunk of rows (1, x, y) in grid steps; each is a function of its own row, bit for bit."""
+        z = self.scaling.rows(chunk, self.domain.unit)
+        weights: FloatArray = self.radius / np.maximum(np.sqrt(squared_norms(z)), self.radius)
+        rows = np.empty((self.size + 1, chunk.shape[1]))
+        np.rint(z * (weights * (self.one / self.radius)), out=rows[:-1])
+        shrink_to_ball(rows[:-1], self.one**2)  # [P:weighted-shrunk]
+        target: FloatArray = (chunk[-1] / self.domain.unit - self.centre) * (weights / self.bound)
+        np.rint(np.clip(target, -1.0, 1.0) * self.one, out=rows[-1])  # [P:weighted-target]
+        return Weighted(rows, weights, target)
+
+
+class WeightedMoments(MadeAnew):
+    """Running exact sums over weighted rows (a, t): products of (a, t), products of w a, and numbers of rows.
+
+    The totals are the upper triangle of the first, row by row, then of the second unless `fourth` is false, then the
+    number of rows whose target is clipped from below and from above, then of all rows, all in steps of products.
+
+    >>> weighting = Weighting(RowDomain(0, 1, 0, None, False, 8), Scaling((0.0,), (0.5,), np.inf, 1), 2.0, 0.0, 1.0)
+    >>> sums = WeightedMoments(weighting); sums.add(np.array([[256.0], [0.0], [128.0]]))
+    >>> [total / 4**8 for total in sums.totals()]
+    [0.25, 0.0, 0.25, 0.0, 0.0, 0.25, 0.25, 0.0, 0.0, 0.0, 0.0, 1.0]
+    """
+
+    def __init__(self, weighting: Weighting, *, fourth: bool = True) -> None:
+        self._weighting = weighting
+        self._gram = ExactGram(weighting.size + 1, weighting.bits)
+        self._fourth = ExactGram(weighting.size, weighting.bits) if fourth else None
+        self._below = self._above = self._rows = 0
+
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit: those of the product of two weighted rows."""
+        return self._gram.unit
+
+    def add(self, chunk: FloatArray) -> None:
+        """Add a chunk of rows (1, x, y) in grid steps."""
+        rows, weights, target = self._weighting.of(chunk)
+        self._gram.add(rows)
+        if self._fourth is not None:
+            twice: FloatArray = np.rint(rows[:-1] * weights)
+            shrink_to_ball(twice, self._weighting.one**2)  # [P:weighted-twice]
+            self._fourth.add(twice)
+        self._below += int(np.count_nonzero(target < -1))  # [P:weighted-clipped]
+        self._above += int(np.count_nonzero(target > 1))
+        self._rows += chunk.shape[1]
+
+    def totals(self) -> tuple[int, ...]:
+        """Products of (a, t), products of w a if they are asked for, numbers of rows: clipped below, above, all."""
+        fourth = () if self._fourth is None else self._fourth.totals()
+        counts = (rows * self.unit for rows in (self._below, self._above, self._rows))
+        return (*self._gram.totals(), *fourth, *counts)
+
+
+class WeightedResiduals(MadeAnew):
+    """Running exact sum of v v' over v = (residual / bound) a, of weighted rows (a, t), residual = t - a'theta, cut.
+
+    Parameters
+    ----------
+    weighting
+        Makes the rows.
+    coefficients
+        Released coefficients of a, shape (size,).
+    bound
+        Of a residual, in units of t; public or released.
+    rows_per_person
+        As for `ResidualGram`.
+    """
+
+    def __init__(
+        self, weighting: Weighting, coefficients: tuple[float, ...], bound: float, rows_per_person: int = 1
+    ) -> None:
+        self._weighting = weighting
+        self._gram = ExactGram(weighting.size, weighting.bits)
+        self._coefficients = usable(coefficients)
+        self._bound = bound
+        self._rows_per_person = rows_per_person
+
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit: those of the product of two weighted rows."""
+        return self._gram.unit
+
+    def add(self, chunk: FloatArray) -> None:
+        """Add a chunk of rows (1, x, y) in grid steps."""
+        self._gram.add(self.rows(chunk))
+
+    def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
+        """Add a chunk of whole persons, whose rows are together from each of `starts` on."""
+        summed = np.add.reduceat(self.rows(chunk), starts, axis=1)
+        averaged: FloatArray = np.rint(summed / self._rows_per_person)  # [P:weighted-person]
+        shrink_to_ball(averaged, self._weighting.one**2)
+        self._gram.add(averaged)
+
+    def totals(self) -> tuple[int, ...]:
+        """Upper triangle of the exact sum, row by row."""
+        return self._gram.totals()
+
+    def rows(self, chunk: FloatArray) -> FloatArray:
+        """Integers v of norm at most one scaled unit."""
+        rows = self._weighting.of(chunk).rows
+        residual = scaled_residuals(rows, self._coefficients, self._weighting.one)
+        np.clip(residual / self._bound, -1.0, 1.0, out=residual)
+        v: FloatArray = np.rint(residual * rows[:-1])
+        shrink_to_ball(v, self._weighting.one**2)  # [P:weighted-residual]
+        return v
+
+
+# -- clipped scores ----------------------------------------------------------------------------------------------------
+# Scores of shrunk rows, clipped in norm, through exact products. Proof: scaled_rows.proof.md.
+
+# coefficients of shrunk rows stay in the box of this half-width
+LARGEST_BITS: Final = 8
+# a relative step far above the rounding of three double operations and far below one grid step
+_INWARDS: Final = 1 - 2**-40
+
+
+def coefficient_bits(domain: RowDomain, size: int) -> int:
+    """Bits of the grid of coefficients on which products of `size` coordinates stay below 2^53.
+
+    >>> coefficient_bits(RowDomain(1, 0, 0, None, False, 16), 30)
+    24
+    """
+    return 53 - shrunk_bits(domain) - LARGEST_BITS - size.bit_length()
+
+
+def on_grid(theta: npt.ArrayLike, domain: RowDomain) -> list[int]:
+    """Coefficients as integers of their grid, inside the box.
+
+    >>> on_grid([0.5, -1e9], RowDomain(1, 0, 0, None, False, 16)) == [2**26, -(2**35)]
+    True
+    """
+    values = np.asarray(theta, dtype=np.float64)
+    most = 2.0**LARGEST_BITS
+    bits = coefficient_bits(domain, len(values))
+    inside: list[float] = np.rint(np.clip(values, -most, most) * 2.0**bits).tolist()
+    return [int(value) for value in inside]
+
+
+class ClippedScores(MadeAnew):
+    """Running exact sum over rows (a, u) of scores v = (r / clip) a, each cut to norm 1, with r = u - a'theta.
+
+    The factor r / clip is rounded to the grid of a row, and cut there so that the integer norm of v is at most 1.
+    The totals are the sum, the number of rows that were not cut, and the number of rows, in steps of products.
+
+    Parameters
+    ----------
+    domain
+        Public geometry of a row.
+    theta
+        Released coefficients as `on_grid` gives them.
+    clip
+        Released, above 0, in scaled units of the target.
+
+    Examples
+    --------
+    >>> domain = RowDomain(0, 0, 0, None, False, 8)
+    >>> scores = ClippedScores(domain, on_grid([0.0], domain), clip=0.5)
+    >>> scores.add(np.array([[128.0, 256.0], [2.0**22, 2.0**24]]))
+    >>> [total / 4**8 for total in scores.totals()]
+    [1.24609375, 1.0, 2.0]
+    """
+
+    def __init__(self, domain: RowDomain, theta: Sequence[int], clip: float) -> None:
+        self._residuals = _Residuals(domain, theta)
+        self._one = 1 << shrunk_bits(domain)
+        self._clip = clip
+        self._sums = [0] * len(theta)
+        self._below = 0
+        self._rows = 0
+
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit: those of the product of two shrunk rows."""
+        return self._one**2
+
+    def add(self, chunk: FloatArray) -> None:
+        """Add a chunk of rows (a, u)."""
+        a = chunk[:-1]
+        residual = self._residuals.of(chunk)
+        wanted = np.rint(np.abs(residual) * (self._one / self._clip))
+        # integers below 2^53 in any order; a row of zeros has no score
+        norms = np.sqrt(np.maximum(np.einsum("ij,ij->j", a, a), 1.0))
+        most = np.floor(self.unit / norms * _INWARDS)  # [P:score-norm]
+        factor = np.copysign(np.minimum(wanted, most), residual)
+        summed = (a @ factor).tolist()  # [P:exact-clipped-scores]
+        self._sums = [total + int(part) for total, part in zip(self._sums, summed, strict=True)]
+        self._below += int(np.count_nonzero(wanted <= most))
+        self._rows += chunk.shape[1]
+
+    def totals(self) -> tuple[int, ...]:
+        """The sum of the scores, the number of rows that were not cut, the number of rows."""
+        return (*self._sums, self._below * self.unit, self._rows * self.unit)
+
+
+class OffsetSum(MadeAnew):
+    """Running exact sum over rows (a, u) of e / bound, cut to [-1, 1], where e is what a row is off without its weight.
+
+    The first coordinate of a is the weight over the radius, so that e = r / (radius a_0), r = u - a'theta.
+
+    >>> domain = RowDomain(0, 0, 0, None, False, 8)
+    >>> offset = OffsetSum(domain, on_grid([0.0], domain), radius=2.0, bound=1.0)
+    >>> offset.add(np.array([[64.0, 128.0], [2.0**22, 2.0**25]])); offset.totals()
+    (384,)
+    """
+
+    def __init__(self, domain: RowDomain, theta: Sequence[int], radius: float, bound: float) -> None:
+        self._residuals = _Residuals(domain, theta)
+        self._one = 1 << shrunk_bits(domain)
+        self._radius = radius
+        self._bound = bound
+        self._sum = 0
+
+    @property
+    def unit(self) -> int:
+        """Steps in one scaled unit: those of the grid of a shrunk row."""
+        return self._one
+
+    def add(self, chunk: FloatArray) -> None:
+        """Add a chunk of rows (a, u)."""
+        weight = np.maximum(chunk[0], 1.0) * (self._radius / self._one)
+        part = np.clip(self._residuals.of(chunk) / weight / self._bound, -1.0, 1.0)
+        self._sum += int(np.rint(part * self._one).astype(np.int64).sum())  # [P:offset-part]
+
+    def totals(self) -> tuple[int, ...]:
+        """The exact sum."""
+        return (self._sum,)
+
+
+class _Residuals:
+    """Residuals u - a'theta of rows (a, u), with the same bits wherever a row is: products are exact integers."""
+
+    def __init__(self, domain: RowDomain, theta: Sequence[int]) -> None:
+        self._theta = tuple(theta)
+        self._step = 2.0 ** -(shrunk_bits(domain) + coefficient_bits(domain, len(self._theta)))
+
+    def of(self, chunk: FloatArray) -> FloatArray:
+        """In scaled units of the target."""
+        fitted = np.array(self._theta, dtype=np.float64) @ chunk[:-1]  # [P:exact-fit]
+        residual: FloatArray = chunk[-1] * 2.0**-TARGET_BITS - fitted * self._step
+        return residual

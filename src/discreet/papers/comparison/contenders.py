@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
 
+from discreet.accounting.privacy_maps import MOMENTS
 from discreet.errors import SpecError
-from discreet.losses.maps.registry import MOMENTS
-from discreet.mechanisms.choice import AUTO
-from discreet.mechanisms.registry import HOMES, mechanism_named
+from discreet.mechanisms.registry import AUTO, HOMES, mechanism_named
 from discreet.papers.methods import Regressor, reader_method, reader_model
 from discreet.papers.rivals.registry import RIVALS
 

@@ -70,7 +70,7 @@ class MethodComparisonNotPrivate:
 
     def plot(self) -> Picture:
         """A panel for each table, a line for each method through its medians, a band from 10% to 90% of the splits."""
-        from discreet.analyst.pictures.style import COLOURS
+        from discreet.analyst.plots.style import COLOURS
         from discreet.papers.drawing import legend, panels, plain_scales, style
 
         known = self.numbers.dropna(subset="value")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import log10
 from typing import TYPE_CHECKING, Final
 
-from discreet.analyst.pictures.style import COLOURS
+from discreet.analyst.plots.style import COLOURS
 from discreet.papers.dandekar.criteria import CONVEX_SOLVED
 from discreet.papers.dandekar.experiment import (
     CORRECTED,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet.analyst.pictures.style import COLOURS
+from discreet.analyst.plots.style import COLOURS
 from discreet.papers.drawing import legend, panels, style
 from discreet.papers.figure import Cell, Figure, NumberTable, Run
 from discreet.papers.kalaja.algorithms import true_epsilon

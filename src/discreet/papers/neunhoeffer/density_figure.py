@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.analyst.pictures.style import COLOURS, GREY
+from discreet.analyst.plots.style import COLOURS, GREY
 from discreet.papers.drawing import DASHES, legend, nested, panels, style
 from discreet.papers.figure import Cell, Criterion, Figure, Outcome, Row, Run
 from discreet.papers.neunhoeffer.line_figures import ols_line

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.analyst.pictures.style import COLOURS, PALE
+from discreet.analyst.plots.style import COLOURS, PALE
 from discreet.papers.figure import Cell, Criterion, Figure, Outcome, Row, Run
 from discreet.papers.neunhoeffer.lines import OURS, Scheme, chosen, coverage, lines, spreads
 from discreet.papers.neunhoeffer.ols import ols_cov

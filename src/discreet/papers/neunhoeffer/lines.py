@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from discreet.analyst.values.confidence_sets import ConfidenceSet
+from discreet.analyst.confidence_sets import ConfidenceSet
 from discreet.papers.figure import Row
 from discreet.papers.neunhoeffer.schemes import NORMAL_95, column_ranges, jiang_noise, many_lines, per_entry_noise
 from discreet.papers.neunhoeffer.simulated import SLOPE, X_BOUNDS, Y_BOUNDS, notebook_table, sums_of_products

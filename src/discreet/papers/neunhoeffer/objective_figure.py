@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, get_args
 
 import numpy as np
 
-from discreet.analyst.pictures.style import COLOURS, GREY, PALE
+from discreet.analyst.plots.style import COLOURS, GREY, PALE
 from discreet.papers.drawing import MARKERS, legend, panels
 from discreet.papers.figure import Cell, Criterion, Figure, Outcome, Row, Run
 from discreet.papers.neunhoeffer.line_figures import ols_line

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.analyst.pictures.style import COLOURS, GREY, PALE
+from discreet.analyst.plots.style import COLOURS, GREY, PALE
 from discreet.papers.drawing import legend, panels
 from discreet.papers.figure import Cell, Criterion, Figure, Outcome, Row, Run
 from discreet.papers.neunhoeffer.lines import DATA, OURS, notebook_sums, slope_set

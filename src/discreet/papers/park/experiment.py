@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from discreet.analyst.model import fit
-from discreet.design.model import Design
+from discreet.design.design import Design
 from discreet.exact.arrays import FloatArray
 from discreet.papers.figure import Row
 from discreet.papers.methods import READER, reader_model, reader_predictions

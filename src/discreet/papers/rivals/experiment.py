@@ -168,7 +168,7 @@ def clipped_descent(seed: int, table: str, folder: str | None, epsilon: float, r
 
 def tukey(seed: int, models: int, rows: int, repeats: int) -> list[Row]:
     """R2 on the simulated table of Amin et al. at epsilon = log 3, delta = 1e-5, and least squares on the same rows."""
-    from sklearn.datasets import make_regression  # type: ignore[import-untyped]  # it has no types
+    from sklearn.datasets import make_regression
 
     found: list[Row] = []
     for repeat in range(repeats):

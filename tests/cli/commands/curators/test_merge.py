@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import discreet
-from discreet.ledger.chain import MergedAnchor
+from discreet.ledger.event_log import MergedAnchor
 from support.cli_folder import contents
 from support.curators import DESIGN, TERMS, curators, rows
 from support.release_edits import edited

@@ -11,12 +11,13 @@ from functools import partial
 import pytest
 from click.testing import CliRunner
 
-from discreet.audit import membership_attack, running
-from discreet.audit.subjects import pooled
+from discreet.audit import auditing as running
+from discreet.audit import membership_attack
+from discreet.audit import runs as pooled
 from discreet.cli.main import program
 from discreet.errors import SpecError
-from discreet.mechanisms.sampling import sampler
-from discreet.mechanisms.sampling.sampler import ExactSampler
+from discreet.mechanisms import sampler
+from discreet.mechanisms.sampler import ExactSampler
 from support.biased_sampler import biased_draws
 
 NAME = "primitives.randomised_response"

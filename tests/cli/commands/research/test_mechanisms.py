@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from discreet.cli.commands.research.mechanisms import FIGURES, HEADERS, cells
-from discreet.mechanisms.catalogue import mechanism_table
+from discreet.cli.mechanisms import FIGURES, HEADERS, cells
+from discreet.mechanisms.registry import mechanism_table
 from support.cli_folder import Call
 
 PAGE = Path(__file__).parents[4] / "docs" / "reference" / "mechanisms.md"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from discreet.design.model import Design
-from discreet.losses.law import BEFORE
-from discreet.losses.sensitivity.before.counts import CountsBefore
-from discreet.losses.sensitivity.before.discovery import discovery_block
-from discreet.losses.sensitivity.before.guard import guard_block
+from discreet.accounting.noise_distribution import BEFORE
+from discreet.accounting.preliminary_counts import CountsBefore, discovery_block, guard_block
+from discreet.design.design import Design
 
 
 def test_every_block_before_a_mechanism_has_its_counts():

@@ -8,13 +8,9 @@ import math
 import numpy as np
 import pytest
 
-from discreet.design.model import Design
-from discreet.losses.sensitivity.before.discovery import (
-    discovery_block,
-    discovery_l1_sensitivity,
-    discovery_sensitivity,
-)
-from discreet.privacy.unit import PrivacyUnit
+from discreet.accounting.preliminary_counts import discovery_block, discovery_l1_sensitivity, discovery_sensitivity
+from discreet.design.design import Design
+from discreet.privacy.budget import PrivacyUnit
 
 
 def vectors(columns, rows, cells=2):

@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from discreet.losses.sensitivity.before.guard import guard_l1_sensitivity, guard_sensitivity
-from discreet.privacy.unit import PrivacyUnit
+from discreet.accounting.preliminary_counts import guard_l1_sensitivity, guard_sensitivity
+from discreet.privacy.budget import PrivacyUnit
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])

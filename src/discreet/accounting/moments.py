@@ -1,0 +1,662 @@
+"""Bound how far one unit moves the moments, and compute the privacy loss of noisy moments."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from discreet.accounting.noise_distribution import (
+    BLOCKS,
+    CLIPPED,
+    RATIO_BLOCK,
+    RESIDUAL_BLOCKS,
+    Calibration,
+    model_blocks,
+)
+from discreet.accounting.privacy_loss import Stated, gaussian_delta
+from discreet.design.columns import Categorical, Column, Interaction, SplineBasis
+from discreet.design.design import Design
+from discreet.design.domain import RowDomain, model_domain, norm2
+from discreet.design.formula_syntax import Spline
+from discreet.errors import SpecError
+from discreet.exact.arrays import FloatArray
+from discreet.exact.linear import entry_count
+from discreet.exact.rounding import root_up, up
+from discreet.privacy.budget import Neighbours
+from discreet.privacy.spend import Loss
+
+# -- l1 sensitivity ----------------------------------------------------------------------------------------------------
+# How far one unit can move the moments of (1, x, y) in a weighted L1 norm: proved in l1_sensitivity.proof.md.
+#
+# Everything is in scaled units. The *weighted L1 sensitivity* is the largest value, over neighbouring tables, of
+#
+#     sum over entries i <= j of  w_block(i, j) * | change of entry (i, j) |.
+#
+# With w = 1 / scale it is epsilon of a release with independent Laplace noise. It is computed in exact fractions and
+# given as the next double above; only a bound for a ball under `replace` is in doubles, with a margin for rounding.
+
+# covers the rounding of some tens of double operations, each relative 2**-53
+_ROUNDING: Final = 1 + 2**-44
+# cells into which the search for a ball is split
+_CELLS: Final = 4096
+_ZERO: Final = Fraction(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A block of several columns: one-hot, of a spline, or of an interaction; their sizes sum to about 1.
+
+    Attributes
+    ----------
+    total
+        Largest sum of the absolute values of the columns of one row, after rounding to the grid.
+    active
+        How many of them are nonzero in one row.
+    wide
+        How many of them are nonzero in one of two rows.
+    """
+
+    total: Fraction
+    active: int
+    wide: int
+
+
+@dataclass(frozen=True, slots=True)
+class L1Geometry:
+    """What the L1 sensitivity depends on: the public set of encoded rows, with so many released columns of regressors.
+
+    Groups are one-hot blocks, splines and interactions.
+
+    Attributes
+    ----------
+    numeric, nonnegative
+        How many regressors lie in [-1, 1], and how many in [0, 1] without being part of a group.
+    norm2
+        Largest squared norm of x, after rounding to the grid.
+    ball
+        Largest sum of absolute values that the norm allows, after rounding to the grid.
+    target_nonnegative
+        Whether y lies in [0, 1] rather than [-1, 1].
+
+    Examples
+    --------
+    >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "b": bool, "g": ["a", "b", "c"]}, radius=1.0)
+    >>> geometry = L1Geometry.of(design, RowDomain.of(design))
+    >>> geometry.box, round(float(geometry.ball), 3)
+    (Fraction(3, 1), 1.732)
+    """
+
+    numeric: int
+    nonnegative: int
+    groups: tuple[Group, ...]
+    columns: int
+    norm2: Fraction
+    ball: Fraction
+    target_nonnegative: bool
+
+    @classmethod
+    def of(cls, design: Design, domain: RowDomain) -> L1Geometry:
+        """The geometry that a design declares."""
+        regressors = [design.columns[name] for name in design.regressors]
+        groups = tuple(_group(c, domain) for c in regressors if isinstance(c, SplineBasis) or _several(c))
+        numeric, nonnegative = domain.numeric, domain.boolean
+        nonzero = numeric + nonnegative + sum(group.active for group in groups)
+        return cls(
+            numeric=numeric,
+            nonnegative=nonnegative,
+            groups=groups,
+            columns=len(design.released) - 2,
+            norm2=Fraction(domain.norm2_bound, domain.unit**2),
+            ball=Fraction(math.isqrt(nonzero * domain.norm2_bound), domain.unit),  # [P:ball-bound]
+            target_nonnegative=domain.target_nonnegative,
+        )
+
+    @property
+    def free(self) -> int:
+        """How many regressors are not part of a group."""
+        return self.numeric + self.nonnegative
+
+    @property
+    def grouped(self) -> Fraction:
+        """Largest sum of the columns of all groups."""
+        return sum((group.total for group in self.groups), _ZERO)
+
+    @property
+    def box(self) -> Fraction:
+        """Largest sum of absolute values of x, the ball left aside."""
+        return self.free + self.grouped
+
+    @property
+    def nonzero(self) -> int:
+        """How many regressors of a row can be nonzero together."""
+        return self.free + sum(group.active for group in self.groups)
+
+
+def l1_sensitivity(design: Design, domain: RowDomain, weights: Mapping[str, float | Fraction]) -> float:
+    """Largest weighted L1 change of the upper triangle between neighbouring tables, from above.
+
+    Parameters
+    ----------
+    design
+        Gives the columns, the neighbouring relation, and how many rows of one person count.
+    domain
+        Public geometry of a row of this design.
+    weights
+        For each block its weight; a block that is not named has weight 0.
+
+    Examples
+    --------
+    >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "z": (0, 1)})
+    >>> l1_sensitivity(design, RowDomain.of(design), dict.fromkeys(BLOCKS, 1.0))
+    10.0
+    """
+    geometry = L1Geometry.of(design, domain)
+    w: dict[str, Fraction] = {block: Fraction(weights.get(block, 0.0)) for block in BLOCKS}
+    if geometry.columns == 1:
+        w["gram_off_diagonal"] = _ZERO
+    one_row = add_remove(geometry, w)
+    if design.unit.neighbours == "replace":
+        exchanged = replaced(geometry, w)
+        one_row = exchanged if design.count_public else max(exchanged, one_row)  # [P:absent-row]
+    return _next_above(one_row * design.unit.max_rows)  # [P:l1-rows-of-a-unit]
+
+
+def add_remove(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
+    """Largest weighted change when one row is added or removed; attained by a corner row of a box without splines."""
+    off, skew = w["gram_off_diagonal"], w["gram_diagonal"] - w["gram_off_diagonal"] / 2
+    constant = w["count"] + w["sum_y"] + w["target_square"]
+
+    def value(s: Fraction, q: Fraction) -> Fraction:
+        return constant + (w["sum_x"] + w["cross"]) * s + off / 2 * s * s + skew * q
+
+    s = min(geometry.box, geometry.ball)
+    if skew >= 0:
+        return value(s, geometry.norm2)  # [P:heavy-diagonal]
+    least = geometry.free + sum((group.total**2 / group.active for group in geometry.groups), _ZERO)
+    return min(value(geometry.box, least), value(s, s * s / geometry.nonzero))  # [P:light-diagonal]
+
+
+def replaced(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
+    """Largest weighted change when one row is replaced by another: the least of three upper bounds."""
+    twice = 2 * (add_remove(geometry, w) - w["count"])  # [P:two-rows]
+    bounds = [twice, _replaced_in_box(geometry, w)]
+    if geometry.ball < geometry.box:
+        bounds.append(Fraction(_replaced_in_ball(geometry, {block: float(weight) for block, weight in w.items()})))
+    return min(bounds)
+
+
+def _replaced_in_box(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
+    """The maximum over P = sum |x_j - z_j| outside groups and T = |y - t|, with the groups at their most."""
+    free, grouped = geometry.free, geometry.grouped
+    off, skew = w["gram_off_diagonal"], w["gram_diagonal"] - w["gram_off_diagonal"] / 2
+    squares = sum((1 if skew >= 0 else group.total**2 / group.active for group in geometry.groups), _ZERO)
+    groups = 2 * grouped * (w["sum_x"] + off * free + w["cross"]) + off * grouped**2 + 2 * skew * squares
+    # how much of P (2 free - P) the diagonal takes: all of it for a single column
+    uneven = skew if free == 1 else max(skew, _ZERO) / max(free, 1)
+    bend = off / 2 + uneven
+    return groups + _largest_on_rectangle(  # [P:group-entries]
+        pp=-bend,
+        tt=-w["target_square"],
+        pt=-w["cross"],
+        p=w["sum_x"] + 2 * free * bend + w["cross"],
+        t=w["sum_y"] + free * w["cross"] + 2 * w["target_square"],
+        high=(Fraction(2 * geometry.numeric + geometry.nonnegative), _widest_target(geometry)),
+    )
+
+
+def _widest_target(geometry: L1Geometry) -> Fraction:
+    return Fraction(1 if geometry.target_nonnegative else 2)
+
+
+def _largest_on_rectangle(
+    *, pp: Fraction, tt: Fraction, pt: Fraction, p: Fraction, t: Fraction, high: tuple[Fraction, Fraction]
+) -> Fraction:
+    """Exact maximum of pp P^2 + tt T^2 + pt P T + p P + t T over 0 <= P <= high[0], 0 <= T <= high[1]; pp, tt <= 0."""
+    indices = set(itertools.product((_ZERO, high[0]), (_ZERO, high[1])))
+    if pp:
+        indices |= {(_within(-(p + pt * side) / (2 * pp), high[0]), side) for side in (_ZERO, high[1])}
+    if tt:
+        indices |= {(side, _within(-(t + pt * side) / (2 * tt), high[1])) for side in (_ZERO, high[0])}
+    determinant = 4 * pp * tt - pt * pt
+    if determinant > 0:
+        inner = (pt * t - 2 * tt * p) / determinant, (pt * p - 2 * pp * t) / determinant
+        indices.add((_within(inner[0], high[0]), _within(inner[1], high[1])))  # [P:rectangle-maximum]
+    return max(pp * P * P + tt * T * T + pt * P * T + p * P + t * T for P, T in indices)
+
+
+def _within(value: Fraction, high: Fraction) -> Fraction:
+    return min(max(value, _ZERO), high)
+
+
+def _replaced_in_ball(geometry: L1Geometry, w: Mapping[str, float]) -> float:
+    """An upper bound from P^2 + Q^2 <= 4 m |x|^2, P = sum |x_j - z_j|, Q = sum |x_j + z_j|, by cells of P."""
+    wide = geometry.free + sum(group.wide for group in geometry.groups)
+    sensitivity2 = 4 * wide * float(geometry.norm2) * _ROUNDING
+    most = 2 * float(min(geometry.ball, geometry.box)) * _ROUNDING
+    together = 2 * float(geometry.free + 2 * geometry.grouped) * _ROUNDING
+    low, up = np.linspace(0, most, _CELLS + 1)[:-1], np.linspace(0, most, _CELLS + 1)[1:]
+    # [P:ball-cells]
+    plus = np.minimum(np.minimum(most, together - low), np.sqrt(np.maximum(sensitivity2 - low * low, 0)))
+    skew = max(w["gram_diagonal"] - w["gram_off_diagonal"] / 2, 0.0)
+    squares = min(2 * float(geometry.norm2), geometry.free + 2.0 * len(geometry.groups))
+    slope = w["sum_y"] + 2 * w["target_square"] + w["cross"] / 2 * (plus - up)
+    high = float(_widest_target(geometry))
+    # a parabola that opens downwards, at 0, at the far end, or at its top where that lies between
+    target = np.maximum(0, high * slope - high * high * w["target_square"])
+    if w["target_square"] > 0:
+        top = np.clip(slope / (2 * w["target_square"]), 0, high)
+        target = np.maximum(target, slope * top - w["target_square"] * top * top)
+    value = (w["sum_x"] + w["cross"]) * up + w["gram_off_diagonal"] / 2 * up * plus + skew * squares + target
+    return float(value.max()) * _ROUNDING
+
+
+def _several(column: Column) -> bool:
+    return isinstance(column, Categorical | Interaction) and len(column.released("")) > 1
+
+
+def _group(column: Column, domain: RowDomain) -> Group:
+    if isinstance(column, SplineBasis) and isinstance(column.formula.tree, Spline):
+        active = column.formula.tree.degree + 1
+        total = 1 + Fraction(active // 2, domain.unit)  # [P:spline-sum]
+        return Group(total, active, min(2 * active, column.formula.width))
+    return Group(Fraction(1), 1, 2)
+
+
+def _next_above(exact: Fraction) -> float:
+    near = float(exact)
+    return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
+
+
+# -- l2 sensitivity ----------------------------------------------------------------------------------------------------
+# How far one row can move the moments of (1, x, y): named functions, proved in l2_sensitivity.proof.md.
+#
+# Everything is in scaled units. A *weighted loss* is the largest value, over neighbouring tables, of
+#
+#     sum over blocks k of  w_k * || change of block k ||^2,
+#
+# with svec (Frobenius) norm inside the Gram block. With w_k = 1 / sigma_k^2 it is mu^2 of the joint Gaussian release.
+
+# how closely branch and bound encloses the joint maximum under `replace`
+GAP: Final = 1e-4
+_MAX_CELLS = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """One number for each block of the moments of (1, x, y)."""
+
+    count: float
+    sum_x: float
+    gram: float
+    sum_y: float
+    cross: float
+    target_square: float
+
+
+def block_maxima(domain: RowDomain, neighbours: Neighbours) -> Blocks:
+    """Upper bounds on the change of each block by itself, as norms: n, sum x, X'X (Frobenius), sum y, X'y, y'y.
+
+    They set how the noise is shared; the guarantee rests on the weighted loss below, never on these by themselves.
+
+    >>> block_maxima(RowDomain(1, 0, 0, None, False, 16), "add-remove").gram
+    1.0
+    """
+    r2 = norm2(domain)
+    r = r2**0.5
+    if neighbours == "add-remove":
+        return Blocks(1.0, r, r2, 1.0, r, 1.0)
+    return Blocks(1.0, 2 * r, 2**0.5 * r2, 1.0 if domain.target_nonnegative else 2.0, 2 * r, 1.0)
+
+
+def weighted_loss(
+    domain: RowDomain,
+    neighbours: Neighbours,
+    weights: Blocks,
+    *,
+    count_public: bool,
+    rows_per_unit: int = 1,
+    close: float = GAP,
+    copied: int = 0,
+) -> float:
+    """Largest weighted squared change between neighbouring tables, from above.
+
+    Parameters
+    ----------
+    count_public
+        Under `replace`, whether every row counts in both tables. If not, a row may be absent from one of them (a
+        `missing = "drop"` rule, or a person with fewer rows), so that replacing can also mean adding or removing.
+    rows_per_unit
+        How many rows of one person count.
+    close
+        How closely the joint maximum under `replace` is enclosed.
+    copied
+        Of how many declared columns of indicators the squares are not released beside the sums. An exchanged row is
+        charged as if they were.
+    """
+    if neighbours == "add-remove":
+        loss = add_remove_loss(domain, weights, copied)
+    elif count_public:
+        loss = replace_loss(domain, weights, close)
+    else:
+        loss = max(replace_loss(domain, weights, close), add_remove_loss(domain, weights, copied))
+    return loss * rows_per_unit**2 * _ROUNDING  # [P:rows-of-a-unit]
+
+
+def add_remove_loss(domain: RowDomain, w: Blocks, copied: int = 0) -> float:
+    """Largest weighted squared change when one row is added or removed; one corner row attains every block at once.
+
+    >>> one = Blocks(1, 1, 1, 1, 1, 1)
+    >>> round(add_remove_loss(RowDomain(2, 0, 0, None, False, 16), one), 9)
+    11.0
+    >>> round(add_remove_loss(RowDomain(1, 1, 0, None, False, 16), one, copied=1), 9)
+    10.0
+    """
+    r2 = norm2(domain)
+    gram = r2 * r2 - copied  # [P:copied-row]
+    # [P:added-row]
+    return (w.count + w.sum_x * r2 + w.gram * gram + w.sum_y + w.cross * r2 + w.target_square) * _ROUNDING
+
+
+def replace_loss(domain: RowDomain, w: Blocks, close: float = GAP) -> float:
+    """Joint maximum of the weighted squared change when one row is replaced, from above, by branch and bound.
+
+    The block maxima are not attained together. Two rows enter only through a = |x|^2, b = |z|^2, c = x.z and their
+    targets; a proof reduces the search to c and one target, and cells of that rectangle are split until the enclosure
+    is tight.
+    """
+    r2 = norm2(domain)
+    low_c = -min(float(domain.numeric + domain.signed_blocks), r2)
+    low_y = 0.0 if domain.target_nonnegative else -1.0
+    cells = _split(np.array([[low_c, r2, low_y, 1.0]]), times=4)
+    attained = settled = 0.0
+    while True:
+        upper = _upper(domain, r2, w, cells)
+        attained = max(attained, float(_lower(domain, r2, w, cells).max()))
+        undecided = upper > attained * (1 + close)
+        # cells put aside keep their say in the bound
+        settled = max(settled, float(upper[~undecided].max(initial=0.0)))
+        cells = cells[undecided]
+        if cells.shape[0] == 0:
+            return settled * _ROUNDING
+        if cells.shape[0] * 4 > _MAX_CELLS:
+            return max(settled, float(upper.max())) * _ROUNDING  # [P:replace-search]
+        cells = _split(cells, times=1)
+
+
+def _norm2_beside(domain: RowDomain, r2: float, c: FloatArray) -> FloatArray:
+    """Largest b = |z|^2 that goes with a = |x|^2 = r2 and x.z = c."""
+    if domain.numeric + domain.boolean == 1 and domain.blocks + domain.signed_blocks == 0:
+        return c * c / r2  # [P:single-column]
+    sensitivity = 3.0 * (domain.numeric + domain.signed_blocks) + domain.boolean + 2.0 * domain.blocks
+    return np.minimum(r2, sensitivity + c - r2)  # [P:largest-partner]
+
+
+def _upper(domain: RowDomain, r2: float, w: Blocks, cells: FloatArray) -> FloatArray:
+    c0, c1, t0, t1 = cells.T
+    b = np.maximum(_norm2_beside(domain, r2, c0), _norm2_beside(domain, r2, c1))
+    least_c2 = np.where(c0 * c1 <= 0, 0.0, np.minimum(c0 * c0, c1 * c1))
+    least_t2 = np.where(t0 * t1 <= 0, 0.0, np.minimum(t0 * t0, t1 * t1))
+    most_t2 = np.maximum(t0 * t0, t1 * t1)
+    least_ct = np.minimum.reduce([c0 * t0, c0 * t1, c1 * t0, c1 * t1])
+    cross = r2 + b * most_t2 - 2 * least_ct
+    return _terms(w, r2 + b - 2 * c0, r2 * r2 + b * b - 2 * least_c2, (1 - t0) ** 2, cross, (1 - least_t2) ** 2)
+
+
+def _lower(domain: RowDomain, r2: float, w: Blocks, cells: FloatArray) -> FloatArray:
+    c = (cells[:, 0] + cells[:, 1]) / 2
+    t = (cells[:, 2] + cells[:, 3]) / 2
+    # the extremes of the search are corners of cells, so evaluate there too
+    best = _value(domain, r2, w, c, t)
+    for corner_c, corner_t in ((0, 2), (0, 3), (1, 2), (1, 3)):
+        best = np.maximum(best, _value(domain, r2, w, cells[:, corner_c], cells[:, corner_t]))
+    return best
+
+
+def _value(domain: RowDomain, r2: float, w: Blocks, c: FloatArray, t: FloatArray) -> FloatArray:
+    b = _norm2_beside(domain, r2, c)
+    cross = r2 + b * t * t - 2 * c * t
+    return _terms(w, r2 + b - 2 * c, r2 * r2 + b * b - 2 * c * c, (1 - t) ** 2, cross, (1 - t * t) ** 2)
+
+
+def _terms(
+    w: Blocks, sum_x: FloatArray, gram: FloatArray, sum_y: FloatArray, cross: FloatArray, target_square: FloatArray
+) -> FloatArray:
+    return w.sum_x * sum_x + w.gram * gram + w.sum_y * sum_y + w.cross * cross + w.target_square * target_square
+
+
+def _split(cells: FloatArray, *, times: int) -> FloatArray:
+    for _ in range(times):
+        c0, c1, t0, t1 = cells.T
+        c, t = (c0 + c1) / 2, (t0 + t1) / 2
+        quarters = ((c0, c, t0, t), (c, c1, t0, t), (c0, c, t, t1), (c, c1, t, t1))
+        cells = np.concatenate([np.stack(quarter, axis=1) for quarter in quarters])
+    return cells
+
+
+# -- residuals ---------------------------------------------------------------------------------------------------------
+# How far one unit moves the sums over residuals. Proof: residual_sums.proof.md.
+
+
+def residual_sensitivity(domain: RowDomain, neighbours: Neighbours) -> float:
+    """Largest Frobenius norm of a change of the sum of v v' between neighbouring tables, in scaled units, rounded up.
+
+    A person enters as one row, whatever the number of rows that count.
+
+    >>> residual_sensitivity(RowDomain(2, 0, 0, None, False, 16), "add-remove")
+    3.0000000000001705
+    """
+    row_norm = 1.0 + norm2(domain)
+    return row_norm * (1.0 if neighbours == "add-remove" else 2**0.5) * _ROUNDING  # [P:residual-sensitivity]
+
+
+def ratio_sensitivity() -> float:
+    """Largest change of the sum of q^2 between neighbouring tables under both relations, in scaled units, rounded up.
+
+    >>> ratio_sensitivity() >= 1.0
+    True
+    """
+    return 1.0 * _ROUNDING  # [P:ratio-sensitivity]
+
+
+# -- clips -------------------------------------------------------------------------------------------------------------
+# How far one unit moves the counts of clipped rows. Proof: clip_counts.proof.md.
+
+
+def clips_l1_sensitivity(design: Design) -> int:
+    """Largest sum of sizes of the changes of all counts between neighbouring tables, in rows.
+
+    >>> clips_l1_sensitivity(Design("y", {"y": (0, 1), "x": (0, 5)}))
+    2
+    """
+    return len(design.clippable) * design.unit.max_rows  # [P:clip-l1-sensitivity]
+
+
+def clips_l2_sensitivity(design: Design) -> float:
+    """Largest Euclidean length of the change of all counts between neighbouring tables, in rows."""
+    return math.sqrt(len(design.clippable)) * design.unit.max_rows  # [P:clip-sensitivity]
+
+
+# -- eigenvalue --------------------------------------------------------------------------------------------------------
+# How far one unit moves the smallest eigenvalue of X'X. Proof: adassp.proof.md.
+
+
+def eigenvalue_sensitivity(design: Design, domain: RowDomain) -> float:
+    """Largest change of the smallest eigenvalue between neighbouring tables, in scaled units.
+
+    >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "z": (0, 1)})
+    >>> eigenvalue_sensitivity(design, RowDomain.of(design))
+    3.0
+    """
+    row_norm = norm2(domain) + (1.0 if design.needs_sums else 0.0)
+    return row_norm * design.unit.max_rows  # [P:eigenvalue-sensitivity]
+
+
+# -- gaussian ----------------------------------------------------------------------------------------------------------
+# Discrete Gaussian noise on moments: `gaussian`, `ssp`, `adassp`. Proof: maps.proof.md.
+
+EIGENVALUE: Final = "smallest_eigenvalue"
+JOINT: Final[tuple[Calibration, ...]] = ("gaussian", "discrete-zcdp")
+# how closely the worst exchange of two rows is enclosed; calibrations are content with less
+CLOSE: Final = 1e-6
+
+
+def all_moments(stated: Stated) -> Loss:
+    """Map of version 1 of `gaussian`: all moments have noise, products of two indicators of one factor too."""
+    return _all_moments(stated, ())
+
+
+def moments_but_zeros(stated: Stated) -> Loss:
+    """Map of version 2 of `gaussian`: all moments but those that are 0 in every table."""
+    return _all_moments(stated, stated.design.factors)  # [P:forward-zeros]
+
+
+def indicators_once(stated: Stated) -> Loss:
+    """Map of `gaussian`: the same, with one number for the sum and the square of an indicator."""
+    return _all_moments(stated, stated.design.factors, stated.design.indicators)  # [P:forward-indicators]
+
+
+def _all_moments(
+    stated: Stated, factors: tuple[tuple[int, int], ...], indicators: tuple[tuple[int, int], ...] = ()
+) -> Loss:
+    """Moments with or without sums over residuals and counts of clipped rows."""
+    sigma = stated.law.sigma
+    blocks = stated.moments_blocks()
+    robust = any(block in sigma for block in (*RESIDUAL_BLOCKS, RATIO_BLOCK)) or bool(stated.law.models)
+    grams = stated.law.residual_entries(stated.size) if robust else {}
+    beside = [*grams, *(name for name in (RATIO_BLOCK, CLIPPED) if name in sigma)]
+    stated.check("discrete-gaussian", JOINT, [*blocks, *beside], factors=factors, indicators=indicators, models=True)
+    square, variates = _moments(stated)
+    if robust:
+        square += residual_square(stated)
+        variates += [(many, sigma[block]) for block, many in grams.items()]
+    if RATIO_BLOCK in sigma:
+        square += stated.over(ratio_sensitivity(), RATIO_BLOCK) ** 2
+        variates.append((1, sigma[RATIO_BLOCK]))
+    if CLIPPED in sigma:
+        square += stated.over(clips_l2_sensitivity(stated.design), CLIPPED) ** 2
+        variates.append((len(stated.design.clippable), sigma[CLIPPED]))
+    return gaussian_loss(stated, square, variates)
+
+
+def one_model(stated: Stated) -> Loss:
+    """Map of `ssp`: the moments that one model needs."""
+    blocks = _of_one_model(stated)
+    stated.check("discrete-gaussian", JOINT, blocks)
+    return gaussian_loss(stated, *_moments(stated))
+
+
+def with_eigenvalue(stated: Stated) -> Loss:
+    """Map of `adassp`: the moments that one model needs, and the smallest eigenvalue of X'X."""
+    stated.check("discrete-gaussian", JOINT, [*_of_one_model(stated), EIGENVALUE])
+    square, variates = _moments(stated)
+    square += stated.over(eigenvalue_sensitivity(stated.design, stated.domain), EIGENVALUE) ** 2
+    return gaussian_loss(stated, square, [*variates, (1, stated.law.sigma[EIGENVALUE])])
+
+
+def gaussian_loss(stated: Stated, square: Fraction, variates: Iterable[tuple[int, int]]) -> Loss:
+    """The loss of independent discrete Gaussian noise with this mu^2 and so many variates of each scale, in steps."""
+    mu = root_up(square)
+    tau = up(sum((Fraction(many, 16 * sigma * sigma) for many, sigma in variates if sigma), Fraction(0)))
+    delta = min(gaussian_delta(stated.epsilon, mu, tau), 1 - 2**-20)  # [P:forward-gaussian]
+    return Loss.gaussian(stated.epsilon, delta, mu=mu, tau=min(tau, 1 - 2**-20))
+
+
+def gram_weight(stated: Stated, diagonal: str, off: str, *, columns: int) -> Fraction:
+    """What a squared Frobenius norm of a Gram weighs: the larger of what its two kinds of entries say."""
+    heavy = 1 / stated.scale(diagonal) ** 2
+    return max(heavy, 1 / (2 * stated.scale(off) ** 2)) if columns > 1 else heavy  # [P:forward-gram]
+
+
+def residual_square(stated: Stated) -> Fraction:
+    """The largest squared changes of the residual Grams in units of their scales, over the full and further models."""
+    design, domain = stated.design, stated.domain
+    domains = [domain, *(model_domain(design, domain, columns) for columns in stated.law.models)]
+    total = Fraction(0)
+    for number, (one, size) in enumerate(zip(domains, stated.law.residual_sizes(stated.size), strict=True)):
+        sensitivity = Fraction(residual_sensitivity(one, design.unit.neighbours))
+        total += gram_weight(stated, *model_blocks(number), columns=size) * sensitivity**2  # [P:forward-residuals]
+    return total
+
+
+def _of_one_model(stated: Stated) -> list[str]:
+    return stated.moments_blocks(sums=stated.design.needs_sums, target_square=stated.flag("target_square"))
+
+
+def moment_weights(stated: Stated) -> Blocks:
+    """One over the square of every scale, rounded up; 0 for a block that is absent or public."""
+    sigma, x = stated.law.sigma, stated.size - 2
+    one = {block: up(1 / stated.scale(block) ** 2) if sigma.get(block) else 0.0 for block in sigma}
+    return Blocks(
+        count=one["count"],
+        sum_x=one.get("sum_x", 0.0),
+        gram=up(gram_weight(stated, "gram_diagonal", "gram_off_diagonal", columns=x)),
+        sum_y=one.get("sum_y", 0.0),
+        cross=one["cross"],
+        target_square=one.get("target_square", 0.0),
+    )
+
+
+def joint_square(stated: Stated) -> Fraction:
+    """The largest squared change of all moments in units of their scales."""
+    unit = stated.design.unit
+    loss = weighted_loss(
+        stated.domain,
+        unit.neighbours,
+        moment_weights(stated),
+        count_public=stated.design.count_public,
+        rows_per_unit=unit.max_rows,
+        close=CLOSE,
+        copied=len(stated.law.indicators),
+    )
+    return Fraction(loss)  # [P:forward-moments]
+
+
+def _moments(stated: Stated) -> tuple[Fraction, list[tuple[int, int]]]:
+    x = stated.size - 2
+    products = x * (x - 1) // 2 - stated.law.zeros
+    squares = x - len(stated.law.indicator_columns)
+    entries = {"sum_x": x, "gram_diagonal": squares, "gram_off_diagonal": products, "cross": x}
+    blocks = stated.moments_blocks()
+    variates = [(entries.get(block, 1), stated.law.sigma[block]) for block in blocks if block in stated.law.sigma]
+    return joint_square(stated), variates
+
+
+# -- pure --------------------------------------------------------------------------------------------------------------
+# Noise that keeps epsilon alone: `laplace`, `functional`, `k-norm`. Proof: maps.proof.md.
+
+
+def all_pure_moments(stated: Stated) -> Loss:
+    """Map of `laplace`: all moments, with or without counts of clipped rows."""
+    clipped = [CLIPPED] if CLIPPED in stated.law.sigma else []
+    stated.check("discrete-laplace", ("pure",), [*stated.moments_blocks(), *clipped])
+    epsilon = _pure_moments(stated)
+    if clipped:
+        epsilon += stated.over(Fraction(clips_l1_sensitivity(stated.design)), CLIPPED)
+    return Loss.pure(up(epsilon))
+
+
+def monomials(stated: Stated) -> Loss:
+    """Map of `functional`: the moments that are coefficients of the squared loss."""
+    blocks = stated.moments_blocks(sums=stated.design.needs_sums, target_square=stated.flag("target_square"))
+    stated.check("discrete-laplace", ("pure",), blocks)
+    return Loss.pure(up(_pure_moments(stated)))
+
+
+def k_norm(stated: Stated) -> Loss:
+    """Map of `k-norm`: one vector of noise for all moments."""
+    stated.check("k-norm", ("pure",), stated.moments_blocks(), ["dimension"])
+    dimension = entry_count(stated.size) - stated.design.count_public
+    if stated.law.parameters["dimension"] != dimension:
+        raise SpecError(f"expected noise in {dimension} dimensions, got {stated.law.parameters['dimension']}")
+    return Loss.pure(root_up(joint_square(stated)))  # [P:forward-norm]
+
+
+def _pure_moments(stated: Stated) -> Fraction:
+    weights = {block: 1 / stated.scale(block) for block, sigma in stated.law.sigma.items() if sigma}
+    return Fraction(l1_sensitivity(stated.design, stated.domain, weights))  # [P:forward-l1]

@@ -1,0 +1,85 @@
+"""Account for noise that several curators draw in independent shares. Proof: noise_shares.proof.md."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Final
+
+from discreet.accounting.moments import JOINT, indicators_once
+from discreet.accounting.noise_distribution import SHARES, NoiseLaw
+from discreet.accounting.privacy_loss import Stated
+from discreet.errors import SpecError
+from discreet.privacy.guarantee import FEWEST_PARTS, MOST_PARTS
+from discreet.privacy.spend import Loss
+
+# -- shares ------------------------------------------------------------------------------------------------------------
+# Noise that is the sum of independent shares, and the part of it that a guarantee relies on.
+#
+# Proof: noise_shares.proof.md.
+
+# parameters of the law beside the number of shares
+HONEST: Final = "honest"
+PERSON_PARTS: Final = "parts_per_person"
+PARAMETERS: Final = (SHARES, HONEST, PERSON_PARTS)
+# steps of a share, from which on the sum of shares is as good as one discrete Gaussian variate
+LEAST_SHARE: Final = 16
+
+
+def share_steps(sigma: int, honest: int, parts_per_person: int) -> int:
+    """The least scale of a share with which `honest` shares have `parts_per_person` times a standard deviation.
+
+    >>> share_steps(1000, 2, 1), share_steps(1000, 4, 2), share_steps(0, 2, 1)
+    (708, 1000, 0)
+    """
+    wanted = -(-((parts_per_person * sigma) ** 2) // honest)
+    root = math.isqrt(wanted)
+    return root if root * root == wanted else root + 1  # [P:share-scale]
+
+
+def counted_law(law: NoiseLaw) -> NoiseLaw:
+    """The law of one variate that protects no more than the counted shares do, for a person who is in one part.
+
+    >>> law = NoiseLaw(8, {"count": 708}, "gaussian", parameters={"shares": 3, "honest": 2, "parts_per_person": 1})
+    >>> counted_law(law).sigma["count"]
+    1001
+    """
+    honest, most = law.parameters[HONEST], law.parameters[PERSON_PARTS]
+    counted = {block: math.isqrt(honest * sigma * sigma // most**2) for block, sigma in law.sigma.items()}
+    rest = {name: value for name, value in law.parameters.items() if name not in PARAMETERS}
+    return replace(law, sigma=counted, parameters=rest)  # [P:counted-shares]
+
+
+def check_share(block: str, sigma: int) -> None:
+    """Refuse a share of so few steps that the sum of shares is not one discrete Gaussian variate for all purposes."""
+    if 0 < sigma < LEAST_SHARE:
+        raise SpecError(
+            f"the share of the noise of block {block!r} has {sigma} steps of the grid; expected at least "
+            f"{LEAST_SHARE}; raise grid_bits or lower epsilon"
+        )  # [P:least-share]
+
+
+# -- shares ------------------------------------------------------------------------------------------------------------
+# Map of `gaussian` where every part of a table has its share of the noise. Proof: maps.proof.md.
+
+
+def moments_in_shares(stated: Stated) -> Loss:
+    """Every moment but zeros and copies, at the noise that the honest parts have together."""
+    law, design = stated.law, stated.design
+    stated.check(
+        "discrete-gaussian", JOINT, stated.moments_blocks(), PARAMETERS,
+        factors=design.factors, indicators=design.indicators,
+    )  # fmt: skip
+    shares, honest, most = (law.parameters[name] for name in PARAMETERS)
+    whole = shares == 1
+    if not (whole or FEWEST_PARTS <= shares <= MOST_PARTS):
+        raise SpecError(f"the parameter {SHARES!r}: expected 1 or {FEWEST_PARTS} to {MOST_PARTS}, got {shares}")
+    if not 1 <= honest <= (1 if whole else shares - 1):  # [P:own-share-apart]
+        raise SpecError(f"the parameter {HONEST!r}: expected 1 to one less than the {shares} shares, got {honest}")
+    if not 1 <= most <= (MOST_PARTS if whole else shares):
+        raise SpecError(f"the parameter {PERSON_PARTS!r}: expected 1 to the number of parts, got {most}")
+    if most > 1 and stated.design.unit.neighbours == "replace":
+        raise SpecError("a person in several parts is not proved for replace neighbours; expected parts_per_person = 1")
+    for block, sigma in law.sigma.items():
+        check_share(block, sigma)
+    return indicators_once(replace(stated, law=counted_law(law)))  # [P:forward-shares]

@@ -1,0 +1,347 @@
+"""Compute variances and simulated draws of the noise in a release."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Final, cast
+
+import numpy as np
+
+from discreet.accounting.noise_distribution import NoiseLaw
+from discreet.exact.arrays import FloatArray
+
+# -- noise covariance --------------------------------------------------------------------------------------------------
+# Variances of what the noise of a release does to sums, for a symmetric F with entries of known variance.
+#
+# T_ij is the variance of F_ij = F_ji. The entries are independent, but for indicators: the sum of such a column j is
+# its sum of squares, both were released as one number, and F_jj = F_0j. What a linear form a_0j F_0j + a_jj F_jj of
+# both has beside two independent entries is the covariance of the two, r_j = T_0j = T_jj:
+#
+#     Cov(a, b) = independent + sum_j r_j (a_0j b_jj + a_jj b_0j).
+#
+# In F t, F_0j has the weight t_j in row 0 and t_0 in row j, and F_jj the weight t_j in row j. So the entry (0, j) of
+# the covariance of F t gains r_j t_j^2 and the entry (j, j) gains 2 r_j t_0 t_j. In w'F s the weights of the two are
+# w_0 s_j + w_j s_0 and w_j s_j, in s'F s they are 2 s_0 s_j and s_j^2; the functions below put these in.
+#
+# Everything here is exact whatever the size of the noise, because it is linear in F.
+
+
+@dataclass(frozen=True, eq=False)
+class EntryNoise:
+    """Which entries of the noise F are how large, and which are the same.
+
+    Attributes
+    ----------
+    sd
+        Standard deviations, shape (p, p); 0 where there is no noise.
+    copies
+        Columns j of indicators with F_jj = F_0j.
+
+    Examples
+    --------
+    >>> EntryNoise(np.array([[1.0, 2.0], [2.0, 2.0]]), (1,)).shared
+    array([0., 4.])
+    """
+
+    sd: FloatArray
+    copies: tuple[int, ...] = ()
+
+    @cached_property
+    def variance(self) -> FloatArray:
+        """T, shape (p, p)."""
+        variance: FloatArray = self.sd**2
+        return variance
+
+    @cached_property
+    def shared(self) -> FloatArray:
+        """Covariance r_j of F_0j and F_jj, shape (p,)."""
+        out = np.zeros(len(self.sd))
+        columns = list(self.copies)
+        out[columns] = self.variance[0, columns]
+        return out
+
+    def __bool__(self) -> bool:
+        return bool(self.sd.any())
+
+    def without_last(self) -> EntryNoise:
+        """The noise of all columns but the last, which is the target."""
+        last = len(self.sd) - 1
+        return EntryNoise(self.sd[:-1, :-1], tuple(j for j in self.copies if j < last))
+
+
+def product_covariance(noise: EntryNoise, t: FloatArray) -> FloatArray:
+    """Covariance of F t: T_ik t_i t_k off the diagonal and sum_l T_il t_l^2 on it, shape (p, p).
+
+    For m rows t, of shape (m, p), it is one such matrix for each. It is also the matrix K with Var(t'F s) = s'K s.
+
+    >>> product_covariance(EntryNoise(np.sqrt([[1.0, 2.0], [2.0, 3.0]])), np.array([1.0, -1.0])).round(12)
+    array([[ 3., -2.],
+           [-2.,  5.]])
+    """
+    return averaged_covariance(noise.variance, noise.shared, t[..., :, None] * t[..., None, :])
+
+
+def averaged_covariance(variance: FloatArray, shared: FloatArray, moments: FloatArray) -> FloatArray:
+    """Covariance of F t, averaged over t with these second moments, shape (..., p, p).
+
+    Parameters
+    ----------
+    variance
+        T, shape (p, p).
+    shared
+        Covariance of F_0j and F_jj, shape (p,).
+    moments
+        Shape (..., p, p).
+    """
+    out: FloatArray = variance * moments
+    index = np.arange(len(variance))
+    squares = moments[..., index, index]
+    out[..., index, index] = squares @ variance + 2 * shared * moments[..., 0, :]
+    out[..., 0, :] += shared * squares
+    out[..., :, 0] += shared * squares
+    return out
+
+
+def form_covariance(noise: EntryNoise, W: FloatArray, S: FloatArray, T: FloatArray) -> FloatArray:
+    """Cov(w'F s, w'F t) for each row w, s, t of three matrices, shape (..., m).
+
+    It is sum_i w_i^2 sum_l T_il s_l t_l + sum_{i != k} w_i w_k T_ik s_i t_k, and of indicators
+    sum_j r_j w_j (2 w_0 s_j t_j + w_j (s_0 t_j + s_j t_0)).
+
+    Parameters
+    ----------
+    noise
+        F, shape (p, p).
+    W, S, T
+        Shapes (..., m, p), or (..., 1, p) for one row that serves all.
+
+    Examples
+    --------
+    >>> row = np.array([[1.0, -1.0]])
+    >>> form_covariance(EntryNoise(np.sqrt([[1.0, 2.0], [2.0, 3.0]])), row, row, row).round(12)
+    array([12.])
+    """
+    variance = noise.variance
+    off = variance - np.diag(variance.diagonal())
+    own = (W**2 * ((S * T) @ variance)).sum(axis=-1)
+    both = W * (2 * W[..., :1] * S * T + W * (S[..., :1] * T + S * T[..., :1])) @ noise.shared
+    return cast("FloatArray", own + (((W * S) @ off) * (W * T)).sum(axis=-1) + both)
+
+
+def square_covariance(noise: EntryNoise, s: FloatArray, t: FloatArray) -> float:
+    """Cov(s'F s, t'F t) = 2 r'T r - sum_i T_ii r_i^2 with r_i = s_i t_i, and of indicators what they share.
+
+    >>> row = np.array([1.0, -1.0])
+    >>> round(square_covariance(EntryNoise(np.sqrt([[1.0, 2.0], [2.0, 3.0]])), row, row), 12)
+    12.0
+    """
+    r = s * t
+    both = 2 * noise.shared @ (r * (s[0] * t + s * t[0]))
+    return float(2 * r @ noise.variance @ r - noise.variance.diagonal() @ r**2 + both)
+
+
+# -- seeded ------------------------------------------------------------------------------------------------------------
+# Random numbers that estimate quantiles of known laws; they protect nobody.
+#
+# They are seeded from the fingerprint of a release, so that one file gives one result everywhere.
+
+
+def seeded_stream(purpose: str, digest: str) -> np.random.PCG64:
+    """Give a stream of its own to each purpose and release."""
+    seed = hashlib.sha256(f"discreet {purpose} {digest}".encode()).digest()
+    # NumPy promises the stream of a bit generator for good, that of its normal variates only within a version
+    return np.random.PCG64(int.from_bytes(seed, "big"))
+
+
+def uniforms(stream: np.random.PCG64, *shape: int) -> FloatArray:
+    """Draw uniform variates in (0, 1], whose logarithm is finite."""
+    raw = stream.random_raw(math.prod(shape)).reshape(shape) >> np.uint64(11)
+    return (raw.astype(np.float64) + 1) * 2.0**-53
+
+
+def standard_normals(stream: np.random.PCG64, count: int, entries: int) -> FloatArray:
+    """Draw standard normal variates by the polar transform of Box and Muller (1958), shape (count, entries)."""
+    pairs = (entries + 1) // 2
+    uniform = uniforms(stream, count, 2, pairs)
+    radius = np.sqrt(-2 * np.log(uniform[:, 0]))
+    angle = 2 * np.pi * uniform[:, 1]
+    return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=1)[:, :entries]
+
+
+# -- noise draws -------------------------------------------------------------------------------------------------------
+# Noise of a release drawn anew, to learn how large it may be; seeded from the release, it protects nobody.
+
+
+def noise_draws(law: NoiseLaw, noise: EntryNoise, stream: np.random.PCG64, count: int) -> FloatArray:
+    """Symmetric matrices of noise with these standard deviations and the joint law of the family.
+
+    Parameters
+    ----------
+    law
+        Family of the noise, and its parameters.
+    noise
+        Of the entries, shape (p, p), and which are the same.
+    stream
+        Random bits.
+    count
+        How many.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (count, p, p).
+
+    Examples
+    --------
+    >>> noise_draws(NoiseLaw(8, {}, "none"), EntryNoise(np.zeros((2, 2))), np.random.PCG64(1), 3).any()
+    np.False_
+    """
+    sd = noise.sd
+    if law.family == "wishart":
+        return _wishart(law.parameters["degrees"], sd, stream, count)
+    size = len(sd)
+    rows, columns = np.triu_indices(size)
+    scale = sd[rows, columns]
+    if law.family == "discrete-laplace":
+        upper = scale * _laplace(stream, count, len(scale))
+    elif law.family == "k-norm":
+        noisy = scale > 0
+        upper = np.zeros((count, len(scale)))
+        upper[:, noisy] = scale[noisy] * _k_norm(law.parameters["dimension"], stream, count, int(noisy.sum()))
+    else:
+        upper = standard_normals(stream, count, len(scale)) * scale
+    out = np.empty((count, size, size))
+    out[:, rows, columns] = upper
+    out[:, columns, rows] = upper
+    copies = list(noise.copies)
+    out[:, copies, copies] = out[:, 0, copies]
+    return out
+
+
+def _laplace(stream: np.random.PCG64, count: int, entries: int) -> FloatArray:
+    """Laplace variates of variance 1: differences of exponential ones."""
+    logs = np.log(uniforms(stream, count, 2, entries))
+    out: FloatArray = (logs[:, 0] - logs[:, 1]) / math.sqrt(2)
+    return out
+
+
+def _k_norm(dimension: int, stream: np.random.PCG64, count: int, entries: int) -> FloatArray:
+    """Coordinates, each of variance 1, of a vector with density proportional to exp(-|z|).
+
+    Its direction is uniform and its length has a gamma law. The direction is that of normal variates; the squares of
+    those that are not looked at have a chi-square law together.
+    """
+    from scipy.special import gammaincinv
+
+    normals = standard_normals(stream, count, entries)
+    both = uniforms(stream, count, 2)
+    length = gammaincinv(dimension, both[:, 0])
+    unseen = dimension - entries
+    rest = 2 * gammaincinv(unseen / 2, both[:, 1]) if unseen > 0 else 0.0
+    out: FloatArray = normals * (length / np.sqrt(((normals**2).sum(axis=1) + rest) * (dimension + 1)))[:, None]
+    return out
+
+
+def _wishart(degrees: int, sd: FloatArray, stream: np.random.PCG64, count: int) -> FloatArray:
+    """Wishart matrices less their mean, entry by entry scaled to these deviations [Bartlett 1933]."""
+    from scipy.special import gammaincinv
+
+    size = len(sd)
+    mean = degrees * np.eye(size)
+    if degrees < size:
+        root = standard_normals(stream, count, size * degrees).reshape(count, size, degrees)
+    else:
+        root = np.tril(standard_normals(stream, count, size * size).reshape(count, size, size), -1)
+        halves = (degrees - np.arange(size)) / 2
+        root[:, range(size), range(size)] = np.sqrt(2 * gammaincinv(halves, uniforms(stream, count, size)))
+    out: FloatArray = (root @ root.transpose(0, 2, 1) - mean) * (sd / np.sqrt(degrees + mean))
+    return out
+
+
+# -- noise norm --------------------------------------------------------------------------------------------------------
+# How large the noise in a matrix of sums is: the 95% quantile of its operator norm.
+
+MISS: Final = Fraction(1, 20)  # how often the noise may exceed the quantile
+_SIMULATED_ROWS: Final = 100
+_GAUSSIAN: Final = NoiseLaw(8, {}, "none")
+
+
+def noise_norm_quantile(noise: EntryNoise, noise_map: FloatArray, digest: str, law: NoiseLaw = _GAUSSIAN) -> float:
+    """Simulate the 95% quantile of the operator norm of C E C', E symmetric noise.
+
+    Of B simulated norms it takes the one of rank 0.95 (B+1), which a further norm exceeds with probability 5%
+    exactly, on average over fingerprints, however few the draws. Fewer are made where they are costly: the norm of a
+    large matrix hardly varies, unless the shifts or means in C single out one direction.
+
+    Parameters
+    ----------
+    noise
+        E, shape (p, p).
+    noise_map
+        C, shape (k, p).
+    digest
+        Fingerprint of the release.
+    law
+        Family of the noise.
+
+    Examples
+    --------
+    >>> noise_norm_quantile(EntryNoise(np.zeros((2, 2))), np.eye(2), "sha256:00")
+    0.0
+    """
+    if not noise:
+        return 0.0
+    if len(noise_map) > _SIMULATED_ROWS:
+        # one deviation of an entry covers what an entry on the diagonal shares with another
+        return ensemble_edge(noise.sd, noise_map, law)
+    draws = _draws(len(noise_map))
+    norms = np.sort(np.concatenate(list(_norms(noise, noise_map, draws, digest, law))))
+    rank = math.ceil((1 - MISS) * (draws + 1))
+    return float(norms[rank - 1])
+
+
+def ensemble_edge(sd: FloatArray, noise_map: FloatArray, law: NoiseLaw = _GAUSSIAN) -> float:
+    """Edge of the spectrum of C E C' for many rows, where C is the identity or (v, identity).
+
+    The core of E has its edge at 2r, r^2 the largest row sum of its variances. The first column of C adds
+    v e' + e v' + e_n v v' for the first row (e_n, e) of E. The middle two have the eigenvalues v.e +- |v||e|; one of
+    size t > r leaves the bulk and is at t + r^2/t [Benaych-Georges & Nadakuditi 2011].
+    The last is at most 1.96 deviations of e_n times |v|^2, and one deviation of an entry covers the fluctuation.
+
+    The edge does not depend on the law of independent entries, and K-norm noise of many entries is close to Gaussian.
+    Wishart noise of m degrees of freedom leans to one side: its edge is at 2r + r^2 / (sqrt(m) s), s the smallest
+    deviation of an entry beside the diagonal [Marchenko & Pastur 1967, for equal deviations].
+    """
+    if noise_map.shape[0] == noise_map.shape[1]:
+        core, spike, count = sd, 0.0, 0.0
+    else:
+        core = sd[1:, 1:]
+        length = float(np.linalg.norm(noise_map[:, 0]))
+        spike = length * float(np.linalg.norm(sd[0, 1:]) + sd[0, 1:].max())
+        count = 1.96 * float(sd[0, 0]) * length**2
+    radius = math.sqrt((core**2).sum(axis=1).max())
+    edge = 2 * radius if spike <= radius else spike + radius**2 / spike
+    if law.family == "wishart":
+        edge += radius**2 / (math.sqrt(law.parameters["degrees"]) * float(core[np.triu_indices(len(core), 1)].min()))
+    return edge + count + float(core.max())
+
+
+def _draws(size: int) -> int:
+    """How many norms to simulate: each count makes 0.95 (B+1) an integer."""
+    return 399 if size <= 20 else 99
+
+
+def _norms(
+    noise: EntryNoise, noise_map: FloatArray, draws: int, digest: str, law: NoiseLaw = _GAUSSIAN
+) -> Iterator[FloatArray]:
+    stream = seeded_stream("noise norm", digest)
+    batch = max(1, 2**21 // noise.sd.size)
+    for start in range(0, draws, batch):
+        E = noise_draws(law, noise, stream, min(batch, draws - start))
+        ends = np.linalg.eigvalsh(noise_map @ E @ noise_map.T)[:, [0, -1]]
+        yield np.abs(ends).max(axis=1)

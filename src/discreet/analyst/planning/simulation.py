@@ -1,0 +1,562 @@
+"""Simulate the errors of coefficients over draws of noise and of tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice, repeat
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.analyst.confidence_sets import ConfidenceSet
+from discreet.analyst.equations.noise import EntryNoise, noise_draws, seeded_stream, standard_normals
+from discreet.analyst.equations.normal import NormalEquations
+from discreet.analyst.inference.contrasts import Contrasts, unit_map
+from discreet.analyst.inference.rows_needed import bounded
+from discreet.analyst.inference.score import (
+    ScoreInference,
+    contrast_terms,
+    fieller_sets,
+    is_identity,
+    noise_map,
+    score_from_sums,
+    stacked,
+)
+from discreet.analyst.planning.assumptions import Assumptions, Supposed, correlations
+from discreet.design.columns import Base, Boolean, Numeric
+from discreet.design.declarations import completed, needed
+from discreet.design.design import Design
+from discreet.design.domain import RowDomain
+from discreet.design.scales import scales_of
+from discreet.errors import SpecError
+from discreet.exact.arrays import FloatArray, one_blas_thread
+from discreet.releases.reference_law import critical_value, family_of
+from discreet.tables.cells import write_scaled
+
+# -- expected errors ---------------------------------------------------------------------------------------------------
+# Errors that the coefficients of a release will have, over draws of its noise and of tables with supposed sums.
+#
+# The draws come from a fixed seed and the same ones serve every budget and every number of rows, so that plans can be
+# compared. They protect nobody and use no data.
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+_ROUNDING: Final = 1e-6
+_KEPT: Final = 2**22  # numbers in draws of noise that are kept
+_TOGETHER: Final = 2**18  # numbers in the matrices of draws that are treated together
+_DRAWS: Final = ((32, 300), (100, 100), (math.inf, 20))  # up to so many columns, so many draws
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnErrors:
+    """What the inference would say of each of k coefficients in each of m draws, in original units, shape (m, k).
+
+    Attributes
+    ----------
+    sampling, privacy
+        The two parts of the standard error; infinite where the sums of the regressors are not positive definite.
+    width
+        Of the interval; infinite where it is not bounded.
+    """
+
+    sampling: FloatArray
+    privacy: FloatArray
+    width: FloatArray
+
+    @property
+    def interval_share(self) -> FloatArray:
+        """Share of draws in which the interval is bounded, shape (k,)."""
+        out: FloatArray = np.isfinite(self.width).mean(axis=0)
+        return out
+
+    def middle(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Medians of standard error, width and share of the squared error that privacy adds, shape (k,) each."""
+        total = np.hypot(self.sampling, self.privacy)
+        known = np.isfinite(total) & (total > 0)
+        ratio = np.divide(self.privacy, total, out=np.ones_like(total), where=known)
+        middle = [np.median(each, axis=0) for each in (total, self.width, ratio**2)]
+        return middle[0], middle[1], middle[2]
+
+
+class Draws:
+    """Sums of tables and noise that a plan draws, and what the inference says of each draw.
+
+    Parameters
+    ----------
+    equations
+        With the supposed sums, and with the deviations and the family of the noise.
+    level
+        Of the intervals.
+    one_table
+        Whether the sums are those of one table; else they are expected ones, and vary from one table to the next.
+    check
+        Called again and again; it may end the work with an error.
+    """
+
+    def __init__(
+        self, equations: NormalEquations, level: float, *, one_table: bool, check: Callable[[], None] = lambda: None
+    ) -> None:
+        self.equations, self.level, self.one_table, self.check = equations, level, one_table, check
+        self.usual = next(times for columns, times in _DRAWS if len(equations.block_sd) <= columns)
+        units = unit_map(equations)
+        self._scale = np.abs(units).max(axis=1)
+        self._L = units / self._scale[:, None]
+        self._kept: dict[int, list[FloatArray]] = {}
+
+    @property
+    def size(self) -> int:
+        """Number of coefficients."""
+        return len(self._L)
+
+    def errors(self, which: Sequence[int] | None = None) -> DrawnErrors:
+        """Apply the inference to each draw: to all coefficients, or to those with these numbers alone."""
+        asked = list(range(len(self._L)) if which is None else which)
+        L, z = self._L[asked], self._critical(1.0)
+        parts: list[FloatArray] = []
+        # many small matrices, one after another
+        with one_blas_thread():
+            scores = self._scores(1.0, self.usual)
+            while some := list(islice(scores, max(1, _TOGETHER // self._L.size))):
+                sure = bounded(some, self._L, z)
+                read = self._read(some, L, z)
+                for index, score in enumerate(some):
+                    # in doubt is what other coefficients that are not well known may leave open: there the sets
+                    # themselves decide
+                    if score is not None and self._in_doubt(score, self._L[~sure[index]], z):
+                        self.check()
+                        read[2, index] = _widths(_about(score, L, self.equations), self.level)
+                parts.append(read)
+        return DrawnErrors(*(np.concatenate(parts, axis=1) * self._scale[asked]))
+
+    def enough(self, rows_factor: float, share: float, draws: int, among: BoolArray, *, sets: bool) -> BoolArray:
+        """Whether the interval of each coefficient is bounded in at least a share of the draws, shape (k,).
+
+        Draws end as soon as too few of them are left for any.
+
+        Parameters
+        ----------
+        rows_factor
+            How many times as many rows there are.
+        share
+            From 0 to 1.
+        draws
+            How many.
+        among
+            Coefficients that are looked at; false of the others.
+        sets
+            Whether the sets themselves decide in doubt; else what is in doubt counts as not bounded.
+        """
+        missed, asked = np.zeros(len(self._L), dtype=np.int_), np.flatnonzero(among)
+        z = self._critical(rows_factor)
+        with one_blas_thread():
+            for score in self._scores(rows_factor, draws):
+                found = bounded([score], self._L if sets else self._L[asked], z)[0]
+                if sets:
+                    if score is not None and self._in_doubt(score, self._L[~found], z):
+                        found = np.isfinite(_widths(_about(score, self._L, self.equations), self.level))
+                    found = found[asked]
+                missed[asked] += ~found
+                if (missed[asked] > (1 - share) * draws + _ROUNDING).all():
+                    break
+        return among & (missed <= (1 - share) * draws + _ROUNDING)
+
+    def _scores(self, rows_factor: float, count: int) -> Iterator[ScoreInference | None]:
+        equations = self.equations
+        tables = repeat(_sums(equations) * rows_factor) if self.one_table else _tables(equations, rows_factor, count)
+        C, noise, nobs = noise_map(equations), equations.noise, equations.nobs * rows_factor
+        for sums, F in zip(tables, self._noises(count), strict=False):
+            self.check()
+            noisy = sums + (F if is_identity(C) else C @ F @ C.T)
+            yield score_from_sums(noisy, nobs + float(F[0, 0]), C, noise)
+
+    def _noises(self, count: int) -> Iterable[FloatArray]:
+        """Noise of the released sums, shape (p, p) each; kept for the next time unless it is much."""
+        if count in self._kept:
+            return self._kept[count]
+        drawn = _noises(self.equations, count)
+        if count * self.equations.block_sd.size > _KEPT:
+            return drawn
+        return self._kept.setdefault(count, list(drawn))
+
+    def _critical(self, rows_factor: float) -> float:
+        nobs, size = self.equations.nobs * rows_factor, len(self._L)
+        return critical_value(self.level, family_of(self.equations.law.family), max(nobs - size, 1.0))
+
+    def _in_doubt(self, score: ScoreInference, L: FloatArray, z: float) -> bool:
+        """Whether an interval is bounded unless the other coefficients leave it open, for any row of L."""
+        return len(L) > 0 and bool(np.isfinite(self._read([score], L, z)[2]).any())
+
+    @staticmethod
+    def _read(scores: Sequence[ScoreInference | None], L: FloatArray, z: float) -> FloatArray:
+        """Parts of the standard error and width of the interval of each row of L in each draw, shape (3, m, rows)."""
+        out = np.full((3, len(scores), len(L)), np.inf)
+        usable = [index for index, score in enumerate(scores) if score is not None]
+        if usable:
+            terms = contrast_terms(stacked([score for score in scores if score is not None]), L)
+            sets = fieller_sets(terms, z)
+            width = np.where(sets.kind == "interval", sets.upper - sets.lower, np.inf)
+            out[:, usable] = np.sqrt(terms.sampling), np.sqrt(terms.privacy), width
+        return out
+
+
+def errors_now(equations: NormalEquations, level: float) -> DrawnErrors:
+    """Apply the inference to the sums as they are."""
+    score = score_at(equations)
+    if score is None:
+        unknown = np.full((1, len(equations.b)), np.inf)
+        return DrawnErrors(unknown, unknown, unknown)
+    L = unit_map(equations)
+    scale = np.abs(L).max(axis=1)
+    about = _about(score, L / scale[:, None], equations)
+    sampling, privacy = (np.sqrt(part)[None, :] * scale for part in (about.terms.sampling, about.terms.privacy))
+    return DrawnErrors(sampling, privacy, _widths(about, level)[None, :] * scale)
+
+
+def _about(score: ScoreInference, L: FloatArray, equations: NormalEquations) -> Contrasts:
+    size = len(L)
+    family = family_of(equations.law.family)
+    return Contrasts(tuple(map(str, range(size))), np.zeros(size), L, np.ones(size), score, family)
+
+
+def _widths(about: Contrasts, level: float) -> FloatArray:
+    """Widths of the sets that a release gives; infinite where a set is no interval."""
+    sets = about.intervals(about.critical(level)).values()
+    return np.array([
+        ends.upper - ends.lower if isinstance(ends, ConfidenceSet) and ends.bounded else math.inf for ends in sets
+    ])  # fmt: skip
+
+
+def _noises(equations: NormalEquations, count: int) -> Iterator[FloatArray]:
+    """Noise of the released sums, shape (p, p) each; a few at a time where they are large."""
+    stream = seeded_stream("plan", "noise")
+    batch = max(1, 2**21 // equations.block_sd.size)
+    for start in range(0, count, batch):
+        yield from noise_draws(equations.law, equations.noise, stream, min(batch, count - start))
+
+
+def _tables(equations: NormalEquations, rows_factor: float, count: int) -> Iterator[FloatArray]:
+    """Sums of tables in which the share of each indicator varies as it does from one sample of rows to the next.
+
+    A rare indicator is true in few rows, more in one table and fewer in another. With p its share, p' a drawn one and
+    f = p'(1 - p') / p(1 - p), z becomes p' + sqrt(f) (z - p); slopes and residuals stay. What else varies over tables
+    is small beside the noise wherever a plan is in doubt.
+    """
+    sums, nobs = _sums(equations) * rows_factor, equations.nobs * rows_factor
+    rare = _indicators(equations)
+    score = score_from_sums(sums, nobs, noise_map(equations), EntryNoise(np.zeros_like(equations.block_sd)))
+    if score is None or not len(rare):
+        yield from [sums] * count
+        return
+    A, b = sums[:-1, :-1], sums[:-1, -1]
+    theta = score.inverse @ b
+    share = np.clip(A.diagonal()[rare] / nobs, 1 / nobs, 1 - 1 / nobs)
+    spread = np.sqrt(share * (1 - share) / nobs)
+    for variate in standard_normals(seeded_stream("plan", "rows"), count, len(rare)):
+        drawn = np.clip(share + spread * variate, 1 / nobs, 1 - 1 / nobs)
+        T = np.eye(len(A))
+        T[rare, rare] = np.sqrt(drawn * (1 - drawn) / (share * (1 - share)))
+        if equations.intercept:
+            T[rare, 0] = drawn - T[rare, rare] * share
+        table = np.empty_like(sums)
+        table[:-1, :-1] = T @ A @ T.T
+        table[:-1, -1] = table[-1, :-1] = table[:-1, :-1] @ theta
+        table[-1, -1] = score.residual + theta @ table[:-1, -1]
+        yield table
+
+
+def _indicators(equations: NormalEquations) -> npt.NDArray[np.intp]:
+    """Which regressors are 0 or 1: their sum of squares is their sum, where that is there to see."""
+    indices = np.flatnonzero(equations.low[:-1] == 0) + int(equations.intercept)
+    if not equations.intercept:
+        return indices
+    squares, sums = equations.A[indices, indices], equations.A[0, indices]
+    found: npt.NDArray[np.intp] = indices[np.abs(squares - sums) <= _ROUNDING * squares]
+    return found
+
+
+def score_at(equations: NormalEquations) -> ScoreInference | None:
+    """The inference from the sums as they are; none where they do not determine a line."""
+    return score_from_sums(_sums(equations), equations.nobs, noise_map(equations), equations.noise)
+
+
+def _sums(equations: NormalEquations) -> FloatArray:
+    sums: FloatArray = (equations.whole / equations.unit).astype(np.float64)
+    return sums
+
+
+# -- table -------------------------------------------------------------------------------------------------------------
+# Mean and covariance of the scaled regressors of a table that nobody has: one with the supposed properties.
+#
+# Columns of the table have them by their definition. Where columns are computed by formulas, or rows are shrunk to a
+# ball, a table is drawn from a fixed seed: numbers follow a beta law on their bounds with the supposed mean and sd
+# (uniform by default), joined by a Gaussian copula. Nothing here is data.
+
+_ROWS: Final = 2**15
+_WIDE: Final = 256  # columns from which fewer rows are drawn
+_ROUNDS: Final = 20
+_CLOSE: Final = 0.005  # from when on a drawn correlation is near enough to the supposed one
+_ENOUGH: Final = 0.03  # how far it may miss it at all
+_LARGEST: Final = 0.9999
+_FEWEST: Final = 1e-3  # sum of the two parameters of a beta law; below it nearly all values lie at the bounds
+
+
+@lru_cache(maxsize=8)
+def regressor_moments(design: Design, supposed: Supposed) -> tuple[FloatArray, FloatArray]:
+    """Mean and covariance of the scaled regressors, shapes (d,) and (d, d)."""
+    domain = RowDomain.of(design)
+    ball = domain.ball_norm2
+    shrinks = ball is not None and ball < domain.box_norm2
+    drawn = shrinks or any(design.columns[name].formula is not None for name in design.regressors)
+    mean, covariance = (drawn_moments if drawn else declared_moments)(design, supposed)
+    # they are kept for the next plan
+    mean.flags.writeable = covariance.flags.writeable = False
+    return mean, covariance
+
+
+def declared_moments(design: Design, supposed: Supposed) -> tuple[FloatArray, FloatArray]:
+    """Moments of regressors that are all columns of the table."""
+    names, R = correlations(design, supposed)
+    means: list[float] = []
+    sds: list[float] = []
+    indices: list[int] = []
+    blocks: list[tuple[int, FloatArray]] = []
+    for name in design.regressors:
+        assumed, column = supposed[name], design.columns[name]
+        if assumed.shares is not None:
+            shares = np.array([share for level, share in assumed.shares if level != getattr(column, "reference", None)])
+            blocks.append((len(means), np.diag(shares) - np.outer(shares, shares)))
+            means += shares.tolist()
+            sds += [0.0] * len(shares)
+            indices += [0] * len(shares)
+            continue
+        mean, sd = _scaled(column, assumed.mean, assumed.sd, assumed.share)
+        means.append(mean)
+        sds.append(sd)
+        indices.append(names.index(name))
+    covariance = np.outer(sds, sds) * R[np.ix_(indices, indices)] if names else np.zeros((len(means), len(means)))
+    for start, block in blocks:
+        covariance[start : start + len(block), start : start + len(block)] = block
+    return np.array(means), covariance
+
+
+def _scaled(column: object, mean: float | None, sd: float | None, share: float | None) -> tuple[float, float]:
+    if isinstance(column, Numeric) and mean is not None and sd is not None:
+        return (mean - column.mid) / column.half, sd / column.half
+    share = share or 0.0
+    return share, math.sqrt(share * (1 - share))
+
+
+def target_moments(design: Design, supposed: Supposed) -> tuple[float, float]:
+    """Mean and sd of the scaled target."""
+    assumed = supposed[design.target]
+    return _scaled(design.columns[design.target], assumed.mean, assumed.sd, assumed.share)
+
+
+def drawn_moments(design: Design, supposed: Supposed) -> tuple[FloatArray, FloatArray]:
+    """Moments of the regressors of a drawn table, formulas and ball included."""
+    base = needed(design.columns, design.regressors)
+    table = _drawn(design, base, supposed)
+    arrays = completed(design.columns, design.regressors, table)
+    columns = {name: design.columns[name] for name in design.regressors}
+    scaled = np.empty((len(design.released) - 2, len(next(iter(table.values())))))
+    write_scaled(columns, arrays, scaled)
+    if design.radius is not None:
+        lengths = np.linalg.norm(scaled, axis=0)
+        scaled *= np.divide(design.radius, lengths, out=np.ones_like(lengths), where=lengths > design.radius)
+    mean = scaled.mean(axis=1)
+    scaled -= mean[:, None]
+    return mean, scaled @ scaled.T / scaled.shape[1]
+
+
+def _drawn(design: Design, base: dict[str, Base], supposed: Supposed) -> dict[str, FloatArray]:
+    """A table with the supposed shares, means and sds to within a row, and with the supposed correlations."""
+    names = list(base)
+    rows = _ROWS if len(names) <= _WIDE else max(_ROWS * _WIDE // len(names), 8 * len(names))
+    middles = (np.arange(rows) + 0.5) / rows
+    sorted_values = np.column_stack([_quantiles(name, column, supposed, middles) for name, column in base.items()])
+    normals = _white(standard_normals(seeded_stream("supposed table", design.target), rows, len(names)))
+    wanted = np.eye(len(names))
+    if supposed.correlated:
+        among, R = correlations(design, supposed)
+        known = [index for index, name in enumerate(names) if name in among]
+        which = [among.index(names[index]) for index in known]
+        wanted[np.ix_(known, known)] = R[np.ix_(which, which)]
+    values = _joined(sorted_values, normals, wanted)
+    return {name: np.ascontiguousarray(values[:, index]) for index, name in enumerate(names)}
+
+
+def _white(normals: FloatArray) -> FloatArray:
+    """Variates whose own mean is 0 and whose own covariance is the identity."""
+    centred = normals - normals.mean(axis=0)
+    factor = np.linalg.cholesky(centred.T @ centred / len(centred))
+    out: FloatArray = np.linalg.solve(factor, centred.T).T
+    return out
+
+
+def _quantiles(name: str, column: Base, supposed: Supposed, middles: FloatArray) -> FloatArray:
+    """Values of a column from the lowest to the highest."""
+    assumed = supposed[name]
+    if isinstance(column, Numeric) and assumed.mean is not None and assumed.sd is not None:
+        from scipy.special import betaincinv
+
+        low, high = column.bounds
+        share = (assumed.mean - low) / (high - low)
+        spread = (assumed.sd / (high - low)) ** 2
+        parameters = max(share * (1 - share) / spread - 1, _FEWEST)
+        return low + (high - low) * np.asarray(betaincinv(share * parameters, (1 - share) * parameters, middles))
+    if isinstance(column, Boolean):
+        return np.where(middles > 1 - (assumed.share or 0.0), 1.0, 0.0)
+    ends = np.cumsum([share for _, share in assumed.shares or ()])[:-1]
+    return np.searchsorted(ends, middles).astype(np.float64)
+
+
+def _joined(sorted_values: FloatArray, normals: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Columns with these values and the wanted correlations: those of normal variates are adapted until they are so."""
+    asked = (wanted != 0) & ~np.eye(len(wanted), dtype=bool)
+    latent, best, nearest = wanted.copy(), sorted_values, math.inf
+    for _ in range(_ROUNDS if asked.any() else 1):
+        mixed = normals @ _root(latent)
+        values = np.empty_like(sorted_values)
+        np.put_along_axis(values, np.argsort(mixed, axis=0), sorted_values, axis=0)
+        if not asked.any():
+            return values
+        found = np.corrcoef(values, rowvar=False)
+        gap = float(np.abs(found - wanted)[asked].max())
+        if gap < nearest:
+            best, nearest = values, gap
+        if gap < _CLOSE:
+            break
+        same_side = asked & (found * wanted > 0)
+        step = np.divide(wanted, found, out=np.ones_like(wanted), where=same_side)
+        latent = np.where(asked, np.clip(latent * step, -_LARGEST, _LARGEST), latent)
+    if nearest > _ENOUGH:
+        raise SpecError(
+            "no table with these means, sds, shares and correlations could be simulated; state smaller correlations "
+            "(a plan simulates a table where columns have formulas or a radius is declared)"
+        )
+    return best
+
+
+def _root(latent: FloatArray) -> FloatArray:
+    """A root of the correlation matrix nearest to one that may have become indefinite, for use from the right."""
+    values, vectors = np.linalg.eigh(latent)
+    root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    out: FloatArray = root / np.linalg.norm(root, axis=0)
+    return out
+
+
+# -- slopes ------------------------------------------------------------------------------------------------------------
+# Slopes of the table that is planned for: stated ones, and for the rest what R^2 leaves them.
+
+_SMALL: Final = 1e-9
+
+
+def settled(design: Design, assumptions: Assumptions) -> Assumptions:
+    """The same assumptions with the R^2 that follows where every slope is stated."""
+    asked = _stated(design, assumptions)
+    if np.isnan(asked).any():
+        return assumptions
+    stated = _in_scaled_units(design, asked, np.zeros_like(asked))
+    _, covariance = regressor_moments(design, assumptions.supposed)
+    _, target_sd = target_moments(design, assumptions.supposed)
+    share = float(stated @ covariance @ stated) / target_sd**2
+    if "rsquared" in assumptions.stated:
+        raise SpecError(
+            f"every slope is stated, from which rsquared follows: {share:.4g}; leave rsquared out, or one of the slopes"
+        )
+    if not share < 1:
+        raise SpecError(
+            f"the stated slopes explain {share:.4g} times the variance of the target {design.target!r}; state smaller "
+            "slopes or a larger sd of the target"
+        )
+    return replace(assumptions, rsquared=share, stated=(*assumptions.stated, "slopes"))
+
+
+def supposed_slopes(design: Design, assumptions: Assumptions, covariance: FloatArray, target_sd: float) -> FloatArray:
+    """Slopes of the scaled regressors for the scaled target, shape (d,).
+
+    Those that are not stated follow `pattern`, as large as R^2 leaves room for.
+    """
+    stated = _stated(design, assumptions)
+    columns = [design.columns[name] for name in design.regressors for _ in design.columns[name].released(name)]
+    numeric = np.array([isinstance(column, Numeric) for column in columns])
+    nothing = np.zeros_like(stated)
+    known = _in_scaled_units(design, stated, nothing)
+    free = _in_scaled_units(design, np.where(np.isnan(stated), np.nan, 0.0), pattern(covariance, numeric))
+    # the free ones take the factor at which all together explain R^2
+    lead, cross = float(free @ covariance @ free), float(free @ covariance @ known)
+    already, wanted = float(known @ covariance @ known), assumptions.rsquared * target_sd**2
+    if lead <= 0:
+        return known
+    room = wanted - already
+    if room < -_SMALL * target_sd**2:
+        raise SpecError(
+            f"the stated slopes explain {already / target_sd**2:.4g} times the variance of the target {design.target!r}"
+            f", more than rsquared, {assumptions.rsquared:g}; state a larger rsquared or smaller slopes"
+        )
+    factor = (-cross + math.sqrt(cross**2 + lead * max(room, 0.0))) / lead
+    return known + factor * free
+
+
+def pattern(covariance: FloatArray, numeric: npt.NDArray[np.bool_]) -> FloatArray:
+    """Slopes of the scaled regressors that nobody states, up to a factor, shape (d,).
+
+    A number counts in its standard deviations, and an indicator as if its share were one half, so that the effect of a
+    treatment does not depend on how rare it is; all slopes then have one size where columns are not correlated. Where
+    they are, slopes of like signs explain more together than one by one, and slopes of opposite signs less. Nobody
+    knows the signs before, so every second number has a smaller slope, such that all together explain half as much
+    more as those of like signs would.
+
+    >>> pattern(np.array([[0.25, 0.0], [0.0, 0.09]]), np.array([True, False]))
+    array([2., 2.])
+    >>> pattern(np.array([[1.0, 0.9], [0.9, 1.0]]), np.array([True, True])).round(2)
+    array([1.37, 0.37])
+    """
+    sds = np.where(numeric, np.sqrt(np.diag(covariance)), 0.5)
+    slopes = np.divide(1.0, sds, out=np.zeros_like(sds), where=sds > 0)
+    among = covariance[np.ix_(numeric, numeric)] * np.outer(slopes[numeric], slopes[numeric])
+    np.fill_diagonal(among, 0.0)
+    sides = (-1.0) ** np.arange(len(among))
+    turns = np.linspace(0, math.pi / 2, 91)[:, None]
+    weights = np.cos(turns) + np.sin(turns) * sides
+    more = ((weights @ among) * weights).sum(axis=1) / max(len(among), 1)
+    slopes[numeric] *= weights[np.argmin(np.abs(more - more.max() / 2).round(2))]
+    return slopes
+
+
+def _stated(design: Design, assumptions: Assumptions) -> FloatArray:
+    """Stated slopes in original units, NaN where none is stated, shape (d,)."""
+    out: list[float] = []
+    for name in design.regressors:
+        slopes = dict(assumptions.supposed[name].slopes)
+        out += [slopes.get(one, math.nan) for one in design.columns[name].released(name)]
+    return np.array(out)
+
+
+def _in_scaled_units(design: Design, stated: FloatArray, others: FloatArray) -> FloatArray:
+    """Slopes of the scaled regressors for the scaled target, shape (d,).
+
+    A slope b in original units, times half / half_y, is its scaled one, less what interactions take of the indicators
+    of their category (`design/scales.py`): L s. So where S are the stated slopes and U the others,
+    L_SS s_S = (b half / half_y)_S - L_SU s_U. L_SS is triangular with ones on its diagonal.
+
+    Parameters
+    ----------
+    stated
+        In original units; NaN where a slope is not stated.
+    others
+        In scaled units: the slopes that are not stated.
+    """
+    scales = scales_of(design, (*design.regressors, design.target))
+    half = np.array(scales.half)
+    L = np.eye(len(stated))
+    for column, other, times in scales.taken:
+        L[other, column] -= times * half[other] / half[column]
+    known = ~np.isnan(stated)
+    out = np.where(known, 0.0, others)
+    out[known] = np.linalg.solve(L[np.ix_(known, known)], stated[known] * half[:-1][known] / half[-1] - L[known] @ out)
+    return out

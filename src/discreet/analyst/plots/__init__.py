@@ -1,0 +1,1 @@
+"""Plot coefficients, predictions, paths and plans."""

@@ -1,0 +1,477 @@
+"""Predict new rows with intervals."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.analyst.confidence_sets import ConfidenceSet, KindArray, NotEstimableError, SetArray, any_value
+from discreet.analyst.equations.model_columns import SubModel, has_all_regressors
+from discreet.analyst.equations.normal import Units
+from discreet.analyst.inference.contrasts import NOTHING_VARIES, UNBOUNDED
+from discreet.analyst.inference.score import ContrastTerms, ScoreInference, contrast_terms, fieller_sets
+from discreet.analyst.solvers.penalised import MIDDLE, Penalty
+from discreet.analyst.values import NothingExcluded
+from discreet.design.columns import Identifier, Numeric
+from discreet.design.declarations import completed, needed
+from discreet.design.design import Design
+from discreet.errors import ColumnNotice, DataError, SpecError
+from discreet.exact.arrays import FloatArray
+from discreet.releases.reference_law import Family, NotEstimable, checked_level, critical_value, known
+from discreet.tables.arrow import declared_arrays
+from discreet.tables.cells import settle_missing, shrink_scaled, write_scaled
+from discreet.tables.frames import frame_batches, is_frame, position_notice
+from discreet.text import aligned, html_table
+
+if TYPE_CHECKING:
+    from pyarrow import Table
+
+    from discreet.releases.fields import ScalingPart
+    from discreet.releases.release import Release
+
+# -- prediction --------------------------------------------------------------------------------------------------------
+# Predictions for new rows, which pass through the encoder that the released rows passed through.
+
+_BATCH_ROWS: Final = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Where a mechanism clipped each scaled column of x, and the bounds of the target in its own units."""
+
+    ranges: tuple[tuple[float, float], ...]
+    target: tuple[float, float]
+
+    @classmethod
+    def of(cls, release: Release, model: SubModel, penalty: Penalty) -> Limits | None:
+        """Those of a release whose mechanism clips closer than the declared bounds; none otherwise.
+
+        The best predictor from privately scaled rows is clipped too. Rows far from the centre had small weights, so the
+        sums know little of them, and a noisy slope would count most exactly there.
+        """
+        target = release.design.columns[model.target]
+        bounds = target.bounds if isinstance(target, Numeric) else (0.0, 1.0)
+        if release.coefficients is not None and release.coefficients.ranges:
+            return cls(release.coefficients.ranges, bounds)
+        if release.scaling is not None and penalty == "bayes":
+            return cls(tuple(_middle(release.scaling, position) for position in model.positions), bounds)
+        return None
+
+
+def _middle(scaling: ScalingPart, position: int) -> tuple[float, float]:
+    """Ends of the middle of a released column, in scaled units: the target comes after all columns of x."""
+    centre, width = scaling.target_centre, scaling.target_bound
+    if position <= len(scaling.centres):
+        centre, width = scaling.centres[position - 1], MIDDLE * scaling.scales[position - 1]
+    return max(centre - width, -1.0), min(centre + width, 1.0)
+
+
+def predict_frame(
+    frame: object,
+    design: Design,
+    features: Sequence[str],
+    constant: float,
+    gains: FloatArray,
+    limits: Limits | None = None,
+) -> FloatArray:
+    """One prediction for each row of an in-memory table; see `predict_columns`."""
+    check_frame(frame, design, features)
+    if not features:
+        return np.full(row_count(frame), constant)
+    parts = [
+        predict_columns(arrays, design, features, constant, gains, limits)
+        for arrays in array_batches(frame, design, features)
+    ]
+    return np.concatenate([np.empty(0), *parts])
+
+
+def check_frame(frame: object, design: Design, features: Sequence[str]) -> None:
+    """Refuse what is no table in memory, and an array of another width; say by which position an array is read.
+
+    To be called by what a method of a fit calls, so that the notice names the user's line.
+    """
+    if not is_frame(frame):
+        raise SpecError(
+            f"expected a table in memory (pandas, polars, pyarrow, a dict of columns, a two-dimensional array), "
+            f"got {type(frame).__name__}"
+        )
+    names = list(needed(design.parts, features))
+    positions = position_notice(frame, names) if names else None
+    if positions is not None:
+        warnings.warn(positions, ColumnNotice, stacklevel=4)
+
+
+def array_batches(frame: object, design: Design, features: Sequence[str]) -> Iterator[list[FloatArray]]:
+    """Give the columns that the features need, as arrays, some rows at a time."""
+    columns = needed(design.parts, features)
+    for batch in frame_batches(frame, columns, _BATCH_ROWS):
+        yield declared_arrays(batch, columns)
+
+
+def predict_columns(
+    arrays: Sequence[FloatArray],
+    design: Design,
+    features: Sequence[str],
+    constant: float,
+    gains: FloatArray,
+    limits: Limits | None = None,
+) -> FloatArray:
+    """`constant + gains' z` for each row, z the scaled features.
+
+    Parameters
+    ----------
+    arrays
+        One array for each column of the table that the features need: numbers, 0/1 or level positions, NaN where a
+        cell is missing, shape (m,).
+    design, features
+        The declarations and the names to predict from; numbers are clipped to their bounds and missing cells follow
+        their rule. With all regressors of the design, rows outside its radius are shrunk to it.
+    constant, gains
+        In the units of the target; one gain for each released column of the features.
+    limits
+        Where the scaled features and the prediction are clipped, if closer than the declared bounds.
+
+    Returns
+    -------
+    numpy.ndarray
+        Shape (m,); NaN holds the place of a row that its rule drops.
+    """
+    scaled, keep = encoded_columns(arrays, design, features, len(gains))
+    if limits is not None:
+        lower, upper = np.array(limits.ranges).T
+        np.clip(scaled, lower[:, None], upper[:, None], out=scaled)
+    predicted: FloatArray = gains @ scaled + constant
+    if limits is not None:
+        np.clip(predicted, *limits.target, out=predicted)
+    if keep is None:
+        return predicted
+    out = np.full(len(keep), np.nan)
+    out[keep] = predicted
+    return out
+
+
+def encoded_columns(
+    arrays: Sequence[FloatArray], design: Design, features: Sequence[str], size: int
+) -> tuple[FloatArray, npt.NDArray[np.bool_] | None]:
+    """Scaled features of the rows that are kept, shape (size, rows kept), and which rows these are (none: all)."""
+    columns = needed(design.parts, features)
+    if len(arrays) != len(columns):
+        raise SpecError(f"expected {len(columns)} arrays, one for each feature in order, got {len(arrays)}")
+    values = [np.asarray(array, dtype=np.float64) for array in arrays]
+    if any(array.ndim != 1 or array.shape != values[0].shape for array in values):
+        raise DataError("the columns of the table have different lengths")
+    if not values:
+        raise SpecError("a model without features has no arrays to predict from; its prediction is its intercept")
+    settled, keep = settle_missing(columns, values)
+    scaled = np.empty((size, len(settled[0])))
+    complete = completed(design.parts, features, dict(zip(columns, settled, strict=True)))
+    write_scaled({name: design.parts[name] for name in features}, complete, scaled)
+    if design.radius is not None and has_all_regressors(design, features):
+        shrink_scaled(scaled, design.radius)
+    return scaled, keep
+
+
+def row_count(frame: object) -> int:
+    """Number of rows of a table in memory."""
+    shape = getattr(frame, "shape", None)
+    if shape:
+        return int(shape[0])
+    # a mapping has the length of its columns, so one of them has to be read
+    names = list(frame)[:1] if isinstance(frame, Mapping) else []
+    return sum(batch.num_rows for batch in frame_batches(frame, dict.fromkeys(names, Identifier()), _BATCH_ROWS))
+
+
+# -- intervals ---------------------------------------------------------------------------------------------------------
+# Predictions for new rows with what is known of their errors.
+
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+Masked: TypeAlias = np.ma.MaskedArray[Any, np.dtype[np.float64]]  # of any shape
+
+_ROWS: Final = 2**13  # whose combinations are held in memory at once
+_SHOWN: Final = 20  # rows in print
+_LINES: Final = 15  # rows of a printed prediction
+_HEADS: Final = ("row", "mean", "std err", "95% set of the mean")
+_DROPPED: Final = "a cell is missing, and its column says drop"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictionSets(Sequence[ConfidenceSet | None]):
+    """Confidence sets of m rows: the set of a row by its place, none where there is none; or all as arrays.
+
+    If every row has an interval, `np.asarray` gives the ends, shape (m, 2), and so does a place in two dimensions, such
+    as `sets[:, 0]`.
+
+    Attributes
+    ----------
+    kind
+        Of each set; empty where there is none, shape (m,).
+    lower, upper
+        Their ends, infinite where a set has none and masked where there is no set, shape (m,).
+    reasons
+        Why a set is no interval, or why there is none.
+    """
+
+    kind: KindArray
+    lower: Masked
+    upper: Masked
+    reasons: Sequence[str | None]
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    @overload
+    def __getitem__(self, index: int) -> ConfidenceSet | None: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[ConfidenceSet | None]: ...
+    @overload
+    def __getitem__(self, index: tuple[int | slice, int | slice]) -> Any: ...  # noqa: ANN401  # a number or an array
+    def __getitem__(self, index: int | slice | tuple[int | slice, int | slice]) -> object:
+        if isinstance(index, tuple):
+            return np.asarray(self)[index]
+        if isinstance(index, slice):
+            return [self[row] for row in range(len(self))[index]]
+        if not self.kind[index]:
+            return None
+        return SetArray(self.kind, self.lower.data, self.upper.data).at(index, self.reasons[index] or "")
+
+    def __array__(self, dtype: np.dtype[np.generic] | None = None, copy: bool | None = None) -> FloatArray:
+        others = np.flatnonzero(self.kind != "interval")
+        if len(others):
+            row = int(others[0])
+            raise NotEstimableError(f"row {row}: {self[row] or 'no set'}, because {self.reasons[row]}")
+        return np.column_stack([self.lower.data, self.upper.data]).astype(dtype or np.float64)
+
+    def __repr__(self) -> str:
+        shown = [str(self[row] or "none") for row in range(min(len(self), _SHOWN))]
+        return "\n".join([*shown, *(["..."] if len(self) > _SHOWN else [])])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Prediction:
+    """Predicted means of new rows and their confidence sets; masked where a row is dropped.
+
+    Attributes
+    ----------
+    predicted_mean
+        In the units of the target, shape (m,).
+    """
+
+    predicted_mean: Masked
+    _inference: ScoreInference | NotEstimable
+    _family: Family
+    _half: float
+    _terms: ContrastTerms
+    _kept: BoolArray
+    _no_new_row: NotEstimable | None = None
+
+    @property
+    def se_mean(self) -> Masked:
+        """Standard errors of the predicted means, shape (m,); masked where the release cannot say."""
+        known = self._varies
+        return self._masked(np.sqrt(self._terms.q0[known]) * self._half, known)
+
+    def privacy_share(self, *, obs: bool = False) -> Masked:
+        """Share of the squared error that the noise of the release adds, from 0 to 1, shape (m,).
+
+        Parameters
+        ----------
+        obs
+            Whether the error is that of a new observation of the target rather than of its mean.
+        """
+        inference = known(self._inference)
+        if obs and self._no_new_row is not None:
+            return self._masked(np.zeros(0), np.zeros(int(self._kept.sum()), dtype=np.bool_))
+        whole = self._terms.q0 + (inference.expected_s2 if obs and inference is not None else 0.0)
+        varies: BoolArray = whole > 0
+        return self._masked(self._terms.privacy[varies] / whole[varies], varies)
+
+    def conf_int(self, level: float | None = None, *, alpha: float | None = None, obs: bool = False) -> PredictionSets:
+        """Give a confidence set for each row.
+
+        Parameters
+        ----------
+        level, alpha
+            As for `Fit.conf_int`.
+        obs
+            Whether it is for a new observation of the target rather than for its mean.
+        """
+        checked = checked_level(level, alpha)
+        if isinstance(self._inference, NotEstimable):
+            return self._without(self._inference)
+        if obs and self._no_new_row is not None:
+            return self._without(self._no_new_row)
+        more = self._inference.expected_s2 if obs else 0.0
+        found = fieller_sets(self._terms, critical_value(checked, self._family, self._inference.df), more=more)
+        found = found.moved(self.predicted_mean.data[self._kept], self._half)
+        known = (self._terms.q0 + more) > 0
+        kind = np.full(len(self._kept), "", dtype="<U10")
+        kind[np.flatnonzero(self._kept)[known]] = found.kind[known]
+        whys = {"": NOTHING_VARIES.reason, "interval": None}
+        reasons = [whys.get(one, UNBOUNDED) if kept else _DROPPED for one, kept in zip(kind, self._kept, strict=True)]
+        return PredictionSets(
+            kind, self._masked(found.lower[known], known), self._masked(found.upper[known], known), reasons
+        )
+
+    def _without(self, why: NotEstimable) -> PredictionSets:
+        """Any value for every row that is kept, or no set where none can be asked for."""
+        known = np.full(int(self._kept.sum()), isinstance(why, NothingExcluded))
+        kind = np.where(self._kept, any_value("").kind if known.any() else "", "")
+        ends = np.full(int(known.sum()), np.inf)
+        reasons = [why.reason if kept else _DROPPED for kept in self._kept]
+        return PredictionSets(kind, self._masked(-ends, known), self._masked(ends, known), reasons)
+
+    def reasons(self, level: float | None = None, *, alpha: float | None = None, obs: bool = False) -> list[str | None]:
+        """Say for each row why it has no interval; none where it has one.
+
+        Parameters
+        ----------
+        level, alpha, obs
+            As for `conf_int`.
+        """
+        return list(self.conf_int(level, alpha=alpha, obs=obs).reasons)
+
+    def summary_frame(self, level: float | None = None, *, alpha: float | None = None) -> Table:
+        """Means, standard errors and both kinds of set as a table with statsmodels' names, their kind, and a reason.
+
+        The ends are infinite where a set has none; those of the kind `outside` are the ends of the gap. There is no
+        standard error beside a set of the mean that is unbounded.
+
+        Parameters
+        ----------
+        level, alpha
+            As for `conf_int`.
+        """
+        import pyarrow as pa
+
+        mean, obs = self.conf_int(level, alpha=alpha), self.conf_int(level, alpha=alpha, obs=True)
+        columns = {
+            "mean": self.predicted_mean,
+            "mean_se": self._errors(mean),
+            "mean_ci_lower": mean.lower,
+            "mean_ci_upper": mean.upper,
+            "obs_ci_lower": obs.lower,
+            "obs_ci_upper": obs.upper,
+        }
+        arrays = {name: pa.array(values.data, mask=np.ma.getmaskarray(values)) for name, values in columns.items()}
+        kinds = {
+            name: pa.array([one or None for one in sets.kind.tolist()], type=pa.string())
+            for name, sets in (("mean_ci_kind", mean), ("obs_ci_kind", obs))
+        }
+        whys = [one or two for one, two in zip(mean.reasons, obs.reasons, strict=True)]
+        return pa.table(arrays | kinds | {"reason": pa.array(whys, type=pa.string())})
+
+    def _errors(self, sets: PredictionSets) -> Masked:
+        """Standard errors of the means that have an interval; masked beside an unbounded set."""
+        errors = self.se_mean
+        return np.ma.MaskedArray(errors.data, np.ma.getmaskarray(errors) | (sets.kind != "interval"))
+
+    def _rows(self, count: int) -> list[list[str]]:
+        """Cells of the first rows: place, mean, standard error and set of the mean."""
+        sets = self.conf_int()
+        errors = self._errors(sets)
+        return [
+            [
+                str(row),
+                "dropped" if not self._kept[row] else f"{float(self.predicted_mean.data[row]):.6g}",
+                "-" if np.ma.getmaskarray(errors)[row] else f"{float(errors.data[row]):.4g}",
+                str(sets[row] or "-"),
+            ]
+            for row in range(min(count, len(self._kept)))
+        ]
+
+    def _notes(self, shown: int) -> list[str]:
+        total = len(self._kept)
+        more = [] if shown >= total else [f"... and {total - shown:,} more rows; summary_frame() has all"]
+        whys = [why for why in dict.fromkeys(self.conf_int().reasons) if why is not None]
+        return [*more, *(f"No interval: {why}" for why in whys[:2])]
+
+    def __repr__(self) -> str:
+        shown = self._rows(_LINES)
+        return "\n".join([*aligned([_HEADS, *shown]), *self._notes(len(shown))])
+
+    def _repr_html_(self) -> str:
+        shown = self._rows(_LINES)
+        return html_table(f"Predictions of {len(self._kept):,} rows", _HEADS, shown, self._notes(len(shown)))
+
+    @property
+    def _varies(self) -> BoolArray:
+        """Which of the kept rows have a standard error."""
+        varies: BoolArray = self._terms.q0 > 0
+        return varies
+
+    def _masked(self, values: FloatArray, known: BoolArray) -> Masked:
+        """Put values of the known rows among the kept ones into their places."""
+        indices = np.flatnonzero(self._kept)[known]
+        out = np.zeros(len(self._kept))
+        mask = np.ones(out.shape, dtype=np.bool_)
+        out[indices] = values
+        mask[indices] = False
+        return np.ma.MaskedArray(out, mask)
+
+
+def prediction(
+    frame: object,
+    design: Design,
+    features: Sequence[str],
+    units: Units,
+    theta: FloatArray,
+    inference: ScoreInference | NotEstimable,
+    family: Family,
+    no_new_row: NotEstimable | None = None,
+) -> Prediction:
+    """Predict the rows of a table, with intervals.
+
+    Parameters
+    ----------
+    frame, design, features
+        As for `predict_frame`.
+    units, theta
+        Of the model, and its scaled coefficients, shape (k,).
+    inference
+        Of the coefficients, or why there is none.
+    family
+        Law of the noise.
+    no_new_row
+        Why nothing is said about a new observation, where nothing is.
+    """
+    check_frame(frame, design, features)
+    half, score = float(units.half[-1]), known(inference)
+    kept, means, parts = [np.zeros(0, dtype=np.bool_)], [np.zeros(0)], [_no_terms()]
+    for Z, keep in _regressors(frame, design, features, units):
+        kept.append(keep)
+        means.append(units.base + half * (Z @ theta))
+        for start in range(0, len(Z), _ROWS):
+            rows = Z[start : start + _ROWS]
+            parts.append(_no_terms(len(rows)) if score is None else contrast_terms(score, rows))
+    terms = ContrastTerms(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("sampling", "privacy", "q1", "q2"))
+    )
+    chosen = np.concatenate(kept)
+    predicted = np.zeros(len(chosen))
+    predicted[chosen] = np.concatenate(means)
+    return Prediction(np.ma.MaskedArray(predicted, ~chosen), inference, family, half, terms, chosen, no_new_row)
+
+
+def _no_terms(size: int = 0) -> ContrastTerms:
+    return ContrastTerms(*(np.zeros(size) for _ in range(4)))
+
+
+def _regressors(
+    frame: object, design: Design, features: Sequence[str], units: Units
+) -> Iterator[tuple[FloatArray, BoolArray]]:
+    """Rows of z, some at a time, and which rows of the table these are."""
+    if not features:
+        size = row_count(frame)
+        yield np.ones((size, 1)), np.ones(size, dtype=np.bool_)
+        return
+    for arrays in array_batches(frame, design, features):
+        scaled, keep = encoded_columns(arrays, design, features, len(units.half) - 1)
+        rows = units.regressors(scaled)
+        if units.intercept:
+            rows = np.column_stack([np.ones(len(rows)), rows])
+        yield rows, np.ones(len(rows), dtype=np.bool_) if keep is None else keep

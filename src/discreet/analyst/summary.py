@@ -1,0 +1,273 @@
+"""Print the summary of a fit."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+from discreet.analyst.confidence_sets import ConfidenceSet, mapped, split_words
+from discreet.analyst.inference.contrasts import known_before
+from discreet.analyst.notes import notes, reasons
+from discreet.analyst.values import ByName, Interval, Number, all_beside, beside_set, numbers_by_name, shown_estimate
+from discreet.releases.fields import NoisyCount
+from discreet.releases.reference_law import DEFAULT_LEVEL, NotEstimable, known, reason_of, shown_number
+from discreet.releases.release import Release
+from discreet.text import aligned
+
+if TYPE_CHECKING:
+    from pyarrow import Table
+
+    from discreet.analyst.fitted import Fit
+    from discreet.analyst.inferred import InferenceMixin
+
+# -- coefficient table -------------------------------------------------------------------------------------------------
+# The table of coefficients: as Arrow columns, as plain values for JSON, and as cells for people.
+
+HEADERS: Final = ("", "coef", "std err", "t", "p", "[{low:g}", "{high:g}]", "privacy")
+NOISE_HEADERS: Final = ("", "coef", "privacy sd", "this table [{low:g}", "{high:g}]")
+
+
+def table_columns(
+    fit: InferenceMixin, level: float = DEFAULT_LEVEL
+) -> dict[str, list[str] | list[str | None] | list[float | None]]:
+    """Columns of the table by name, with nothing where the release cannot say.
+
+    `low`, `high` and `kind` are those of the confidence sets; an end is infinite where a set has none. There is no
+    standard error, nor a part of one, and no t value beside an unbounded set.
+    """
+    intervals = fit.conf_int(level)
+    sets = [known(ends) for ends in intervals.values()]
+    return {
+        "coefficient": list(fit.names),
+        "estimate": _plain(estimates(fit)),
+        "std_error": _plain(all_beside(fit.bse, intervals)),
+        "t": _plain(all_beside(fit.tvalues, intervals)),
+        "score_z": _plain(fit.score_z),
+        "p": _plain(fit.pvalues),
+        "low": [None if one is None else one.lower for one in sets],
+        "high": [None if one is None else one.upper for one in sets],
+        "kind": [None if one is None else str(one.kind) for one in sets],
+        "sampling_sd": _plain(all_beside(fit.sampling_sd, intervals)),
+        "privacy_sd": _plain(all_beside(fit.privacy_sd, intervals)),
+        "privacy_share": _plain(fit.privacy_share),
+    }
+
+
+def estimates(fit: InferenceMixin) -> ByName[Number]:
+    """Coefficients in original units by name, or why there are none."""
+    return numbers_by_name(fit.names, mapped(fit._line, lambda line: line.original))
+
+
+def arrow_table(fit: InferenceMixin, level: float) -> Table:
+    """Give the columns and the reasons as an Arrow table."""
+    import pyarrow as pa
+
+    why = reasons(fit, level)
+    columns = table_columns(fit, level)
+    arrays = {
+        name: pa.array(values, type=pa.string() if name in ("coefficient", "kind") else pa.float64())
+        for name, values in columns.items()
+    }
+    return pa.table(arrays | {"reason": pa.array([why.get(name) for name in fit.names], type=pa.string())})
+
+
+def plain_values(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> dict[str, object]:
+    """Give all that is said about errors as values for JSON: null where there is no number, with the reason."""
+    about_r2 = fit.rsquared_conf_int(level)
+    table, columns = fit.table_conf_int(level), table_columns(fit, level)
+
+    def by_name(column: str) -> dict[str, object]:
+        return dict(zip(fit.names, columns[column], strict=True))
+
+    return {
+        "interval_level": level,
+        "interval_target": fit.interval_target,
+        "bse": by_name("std_error"),
+        "tvalues": by_name("t"),
+        "score_z": by_name("score_z"),
+        "pvalues": by_name("p"),
+        "conf_int": {name: plain_set(ends) for name, ends in fit.conf_int(level).items()},
+        "sampling_sd": by_name("sampling_sd"),
+        "privacy_sd": by_name("privacy_sd"),
+        "privacy_share": by_name("privacy_share"),
+        "table_conf_int": {name: plain_set(ends) for name, ends in table.items()},
+        "table_conf_int_reason": next(filter(None, map(reason_of, table.values())), None),
+        "reasons": reasons(fit, level),
+        "df_resid": known(fit.df_resid),
+        "s2": known(fit.s2),
+        "s2_reason": reason_of(fit.s2),
+        "rsquared": known(fit.rsquared),
+        "rsquared_adj": known(fit.rsquared_adj),
+        "rsquared_conf_int": plain_set(about_r2),
+        "rsquared_reason": reason_of(fit.rsquared) or about_r2.reason,
+    }
+
+
+def headers(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> tuple[str, ...]:
+    """Titles of the columns of `cells`: other ones where the noise of the coefficients is all that is known."""
+    titles = NOISE_HEADERS if known_before(fit.release.noise) else HEADERS
+    return tuple(title.format(low=(1 - level) / 2, high=(1 + level) / 2) for title in titles)
+
+
+def cells(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> list[tuple[str, ...]]:
+    """Rows of the table as text, in the order of `headers`; a coefficient whose set is unbounded is in brackets."""
+    if known_before(fit.release.noise):
+        return _noise_cells(fit, level)
+    sets = fit.conf_int(level)
+    return [
+        (
+            name,
+            shown_estimate(value, sets[name]),
+            _cell(beside_set(fit.bse[name], sets[name]), ".4g"),
+            _cell(beside_set(fit.tvalues[name], sets[name]), ".4g"),
+            _cell(fit.pvalues[name], ".3f"),
+            *set_cells(sets[name]),
+            _cell(fit.privacy_share[name], ".0%"),
+        )
+        for name, value in estimates(fit).items()
+    ]
+
+
+def _noise_cells(fit: InferenceMixin, level: float) -> list[tuple[str, ...]]:
+    sds, sets = fit.privacy_sd, fit.table_conf_int(level)
+    return [
+        (name, shown_estimate(value, sets[name]), _cell(sds[name], ".4g"), *set_cells(sets[name]))
+        for name, value in estimates(fit).items()
+    ]
+
+
+def set_cells(ends: Interval) -> tuple[str, str]:
+    """Give a set for the two columns that hold the ends of intervals."""
+    if isinstance(ends, NotEstimable):
+        return "not", "estimable"
+    low, high = f"{ends.lower:.5g}", f"{ends.upper:.5g}"
+    return (low, high) if ends.bounded else split_words(ends.kind, low, high)
+
+
+def _cell(value: Number, digits: str) -> str:
+    """Give a number in this form, and a dash where there is no number."""
+    return "-" if isinstance(value, NotEstimable) else f"{value:{digits}}"
+
+
+def plain_set(ends: Interval) -> dict[str, str | float | None] | None:
+    """Give kind and ends of a set, or nothing."""
+    return ends.to_dict() if isinstance(ends, ConfidenceSet) else None
+
+
+def _plain(values: ByName[float | NotEstimable]) -> list[float | None]:
+    return [known(value) for value in values.values()]
+
+
+# -- settings ----------------------------------------------------------------------------------------------------------
+# Settings of a release in words, with what an automatic one stood for.
+
+_STEPS: Final = ("strength",)  # parameters of the noise that count steps of the product grid
+
+
+def settings_used(release: Release) -> tuple[tuple[str, str], ...]:
+    """Name and value of every setting; a 0 that let the mechanism choose is shown with what was chosen."""
+    return tuple((name, _shown(release, name, value)) for name, value in sorted(release.settings.items()))
+
+
+def automatic_settings(release: Release) -> dict[str, str]:
+    """What the settings stood for that were left to the mechanism."""
+    return {name: f"0 (here {chosen})" for name in release.settings for chosen in _chosen(release, name)}
+
+
+def _shown(release: Release, name: str, value: bool | int | float | str) -> str:
+    if isinstance(value, bool):
+        return ("no", "yes")[value]
+    return automatic_settings(release).get(name, f"{value:g}" if isinstance(value, float) else str(value))
+
+
+def _chosen(release: Release, name: str) -> list[str]:
+    """What a 0 meant, or nothing where the setting is no such 0 or the release does not record it."""
+    value = release.settings[name]
+    if isinstance(value, bool | str) or value != 0:
+        return []
+    if name in release.noise.parameters:
+        return [f"{release.noise.parameters[name] / (release.noise.unit if name in _STEPS else 1):.6g}"]
+    trace = () if release.coefficients is None else release.coefficients.trace
+    return [str(len(trace))] if name == "iterations" and trace else []
+
+
+# -- summary -----------------------------------------------------------------------------------------------------------
+# A fit in plain text.
+
+_WIDTH: Final = 88
+
+
+def row_count(fit: Fit) -> str:
+    """Give the number of rows as far as it is known.
+
+    A noisy count is shown to whole rows, never as if it were exact.
+    """
+    rows = known(fit.nobs)
+    if rows is None:
+        return "not released"
+    count = NoisyCount(rows, fit.nobs_sd)
+    return count.words if count.sd > 0 or fit.release.units_public is None else f"{count.words} (public)"
+
+
+def penalty_line(fit: Fit) -> str:
+    """Say what the penalty is and how strong; for a model fitted inside, the values of its automatic settings."""
+    if fit.fitted_inside:
+        automatic = [f"{name} {value}" for name, value in automatic_settings(fit.release).items()]
+        return ", ".join([f"as the mechanism {fit.release.mechanism!r} fitted it, before the release", *automatic])
+    if not fit.penalised:
+        return f"none ({'weighted' if fit.release.weighted else 'ordinary'} least squares)"
+    ridge = f"ridge {fit.ridge:.6g} on the scaled columns"
+    if fit.penalty == "bayes":
+        return "bayes (posterior mean of the coefficients, given the noisy sums and the distribution of their noise)"
+    if fit.penalty == "adaptive":
+        return f"adaptive (the least ridge that the noise calls for): {ridge if fit.ridge > 0 else 'here none'}"
+    strength = "" if fit.strength is None else f", strength {fit.strength:g}"
+    chosen = " (by criterion)" if fit.selected else ""
+    ratio = "" if fit.l1_ratio is None else f", l1_ratio {fit.l1_ratio:g}"
+    return f"{fit.penalty}{strength}{chosen}{ratio}{f', {ridge}' if fit.ridge > 0 else ''}"
+
+
+def summary_text(fit: Fit, level: float = DEFAULT_LEVEL) -> str:
+    """Write the table that `Fit.summary` gives."""
+    guarantee = fit.release.guarantee
+    lines = [
+        "Linear regression from a release" + ("" if guarantee is not None else " -- NOT PRIVATE"),
+        f"Rows:     {row_count(fit)}",
+        f"Target:   {fit.target}",
+        *_lines(f"Penalty:  {penalty_line(fit)}", " " * 10),
+        "-" * _WIDTH,
+        *aligned([headers(fit, level), *cells(fit, level)]),
+        "-" * _WIDTH,
+    ]
+    promise = "NOT PRIVATE: this release carries no privacy guarantee." if guarantee is None else guarantee.sentence()
+    for paragraph in (statistics_line(fit, level), promise, *notes(fit, level)):
+        lines += _lines(paragraph)
+    return "\n".join(lines) + "\n"
+
+
+def _lines(text: str, indent: str = "") -> list[str]:
+    """Break a text between words, never at a hyphen: an option such as --clip-counts is copied whole."""
+    return textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def fact_lines(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
+    """Give rows, penalty, R^2 and residual spread in sentences, for a table that has no lines above it."""
+    return [f"Rows: {row_count(fit)}. Penalty: {penalty_line(fit)}.", statistics_line(fit, level)]
+
+
+def statistics_line(fit: Fit, level: float = DEFAULT_LEVEL) -> str:
+    """Give adjusted R^2 with its interval, and the residual standard deviation."""
+    adjusted, ends = fit.rsquared_adj, fit.rsquared_conf_int(level)
+    shown, interval, reason = shown_rsquared(adjusted, ends), known(ends), reason_of(adjusted)
+    if interval is not None:
+        shown += f" ({100 * level:g}% interval {interval.lower:.3g} to {interval.upper:.3g})"
+    spread = shown_number(fit._residual_sd, ".4g")
+    if reason is not None:
+        shown += f": {reason}"
+    return f"Adjusted R^2: {shown}. Residual standard deviation: {spread}."
+
+
+def shown_rsquared(value: Number, ends: Interval) -> str:
+    """Give an R^2 to four digits, or in brackets and to two where the release excludes no value of it."""
+    weak = known(value) is not None and known(ends) is not None and ends.reason
+    return f"[{shown_number(value, '.2g')}]" if weak else shown_number(value, ".4g")

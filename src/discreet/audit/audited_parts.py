@@ -1,0 +1,205 @@
+"""Parts of several curators as a subject of an audit: what the merger and the other curators see of the honest ones.
+
+Of N curators one tells the merger everything: its sums, its share of the noise and its masks. Taken off the sum of all
+parts they leave the sum of the others', whose noise is that of as many shares as the claim counts on.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import warnings
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from scipy.stats import chi2, norm
+
+from discreet.accounting.noise_distribution import entry_blocks
+from discreet.audit.judging import Claim
+from discreet.audit.noise_tests import Check, law_check
+from discreet.audit.pairs import NeighbourPair, Table, worst_pairs
+from discreet.audit.runs import ExactLoss, MadeUpRows, PooledSampler, sampler_checks
+from discreet.curator.sums.gram import ExactGram, Totals
+from discreet.design.design import Design
+from discreet.errors import PrivacyNotice
+from discreet.exact.arrays import FloatArray
+from discreet.exact.rounding import root_up
+from discreet.mechanisms.gaussian import GaussianShares
+from discreet.mechanisms.protocol import with_curve
+from discreet.parts.agreement import Session, asked_by
+from discreet.parts.keys import CuratorKey
+from discreet.parts.making import part
+from discreet.parts.part_file import MODULUS, WIDTH, masked, pair_keys, unmasked
+from discreet.privacy.guarantee import Guarantee
+
+_NAMES: Final = ("north", "south", "west")
+_HONEST: Final = len(_NAMES) - 1
+_DELTA: Final = 1e-6
+# sessions for each table that go through keys, masks and files, each of which waits for the disk
+WHOLE_DRAWS: Final = 20
+
+
+@dataclass(frozen=True)
+class PartsEntry:
+    """Three curators of whom two are honest.
+
+    Attributes
+    ----------
+    name
+        Name of the entry.
+    parts_per_person
+        In how many parts the person is who is there or not.
+    most_draws
+        For each table.
+    """
+
+    name: str
+    parts_per_person: int
+    most_draws: int = 3000
+
+
+def parts_entries() -> dict[str, PartsEntry]:
+    """A person in one part, and in two; none where the library of the extra `parts` is not installed.
+
+    >>> list(parts_entries())
+    ['gaussian parts', 'gaussian parts of one person']
+    """
+    if find_spec("cryptography") is None:
+        return {}
+    entries = PartsEntry("gaussian parts", 1), PartsEntry("gaussian parts of one person", 2)
+    return {entry.name: entry for entry in entries}
+
+
+class PartsSubject:
+    """A session at one epsilon, on the worst pair of the Gaussian release.
+
+    >>> subject = PartsSubject(parts_entries()["gaussian parts"], 1.0)
+    >>> subject.draws(0, 5).shape
+    (5, 6)
+    """
+
+    def __init__(self, entry: PartsEntry, epsilon: float) -> None:
+        self.name = entry.name
+        self._design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
+        self._most = entry.parts_per_person
+        self._keys = tuple(CuratorKey.new(name) for name in _NAMES)
+        self._epsilon = epsilon
+        session = self._session()
+        self._asked = asked_by(session, self._design)
+        guarantee = Guarantee.promised(self._design.unit, self._asked.budget, curators=session.terms)
+        self.claim = Claim.of(with_curve(guarantee, self._asked.law))
+        self._sampler = PooledSampler()
+        self._pairs = worst_pairs("gaussian", self._design)
+        self._worst = max(self._pairs, key=lambda pair: self._loss(pair).value)
+
+    @property
+    def pair(self) -> str:
+        """Name of the pair that draws are made for."""
+        return self._worst.name
+
+    def draws(self, side: int, how_many: int) -> FloatArray:
+        """Sums of the parts of the honest curators, with their shares of the noise."""
+        mechanism = self._asked.mechanism
+        if not isinstance(mechanism, GaussianShares):
+            raise TypeError("expected noise in shares")
+        sums = [self._totals(table) for table in self._tables(side)[:_HONEST]]
+        return np.array([
+            [
+                float(sum(numbers))
+                for numbers in zip(
+                    *(mechanism.randomise(one, self._asked.law, self._sampler) for one in sums), strict=True
+                )
+            ]
+            for _ in range(how_many)
+        ])  # fmt: skip
+
+    def exact(self) -> tuple[ExactLoss, ...]:
+        """Losses of all pairs under the noise of the honest shares alone."""
+        return tuple(self._loss(pair) for pair in self._pairs)
+
+    def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
+        """The law of the noise of the honest, the scales that are drawn, and that of parts as people make them."""
+        noise = np.concatenate([self._noise(side, one) for side, one in enumerate(drawn)])
+        whole = np.concatenate([self._noise(side, self.seen(side)) for side in (0, 1)])
+        return (
+            law_check("law of the noise", noise, norm.cdf, alpha / 2),
+            *sampler_checks(self._asked, self._sampler, alpha / 4),
+            law_check("law of the noise in masked parts", whole, norm.cdf, alpha / 8),
+            _variance_check("variance of the noise in masked parts", whole, alpha / 8),
+        )
+
+    def seen(self, side: int) -> FloatArray:
+        """What the merger and the last curator read off parts that were made, masked and signed as people do."""
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyNotice)
+            return np.array([self._seen(side, Path(folder, str(number))) for number in range(WHOLE_DRAWS)])
+
+    def _seen(self, side: int, folder: Path) -> list[float]:
+        folder.mkdir()
+        session, made = self._session(), []
+        for key, table in zip(self._keys, self._tables(side), strict=True):
+            key.save(folder / f"{key.name}.key")
+            made.append(part(table, self._design, session, key=folder / f"{key.name}.key").numbers)
+        last = len(_NAMES) - 1
+        masks = masked([0] * (len(made[last]) // WIDTH), pair_keys(session, last, self._keys[last]), last)
+        own = [(sent - mask) % MODULUS for sent, mask in zip(_numbers(made[last]), _numbers(masks), strict=True)]
+        own = [one - MODULUS if one >= MODULUS // 2 else one for one in own]
+        return [float(everybody - one) for everybody, one in zip(unmasked(made), own, strict=True)]
+
+    def _session(self) -> Session:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PrivacyNotice)
+            return Session.new(
+                self._design,
+                [key.public for key in self._keys],
+                epsilon=self._epsilon,
+                delta=_DELTA,
+                parts_per_person=self._most,
+            )
+
+    def _tables(self, side: int) -> list[Table]:
+        """The tables of the curators: the person is in the parts of the first ones, or in none."""
+        pair = self._worst
+        there = [(pair.table, pair.neighbour)[side]] * self._most
+        return [*there, *[pair.table] * (len(_NAMES) - self._most)]
+
+    def _totals(self, table: Table) -> Totals:
+        rows = MadeUpRows(table, self._design, self._asked.domain)
+        return rows.sums(ExactGram(len(self._design.released), self._asked.domain.grid_bits))
+
+    def _scales(self) -> list[int]:
+        return [self._asked.law.sigma[block] for block in entry_blocks(len(self._design.released))]
+
+    def _noise(self, side: int, drawn: FloatArray) -> FloatArray:
+        sums = [self._totals(table).on_grid(self._asked.law.unit) for table in self._tables(side)[:_HONEST]]
+        exact = np.array([float(sum(numbers)) for numbers in zip(*sums, strict=True)])
+        noise: FloatArray = (drawn - exact) / (math.sqrt(_HONEST) * np.array(self._scales(), dtype=np.float64))
+        return noise
+
+    def _loss(self, pair: NeighbourPair) -> ExactLoss:
+        unit = self._asked.law.unit
+        one, other = (self._totals(table).on_grid(unit) for table in (pair.table, pair.neighbour))
+        square = sum(
+            (
+                Fraction((self._most * (a - b)) ** 2, _HONEST * scale * scale)
+                for a, b, scale in zip(one, other, self._scales(), strict=True)
+            ),
+            Fraction(0),
+        )
+        return ExactLoss(pair.name, "mu", root_up(square), self.claim.mu or 0.0)
+
+
+def _variance_check(name: str, noise: FloatArray, alpha: float) -> Check:
+    """Whether the sum of squares is one of standard normal numbers; few of them show that noise is missing."""
+    law = chi2(noise.size)
+    low, high = float(law.ppf(alpha / 2)), float(law.isf(alpha / 2))
+    total = float((noise**2).sum())
+    return Check(name, max(total / high, low / total if total else math.inf), 1.0)
+
+
+def _numbers(content: bytes) -> list[int]:
+    return [int.from_bytes(content[at : at + WIDTH], "little") for at in range(0, len(content), WIDTH)]

@@ -1,0 +1,244 @@
+"""Primitives as subjects of an audit: every draw is a call of the public function, or a coordinate of one.
+
+Where a function gives independent noise to many numbers, and a neighbour changes one of them, each coordinate of one
+call is a draw of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from typing import Final, TypeAlias
+
+import numpy as np
+from scipy.stats import truncexpon, truncnorm
+
+from discreet.audit.judging import Claim
+from discreet.audit.noise_tests import Check, integer_law_check, law_check
+from discreet.audit.runs import ExactLoss
+from discreet.exact.arrays import FloatArray
+from discreet.exact.rounding import up
+from discreet.primitives.counts import counting_queries
+from discreet.primitives.gaussian_noise import gaussian
+from discreet.primitives.laplace_noise import discrete_laplace, laplace
+from discreet.primitives.mean import private_mean
+from discreet.primitives.response import randomised_response, response_epsilon
+from discreet.primitives.selection import exponential_mechanism, report_noisy_max
+from discreet.privacy.lattice import lattice_curve
+
+# one draw, or many at once, at this epsilon, for the table (0) or its neighbour (1)
+Drawn: TypeAlias = Callable[[float, int, int], object]
+# outputs at this epsilon for the table (0) or its neighbour (1) against their law, at a level
+LawTest: TypeAlias = Callable[[float, int, FloatArray, float], Check]
+
+_DELTA: Final = 1e-6
+# numbers in one call of `laplace`, whose cost grows with their square
+_BATCH: Final = 10
+# scores of which one rises and the others fall
+_SCORES: Final = 10
+
+
+@dataclass(frozen=True)
+class PrimitiveEntry:
+    """A primitive with a pair of inputs.
+
+    Attributes
+    ----------
+    name, pair
+        Names for people.
+    drawn
+        Outputs for one input, one in each row.
+    delta
+        Of the claim.
+    scaled
+        From epsilon to the exact loss of the pair, where the output states its noise.
+    law
+        Test of outputs for one input against the stated law of the noise, where events say little of it.
+    """
+
+    name: str
+    pair: str
+    drawn: Drawn
+    delta: float = 0.0
+    scaled: Callable[[float], float] | None = None
+    law: LawTest | None = None
+
+
+class PrimitiveSubject:
+    """A primitive at one epsilon.
+
+    >>> PrimitiveSubject(primitive_entries()["primitives.randomised_response"], 1.0).draws(0, 100).shape
+    (100, 1)
+    """
+
+    def __init__(self, entry: PrimitiveEntry, epsilon: float) -> None:
+        self.name = entry.name
+        self.pair = entry.pair
+        self._entry = entry
+        curve = lattice_curve(epsilon, entry.delta) if entry.delta else (None, 0.0)
+        self.claim = Claim(epsilon, entry.delta, *curve)
+
+    def draws(self, side: int, how_many: int) -> FloatArray:
+        """Outputs of the public function."""
+        found = np.asarray(self._entry.drawn(self.claim.epsilon, side, how_many), dtype=np.float64)
+        return found.reshape(len(found), -1)[:how_many]
+
+    def exact(self) -> tuple[ExactLoss, ...]:
+        """The loss of the pair, from the noise that an output states."""
+        if self._entry.scaled is None:
+            return ()
+        value = self._entry.scaled(self.claim.epsilon)
+        if self.claim.mu is None:
+            return (ExactLoss(self.pair, "epsilon", value, self.claim.epsilon),)
+        return (ExactLoss(self.pair, "mu", value, self.claim.mu),)
+
+    def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
+        """The law of the noise; draws are calls of the public function already."""
+        if self._entry.law is None:
+            return ()
+        epsilon = self.claim.epsilon
+        return tuple(self._entry.law(epsilon, side, one[:, 0], alpha / 2) for side, one in enumerate(drawn))
+
+
+def _laplace(epsilon: float, side: int, how_many: int) -> object:
+    changes = np.eye(_BATCH).tolist()
+    calls = range(-(-how_many // _BATCH))
+    return np.concatenate([laplace([float(side)] * _BATCH, changes, epsilon=epsilon).values for _ in calls])
+
+
+def _laplace_loss(epsilon: float) -> float:
+    return up(1 / Fraction(laplace([0.0], 1, epsilon=epsilon).scales[0]))
+
+
+def _discrete_laplace(epsilon: float, side: int, how_many: int) -> object:
+    return discrete_laplace([5 + side] * how_many, 1, epsilon).values
+
+
+def _discrete_laplace_loss(epsilon: float) -> float:
+    return up(1 / Fraction(discrete_laplace([5], 1, epsilon).scale))
+
+
+def _gaussian(epsilon: float, side: int, how_many: int) -> object:
+    return gaussian([float(side)] * how_many, 1.0, epsilon, _DELTA).values
+
+
+def _gaussian_loss(epsilon: float) -> float:
+    return up(1 / Fraction(gaussian([0.0], 1.0, epsilon, _DELTA).sigma))
+
+
+def _counts(epsilon: float, side: int, how_many: int, delta: float = 0.0) -> object:
+    return counting_queries([5 + side] * how_many, epsilon, delta=delta, max_memberships=1).values
+
+
+def _counts_loss(epsilon: float, delta: float = 0.0) -> float:
+    return up(1 / Fraction(counting_queries([5], epsilon, delta=delta, max_memberships=1).scale))
+
+
+def _mean(epsilon: float, side: int, how_many: int) -> object:
+    """Nobody, or one person at the upper bound."""
+    made = [private_mean([1.0][:side], (0, 1), epsilon) for _ in range(how_many)]
+    return [(math.nan if one.value is None else one.value, one.size) for one in made]
+
+
+def _mean_of_one(epsilon: float, side: int, how_many: int, method: str = "laplace") -> object:
+    return [
+        private_mean([float(side)], (0, 1), epsilon, neighbours="replace", method=method).value for _ in range(how_many)
+    ]
+
+
+def _response(epsilon: float, side: int, how_many: int) -> object:
+    return randomised_response([bool(side)] * how_many, epsilon=epsilon).said
+
+
+def _response_loss(epsilon: float) -> float:
+    return response_epsilon(randomised_response([True], epsilon=epsilon).q)
+
+
+def _noisy_max(epsilon: float, side: int, how_many: int) -> object:
+    return [report_noisy_max(_scores(side), 1, epsilon).index for _ in range(how_many)]
+
+
+def _noisy_max_loss(epsilon: float) -> float:
+    """Two steps of the noise: the winner rises by one, the others fall by one."""
+    return up(2 / Fraction(report_noisy_max(_scores(0), 1, epsilon).scale))
+
+
+def _exponential(epsilon: float, side: int, how_many: int) -> object:
+    return [exponential_mechanism(range(_SCORES), _scores(side), 1, epsilon).index for _ in range(how_many)]
+
+
+def _scores(side: int) -> list[int]:
+    return [1 - side] + [side] * (_SCORES - 1)
+
+
+def _discrete_laplace_law(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
+    scale = discrete_laplace([5], 1, epsilon).scale
+    return integer_law_check("law of the noise", {("laplace", scale): drawn - (5 + side)}, alpha)
+
+
+def _rounded_counts_law(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
+    sigma = counting_queries([5], epsilon, delta=_DELTA, max_memberships=1).scale
+    return integer_law_check("law of the noise", {("rounded gaussian", sigma): drawn - (5 + side)}, alpha)
+
+
+def _absolute_law(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
+    """Density proportional to exp(-s |t - value|) on [0, 1], s = log((1 + e^epsilon) / 2)."""
+    rate = math.log((1 + math.exp(epsilon)) / 2)
+    return law_check("law of the mean", np.abs(drawn - side), truncexpon(rate, scale=1 / rate).cdf, alpha)
+
+
+def _squared_law(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
+    """Density proportional to exp(-(epsilon / 2) (t - value)^2) on [0, 1]."""
+    scale = 1 / math.sqrt(epsilon)
+    return law_check("law of the mean", np.abs(drawn - side), truncnorm(0, 1 / scale, scale=scale).cdf, alpha)
+
+
+_ONE: Final = "0 or 1"
+_PERSON: Final = "one person more"
+_FALL: Final = "one score falls, the others rise"
+_ENTRIES: Final = (
+    PrimitiveEntry("primitives.laplace", _ONE, _laplace, scaled=_laplace_loss),
+    PrimitiveEntry(
+        "primitives.discrete_laplace",
+        _PERSON,
+        _discrete_laplace,
+        scaled=_discrete_laplace_loss,
+        law=_discrete_laplace_law,
+    ),
+    PrimitiveEntry("primitives.gaussian", _ONE, _gaussian, _DELTA, _gaussian_loss),
+    PrimitiveEntry("primitives.counting_queries", _PERSON, _counts, scaled=_counts_loss),
+    PrimitiveEntry(
+        "primitives.counting_queries gaussian",
+        _PERSON,
+        partial(_counts, delta=_DELTA),
+        _DELTA,
+        partial(_counts_loss, delta=_DELTA),
+        _rounded_counts_law,
+    ),
+    PrimitiveEntry("primitives.private_mean", "nobody or one person", _mean),
+    PrimitiveEntry("primitives.private_mean replace", _ONE, _mean_of_one),
+    PrimitiveEntry(
+        "primitives.private_mean absolute-error",
+        _ONE,
+        partial(_mean_of_one, method="absolute-error"),
+        law=_absolute_law,
+    ),
+    PrimitiveEntry(
+        "primitives.private_mean squared-error", _ONE, partial(_mean_of_one, method="squared-error"), law=_squared_law
+    ),
+    PrimitiveEntry("primitives.randomised_response", "yes or no", _response, scaled=_response_loss),
+    PrimitiveEntry("primitives.report_noisy_max", _FALL, _noisy_max, scaled=_noisy_max_loss),
+    PrimitiveEntry("primitives.exponential_mechanism", _FALL, _exponential),
+)
+
+
+def primitive_entries() -> dict[str, PrimitiveEntry]:
+    """Every primitive by name, with what it can do.
+
+    >>> list(primitive_entries())[:2]
+    ['primitives.laplace', 'primitives.discrete_laplace']
+    """
+    return {entry.name: entry for entry in _ENTRIES}

@@ -1,0 +1,228 @@
+"""Construct neighbouring pairs in many containers and reading situations."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.audit.pairs import NeighbourPair, Table, worst_pairs
+from discreet.design.design import Design
+
+# -- containers --------------------------------------------------------------------------------------------------------
+# Tables of pandas, polars and Arrow with one row more, whose cell is missing, of another kind or of another type.
+#
+# One cell may change the type that a library gives to a whole column. How the other cells are read must not depend on
+# it.
+
+# cells of x and of y to a table of a library
+Made: TypeAlias = Callable[[list[Any], list[float]], Any]
+
+_X: Final = [0.0, -1.0, 0.5, 0.25]
+_Y: Final = [0.5, 1.0, -1.0, 0.0]
+
+
+def container_pairs() -> Iterator[NeighbourPair]:
+    """Pairs of tables of every library that is installed.
+
+    >>> "none in arrow" in [pair.name for pair in container_pairs()]
+    True
+    """
+    for library, makers in (("arrow", _ARROW), ("pandas", _PANDAS), ("polars", _POLARS)):
+        if library != "arrow" and find_spec(library) is None:
+            continue
+        for name, (cell, make) in makers.items():
+            yield NeighbourPair(f"{name} in {library}", make([*_X, cell], [*_Y, 1.0]), make(_X, _Y))
+
+
+def _arrow(kind: pa.DataType | None) -> Made:
+    return lambda x, y: pa.table({"x": pa.array(x, kind), "y": pa.array(y)})
+
+
+def _arrow_integers(x: list[Any], y: list[float]) -> Any:  # noqa: ANN401  # tables of any library
+    """Cells that are integers where all of them are, doubles otherwise."""
+    return pa.table({"x": pa.array([int(cell) if float(cell).is_integer() else cell for cell in x]), "y": pa.array(y)})
+
+
+def _arrow_levels(x: list[Any], y: list[float]) -> Any:  # noqa: ANN401  # tables of any library
+    """Cells as entries of a dictionary, which one cell may make longer."""
+    return pa.table({"x": pa.array(x, pa.float64()).dictionary_encode(), "y": pa.array(y)})
+
+
+def _pandas(kind: str | None) -> Made:
+    def made(x: list[Any], y: list[float]) -> Any:  # noqa: ANN401  # tables of any library
+        import pandas as pd
+
+        return pd.DataFrame({"x": pd.Series(x, dtype=kind), "y": y})
+
+    return made
+
+
+def _polars(kind: str | None) -> Made:
+    def made(x: list[Any], y: list[float]) -> Any:  # noqa: ANN401  # tables of any library
+        import polars as pl
+
+        cells = pl.Series("x", x, dtype=None if kind is None else getattr(pl, kind), strict=False)
+        return pl.DataFrame({"x": cells, "y": y})
+
+    return made
+
+
+_ARROW: Final[dict[str, tuple[object, Made]]] = {
+    "none": (None, _arrow(pa.float64())),
+    "NaN": (math.nan, _arrow(pa.float64())),
+    "1e300": (1e300, _arrow(pa.float64())),
+    "none of single precision": (None, _arrow(pa.float32())),
+    "an integer": (1.0, _arrow_integers),
+    "none in a dictionary": (None, _arrow_levels),
+    "another entry of a dictionary": (1.0, _arrow_levels),
+}
+_PANDAS: Final[dict[str, tuple[object, Made]]] = {
+    "text among objects": ("1.0", _pandas("object")),
+    "none among objects": (None, _pandas("object")),
+    "a list among objects": ([1.0], _pandas("object")),
+    "text in a column without a type": ("1.0", _pandas(None)),
+    "none in a column without a type": (None, _pandas(None)),
+    "NA of a nullable column": (None, _pandas("Float64")),
+    "a category": (1.0, _pandas("category")),
+    "infinity": (math.inf, _pandas("float64")),
+}
+_POLARS: Final[dict[str, tuple[object, Made]]] = {
+    "none": (None, _polars("Float64")),
+    "NaN": (math.nan, _polars("Float64")),
+    "text among objects": ("1.0", _polars("Object")),
+    "none among objects": (None, _polars("Object")),
+    "none of single precision": (None, _polars("Float32")),
+}
+
+
+# -- situations --------------------------------------------------------------------------------------------------------
+# Neighbouring tables on which relations, a ball, readers, rules and caps may fail, each with the design it is for.
+#
+# Whatever a cell holds, one unit may move what is published by no more than the noise covers. So these pairs are for
+# every mechanism: rows that are exchanged, dropped or outside a ball, an empty table, cells that are no numbers, the
+# place of a row, borders of chunks, levels, and persons.
+
+_BOUNDS: Final = (-1, 1)
+_RULES: Final[dict[str, object]] = {"drop": "drop", "fill": {"fill": 0.5}}
+_ODD: Final[dict[str, object]] = {
+    "1e300": 1e300, "-1e300": -1e300, "inf": math.inf, "-inf": -math.inf, "NaN": math.nan, "none": None,
+    "text": "1.0", "a large integer": 10**400,
+}  # fmt: skip
+_PLACES: Final = {"first": 0, "in the middle": 2, "last": 4}
+_CHUNK: Final = 16_384
+
+
+@dataclass(frozen=True)
+class Situation:
+    """A pair of neighbouring tables, and the design that they are declared with."""
+
+    design: Design
+    pair: NeighbourPair
+
+
+def situations(mechanism: str) -> tuple[Situation, ...]:
+    """All pairs for a mechanism: its worst ones under every relation, and those on which reading may fail.
+
+    >>> len(situations("gaussian")) > 30
+    True
+    """
+    return (*_worst(mechanism), *reading_situations())
+
+
+def relation_designs() -> dict[str, Design]:
+    """Designs in which a row is added, exchanged, exchanged for one that is dropped, or outside a ball, by name.
+
+    >>> [name for name, design in relation_designs().items() if design.count_public]
+    ['replace']
+    """
+    box = {"y": _BOUNDS, "x": _BOUNDS}
+    # of booleans no exchange moves sums as far as a row that is dropped
+    dropped = {name: {"dtype": "bool", "missing": "drop"} for name in ("y", "b")}
+    exchanged = {"neighbours": "replace"}
+    return {
+        "add-remove": Design("y", box),
+        "replace": Design("y", box, unit=exchanged),
+        "replace, rows dropped": Design("y", dropped, unit=exchanged),
+        # the corner of the box is farther out than the ball
+        "ball": Design("y", {**box, "z": _BOUNDS}, radius=1.0),
+    }
+
+
+def _worst(mechanism: str) -> Iterator[Situation]:
+    for kind, design in relation_designs().items():
+        for pair in worst_pairs(mechanism, design):
+            yield Situation(design, NeighbourPair(f"{kind}: {pair.name}", pair.table, pair.neighbour))
+
+
+def reading_situations() -> Iterator[Situation]:
+    """Pairs on which reading may fail, for every mechanism."""
+    dropping = _design("drop")
+    corner = {"x": [1.0], "y": [1.0]}
+    yield Situation(dropping, NeighbourPair("one row or none", corner, {"x": [], "y": []}))
+    for rule in _RULES:
+        for name, cell in _ODD.items():
+            yield Situation(_design(rule), _added(f"{name} under {rule}", _four_rows(), {"x": cell, "y": 1.0}, 4))
+    for column in ("x", "y"):
+        beyond: dict[str, object] = {"x": 1.0, "y": 1.0, column: 3.0}
+        yield Situation(dropping, _added(f"{column} beyond its bounds", _four_rows(), beyond, 4))
+    small: dict[str, list[object]] = {"x": [0.1] * 50, "y": [0.1] * 50}
+    yield Situation(dropping, _added("row larger than all others", small, {"x": 1.0, "y": 1.0}, 50))
+    for name, place in _PLACES.items():
+        yield Situation(dropping, _added(f"row {name}", _four_rows(), {"x": 1.0, "y": 1.0}, place))
+    for rows in (_CHUNK - 1, _CHUNK, _CHUNK + 1):
+        zeros = {"x": [0.0] * rows, "y": [0.0] * rows}
+        yield Situation(dropping, _added(f"row after {rows:,}", zeros, {"x": 1.0, "y": 1.0}, rows))
+    arrays: dict[str, object] = {name: np.array(cells, dtype=object) for name, cells in _four_rows().items()}
+    odd = {
+        name: np.array([*cells, cell], dtype=object)
+        for (name, cells), cell in zip(_four_rows().items(), (None, 1.0), strict=True)
+    }
+    yield Situation(dropping, NeighbourPair("none in an array of objects", odd, arrays))  # type: ignore[arg-type]
+    for pair in container_pairs():
+        yield Situation(dropping, pair)
+    levels = Design("y", {"y": _BOUNDS, "g": {"levels": ["a", "b", "c"], "missing": "drop"}})
+    known: dict[str, list[object]] = {"g": ["a", "b", "a"], "y": [0.0, 1.0, -1.0]}
+    for level in ("c", "unknown", None):
+        yield Situation(levels, _added(f"level {level}", known, {"g": level, "y": 1.0}, 3))
+    yield from _persons()
+
+
+def _persons() -> Iterator[Situation]:
+    """A person with as many rows as count, or one more, and a row of nobody."""
+    design = _design("drop", unit={"id": "who", "max_rows": 2})
+    others: dict[str, list[object]] = {"x": [0.0, 0.5], "y": [0.0, 0.5], "who": ["a", "b"]}
+    for rows in (1, 2, 3):
+        added = {
+            name: [*cells, *[one] * rows] for (name, cells), one in zip(others.items(), (1.0, 1.0, "c"), strict=True)
+        }
+        yield Situation(design, NeighbourPair(f"person of {rows} rows, 2 count", added, others))
+    # persons above the cap beside one who is new: which of their rows count is their own affair
+    corners = [(x, y, who) for y in (1.0, -1.0) for x in (-1.0, 1.0) for who in "abdefg"]
+    crowded: dict[str, list[object]] = {
+        "x": [x for x, _, _ in corners], "y": [y for _, y, _ in corners], "who": [who for _, _, who in corners],
+    }  # fmt: skip
+    for name, place in (("first", 0), ("last", len(corners))):
+        row: dict[str, object] = {"x": 1.0, "y": 1.0, "who": "c"}
+        yield Situation(design, _added(f"person {name} beside others above the cap", crowded, row, place))
+    yield Situation(design, _added("row without a person", others, {"x": 1.0, "y": 1.0, "who": None}, 2))
+
+
+def _design(rule: str, **more: object) -> Design:
+    columns = {name: {"bounds": _BOUNDS, "missing": _RULES[rule]} for name in ("y", "x")}
+    return Design("y", columns, **more)  # type: ignore[arg-type]
+
+
+def _four_rows() -> dict[str, list[object]]:
+    return {"x": [0.0, -1.0, 0.5, 0.25], "y": [0.5, 1.0, -1.0, 0.0]}
+
+
+def _added(name: str, table: Table, row: dict[str, object], place: int) -> NeighbourPair:
+    """A table with one row more, at a place, and the table itself."""
+    more = {column: [*cells[:place], row[column], *cells[place:]] for column, cells in table.items()}
+    return NeighbourPair(name, more, table)

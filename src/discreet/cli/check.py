@@ -1,0 +1,99 @@
+"""`discreet check`: how a table fits its design, before anything is spent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+import click
+
+from discreet.cli.command_session import Session
+from discreet.cli.options import (
+    ReadingChoice,
+    chosen_table,
+    design_option,
+    load_design,
+    output_options,
+    reading_options,
+    refuse_overwriting,
+    table_options,
+    table_path,
+)
+from discreet.cli.terminal import ReadProgress, complain, say, say_json
+
+if TYPE_CHECKING:
+    from discreet.curator.inspection import CheckNotForPublication
+
+
+@click.command("check", short_help="Count what fits, for your eyes only; spends nothing.")
+@click.argument("data", required=False)
+@table_options
+@design_option
+@reading_options
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Also write the result; the name must end in .NOT-FOR-PUBLICATION.json or .NOT-FOR-PUBLICATION.txt.",
+)
+@output_options
+def command(
+    session: Session,
+    data: str | None,
+    database: str | None,
+    table: str | None,
+    design_path: str,
+    output: str | None,
+    force: bool,
+    as_json: bool,
+    **reading: Unpack[ReadingChoice],
+) -> None:
+    """Count how DATA fits the design: NOT FOR PUBLICATION, and nothing is spent.
+
+    In place of DATA a table of a database can be given. For the curator's own eyes: exact numbers of rows that fit, and
+    by column of cells that are missing, not a number, no declared level or clipped, with the first lines. Nothing is
+    written without -o. The exit code is 0 whenever the table could be read, whatever was found.
+    """
+    from discreet.curator.inspection import check, check_name
+    from discreet.files import check_output
+    from discreet.tables.source import ComputeOptions
+
+    given = chosen_table(data, database, table)
+    design = load_design(design_path, as_json=as_json)
+    if output is not None:
+        check_name(output)
+        refuse_overwriting(output, table_path(given), design_path)
+        check_output(output, force=force)
+    with ReadProgress() as progress:
+        found = check(
+            given,
+            design,
+            **reading,
+            compute=ComputeOptions(progress=progress),
+        )
+    if output is not None:
+        session.will_write(output)
+        found.save(output, force=force)
+    if as_json:
+        from discreet.curator.inspection import WARNING
+
+        complain("notice", WARNING)
+        say_json(found.to_dict())
+    else:
+        print_check(found)
+        say("Nothing was spent and nothing was written." if output is None else f"Nothing was spent.\nFile  {output}")
+
+
+def print_check(found: CheckNotForPublication) -> None:
+    """Print a check, with a table on a terminal."""
+    from discreet.cli.terminal import labelled, on_terminal, print_table, print_warning, wrapped
+    from discreet.curator.inspection import HEADERS, WARNING, above, below, cells
+
+    if not on_terminal():
+        say(repr(found))
+        return
+    print_warning(WARNING)
+    for pair in above(found):
+        say(labelled(*pair, 15))
+    print_table("", HEADERS, cells(found))
+    for note in below(found):
+        say(wrapped(note, "  "))

@@ -1,0 +1,387 @@
+"""`discreet release`: publish the noisy moments of a table."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, Unpack, cast
+
+import click
+
+from discreet.cli.command_session import Session
+from discreet.cli.options import (
+    ReadingChoice,
+    design_option,
+    engine_options,
+    load_design,
+    mechanism_options,
+    number,
+    opened,
+    output_options,
+    reading_options,
+    refuse_overwriting,
+    robust_model_option,
+    settings_table,
+    table_of,
+    table_options,
+    weak_privacy_option,
+    written_over,
+)
+from discreet.cli.terminal import ReadProgress, complain, say, say_json
+from discreet.errors import AfterSpendError, OutputError, SpecError
+from discreet.ledger.event_log import at
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Literal
+
+    from discreet.ledger.account import Account
+    from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest
+    from discreet.releases.fields import NoisyCount
+    from discreet.releases.release import Release
+
+_LABEL: Final = 12  # columns of the words on the left
+_AGAIN: Final = "the same command finishes it at no further cost"
+_LOOK: Final = "discreet ledger history shows it, and --request-id with its name finishes it free"
+
+
+@click.command("release", short_help="Publish a table's noisy moments; spends budget.")
+@click.argument("data", required=False)
+@table_options
+@engine_options
+@design_option
+@click.option("--epsilon", required=True, metavar="E", help="Privacy loss to spend, such as 1.")
+@click.option(
+    "--delta",
+    default="0",
+    show_default=True,
+    metavar="D",
+    help="Delta of the guarantee, such as 1e-6; leave it out for a pure epsilon guarantee.",
+)
+@mechanism_options
+@click.option(
+    "--scaling",
+    default="declared",
+    show_default=True,
+    metavar="HOW",
+    help="`private`: find centre and scale of each column with noise, for bounds that are far too wide.",
+)
+@click.option(
+    "--grid-bits",
+    type=int,
+    default=16,
+    show_default=True,
+    metavar="BITS",
+    help="Round scaled values to multiples of 2^-BITS, from 8 to 26, as far as the noise allows.",
+)
+@click.option("--robust", is_flag=True, help="Also spend 30% of the budget on robust standard errors (HC1).")
+@click.option(
+    "--residual-bound",
+    metavar="B",
+    help="With --robust: clip residuals at B, in the units of the target.  [default: set from the noisy sums]",
+)
+@robust_model_option
+@click.option(
+    "--clip-counts",
+    is_flag=True,
+    help="Also publish noisy counts of clipped rows by column; adds 2% to 3% noise elsewhere.",
+)
+@click.option(
+    "--guard",
+    is_flag=True,
+    help="Spend 1% of the budget on noisy counts of rows that fit and that do not; stop if far more do not.",
+)
+@click.option("--sign", metavar="KEY.pem", help="Sign with this Ed25519 private key (extra 'sign').")
+@reading_options
+@click.option(
+    "--workers",
+    type=int,
+    metavar="N",
+    help="Threads that read and sum at once; cannot change the result.  [default: the number of cores, at most 4]",
+)
+@click.option("--ledger", "ledger_path", metavar="L.db", help="Record the spend in this ledger; needs --dataset.")
+@click.option("--dataset", metavar="NAME", help="Data set of the ledger whose budget is spent.")
+@click.option("--request-id", metavar="ID", help="Name of the request.  [default: a digest of all that is asked for]")
+@click.option("--new-release", is_flag=True, help="Pay for another release although the same one is recorded.")
+@click.option(
+    "--accept-changed-data",
+    is_flag=True,
+    help="Accept that the table has changed since the last release of the data set.",
+)
+@weak_privacy_option
+@click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
+@output_options
+def command(
+    session: Session,
+    data: str | None,
+    database: str | None,
+    table: str | None,
+    engine: str,
+    master: str | None,
+    design_path: str,
+    epsilon: str,
+    delta: str,
+    mechanism: str,
+    settings: tuple[str, ...],
+    scaling: str,
+    grid_bits: int,
+    robust: bool,
+    residual_bound: str | None,
+    robust_models: tuple[str, ...],
+    clip_counts: bool,
+    guard: bool,
+    sign: str | None,
+    workers: int | None,
+    ledger_path: str | None,
+    dataset: str | None,
+    request_id: str | None,
+    new_release: bool,
+    accept_changed_data: bool,
+    allow_weak_privacy: bool,
+    output: str,
+    force: bool,
+    as_json: bool,
+    **reading: Unpack[ReadingChoice],
+) -> None:
+    """Publish noisy moments of DATA: the one command that spends budget.
+
+    DATA is a CSV, Parquet, Arrow, Stata, SPSS or SAS file, a folder of Parquet files, or a quoted pattern such as
+    'data/*.parquet'; or give --database and --table instead. With --engine spark it is a path of Parquet files that
+    Spark finds, or --table. Every run spends the budget again, unless a ledger has the same request.
+    """
+    given = table_of(engine, master, data, database, table)
+    loss, failure = number("epsilon", epsilon), number("delta", delta)
+    bound = None if residual_bound is None else number("residual-bound", residual_bound)
+
+    from discreet.files import check_output
+    from discreet.tables.source import ComputeOptions, usual_workers
+    from discreet.workflow import release
+
+    threads = usual_workers() if workers is None else workers
+    # refused before anything is opened
+    compute = ComputeOptions(workers=threads)
+    account = ledger_account(
+        ledger_path,
+        dataset,
+        request_id=request_id,
+        new_release=new_release,
+        accept_changed_data=accept_changed_data,
+    )
+    design = load_design(design_path, as_json=as_json)
+    refuse_overwriting(output, *written_over(given), design_path, *filter(None, [ledger_path, sign]))
+    # before the data is opened, let alone the budget spent
+    if check_output(output, force=force).exists():
+        complain("notice", f"{output!r} will be replaced; what was spent on the release in it stays spent")
+    if account is None and design.searched:
+        complain(
+            "notice",
+            "private bounds without --ledger: every run draws new counts and spends again, also after a run that found "
+            "no bounds or was cut off",
+        )
+    with opened(given) as rows:
+        with ReadProgress() as progress:
+            made = release(
+                rows,
+                design,
+                epsilon=loss,
+                delta=failure,
+                mechanism=mechanism,
+                settings=settings_table(settings),
+                grid_bits=grid_bits,
+                moments="robust" if robust else "plain",
+                residual_bound=bound,
+                robust_models=robust_models or None,
+                clip_counts=clip_counts,
+                allow_weak_privacy=allow_weak_privacy,
+                **reading,
+                compute=replace(compute, progress=progress),
+                spend=spending(session, account),
+                sign=sign,
+                guard=guard,
+                # any other word is refused in words
+                scaling=cast("Literal['declared', 'private']", scaling),
+            )
+        session.will_write(output)
+        at("writing")
+        try:
+            made.save(output, force=force)
+        except OutputError as error:
+            how = (
+                "run the command again"
+                if account is None
+                else f"the same command, or export, writes it free (request {session.request})"
+            )
+            raise AfterSpendError(
+                f"the release was made but not saved: {error}. Nobody has seen it; fix that and {how}"
+            ) from None
+        at("written")
+    if as_json:
+        say_json(facts(made, output) | {"request": session.request or None, "repeated": session.repeated})
+    else:
+        say(summary(made, output, recorded_words(session)))
+
+
+def ledger_account(
+    ledger_path: str | None,
+    dataset: str | None,
+    *,
+    request_id: str | None,
+    new_release: bool,
+    accept_changed_data: bool,
+) -> Account | None:
+    """Open the account that the options name; none without a ledger."""
+    if (ledger_path is None) != (dataset is None):
+        raise SpecError("--ledger and --dataset go together; give both, or neither for a release that nobody counts")
+    if ledger_path is None or dataset is None:
+        if request_id is not None or new_release or accept_changed_data:
+            raise SpecError(
+                "--request-id, --new-release and --accept-changed-data are for a ledger; give --ledger and --dataset"
+            )
+        return None
+    from discreet.ledger.ledger import Ledger
+
+    return Ledger(ledger_path).account(
+        dataset, request_id, new_release=new_release, accept_changed_data=accept_changed_data
+    )
+
+
+def spending(session: Session, account: Account | None) -> SpendHook:
+    """Give a hook that remembers that the spend was made, whether or not a ledger does."""
+    from discreet.privacy.spend import ObservedHook, untracked
+
+    def asked(request: SpendRequest) -> None:
+        if account is not None:
+            session.asking = True
+            session.again = _LOOK if account.new_release else _AGAIN
+
+    def remember(request: SpendRequest, receipt: SpendReceipt) -> None:
+        session.asking = False
+        session.request = receipt.request_id
+        session.balance = receipt.balance or session.balance
+        session.repeated = receipt.stored is not None or receipt.stopped is not None
+        if session.repeated:
+            return
+        session.spent = f"epsilon = {request.budget.epsilon:g}, delta = {request.budget.delta:g}"
+        if receipt.request_id:
+            session.spent += f", request {receipt.request_id}"
+        if account is not None and account.new_release:
+            session.again = f"--request-id {receipt.request_id} in place of --new-release finishes it free"
+
+    return ObservedHook(untracked if account is None else account, before=asked, after=remember)
+
+
+def recorded_words(session: Session, what: str = "release") -> str:
+    """Say what the ledger has recorded; nothing without a ledger."""
+    if not session.request:
+        return ""
+    before = f"recorded before, so this is the same {what}, and nothing more was spent"
+    return f"{session.request}, {before if session.repeated else 'recorded now'}. {session.balance()}"
+
+
+def facts(made: Release, output: str) -> dict[str, object]:
+    """Give what `--json` prints."""
+    from discreet.releases.fields import released_count
+
+    guarantee, count = made.guarantee, released_count(made)
+    return {
+        "path": output,
+        "digest": made.digest,
+        "epsilon": None if guarantee is None else guarantee.epsilon,
+        "delta": None if guarantee is None else guarantee.delta,
+        "neighbours": None if guarantee is None else guarantee.neighbours,
+        "kind": made.kind,
+        "mechanism": made.mechanism,
+        "settings": dict(made.settings),
+        "scaling": "declared" if made.scaling is None else "private",
+        "calibration": made.noise.calibration,
+        "columns": list(made.columns),
+        "units_public": made.units_public,
+        "count": None if count is None else {"value": count.value, "sd": count.sd},
+        "target_clipping": None if made.target_clipping is None else made.target_clipping.to_dict(),
+        "clip_counts": _plain_counts(made.clip_counts),
+        "guard": _plain_counts(made.guard_counts),
+        "found_bounds": None if made.found_bounds is None else {k: list(v) for k, v in made.found_bounds.items()},
+        "anchor": made.anchor,
+        "signed": made.signature is not None,
+    }
+
+
+def _plain_counts(counts: Mapping[str, NoisyCount] | None) -> dict[str, dict[str, float]] | None:
+    return None if counts is None else {name: {"count": one.value, "sd": one.sd} for name, one in counts.items()}
+
+
+def summary(made: Release, output: str, recorded: str = "") -> str:
+    """Say what was published, under which promise, and where it is."""
+    from discreet.cli.terminal import labelled
+    from discreet.ledger.account import anchor_words
+    from discreet.releases.fields import released_count
+    from discreet.text import in_groups
+
+    columns = ", ".join(made.columns)
+    drawn = sum(scale > 0 for scale in made.noise.steps(len(made.columns)))
+    published = f"{drawn} noisy sums of products of the columns {columns}"
+    if made.scaling is not None:
+        published += ", of rows scaled and weighted by released numbers"
+    if made.design.weights is not None:
+        published += f", each row times its weight {made.design.weights}"
+    if made.residuals is not None:
+        named = "".join(f", {model!r}" for model in made.robust_models)
+        models = f" of the full model{named}" if named else ""
+        published += f", and from a second pass those of residuals, for robust standard errors{models}"
+    if made.clip_counts is not None:
+        published += f"; noisy counts of clipped rows in {', '.join(made.clip_counts)}"
+    if made.coefficients is not None:
+        published = f"{len(made.coefficients.values)} coefficients of a model of {made.columns[-1]}"
+    fields = [
+        ("In short", _in_short(made)),
+        ("Published", published),
+        ("Mechanism", f"{made.mechanism}, calibration {made.noise.calibration}, grid 2^-{made.noise.grid_bits}"),
+    ]
+    if made.units_public is not None:
+        units = "Rows" if made.design.unit.id is None else "Persons"
+        fields.append((units, f"{made.units_public:,} (public)"))
+    count = released_count(made)
+    if count is None:
+        fields.append(("Count", "no count was released"))
+    elif count.sd > 0:
+        fields.append(("Count", f"about {round(count.value):,} rows (noisy count, standard deviation {count.sd:.3g})"))
+    guard = made.guard_counts
+    if guard is not None:
+        fit, other = guard["fitting"], guard["other"]
+        found = f"about {round(fit.value):,} rows fit the design and about {round(other.value):,} do not"
+        fields.append(("Guard", f"{found} (noisy counts, standard deviation {fit.sd:.3g})"))
+    if made.found_bounds is not None:
+        ends = "; ".join(f"{name} {low:g} to {high:g}" for name, (low, high) in made.found_bounds.items())
+        fields.append(("Bounds", f"found privately: {ends}; values outside were clipped"))
+    if made.guarantee is not None:
+        fields.append(("Promise", made.guarantee.sentence()))
+    if made.curators is not None:
+        fields.append(("Session", f"fingerprint {in_groups(made.curators.session)}"))
+    uncounted = "untracked: repeated releases of this table are not counted"
+    fields.append(("Ledger", uncounted if made.anchor == "untracked" else anchor_words(made.anchor)))
+    if recorded:
+        fields.append(("Request", recorded))
+    if made.signature is not None:
+        fields.append(("Signature", "Ed25519; discreet verify --key checks it with the public key"))
+    # paths and commands are copied, so they stay on one line
+    lines = [labelled(*field, _LABEL) for field in fields]
+    then = "fit models from it, write a page to send along, and check that its noise keeps the promise:"
+    return "\n".join([*lines, f"File        {output}", labelled("Next", then, _LABEL), *_next_steps(output)])
+
+
+def _in_short(made: Release) -> str:
+    """Say in plain words what whoever gets the file can do with it."""
+    target = made.design.target
+    if made.coefficients is not None:
+        can = f"whoever has the file has one noisy model of {target}; no other model can be fitted from it"
+    else:
+        model = f"{target} on {', '.join(made.design.regressors) or 'no other column'}"
+        can = f"whoever has the file can fit any linear model of its columns, such as {model}, at no further cost"
+    return f"{can}. No row, exact sum or exact count is in it; this file is what you publish, and nothing else"
+
+
+def _next_steps(output: str) -> list[str]:
+    """The commands that come next, each alone on its line."""
+    page = output.removesuffix(".json").removesuffix(".release") + ".html"
+    steps = (["fit", output], ["report", output, "-o", page], ["verify", output])
+    return [f"{' ' * _LABEL}{shlex.join(['discreet', *step])}" for step in steps]

@@ -1,0 +1,74 @@
+"""`discreet verify`: whether a release promises no more than its noise keeps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from discreet.cli.options import debug_option, json_option
+from discreet.cli.terminal import say, say_json
+from discreet.errors import shown
+
+if TYPE_CHECKING:
+    from discreet.releases.verification import Verification
+
+_LABEL: Final = 12
+_SIGNATURE: Final = {
+    "none": "none: changed numbers would not be noticed",
+    "not checked": "there is one; give --key to check it",
+    "valid": "valid for the given key",
+}
+_UNTRACKED: Final = "untracked: repeated releases of the table are not counted"
+
+
+@click.command("verify", short_help="Check a release's promise against its noise, and its signature.")
+@click.argument("release_path", metavar="R.json")
+@click.option(
+    "--key", metavar="PUB.pem", help="Public key of the curator; a release that it did not sign is then refused."
+)
+@json_option
+@debug_option
+def command(release_path: str, key: str | None, as_json: bool) -> None:
+    """Check that the release R.json promises no more than its noise keeps.
+
+    The privacy loss is computed from the noise that the file states. A file that promises more, or that was edited
+    without a new digest, is refused with exit code 2. With --key the signature is checked too; a key in the file is
+    never trusted.
+    """
+    from discreet.releases.verification import verify
+
+    found = verify(release_path, key=key)
+    if as_json:
+        say_json(found.to_dict())
+    else:
+        say(summary(found))
+
+
+def summary(found: Verification) -> str:
+    """Say what was checked, what was found, and what cannot be seen."""
+    from discreet.cli.terminal import labelled
+    from discreet.text import in_groups
+
+    promised = found.promised
+    fields = [
+        ("Promised", f"epsilon = {promised.epsilon:g}, delta = {promised.delta:g}, {promised.neighbours} neighbours"),
+        ("Noise", f"{found.given()}: the promise is kept"),
+        ("Digest", "matches the content"),
+        ("Signature", _SIGNATURE[found.signature]),
+        *([] if found.session is None else [("Session", f"fingerprint {in_groups(found.session)}")]),
+        ("Ledger", _ledger(found.anchor)),
+        *(("Not seen", line) for line in found.cannot_see),
+    ]
+    return "\n".join(labelled(*field, _LABEL) for field in fields)
+
+
+def _ledger(anchor: str) -> str:
+    """Say where the spend is said to be recorded."""
+    from discreet.ledger.account import anchor_words
+    from discreet.privacy.spend import UNTRACKED
+
+    if anchor == UNTRACKED:
+        return _UNTRACKED
+    words = anchor_words(anchor)
+    return f"not checked: {shown(words) if words == anchor else words}"

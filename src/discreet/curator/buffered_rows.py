@@ -1,0 +1,468 @@
+"""Buffer encoded rows for later passes, in memory or in a private folder."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import secrets
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from io import BufferedRandom
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.errors import DataError
+from discreet.exact.arrays import FloatArray
+
+# -- scratch -----------------------------------------------------------------------------------------------------------
+# Where rows wait: up to a stated size in memory, beyond it in the system's folder for temporary files, or TMPDIR's.
+
+# of one set of rows; docs/promise/limits.md states it
+IN_MEMORY_BYTES: Final = 64 * 2**20
+
+
+def scratch_folder() -> str:
+    """Where rows may wait; never another folder than the one that was named.
+
+    Raises
+    ------
+    DataError
+        If TMPDIR names a folder that cannot be written to, or there is none at all.
+    """
+    named = os.environ.get("TMPDIR")
+    if named and not (os.path.isdir(named) and os.access(named, os.W_OK | os.X_OK)):
+        raise DataError("TMPDIR names a folder that cannot be written to; create it, or set TMPDIR to another")
+    if named and not _is_text(named):
+        # the database of persons has no such name
+        raise DataError("TMPDIR names a folder whose name is not UTF-8; set TMPDIR to another")
+    try:
+        return named or tempfile.gettempdir()
+    except OSError:
+        raise DataError("there is no folder for temporary files; set TMPDIR to one that can be written to") from None
+
+
+def _is_text(name: str) -> bool:
+    return not any("\ud800" <= sign <= "\udfff" for sign in name)
+
+
+def no_room(reason: str | None = None) -> DataError:
+    """Build the error for rows that cannot wait there.
+
+    >>> print(no_room("No space left on device"))
+    rows could not be stored on disk (No space left on device); free some space, or set TMPDIR to another folder
+    """
+    why = f" ({reason})" if reason else ""
+    return DataError(f"rows could not be stored on disk{why}; free some space, or set TMPDIR to another folder")
+
+
+def no_memory() -> DataError:
+    """Build the error for rows of persons that a database cannot sort in the memory that it may use.
+
+    >>> print(no_memory())
+    rows could not be sorted by person in memory; declare fewer columns or levels, or free some memory
+    """
+    return DataError(
+        "rows could not be sorted by person in memory; declare fewer columns or levels, or free some memory"
+    )
+
+
+# -- kept rows ---------------------------------------------------------------------------------------------------------
+# Rows that count, set aside: read and decided once, summed as often as a mechanism asks.
+
+Marks: TypeAlias = npt.NDArray[np.bool_]
+
+# on disk; 32 bits hold every value
+_CELL: Final = np.dtype(np.int32)
+
+
+class KeptRows:
+    """Rows (1, x, y) in grid steps, those of a person together, in chunks of one size, column by column.
+
+    The first 64 MiB of all parts wait in memory, the rest in a file without a name. The system removes the file when it
+    is closed or the program ends in any way. Only the same user and root can reach it meanwhile, through the running
+    program.
+
+    Parameters
+    ----------
+    columns
+        Integers of 32 bits in a row, the constant among them.
+    unit
+        What the constant is given back as.
+    chunk_rows
+        Rows in each chunk but the last.
+    parts
+        How many such parts a set of rows may have; they share the room in memory.
+
+    Examples
+    --------
+    >>> with KeptRows(columns=2, unit=8, chunk_rows=2) as kept:
+    ...     kept.add(np.array([True, False, True]), np.array([[5, 6, 7]]))
+    ...     [chunk.tolist() for chunk in kept.chunks()]
+    ...     [starts.tolist() for _, starts in kept.whole_persons()]
+    [[[8.0, 8.0], [5.0, 6.0]], [[8.0], [7.0]]]
+    [[0], [0]]
+    """
+
+    def __init__(self, columns: int, unit: int, chunk_rows: int, *, parts: int = 1) -> None:
+        self._shape = columns, chunk_rows
+        self._room = IN_MEMORY_BYTES // parts
+        # asked for before it is known whether there are many rows, so that an error does not depend on that
+        self._folder = scratch_folder()
+        self._unit = unit
+        self._full: list[tuple[FloatArray, Marks]] = []
+        self._file: BufferedRandom | None = None
+        self._on_disk = 0
+        self._closed = False
+        self._filling, self._used = self._fresh(), 0
+
+    def __enter__(self) -> KeptRows:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the rows up."""
+        self._closed = True
+        self._full.clear()
+        self._filling, self._used = self._fresh(), 0
+        if self._file is not None:
+            # what could not be written is not needed any more, and must not hide why the work ended
+            with suppress(OSError):
+                self._file.close()
+
+    def add(self, first: Marks, values: npt.NDArray[Any]) -> None:
+        """Take rows (x, y) as columns of `values`, integers of any type, and which are the first of a person."""
+        start, rows = 0, len(first)
+        while start < rows:
+            block, marks = self._filling
+            taken = min(rows - start, len(marks) - self._used)
+            into, given = slice(self._used, self._used + taken), slice(start, start + taken)
+            # a zero has no sign, in memory as on disk
+            np.add(values[:, given], 0.0, out=block[1:, into])
+            marks[into] = first[given]
+            self._used += taken
+            start += taken
+            if self._used == len(marks):
+                self._set_aside(block, marks)
+
+    def chunks(self) -> Iterator[FloatArray]:
+        """All rows, as chunks of shape (columns, rows); each is valid until the next one is asked for."""
+        for chunk, _ in self.marked_chunks():
+            yield chunk
+
+    def whole_persons(self) -> Iterator[tuple[FloatArray, npt.NDArray[np.intp]]]:
+        """All rows, as chunks of whole persons with the place of each one's first row."""
+        yield from whole_persons(self.marked_chunks())
+
+    def marked_chunks(self) -> Iterator[tuple[FloatArray, Marks]]:
+        """All rows as `chunks` gives them, each chunk with which of its rows are the first of a person."""
+        if self._closed:
+            raise ValueError("these rows are closed")
+        yield from self._full
+        yield from self._from_disk()
+        if self._used:
+            block, marks = self._filling
+            yield _protected(block[:, : self._used]), marks[: self._used]
+
+    def _fresh(self) -> tuple[FloatArray, Marks]:
+        block = np.empty(self._shape)
+        block[0] = self._unit
+        return block, np.empty(self._shape[1], dtype=np.bool_)
+
+    def _set_aside(self, block: FloatArray, marks: Marks) -> None:
+        """Keep a full block where there is room, and begin the next one."""
+        if (len(self._full) + 1) * block.nbytes <= self._room:
+            self._full.append((_protected(block), marks))
+            self._filling = self._fresh()
+        else:
+            cells = block.astype(_CELL)
+            # the constant is public: its place says where a person begins
+            cells[0] = marks
+            self._write(cells)
+            self._on_disk += 1
+        self._used = 0
+
+    def _write(self, cells: npt.NDArray[np.int32]) -> None:
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="discreet-", dir=self._folder)  # noqa: SIM115
+            self._file.seek(self._on_disk * cells.nbytes)
+            self._file.write(cells.data)
+            self._file.flush()
+        except OSError as error:
+            raise no_room(error.strerror) from None
+
+    def _from_disk(self) -> Iterator[tuple[FloatArray, Marks]]:
+        if self._file is None:
+            return
+        cells = np.empty(self._shape, dtype=_CELL)
+        chunk, _ = self._fresh()
+        for index in range(self._on_disk):
+            self._file.seek(index * cells.nbytes)
+            if self._file.readinto(cells.data) != cells.nbytes:
+                raise OSError("rows that were set aside are gone")
+            chunk[1:] = cells[1:]
+            yield _protected(chunk), cells[0] == 1
+
+
+def whole_persons(
+    chunks: Iterable[tuple[FloatArray, Marks]],
+) -> Iterator[tuple[FloatArray, npt.NDArray[np.intp]]]:
+    """Chunks of whole persons with the place of each one's first row, from chunks that may divide persons.
+
+    >>> rows = [(np.array([[5.0, 6.0]]), np.array([True, False])), (np.array([[7.0, 8.0]]), np.array([False, True]))]
+    >>> [(chunk.tolist(), starts.tolist()) for chunk, starts in whole_persons(rows)]
+    [([[5.0, 6.0, 7.0]], [0]), ([[8.0]], [0])]
+    """
+    held: list[FloatArray] = []
+    for chunk, first in chunks:
+        starts = np.flatnonzero(first)
+        # rows in front of the first start, or all where there is none, are of the person before
+        before, last = (starts[0], starts[-1]) if starts.size else (len(first), len(first))
+        if held:
+            held.append(chunk[:, :before].copy())
+        if held and starts.size:
+            yield np.concatenate(held, axis=1), np.zeros(1, dtype=np.intp)
+        if starts.size > 1:
+            yield chunk[:, before:last], starts[:-1] - before
+        if starts.size:
+            # the last person may go on in the next chunk
+            held = [chunk[:, last:].copy()]
+    if held:
+        yield np.concatenate(held, axis=1), np.zeros(1, dtype=np.intp)
+
+
+def _protected(block: FloatArray) -> FloatArray:
+    """The same numbers, which nobody can change: later passes see them again."""
+    view = block.view()
+    view.flags.writeable = False
+    return view
+
+
+# -- kept parts --------------------------------------------------------------------------------------------------------
+# Rows that count, set aside in several files: as many workers read them at once, each its own file.
+
+
+class KeptParts:
+    """Rows as `KeptRows` has them, the rows of a person in one file; a file is made when rows are there for it.
+
+    Parameters
+    ----------
+    new
+        Makes an empty file.
+    count
+        How many files `add` makes at most.
+
+    Examples
+    --------
+    >>> with KeptParts(lambda: KeptRows(2, 8, 9), count=2) as kept:
+    ...     kept.add(np.array([True, False]), np.array([[5, 6]]))
+    ...     kept.add(np.array([False, True]), np.array([[7, 8]]))
+    ...     [[chunk[1].tolist() for chunk in part.chunks()] for part in kept.parts]
+    [[[5.0, 6.0, 7.0]], [[8.0]]]
+    """
+
+    def __init__(self, new: Callable[[], KeptRows], count: int) -> None:
+        self._new = new
+        self._count = count
+        self._next = 0
+        self.parts: list[KeptRows] = []
+
+    def __enter__(self) -> KeptParts:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the rows up."""
+        for part in self.parts:
+            part.close()
+
+    def own(self) -> KeptRows:
+        """One more file, to which one worker adds rows by itself."""
+        made = self._new()
+        self.parts.append(made)
+        return made
+
+    def add(self, first: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> None:
+        """Take rows (x, y) as columns of `values`, and which of them are the first of a person.
+
+        The rows go on where those before them are up to the first new person, and with it to the next file.
+        """
+        starts = np.flatnonzero(first)
+        cut = int(starts[0]) if len(starts) else len(first)  # [P:whole-persons]
+        if cut:
+            self.parts[self._next - 1].add(first[:cut], values[:, :cut])
+        if cut < len(first):
+            if self._next == self._count:
+                self._next = 0
+            if self._next == len(self.parts):
+                self.own()
+            self._next += 1
+            self.parts[self._next - 1].add(first[cut:], values[:, cut:])
+
+
+# -- private folder ----------------------------------------------------------------------------------------------------
+# A folder for rows that wait on disk: entered by this user alone, and removed however the work ends.
+#
+# It goes when it is closed. SIGTERM and SIGHUP, which end a program at once by default, remove it first. What is killed
+# outright leaves its folder behind, without the lock that a living process holds in it; the next release removes it.
+
+_PREFIX: Final = "discreet-rows-"
+_NAME: Final = re.compile(_PREFIX + "[0-9a-f]{16}")
+_LOCK: Final = "lock"
+_FILES: Final = "files"
+_SIGNALS: Final = ("SIGHUP", "SIGINT", "SIGTERM")
+# folders that exist or are about to, each with the process that made it: a fork must not remove those of its parent
+_live: dict[Path, int] = {}
+
+
+class PrivateFolder:
+    """A new folder, in which `files` is for whatever waits.
+
+    >>> with PrivateFolder() as folder:
+    ...     folder.files.exists()
+    True
+    >>> folder.files.exists()
+    False
+    """
+
+    def __init__(self) -> None:
+        # absolute, so that it is found again from whatever folder the program ends in
+        self._path = Path(scratch_folder()).absolute() / f"{_PREFIX}{secrets.token_hex(8)}"
+        self.files = self._path / _FILES
+        self._lock: int | None = None
+        # before it exists, so that no moment is left in which a signal would leave it
+        _live[self._path] = os.getpid()
+        self._signals = _take_signals()
+        try:
+            self._path.mkdir(mode=0o700)
+            self._lock = _locked(self._path)
+            self.files.mkdir(mode=0o700)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, OSError):
+                raise no_room(error.strerror) from None
+            raise
+
+    def __enter__(self) -> PrivateFolder:
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the folder and all that is in it."""
+        try:
+            _remove(self._path)
+        finally:
+            if self._lock is not None:
+                os.close(self._lock)
+                self._lock = None
+            _give_back(self._signals)
+
+
+def remove_abandoned() -> None:
+    """Remove folders of this user whose process is gone; whatever cannot be decided stays, and nothing fails."""
+    with suppress(DataError, OSError), os.scandir(scratch_folder()) as entries:
+        for entry in entries:
+            if _NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
+                _remove_if_abandoned(Path(entry.path))
+
+
+def _remove_if_abandoned(path: Path) -> None:
+    try:
+        import fcntl
+    except ImportError:
+        # a system without such locks cannot show who is alive
+        return
+    with suppress(OSError):
+        if path.lstat().st_uid != os.getuid():
+            return
+        lock = os.open(path / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        try:
+            # refused as long as the process that made the folder lives, whatever its number
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _remove_tree(path)
+        finally:
+            os.close(lock)
+
+
+def _locked(path: Path) -> int | None:
+    """Take the lock of a new folder; the system lets go of it when the process ends in any way."""
+    try:
+        import fcntl
+    except ImportError:
+        return None
+    new = path / "new"
+    lock = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # it gets its name once it is locked, so that it is never seen without
+        new.rename(path / _LOCK)
+    except OSError:
+        # a file system without locks: without that name nobody takes the folder for abandoned
+        os.close(lock)
+        return None
+    return lock
+
+
+def _remove(path: Path) -> None:
+    if _live.get(path) == os.getpid():
+        _remove_tree(path)
+    # forgotten only now: whoever interrupts the removal leaves it to the end of the program
+    _live.pop(path, None)
+
+
+@atexit.register
+def _remove_all() -> None:
+    for path in list(_live):
+        _remove(path)
+
+
+def _remove_tree(path: Path) -> None:
+    # the lock goes last: a removal that is cut short can be taken up again
+    shutil.rmtree(path / _FILES, ignore_errors=True)
+    shutil.rmtree(path, ignore_errors=True)
+
+
+def _take_signals() -> tuple[signal.Signals, ...]:
+    """Take the signals that would end the program at once; those that somebody handles or ignores stay as they are."""
+    if threading.current_thread() is not threading.main_thread():
+        return ()
+    # not every system has all of them; Python itself turns SIGINT into an exception, unless it was set not to
+    known = [one for one in signal.Signals if one.name in _SIGNALS]
+    taken = tuple(one for one in known if signal.getsignal(one) == signal.SIG_DFL)
+    for one in taken:
+        signal.signal(one, _remove_and_end)
+    return taken
+
+
+def _give_back(taken: tuple[signal.Signals, ...]) -> None:
+    # another thread cannot: what is left there does what the default does
+    with suppress(ValueError):
+        for one in taken:
+            if signal.getsignal(one) is _remove_and_end:
+                signal.signal(one, signal.SIG_DFL)
+
+
+def _remove_and_end(number: int, frame: FrameType | None) -> None:
+    """Do what the signal does by default, after all folders of this process are removed."""
+    _remove_all()
+    signal.signal(number, signal.SIG_DFL)
+    signal.raise_signal(number)

@@ -1,0 +1,655 @@
+"""Count how a table fits its design, for the curator alone: NOT FOR PUBLICATION."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.curator.buffered_rows import remove_abandoned
+from discreet.curator.individuals import PersonCap, known_ids
+from discreet.design.columns import Base, Boolean, Column, Fill, Identifier, Numeric, bad_cell
+from discreet.design.declarations import needed, unclipped
+from discreet.design.design import Design
+from discreet.errors import ColumnNotice, DataError, OutputError, SpecError
+from discreet.exact.arrays import FloatArray
+from discreet.files import write_bytes
+from discreet.tables.arrow import declared_array, missing_cells
+from discreet.tables.csv_format import ReadOptions
+from discreet.tables.frames import position_notice
+from discreet.tables.opening import open_source
+from discreet.tables.source import ComputeOptions, Place, Source, checked_options
+from discreet.text import escape_control, html_table
+
+if TYPE_CHECKING:
+    from pyarrow import Array, RecordBatch
+
+# -- tally -------------------------------------------------------------------------------------------------------------
+# Exact counts of rows, each with the places of the first few.
+
+FIRST: Final = 5  # places that are kept of each count
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """So many rows, and where the first of them stand.
+
+    >>> Finding(2, (Place(3, "line"), Place(9, "line"))).to_dict()
+    {'count': 2, 'first': [3, 9]}
+    """
+
+    count: int = 0
+    first: tuple[Place, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values for JSON; with several files each place is the name of its file and a number."""
+        places: list[object] = [
+            place.number if place.file is None else {"file": place.file, "number": place.number} for place in self.first
+        ]
+        return {"count": self.count, "first": places}
+
+
+class Tally:
+    """A finding in the making.
+
+    >>> tally = Tally()
+    >>> tally.add(np.array([False, True, True]), lambda row: Place(10 + row, "row"))
+    >>> tally.finding.count, [place.number for place in tally.finding.first]
+    (2, [11, 12])
+    """
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._first: list[Place] = []
+
+    def add(self, marks: npt.NDArray[np.bool_], place: Callable[[int], Place]) -> None:
+        """Count the rows of a batch that are marked; `place` says where a row of it stands."""
+        found = int(np.count_nonzero(marks))
+        if found and len(self._first) < FIRST:
+            rows = np.flatnonzero(marks)[: FIRST - len(self._first)]
+            self._first += [place(int(row)) for row in rows]
+        self._count += found
+
+    @property
+    def finding(self) -> Finding:
+        """What was counted so far."""
+        return Finding(self._count, tuple(self._first))
+
+
+# -- result ------------------------------------------------------------------------------------------------------------
+# What a check found: exact, hence NOT FOR PUBLICATION, and nothing that a release could be taken for.
+
+MARK: Final = "NOT FOR PUBLICATION"
+FORMAT: Final = f"discreet check, {MARK}"
+SUFFIXES: Final = (".NOT-FOR-PUBLICATION.json", ".NOT-FOR-PUBLICATION.txt")
+_NONE: Final = Finding()
+Kind = Literal["number", "date", "boolean", "levels", "formula", "id"]
+_FINDINGS: Final = ("missing", "not_a_number", "no_declared_level", "clipped_low", "clipped_high", "no_value")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCheck:
+    """What was found in one column, each row of the table by itself.
+
+    Attributes
+    ----------
+    name, kind
+        Its name, and whether it is a number, a boolean, levels, a formula, or the id of the unit.
+    rule
+        What a release does with a cell that is missing or not as declared: `error`, `drop` or `fill`; none for a
+        formula, which follows the rules of the columns it uses.
+    missing
+        Cells that are empty, null or NaN; in the id column, cells that name nobody.
+    not_a_number, no_declared_level
+        Cells that are written and are not what is declared; a boolean has the levels true, false, 1 and 0.
+    clipped_low, clipped_high
+        Numbers below and above the bounds, which are clipped; whether or not the row counts. Of bounds that are
+        private, those outside the range in which they are looked for.
+    no_value
+        Rows in which a formula has no value, because a cell that it uses is not there.
+    problem
+        Why no cell of the column can be read: its type is not that of its declaration.
+    searched
+        Whether its bounds are private, so that a release has yet to find them.
+    """
+
+    name: str
+    kind: Kind
+    rule: str | None
+    missing: Finding = _NONE
+    not_a_number: Finding = _NONE
+    no_declared_level: Finding = _NONE
+    clipped_low: Finding = _NONE
+    clipped_high: Finding = _NONE
+    no_value: Finding = _NONE
+    problem: str | None = None
+    searched: bool = False
+
+    @property
+    def findings(self) -> dict[str, Finding]:
+        """All of them by name, also those that found nothing."""
+        return {name: getattr(self, name) for name in _FINDINGS}
+
+    @property
+    def misfits(self) -> int:
+        """Cells that are missing or not what is declared."""
+        return self.missing.count + self.not_a_number.count + self.no_declared_level.count
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values for JSON."""
+        found = {name: finding.to_dict() for name, finding in self.findings.items()}
+        return {"name": self.name, "kind": self.kind, "rule": self.rule, "problem": self.problem, **found} | (
+            {"searched": True} if self.searched else {}
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PersonCheck:
+    """Persons against the cap of their rows.
+
+    Attributes
+    ----------
+    persons, max_rows
+        Number of persons, and how many rows of each count.
+    over_cap, rows_beyond
+        Persons with more rows that fit than that, and how many of their rows are left out.
+    """
+
+    persons: int
+    max_rows: int
+    over_cap: int
+    rows_beyond: int
+
+    def to_dict(self) -> dict[str, int]:
+        """Plain values for JSON."""
+        return {
+            "persons": self.persons,
+            "max_rows": self.max_rows,
+            "over_cap": self.over_cap,
+            "rows_beyond": self.rows_beyond,
+        }
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class CheckNotForPublication:
+    """Exact counts of a private table against its design: for the curator's own eyes, NOT FOR PUBLICATION.
+
+    It is no release, keeps no promise and cannot be saved under the name of one.
+
+    Attributes
+    ----------
+    rows_read, rows_fit
+        Rows of the table, and those that would count in a release as declared: not left out by a rule for missing
+        cells, and within the cap of their person.
+    columns
+        What was found in each column, in declared order; the id of the unit last.
+    persons
+        Persons against their cap; none where every row is a unit, or ids cannot be read.
+    stops
+        Why `release` would stop before anything is spent; empty where it would not.
+    numbered
+        What the places are: `line`, as an editor counts them from 1, or `row`, a position counted from 0.
+    """
+
+    rows_read: int
+    rows_fit: int
+    columns: tuple[ColumnCheck, ...]
+    persons: PersonCheck | None
+    stops: tuple[str, ...]
+    numbered: Literal["line", "row"]
+
+    def column(self, name: str) -> ColumnCheck:
+        """What was found in the column of this name."""
+        return next(column for column in self.columns if column.name == name)
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values for JSON, marked as what they are."""
+        return {
+            "format": FORMAT,
+            "private": False,
+            "publish": False,
+            "rows_read": self.rows_read,
+            "rows_fit": self.rows_fit,
+            "numbered": self.numbered,
+            "columns": [column.to_dict() for column in self.columns],
+            "persons": None if self.persons is None else self.persons.to_dict(),
+            "release_would_stop": list(self.stops),
+        }
+
+    def save(self, path: str | Path, *, force: bool = False) -> None:
+        """Write it as JSON or text; the name must say NOT-FOR-PUBLICATION."""
+        check_name(path)
+        text = json.dumps(self.to_dict(), indent=1) if str(path).endswith(SUFFIXES[0]) else repr(self)
+        write_bytes(path, (escape_control(text, keep="\n") + "\n").encode(), force=force)
+
+    def __repr__(self) -> str:
+
+        return text(self)
+
+    def _repr_html_(self) -> str:
+
+        return html_table(WARNING, HEADERS, cells(self), [*map(": ".join, above(self)), *below(self)])
+
+
+def check_name(path: str | Path) -> None:
+    """Refuse a file name that does not say what is in the file.
+
+    >>> check_name("people.json")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.OutputError: a check is NOT FOR PUBLICATION; its file name must end in \
+'.NOT-FOR-PUBLICATION.json' or '.NOT-FOR-PUBLICATION.txt', got 'people.json'
+    """
+    if not str(path).endswith(SUFFIXES):
+        ends = " or ".join(map(repr, SUFFIXES))
+        raise OutputError(f"a check is {MARK}; its file name must end in {ends}, got {str(path)!r}")
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+# One pass over a table that stops at no cell: each is counted as the release would take it.
+#
+# The cells are read by the code of a release. Two things differ. Readers mark a cell that is not what its column
+# declares, so that it differs from a missing one; and the rule `error` stops nothing.
+
+Flags = npt.NDArray[np.bool_]
+
+
+def inspected(source: Source, design: Design, options: ComputeOptions) -> CheckNotForPublication:
+    """Count what a release of this table would count, drop, fill, clip and refuse; in one pass, in bounded memory.
+
+    >>> from discreet.tables.opening import open_source
+    >>> design = Design("y", {"y": (0, 1), "x": {"bounds": (0, 5), "missing": "drop"}})
+    >>> found = inspected(open_source({"y": [0.5, 2.0, 0.1], "x": [1, None, "3,5"]}), design, ComputeOptions())
+    >>> found.rows_read, found.rows_fit, found.column("x").not_a_number.count
+    (3, 1, 1)
+    """
+    columns = [_TableColumn(name, column) for name, column in design.table_columns.items()]
+    formulas = [_FormulaColumn(design, name) for name in design.columns if name not in design.table_columns]
+    read: dict[str, Any] = {column.name: replace(column.declared, missing="mark") for column in columns}
+    with ExitStack() as stack:
+        persons = None if design.unit.id is None else stack.enter_context(_Persons(design, options.workers))
+        if persons is not None:
+            read[persons.name] = Identifier()
+        rows_read = rows_fit = 0
+        for batch in source.batches(read, options.batch_rows):
+            fits = np.ones(batch.num_rows, dtype=np.bool_)
+            taken: dict[str, FloatArray] = {}
+            usable: dict[str, Flags] = {}
+            for column in columns:
+                taken[column.name], usable[column.name] = column.count(batch, source)
+                fits &= usable[column.name]
+            for formula in formulas:
+                formula.count(taken, usable, source)
+            if persons is not None:
+                fits = persons.count(batch, fits, source)
+            rows_read += batch.num_rows
+            rows_fit += int(np.count_nonzero(fits))
+            options.report_progress(source)
+        people = None if persons is None else persons.check()
+    made = {column.name: column.check() for column in columns}
+    made |= {formula.name: formula.check() for formula in formulas}
+    found = [made[name] for name in design.columns]
+    if persons is not None:
+        found.append(persons.column())
+    if people is not None:
+        rows_fit -= people.rows_beyond
+    return CheckNotForPublication(
+        rows_read, rows_fit, tuple(found), people, tuple(_stops(design, found, rows_read)), source.numbered
+    )
+
+
+class _TableColumn:
+    """Counts the cells of one column of the table."""
+
+    def __init__(self, name: str, declared: Base) -> None:
+        self.name = name
+        self.declared = declared
+        self._missing, self._misread, self._low, self._high = Tally(), Tally(), Tally(), Tally()
+        self._problem: str | None = None
+
+    def count(self, batch: RecordBatch, source: Source) -> tuple[FloatArray, Flags]:
+        """Count a batch; give the values that a release would take, and the rows in which there is one."""
+        cells = batch.column(self.name)
+        values = self._values(cells)
+        present = np.isfinite(values)
+        if not present.all():
+            missing = missing_cells(None if self._problem else self.declared, cells)
+            self._missing.add(missing & ~present, source.place)
+            self._misread.add(~missing & ~present, source.place)
+        if isinstance(self.declared, Numeric):
+            # what is not a number is neither below nor above
+            low, high = self.declared.bounds
+            self._low.add(present & (values < low), source.place)
+            self._high.add(present & (values > high), source.place)
+        if self._problem is not None or self.declared.fill is None:
+            return values, present
+        return np.where(present, values, self.declared.fill), np.ones(len(values), dtype=np.bool_)
+
+    def _values(self, cells: Array) -> FloatArray:
+        try:
+            return declared_array(self.name, self.declared, cells)
+        except DataError as error:
+            # by its type: release stops here, a check goes on with the other columns
+            self._problem = str(error)
+            return np.full(len(cells), np.nan)
+
+    def check(self) -> ColumnCheck:
+        """What was counted."""
+        number = isinstance(self.declared, Numeric)
+        misread = {"not_a_number" if number else "no_declared_level": self._misread.finding}
+        return ColumnCheck(
+            self.name,
+            _kind(self.declared),
+            "fill" if isinstance(self.declared.missing, Fill) else self.declared.missing,
+            missing=self._missing.finding,
+            clipped_low=self._low.finding,
+            clipped_high=self._high.finding,
+            problem=self._problem,
+            searched=isinstance(self.declared, Numeric) and self.declared.is_searched,
+            **misread,
+        )
+
+
+class _FormulaColumn:
+    """Counts the rows in which a formula has no value, or one outside its own bounds.
+
+    A formula has a finite value wherever the cells it uses have one: it sees them inside their bounds, and a formula
+    that could fail there is refused with the design. Only bounds of its own can clip it.
+    """
+
+    def __init__(self, design: Design, name: str) -> None:
+        self.name = name
+        self._columns = design.columns
+        column = design.columns[name]
+        self._used = tuple(needed(design.columns, [name]))
+        self._clipped = column if isinstance(column, Numeric) and name in design.clippable else None
+        self._none, self._low, self._high = Tally(), Tally(), Tally()
+
+    def count(self, taken: Mapping[str, FloatArray], usable: Mapping[str, Flags], source: Source) -> None:
+        """Count a batch from the values of the columns that the formula uses."""
+        ready = np.logical_and.reduce([usable[name] for name in self._used])
+        self._none.add(~ready, source.place)
+        if self._clipped is not None:
+            base = {name: taken[name][ready] for name in self._used}
+            values = unclipped(self._columns, self._clipped, self.name, base, {})
+            low, high = self._clipped.bounds
+            for tally, outside in ((self._low, values < low), (self._high, values > high)):
+                marks = np.zeros(len(ready), dtype=np.bool_)
+                marks[ready] = outside
+                tally.add(marks, source.place)
+
+    def check(self) -> ColumnCheck:
+        """What was counted."""
+        return ColumnCheck(
+            self.name,
+            "formula",
+            None,
+            no_value=self._none.finding,
+            clipped_low=self._low.finding,
+            clipped_high=self._high.finding,
+        )
+
+
+class _Persons:
+    """Counts rows by person, on disk like a release does, and rows whose id names nobody."""
+
+    def __init__(self, design: Design, threads: int) -> None:
+        self.name = str(design.unit.id)
+        self._total = design.total
+        self._max_rows = design.unit.max_rows
+        self._width = len(design.released)
+        self._nobody = Tally()
+        self._problem: str | None = None
+        remove_abandoned()
+        self._cap = PersonCap(design, self._width - 1, threads=threads, count_over=True)
+
+    def __enter__(self) -> _Persons:
+        self._cap.__enter__()
+        return self
+
+    def __exit__(self, *raised: Any) -> None:  # noqa: ANN401  # as the cap takes them
+        self._cap.__exit__(*raised)
+
+    def count(self, batch: RecordBatch, fits: Flags, source: Source) -> Flags:
+        """Count a batch; give which of the rows that fit have a person."""
+        try:
+            persons, known = known_ids(self.name, batch.column(self.name), total=True)
+        except DataError as error:
+            self._problem = str(error)
+            return np.zeros_like(fits)
+        if known is None:
+            known = np.ones(len(fits), dtype=np.bool_)
+        self._nobody.add(~known, source.place)
+        kept = fits[known]
+        # whose row it is decides about the cap, not what is in it
+        self._cap.add(persons, kept, np.zeros((self._width, int(np.count_nonzero(kept)))))
+        return fits & known
+
+    def check(self) -> PersonCheck | None:
+        """Persons against their cap."""
+        if self._problem is not None:
+            return None
+        persons, over, beyond = self._cap.over_cap()
+        return PersonCheck(persons, self._max_rows, over, beyond)
+
+    def column(self) -> ColumnCheck:
+        """The id as a column: a row without one is left out where the design allows no error."""
+        rule = "drop" if self._total else "error"
+        return ColumnCheck(self.name, "id", rule, missing=self._nobody.finding, problem=self._problem)
+
+
+def _kind(column: Column) -> Kind:
+    if isinstance(column, Numeric):
+        return "date" if column.is_date else "number"
+    return "boolean" if isinstance(column, Boolean) else "levels"
+
+
+def _stops(design: Design, found: list[ColumnCheck], rows: int) -> list[str]:
+    """Why a release would stop: types, cells that no rule takes, or no row at all."""
+    reasons = []
+    for column in found:
+        if column.problem is not None:
+            reasons.append(column.problem)
+        elif column.kind == "id":
+            if column.rule == "error" and column.missing.count:
+                reasons.append(f"the id column {column.name!r} has cells without a valid id; give every row its id")
+        elif column.rule == "error" and column.misfits:
+            declared = design.table_columns[column.name]
+            bad = f"missing or {bad_cell(declared)}"
+            reasons.append(f"column {column.name!r} has cells that are {bad}, and its rule for them is error")
+    if rows == 0 and not design.total:
+        reasons.append("the table has no rows")
+    return reasons
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+# A check in words: the same sentences on a terminal, in a notebook and in a file.
+
+WARNING: Final = "NOT FOR PUBLICATION: exact counts of a private table, for the curator's own eyes"
+HEADERS: Final = ("column", "rule", "missing", "not a number", "no level", "clipped low", "clipped high")
+ADVICE: Final = (
+    "Fix spelling, units, separators and types. A bound that is changed because of what this table holds leaks it "
+    "without paying."
+)
+FEW: Final = "More than half of the rows would not count in a release as declared: find out why before you spend."
+NONE: Final = "The table has no rows: a release of it costs as much as any other and publishes noise alone."
+_WIDTH: Final = 88
+_NUMBERED: Final = {
+    "line": "Lines are counted from 1, as an editor shows them, with the header.",
+    "row": "Rows are counted from 0, the first row of the table or file.",
+}
+SEARCHED: Final = (
+    "Private bounds: {names}. Below and above are counted for the range in which a release looks for them; what it "
+    "finds, and clips, is not known before."
+)
+_NUMBER: Final = {
+    "line": "not a finite number; unless decimal or thousands say otherwise, one is written like -12.5 or 1e3",
+    "row": "not a finite number (text is none, whatever it spells)",
+}
+_NO_DATE: Final = "not a date, or text that is not written like 2019-01-31"
+_MISREAD: Final = {
+    "boolean": "neither true, false, 1 nor 0 (two other words are levels)",
+    "levels": "none of the declared levels",
+}
+
+
+def above(check: CheckNotForPublication) -> list[tuple[str, str]]:
+    """What stands above the table: a label and what it says."""
+    fit = f"{check.rows_fit:,} of {check.rows_read:,} would count in a release as declared"
+    lines = [("Rows read", f"{check.rows_read:,}"), ("Rows that fit", fit)]
+    people = check.persons
+    if people is not None:
+        over = f"{people.over_cap:,} of them with more than {people.max_rows:,} rows that fit"
+        lines.append(("Persons", f"{people.persons:,}; {over}; rows left out for that: {people.rows_beyond:,}"))
+    return lines
+
+
+def cells(check: CheckNotForPublication) -> list[list[str]]:
+    """The table: one row for each column of the design; blank where a count has no meaning."""
+    return [_row(column) for column in check.columns]
+
+
+def below(check: CheckNotForPublication) -> list[str]:
+    """What stands below the table: where, why a release would stop, and what to do."""
+    notes = [note for column in check.columns for note in _notes(column, check.numbered)]
+    if notes:
+        notes.append(_NUMBERED[check.numbered])
+    searched = [column.name for column in check.columns if column.searched]
+    if searched:
+        notes.append(SEARCHED.format(names=", ".join(searched)))
+    if 2 * check.rows_fit < check.rows_read:
+        notes.append(FEW)
+    if check.rows_read == 0 and not check.stops:
+        notes.append(NONE)
+    for column in check.columns:
+        if column.rule == "fill" and 2 * column.misfits > check.rows_read:
+            notes.append(f"{column.name}: more than half of its cells would be replaced by the fill value.")
+    notes += [f"Release would stop, before anything is spent: {reason}." for reason in check.stops]
+    found = any(finding.count for column in check.columns for finding in column.findings.values())
+    return [*notes, ADVICE] if found or check.stops else notes
+
+
+def text(check: CheckNotForPublication) -> str:
+    """All of it as plain text."""
+    rows = [HEADERS, *cells(check)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    table = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
+    head = [f"{label:<15}{words}" for label, words in above(check)]
+    notes = [textwrap.fill(note, _WIDTH, subsequent_indent="  ", break_on_hyphens=False) for note in below(check)]
+    return escape_control("\n".join([WARNING, *head, "", *table, "", *notes]), keep="\n").rstrip("\n")
+
+
+def _row(column: ColumnCheck) -> list[str]:
+    number = column.kind in ("number", "date")
+    clips = number or column.kind == "formula"
+    missing = column.no_value if column.kind == "formula" else column.missing
+    return [
+        escape_control(column.name),
+        column.rule or "formula",
+        _count(missing),
+        _count(column.not_a_number) if number else "",
+        _count(column.no_declared_level) if column.kind in _MISREAD else "",
+        _count(column.clipped_low) if clips else "",
+        _count(column.clipped_high) if clips else "",
+    ]
+
+
+def _count(finding: Finding) -> str:
+    return f"{finding.count:,}"
+
+
+def _notes(column: ColumnCheck, numbered: str) -> list[str]:
+    what = {
+        "missing": "no valid id" if column.kind == "id" else "missing",
+        "not_a_number": _NO_DATE if column.kind == "date" else _NUMBER[numbered],
+        "no_declared_level": _MISREAD.get(column.kind, ""),
+        "clipped_low": "below its bounds, clipped",
+        "clipped_high": "above its bounds, clipped",
+        "no_value": "no value, as a cell that the formula uses is missing or not as declared",
+    }
+    found = {name: finding for name, finding in column.findings.items() if finding.count}
+    return [f"{column.name}: {what[name]}: {_where(finding)}" for name, finding in found.items()]
+
+
+def _where(finding: Finding) -> str:
+    """How many, and where the first of them are.
+
+    >>> from discreet.curator.inspection import Finding
+    >>> from discreet.tables.source import Place
+    >>> _where(Finding(7, (Place(2, "line"), Place(5, "line"))))
+    '7, first in lines 2, 5'
+    """
+    places = ", ".join(_place(place) for place in finding.first)
+    only = finding.count == len(finding.first)
+    kind = finding.first[0].kind + ("" if len(finding.first) == 1 else "s")
+    return f"{finding.count:,}, {'in' if only else 'first in'} {kind} {places}"
+
+
+def _place(place: Place) -> str:
+    return f"{place.number}" if place.file is None else f"{place.number} of {place.file!r}"
+
+
+# -- checking ----------------------------------------------------------------------------------------------------------
+# Before anything is spent: what a table holds against its design, for the curator's own eyes.
+
+
+def check(
+    data: object,
+    design: Design,
+    *,
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    decimal: str = ".",
+    thousands: str | None = None,
+    quoted_line_breaks: bool = False,
+    compute: ComputeOptions | None = None,
+) -> CheckNotForPublication:
+    """Count exactly how a table fits its design, before anything is spent; NOT FOR PUBLICATION.
+
+    The table is read as `discreet.release` reads it, in one pass and in memory that does not grow with the rows. All
+    problems are found at once: a cell that would stop a release is counted like any other. No cell is quoted and no
+    bound is proposed. The counts are exact, so they must not leave the curator.
+
+    Parameters
+    ----------
+    data
+        Everything that `discreet.release` reads.
+    design
+        Bounds, levels and rules, declared without looking at the data. Spelling, units, separators and types may be
+        fixed after a check; a bound that is changed because of what the table holds leaks it without paying.
+    encoding, delimiter, decimal, thousands, quoted_line_breaks
+        How CSV files are written, as for `discreet.release`.
+    compute
+        How the work is done; cannot change the result.
+
+    Returns
+    -------
+    CheckNotForPublication
+        Rows read, rows that would count in a release, and by column the cells that are missing, not a number, no
+        declared level or clipped, with the lines (of a CSV file) or positions of the first five.
+
+    Examples
+    --------
+    >>> design = Design("y", {"y": (0, 10), "x": {"bounds": (0, 5), "missing": "drop"}})
+    >>> found = check({"x": [1.0, None, "2,5", 3.0], "y": [2.0, 4.0, 6.0, 11.0]}, design)
+    >>> found.rows_read, found.rows_fit
+    (4, 2)
+    >>> found.column("x").not_a_number.count, found.column("y").clipped_high.count
+    (1, 1)
+    """
+    if not isinstance(design, Design):
+        raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
+    options = checked_options(compute)
+    positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
+    if positions is not None:
+        warnings.warn(positions, ColumnNotice, stacklevel=2)
+    reading = ReadOptions(encoding, delimiter, decimal, thousands, quoted_line_breaks)
+    return inspected(open_source(data, reading=reading), design, options)

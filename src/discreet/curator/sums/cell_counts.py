@@ -1,0 +1,312 @@
+"""Count rows by cell of public partitions, and rows that were clipped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.curator.sums.gram import MadeAnew
+from discreet.design.columns import Interaction, Numeric, SplineBasis
+from discreet.design.declarations import outside_bounds
+from discreet.design.design import Design
+from discreet.design.domain import RowDomain, cell_edges
+from discreet.errors import SpecError
+from discreet.exact.arrays import FloatArray, IntArray
+from discreet.exact.elementary import doubles
+
+# -- cells -------------------------------------------------------------------------------------------------------------
+# Counts of rows by cell of a public partition of the box of (x, y).
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One declared column cut into cells.
+
+    Attributes
+    ----------
+    columns
+        How many released columns it has.
+    bins
+        Intervals of equal width for a number; 0 for indicators, whose cells are their states: none of them, or one.
+    """
+
+    columns: int
+    bins: int = 0
+
+    @property
+    def cells(self) -> int:
+        """How many cells it has."""
+        return self.bins or self.columns + 1
+
+    def indices(self, values: FloatArray, unit: int) -> IntArray:
+        """The cell of each row, from integer numbers of grid steps, shape (columns, rows).
+
+        >>> Axis(1, bins=4).indices(np.array([[-256.0, -128.0, 0.0, 256.0]]), 256).tolist()
+        [0, 1, 2, 3]
+        """
+        whole = values.astype(np.int64)
+        if self.bins:
+            interval: IntArray = np.clip((whole[0] + unit) * self.bins // (2 * unit), 0, self.bins - 1)
+            return interval
+        index = np.zeros(whole.shape[1], dtype=np.int64)
+        for column, present in enumerate(2 * whole > unit, start=1):
+            index[present] = column
+        return index
+
+    def centres(self) -> FloatArray:
+        """Scaled values that represent each cell, shape (cells, columns): midpoints, or indicators themselves.
+
+        >>> Axis(1, bins=4).centres().ravel().tolist(), Axis(1).centres().ravel().tolist()
+        ([-0.75, -0.25, 0.25, 0.75], [0.0, 1.0])
+        """
+        if self.bins:
+            return ((2 * np.arange(self.bins) + 1 - self.bins) / self.bins)[:, None]
+        return np.concatenate([np.zeros((1, self.columns)), np.eye(self.columns)])
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The box of (x, y) cut into cells by cutting each column, the target last.
+
+    >>> design = Design("y", {"x": (0, 1), "g": ["a", "b", "c"], "y": (0, 1)})
+    >>> Partition.of(design, bins=8).cells
+    192
+    """
+
+    axes: tuple[Axis, ...]
+
+    @classmethod
+    def of(cls, design: Design, bins: int) -> Partition:
+        """Numbers in `bins` intervals; a boolean in 2 cells, a category in as many as it has levels."""
+        axes = []
+        for name in (*design.regressors, design.target):
+            column = design.columns[name]
+            if isinstance(column, SplineBasis):
+                raise SpecError(
+                    f"column {name!r} is a spline, whose basis functions have no cells of their own; "
+                    "declare a cut of the same column instead, or use another mechanism"
+                )
+            if isinstance(column, Interaction) and column.signed:
+                raise SpecError(
+                    f"column {name!r} is an interaction with a number, which has no cells of its own; "
+                    "declare an interaction with a cut of that number instead, or use another mechanism"
+                )
+            number = isinstance(column, Numeric)
+            axes.append(Axis(1, bins) if number else Axis(len(column.released(name))))
+        return cls(tuple(axes))
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return math.prod(axis.cells for axis in self.axes)
+
+    @property
+    def numbers(self) -> int:
+        """How many columns are cut into intervals."""
+        return sum(axis.bins > 0 for axis in self.axes)
+
+    def indices(self, chunk: FloatArray, unit: int) -> IntArray:
+        """The cell of each row of a chunk (1, x, y) in grid steps, target last and fastest."""
+        index = np.zeros(chunk.shape[1], dtype=np.int64)
+        row = 1
+        for axis in self.axes:
+            index = index * axis.cells + axis.indices(chunk[row : row + axis.columns], unit)  # [P:one-cell]
+            row += axis.columns
+        return index
+
+    def regressor_centres(self) -> FloatArray:
+        """Scaled (1, x) at the centre of every cell of the regressors, shape (cells, columns)."""
+        centres = np.ones((1, 1))
+        for axis in self.axes[:-1]:
+            own = axis.centres()
+            repeated = np.repeat(centres, len(own), axis=0)
+            centres = np.concatenate([repeated, np.tile(own, (len(centres), 1))], axis=1)
+        return centres
+
+    def target_centres(self) -> FloatArray:
+        """Scaled y at the centre of every cell of the target."""
+        return self.axes[-1].centres()[:, 0]
+
+
+class CellCounts(MadeAnew):
+    """Running exact number of rows in each cell.
+
+    Parameters
+    ----------
+    domain
+        Public geometry of a row; its ball must not be smaller than its box, so that indicators are 0 or 1.
+    partition
+        The cells.
+
+    Examples
+    --------
+    >>> design = Design("y", {"x": (0, 1), "y": bool})
+    >>> counts = CellCounts(RowDomain.of(design, 8), Partition.of(design, bins=2))
+    >>> counts.add(np.array([[256.0, 256.0], [-256.0, 256.0], [0.0, 256.0]]))
+    >>> [total // 4**8 for total in counts.totals()]
+    [1, 0, 0, 1]
+    """
+
+    def __init__(self, domain: RowDomain, partition: Partition) -> None:
+        self._unit = domain.unit
+        self._partition = partition
+        self._counts = np.zeros(partition.cells, dtype=np.int64)
+
+    @property
+    def unit(self) -> int:
+        """Steps in one row: those of the product grid."""
+        return self._unit**2
+
+    def add(self, chunk: FloatArray) -> None:
+        """Add a chunk of rows (1, x, y) in grid steps."""
+        where, times = np.unique(self._partition.indices(chunk, self._unit), return_counts=True)
+        self._counts[where] += times  # [P:exact-counts]
+
+    def totals(self) -> tuple[int, ...]:
+        """The count of every cell in steps of the product grid."""
+        return tuple(count * self.unit for count in self._counts.tolist())  # [P:count-steps]
+
+
+# -- clips -------------------------------------------------------------------------------------------------------------
+# Cells outside their declared bounds: marked row by row before they are clipped, and counted exactly.
+
+
+class ClipCounter:
+    """Running exact number of rows in which the cell of each numeric column was outside its bounds.
+
+    >>> counter = ClipCounter(Design("y", {"y": (0, 1), "x": (0, 5)}))
+    >>> counter.add(counter.marks([np.array([0.5, 1.5]), np.array([-1.0, 7.0])]))
+    >>> counter.totals()
+    (1, 2)
+    """
+
+    def __init__(self, design: Design) -> None:
+        self._design = design
+        self._totals = [0] * len(design.clippable)
+
+    def marks(self, settled: Sequence[FloatArray]) -> npt.NDArray[np.bool_]:
+        """Which cells are outside, from settled arrays of the columns of the table, shape (clippable, rows kept).
+
+        A mark is a function of its own row and of public numbers. A missing cell was filled, with a value inside the
+        bounds, or its row dropped.
+        """
+        base = dict(zip(self._design.table_columns, settled, strict=True))
+        return outside_bounds(self._design.columns, self._design.clippable, base)  # [P:clip-marks]
+
+    def add(self, marks: npt.NDArray[np.generic]) -> None:
+        """Take marks of some rows, as true and false or as 1 and 0."""
+        self._totals = [total + int(found) for total, found in zip(self._totals, marks.sum(axis=1), strict=True)]
+
+    def totals(self) -> tuple[int, ...]:
+        """Number of rows by column, in the order of `Design.clippable`."""
+        return tuple(self._totals)
+
+
+# -- column cells ------------------------------------------------------------------------------------------------------
+# Counts of rows by narrow cells of single columns, which answer every comparison with a threshold.
+
+# cells in one scaled unit: a column in [-1, 1] has twice as many and one for -1 itself
+CELLS: Final = 4096
+
+
+class ColumnCells(MadeAnew):
+    """Running exact number of rows in each cell of some columns.
+
+    A value v, in scaled units, is in the cell `ceil(4096 v)`, so that the counts up to a cell are those of rows with
+    `v <= cell / 4096`. Cells run from -4096 to 4096.
+
+    Parameters
+    ----------
+    domain
+        Public geometry of a row.
+    columns
+        Which columns of the rows (1, x, y) are counted.
+
+    Examples
+    --------
+    >>> counts = ColumnCells(RowDomain(1, 0, 0, None, False, 8), [1])
+    >>> counts.add(np.array([[256.0, 256.0, 256.0], [-256.0, 128.0, 128.0], [0.0, 0.0, 0.0]]))
+    >>> [(int(cell) - 4096, int(counts.cells()[0, cell])) for cell in np.flatnonzero(counts.cells()[0])]
+    [(-4096, 1), (2048, 2)]
+    """
+
+    def __init__(self, domain: RowDomain, columns: Sequence[int]) -> None:
+        self._columns = tuple(columns)
+        self._in_unit = CELLS / domain.unit
+        self._counts = np.zeros((len(self._columns), 2 * CELLS + 1), dtype=np.int64)
+
+    @property
+    def unit(self) -> int:
+        """Steps in one row."""
+        return 1
+
+    def add(self, chunk: FloatArray) -> None:
+        """Add a chunk of rows (1, x, y) in grid steps."""
+        for counts, column in zip(self._counts, self._columns, strict=True):
+            cells = np.ceil(chunk[column] * self._in_unit).astype(np.int64) + CELLS  # [P:one-cell-a-column]
+            counts += np.bincount(cells, minlength=2 * CELLS + 1)
+
+    def totals(self) -> tuple[int, ...]:
+        """Nothing: the counts are in `cells`."""
+        return ()
+
+    def cells(self) -> IntArray:
+        """The count of every cell, shape (columns, 8193)."""
+        return self._counts.copy()
+
+
+# -- dyadic cells ------------------------------------------------------------------------------------------------------
+# Counts of rows by dyadic cell of the columns whose bounds are to be found. Proof: mechanisms/discovery.proof.md.
+
+
+class DyadicCells(MadeAnew):
+    """Running exact number of rows in each cell of each searched column, and of all rows.
+
+    A row is in one cell of every column: the one that its settled cell lies in, or the nearest one where that lies
+    outside the public range. A cell has its lower end, the last one of a column both.
+
+    Parameters
+    ----------
+    design
+        Whose columns are searched; rows are their settled cells, as pairs of integers.
+
+    Examples
+    --------
+    >>> from discreet.curator.rows import SettledRows
+    >>> from discreet.design.domain import RowDomain
+    >>> design = Design("y", {"y": (0, 1), "x": {"bounds": "private", "within": (1, 2)}})
+    >>> cells = DyadicCells(design)
+    >>> rows = SettledRows(design, RowDomain.of(design), 4)
+    >>> cells.add(rows.encoded([np.array([0.5, 0.5]), np.array([1.75, 1e9])]))
+    >>> cells.totals()[-2:]
+    (2, 2)
+    """
+
+    def __init__(self, design: Design) -> None:
+        self.searched = design.searched
+        places = list(design.table_columns)
+        self._columns = [(places.index(name), np.array(cell_edges(*design.ranges[name]))) for name in design.searched]
+        self._counts = [np.zeros(len(edges) - 1, dtype=np.int64) for _, edges in self._columns]
+        self._rows = 0
+
+    @property
+    def unit(self) -> int:
+        """Steps in one row."""
+        return 1
+
+    def add(self, chunk: FloatArray) -> None:
+        """Add a chunk of rows of settled cells."""
+        for counts, (place, edges) in zip(self._counts, self._columns, strict=True):
+            values = doubles(chunk[1 + 2 * place : 3 + 2 * place])
+            cells = np.searchsorted(edges[1:-1], values, side="right")  # [P:one-cell-a-row]
+            counts += np.bincount(cells, minlength=len(counts))
+        self._rows += chunk.shape[1]
+
+    def totals(self) -> tuple[int, ...]:
+        """The count of every cell, column after column, and the number of rows."""
+        return *(int(count) for counts in self._counts for count in counts), self._rows

@@ -1,0 +1,651 @@
+"""Evaluate formulas of derived columns. The language is closed and is never run as Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from graphlib import CycleError, TopologicalSorter
+from itertools import pairwise
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.design.dates import MONTHS, WEEKDAYS, Problems, months_between, weekdays_between
+from discreet.design.formula_syntax import (
+    DATE_LEVELS,
+    Binary,
+    Call,
+    Clip,
+    Compare,
+    Cross,
+    Cut,
+    DatePart,
+    IsLevel,
+    Logic,
+    Name,
+    Negate,
+    Node,
+    Not,
+    Number,
+    Power,
+    Spline,
+    Tree,
+    dates_in,
+    is_condition,
+    levels_in,
+    names_in,
+    number_text,
+    numbers_in,
+    parts_of,
+    shown,
+    text_of,
+    tree_of,
+    with_codes,
+)
+from discreet.errors import DesignError, DesignProblem, SpecError
+from discreet.exact import elementary, ranges
+from discreet.exact.arrays import FloatArray
+from discreet.exact.ranges import Interval, NoRangeError
+
+# -- evaluation --------------------------------------------------------------------------------------------------------
+# Values and ranges of a tree, side by side: what is computed for a row, and what holds it.
+#
+# Each element is a function of its own row only, through operations that are correctly rounded or exact, one at a time;
+# it is the same bit for bit whatever the length of the arrays and wherever they are split. Logarithms and exponentials
+# come from `elementary` for the same reason.
+
+_Values: TypeAlias = Mapping[str, FloatArray]
+
+_BINARY: Final[dict[str, tuple[Callable[..., FloatArray], Callable[[Interval, Interval], Interval]]]] = {
+    "+": (np.add, ranges.add),
+    "-": (np.subtract, lambda a, b: ranges.add(a, ranges.negate(b))),
+    "*": (np.multiply, ranges.multiply),
+    "/": (np.divide, ranges.divide),
+}
+_COMPARE: Final[dict[str, Callable[..., object]]] = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+}
+# the function, below which argument it is undefined, and a point where it is exact
+_RISING: Final[dict[str, tuple[Callable[[FloatArray], FloatArray], float, tuple[float, float]]]] = {
+    "log": (elementary.log, 0.0, (1.0, 0.0)),
+    "log2": (elementary.log2, 0.0, (1.0, 0.0)),
+    "log10": (elementary.log10, 0.0, (1.0, 0.0)),
+    "log1p": (elementary.log1p, -1.0, (0.0, 0.0)),
+    "exp": (elementary.exp, -np.inf, (0.0, 1.0)),
+}
+
+
+def values_of(node: Node, values: _Values) -> FloatArray:
+    """Values of a tree; constants have one element, which NumPy spreads."""
+    if isinstance(node, Number):
+        return np.array([node.value])
+    if isinstance(node, Name):
+        return values[node.name]
+    if isinstance(node, Binary):
+        return _BINARY[node.sign][0](values_of(node.left, values), values_of(node.right, values))
+    if isinstance(node, Compare):
+        answer = _COMPARE[node.sign](values_of(node.left, values), values_of(node.right, values))
+        return np.asarray(answer, np.float64)
+    if isinstance(node, IsLevel):
+        return np.asarray(_COMPARE[node.sign](values[node.name], node.code), np.float64)
+    if isinstance(node, DatePart):
+        return _date_part(node, values[node.name])
+    if isinstance(node, Logic):
+        # conditions are 0 or 1
+        join = _smaller if node.word == "and" else _larger
+        return join(values_of(node.left, values), values_of(node.right, values))
+    if isinstance(node, Power):
+        return _power(values_of(node.base, values), node.exponent)
+    if isinstance(node, Call):
+        return _call(node.function, [values_of(argument, values) for argument in node.arguments])
+    operand = values_of(node.operand, values)
+    if isinstance(node, Clip):
+        return _smaller(_larger(operand, np.array([node.low])), np.array([node.high]))
+    return 1.0 - operand if isinstance(node, Not) else -operand
+
+
+def _date_part(node: DatePart, days: FloatArray) -> FloatArray:
+    """The year, or the position of the level of the month or the day of the week, from days since 1970-01-01."""
+    whole = days.astype(np.int64)
+    if node.part == "weekday":
+        # 1970-01-01 was a Thursday
+        found = (whole + 3) % 7
+    else:
+        months = whole.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+        found = months // 12 + 1970 if node.part == "year" else months % 12
+    return (found if node.part == "year" else np.searchsorted(node.kept, found)).astype(np.float64)
+
+
+def _power(base: FloatArray, exponent: float) -> FloatArray:
+    if exponent == 0.5:
+        return np.sqrt(base)
+    result = base if exponent else np.ones_like(base)
+    for _ in range(int(exponent) - 1):
+        result = result * base
+    return result
+
+
+def _call(function: str, arguments: list[FloatArray]) -> FloatArray:
+    if function in ("min", "max"):
+        return reduce(_smaller if function == "min" else _larger, arguments)
+    (argument,) = arguments
+    if function == "sqrt":
+        return np.sqrt(argument)
+    return np.abs(argument) if function == "abs" else _RISING[function][0](argument)
+
+
+def _smaller(a: FloatArray, b: FloatArray) -> FloatArray:
+    # not np.minimum, which leaves open which of two zeros with different signs it gives
+    return np.where(b < a, b, a)
+
+
+def _larger(a: FloatArray, b: FloatArray) -> FloatArray:
+    return np.where(b > a, b, a)
+
+
+def range_of(node: Node, bounds: Mapping[str, Interval]) -> Interval:
+    """Range of a tree over a box of columns; SpecError names the part that has no finite result."""
+    if isinstance(node, Number):
+        return node.value, node.value
+    if isinstance(node, Name):
+        return bounds[node.name]
+    if isinstance(node, DatePart):
+        low, high = (float(values_of(node, {node.name: np.array([end])})[0]) for end in bounds[node.name])
+        return low, high
+    parts = [range_of(part, bounds) for part in parts_of(node)]
+    if isinstance(node, Compare | Logic | Not | IsLevel):
+        return 0.0, 1.0
+    try:
+        return _joined(node, parts)
+    except NoRangeError as reason:
+        ranges = " and ".join(
+            f"{text_of(part)} in {range_text(range_)}"
+            for part, range_ in zip(parts_of(node), parts, strict=True)
+            if not isinstance(part, Number)
+        )
+        where = f" for some {ranges}" if ranges else ""
+        instead = " or log1p" if isinstance(node, Call) and node.function in ("log", "log2", "log10") else ""
+        raise SpecError(
+            f"{text_of(node)} has no finite value{where}: {reason}; "
+            f"tighten the bounds of its columns, or use clip{instead}"
+        ) from None
+
+
+def _joined(node: Binary | Power | Call | Clip | Negate, parts: list[Interval]) -> Interval:
+    """Range of one operation from the ranges of its parts."""
+    first = parts[0]
+    if isinstance(node, Binary):
+        return _BINARY[node.sign][1](first, parts[1])
+    if isinstance(node, Power):
+        return ranges.square_root(first) if node.exponent == 0.5 else ranges.power(first, int(node.exponent))
+    if isinstance(node, Clip):
+        return ranges.least(ranges.greatest(first, (node.low, node.low)), (node.high, node.high))
+    if isinstance(node, Negate):
+        return ranges.negate(first)
+    if node.function in ("min", "max"):
+        return reduce(ranges.least if node.function == "min" else ranges.greatest, parts)
+    if node.function in ("sqrt", "abs"):
+        return ranges.square_root(first) if node.function == "sqrt" else ranges.absolute(first)
+    function, above, fixed = _RISING[node.function]
+    if first[0] <= above:
+        raise NoRangeError(f"{node.function} needs numbers above {number_text(above)}")
+    low, high = ranges.rising(first, function, fixed)
+    # an exponential may vanish but is never negative
+    return (max(low, 0.0), high) if node.function == "exp" else (low, high)
+
+
+def range_text(range_: Interval) -> str:
+    """A range as messages show it.
+
+    >>> range_text((0.0, 1e6))
+    '[0, 1e+06]'
+    """
+    return f"[{range_[0]:g}, {range_[1]:g}]"
+
+
+# -- splines -----------------------------------------------------------------------------------------------------------
+# Clamped B-spline basis with declared knots.
+
+# 2**40 steps per unit: far below the grid of a release, far above what rounding can add to a sum
+_STEPS: Final = 2.0**40
+
+
+def basis(x: FloatArray, knots: Sequence[float], degree: int, bounds: tuple[float, float]) -> FloatArray:
+    """All basis functions, the first included, shape (knots + degree + 1, rows).
+
+    The recursion of Cox and de Boor [de Boor 1978, chapter X, eq. (8)] with both weights of a step divided separately:
+    no term is negative and both ends are exact. The functions sum to 1 up to a relative rounding error of at most
+    6 * degree units of 2**-53. Each value is then rounded down to a multiple of 2**-40: the sum of a row is now a
+    multiple of 2**-40 below 1 + 2**-40, so at most 1. Values in [0, 1] with a sum of at most 1 have a sum of squares of
+    at most 1, exactly and not only up to rounding.
+
+    Parameters
+    ----------
+    x
+        Values, shape (rows,); moved to the nearer bound where they lie outside.
+    knots
+        Increasing inner knots, strictly inside the bounds.
+    degree
+        Degree of the pieces.
+    bounds
+        Ends of the range, where the outer knots are.
+
+    Examples
+    --------
+    >>> basis(np.array([0.0, 0.5, 2.0]), [1.0], 1, (0.0, 2.0))
+    array([[1. , 0.5, 0. ],
+           [0. , 0.5, 0. ],
+           [0. , 0. , 1. ]])
+    """
+    low, high = bounds
+    x = np.where(x < low, low, np.where(x > high, high, x))
+    every = np.array([low] * (degree + 1) + list(knots) + [high] * (degree + 1))
+    span = np.zeros(len(x), np.intp)
+    for knot in knots:
+        span += x >= knot
+    active = [np.ones(len(x))]
+    for step in range(1, degree + 1):
+        following = [np.zeros(len(x)) for _ in range(step + 1)]
+        for index, value in enumerate(active):
+            left = every[span + (degree + 1 + index - step)]
+            right = every[span + (degree + 1 + index)]
+            width = right - left
+            following[index] = following[index] + value * ((right - x) / width)
+            following[index + 1] = value * ((x - left) / width)
+        active = following
+    out = np.zeros((len(knots) + degree + 1, len(x)))
+    rows = np.arange(len(x))
+    for index, value in enumerate(active):
+        out[span + index, rows] = np.floor(value * _STEPS) / _STEPS
+    return out
+
+
+# -- formula -----------------------------------------------------------------------------------------------------------
+# Formulas of derived columns: a small closed language, read once, never executed as Python.
+#
+# A derived column is a function of the other cells of its own row and of public constants. Its bounds follow from the
+# declared bounds of the columns it uses; nothing is learned from rows. One `Formula` serves release and predict.
+#
+# The language: numbers, columns, + - * / and **, unary minus, round brackets, comparisons, `and`, `or`, `not`, the
+# functions log, log2, log10, log1p, exp, sqrt, abs, min, max and clip, and alone at the top `cut`, `spline` or an
+# interaction `age:region`, `month(day)` or `weekday(day)`. `region == "south"` asks for a level of a column with
+# levels, and `year(day)` is a number. A column whose name is not a plain word, or is a word of the language, is written
+# in back quotes: `` `gross income` ``; a back quote inside it is doubled. A condition counts as 0 or 1 in arithmetic.
+
+Kind: TypeAlias = Literal["numeric", "boolean", "levels", "spline", "interaction"]
+
+# rows at a time: intermediate results stay in the processor's cache
+_BLOCK: Final = 8192
+
+
+def parse(text: str) -> Formula:
+    """A formula from its text; SpecError says where the text leaves the language.
+
+    >>> formula = parse("log(wage) - `years at school`*2")
+    >>> formula.names, formula.kind
+    (('wage', 'years at school'), 'numeric')
+    >>> print(formula)
+    log(wage) - `years at school` * 2
+    >>> parse("exper *** 2")
+    Traceback (most recent call last):
+    ...
+    discreet.errors.SpecError: formula "exper *** 2": unexpected '*' at position 8, after 'exper **'; an exponent is \
+an integer from 0 to 8, or 0.5
+    """
+    return Formula(text, tree_of(text))
+
+
+def level_formula(name: str, levels: tuple[str | int, ...], code: int) -> Formula:
+    """The formula of one indicator of a column with levels.
+
+    >>> level_formula("g", ("a", "b"), 1)
+    parse('g == "b"')
+    """
+    tree = IsLevel("==", name, levels[code], code)
+    return Formula(text_of(tree), tree)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Formula:
+    """What a derived column is computed from, and how. Made by `parse`.
+
+    Two formulas are equal when they mean the same: blanks and needless brackets do not count. `str` gives the
+    canonical text, from which `parse` makes an equal formula.
+    """
+
+    text: str = field(compare=False)
+    tree: Tree
+
+    def __str__(self) -> str:
+        return text_of(self.tree)
+
+    def __repr__(self) -> str:
+        return f"parse({self.text!r})"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Columns it uses, in order of appearance, each once."""
+        return tuple(dict.fromkeys(names_in(self.tree)))
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Columns whose numbers it computes with; the others have levels, or are joined by a colon.
+
+        >>> parse('age * (region == "south")').numbers
+        ('age',)
+        """
+        return tuple(dict.fromkeys(numbers_in(self.tree)))
+
+    def with_dates(self, dates: Mapping[str, Interval]) -> Formula:
+        """The same formula with the months and days of the week that can occur; `dates` are bounds in days.
+
+        >>> parse("weekday(day)").with_dates({"day": (4.0, 6.0)}).levels()
+        ('Mon', 'Tue', 'Wed')
+        """
+        kept: dict[tuple[str, str], tuple[int, ...]] = {}
+        for one in dates_in(self.tree):
+            if one.name not in dates:
+                unknown = SpecError.unknown_name("column of dates", one.name, dates)
+                raise SpecError(f"{shown(self.text)}: {unknown}")
+            between = months_between if one.part == "month" else weekdays_between
+            kept[one.part, one.name] = between(*dates[one.name])
+        return Formula(self.text, with_codes(self.tree, {}, kept)) if kept else self
+
+    def with_levels(self, levels: Mapping[str, tuple[str | int, ...]]) -> Formula:
+        """The same formula with the positions of the levels it asks for; `levels` are those of every such column.
+
+        >>> formula = parse('region == "south"').with_levels({"region": ("north", "south")})
+        >>> formula.evaluate({"region": np.array([0.0, 1.0])})
+        array([0., 1.])
+        """
+        codes = {name: {level: code for code, level in enumerate(known)} for name, known in levels.items()}
+        kept: dict[tuple[str, str], tuple[int, ...]] = {(one.part, one.name): one.kept for one in dates_in(self.tree)}
+        bound = Formula(self.text, with_codes(self.tree, codes, kept))
+        for asked in levels_in(bound.tree):
+            if asked.code < 0 and asked.name in levels:
+                raise SpecError(f"{shown(self.text)}: {_level_fault(asked, levels[asked.name])}")
+        return bound
+
+    @property
+    def kind(self) -> Kind:
+        """What it gives: a number, 0 or 1, the position of a level, or several columns."""
+        if isinstance(self.tree, Cut) or (isinstance(self.tree, DatePart) and self.tree.part in DATE_LEVELS):
+            return "levels"
+        if isinstance(self.tree, Spline):
+            return "spline"
+        if isinstance(self.tree, Cross):
+            return "interaction"
+        return "boolean" if is_condition(self.tree) else "numeric"
+
+    @property
+    def width(self) -> int:
+        """Number of released columns: one, one for each level but the first, or one for each basis function but one.
+
+        That of an interaction follows from the levels of its columns and not from the formula.
+
+        >>> parse("cut(age, 30, 50, 65)").width, parse("spline(age, 25, 40, 60)").width
+        (3, 6)
+        """
+        if isinstance(self.tree, Spline):
+            return len(self.tree.knots) + self.tree.degree
+        return len(self.tree.points) if isinstance(self.tree, Cut) else 1
+
+    def levels(self) -> tuple[str, ...]:
+        """Names of the levels: of a cut from the lowest, each with its left end and not its right; months or weekdays.
+
+        >>> parse("cut(age, 30, 50, 65)").levels()
+        ('<30', '30 to 50', '50 to 65', '>=65')
+        """
+        if isinstance(self.tree, DatePart) and self.tree.part in DATE_LEVELS:
+            names = MONTHS if self.tree.part == "month" else WEEKDAYS
+            return tuple(names[position] for position in self.tree.kept or range(len(names)))
+        if not isinstance(self.tree, Cut):
+            raise SpecError(
+                f"{shown(self.text)}: a formula of kind {self.kind!r} has no levels; use cut(...) for levels"
+            )
+        points = [number_text(point) for point in self.tree.points]
+        between = (f"{low} to {high}" for low, high in pairwise(points))
+        return (f"<{points[0]}", *between, f">={points[-1]}")
+
+    def interval(self, bounds: Mapping[str, Interval]) -> Interval:
+        """A range that holds every value over the declared bounds of its columns.
+
+        No value that `evaluate` gives for columns inside their bounds lies outside, not even by rounding. The range may
+        be wider than what the values reach: a column that occurs twice is treated as two unrelated ones, so that
+        x - x over [0, 1] has the range [-1, 1]. That is why a derived column may declare tighter bounds. A condition
+        has the range [0, 1], a cut that of its positions, and a basis function [0, 1].
+
+        Parameters
+        ----------
+        bounds
+            Low and high end of each column used; columns of 0 and 1 have (0, 1).
+
+        Examples
+        --------
+        >>> parse("exper ** 2").interval({"exper": (0.0, 60.0)})
+        (0.0, 3600.0)
+        >>> parse("log(wage)").interval({"wage": (0.0, 60.0)})
+        Traceback (most recent call last):
+        ...
+        discreet.errors.SpecError: formula "log(wage)": log(wage) has no finite value for some wage in [0, 60]: log \
+needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
+        """
+        ends = self._operand_range(bounds)
+        if isinstance(self.tree, Cut):
+            return 0.0, float(len(self.tree.points))
+        return (0.0, 1.0) if isinstance(self.tree, Spline) else ends
+
+    def evaluate(self, values: Mapping[str, FloatArray]) -> FloatArray:
+        """Values of the derived column: numbers, 0 and 1, or positions of levels.
+
+        A row in which a column used is not finite gives NaN, whatever the formula.
+
+        Parameters
+        ----------
+        values
+            Values of each column used, shape (rows,), inside their declared bounds.
+
+        Examples
+        --------
+        >>> parse("age >= 65").evaluate({"age": np.array([30.0, 65.0, np.nan])})
+        array([ 0.,  1., nan])
+        """
+        if isinstance(self.tree, Spline | Cross):
+            raise SpecError(f"{shown(self.text)}: a spline or an interaction gives several columns, not one")
+        arrays, rows = self._arrays(values)
+        out = np.empty(rows)
+        for block in _blocks(rows):
+            part = {name: array[block] for name, array in arrays.items()}
+            with np.errstate(all="ignore"):
+                if isinstance(self.tree, Cut):
+                    operand = values_of(self.tree.operand, part)
+                    found = np.zeros(len(operand))
+                    for point in self.tree.points:
+                        found += operand >= point
+                else:
+                    # plus zero: a zero has no sign
+                    found = values_of(self.tree, part) + 0.0
+            out[block] = np.where(_present(part), found, np.nan)
+        return out
+
+    def basis(self, values: Mapping[str, FloatArray], bounds: Mapping[str, Interval]) -> FloatArray:
+        """Basis functions of a spline, shape (width, rows); NaN where a column used is not finite.
+
+        The first function is left out as the reference, since all of them sum to 1. Every value lies in [0, 1] and the
+        squares of a row sum to at most 1: the values are not negative and sum to at most 1 (see `splines.basis`).
+
+        Parameters
+        ----------
+        values
+            Values of each column used, shape (rows,).
+        bounds
+            Low and high end of each column used; the outer knots are at the ends of the range of the first argument.
+
+        Examples
+        --------
+        >>> parse("spline(age, 40, degree=1)").basis({"age": np.array([20.0, 50.0])}, {"age": (20.0, 60.0)})
+        array([[0. , 0.5],
+               [0. , 0.5]])
+        """
+        if not isinstance(self.tree, Spline):
+            raise SpecError(
+                f"{shown(self.text)}: a formula of kind {self.kind!r} has no basis; use spline(...) for one"
+            )
+        ends = self._operand_range(bounds)
+        arrays, rows = self._arrays(values)
+        out = np.empty((self.width, rows))
+        for block in _blocks(rows):
+            part = {name: array[block] for name, array in arrays.items()}
+            with np.errstate(all="ignore"):
+                functions = basis(values_of(self.tree.operand, part), self.tree.knots, self.tree.degree, ends)
+            out[:, block] = np.where(_present(part), functions[1:], np.nan)
+        return out
+
+    def _operand_range(self, bounds: Mapping[str, Interval]) -> Interval:
+        """Range of the formula, or of what is cut or bent, in which every point and knot must lie."""
+        tree = self.tree
+        if isinstance(tree, Cross):
+            raise SpecError(f"{shown(self.text)}: an interaction has no range of its own")
+        node = tree.operand if isinstance(tree, Cut | Spline) else tree
+        checked = {name: self._checked(name, bounds) for name in self.numbers}
+        try:
+            low, high = range_of(node, checked)
+        except SpecError as error:
+            raise SpecError(f"{shown(self.text)}: {error}") from None
+        constants = tree.points if isinstance(tree, Cut) else tree.knots if isinstance(tree, Spline) else ()
+        for constant in constants:
+            # a level or a basis function that no value can reach would be a column of zeros
+            if not (low < constant < high or (constant == high and isinstance(tree, Cut))):
+                raise SpecError(
+                    f"{shown(self.text)}: {number_text(constant)} is not inside the range {range_text((low, high))} of "
+                    f"{text_of(node)}; move it inside, or widen the bounds"
+                )
+        if isinstance(tree, Spline) and not math.isfinite(high - low):
+            raise SpecError(
+                f"{shown(self.text)}: {range_text((low, high))} is too wide for a spline; rescale the column"
+            )
+        return low + 0.0, high + 0.0
+
+    def _checked(self, name: str, bounds: Mapping[str, Interval]) -> Interval:
+        if name not in bounds:
+            raise SpecError(f"{shown(self.text)}: {SpecError.unknown_name('numeric or boolean column', name, bounds)}")
+        low, high = bounds[name]
+        if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+            raise SpecError(
+                f"{shown(self.text)}: the bounds {range_text((low, high))} of {name!r} are not a finite range; "
+                "declare two increasing numbers"
+            )
+        return float(low), float(high)
+
+    def _arrays(self, values: Mapping[str, FloatArray]) -> tuple[dict[str, FloatArray], int]:
+        """The columns used and their common length."""
+        arrays: dict[str, FloatArray] = {}
+        for name in self.names:
+            if name not in values:
+                unknown = SpecError.unknown_name("numeric or boolean column", name, values)
+                raise SpecError(f"{shown(self.text)}: {unknown}")
+            arrays[name] = np.asarray(values[name], np.float64)
+        shapes = {array.shape for array in arrays.values()}
+        if len(shapes) > 1 or len(next(iter(shapes))) != 1:
+            raise SpecError(f"{shown(self.text)}: the columns it uses must be one-dimensional and of equal length")
+        return arrays, len(next(iter(arrays.values())))
+
+
+def order(
+    formulas: Mapping[str, Formula], declared: Collection[str], with_levels: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Names of the derived columns in an order in which each can be computed from what comes before.
+
+    Parameters
+    ----------
+    formulas
+        Name of each derived column to its formula.
+    declared
+        Columns of the table that a formula may compute with: numeric and boolean ones.
+    with_levels
+        Columns of the table with levels, for comparisons with a level and for interactions.
+
+    Examples
+    --------
+    >>> order({"square": parse("rate ** 2"), "rate": parse("wage / hours")}, ["wage", "hours"])
+    ('rate', 'square')
+    """
+    usable = {name: formula for name, formula in formulas.items() if formula.kind in ("numeric", "boolean")}
+    allowed = [*declared, *usable]
+    levels = [*with_levels, *(name for name, formula in formulas.items() if formula.kind == "levels")]
+    problems = Problems()
+    for column, formula in formulas.items():
+        if column in declared:
+            problems.add("it has both a formula and a declaration of its own; keep one", column=column, key="formula")
+        for name in formula.names:
+            fault = _use_fault(formula, name, allowed, levels, formulas)
+            if fault:
+                problems.add(f"{shown(formula.text)}: {fault}", column=column, key="formula")
+    problems.check()
+    needs = {column: [name for name in formula.names if name in formulas] for column, formula in formulas.items()}
+    try:
+        return tuple(TopologicalSorter(needs).static_order())
+    except CycleError as error:
+        # each of these is needed by the next
+        names = list(reversed(error.args[1]))
+        first = next(column for column in formulas if column in names)
+        cycle = " -> ".join(map(repr, names))
+        message = f"the formulas {cycle} form a cycle; define one of them without the others"
+        raise DesignError([DesignProblem(message, first, "formula")]) from None
+
+
+def _use_fault(
+    formula: Formula, name: str, allowed: list[str], levels: list[str], formulas: Mapping[str, Formula]
+) -> str:
+    """What is wrong with the use of a column in a formula, or nothing."""
+    if name not in formula.numbers:
+        crossed = formula.kind == "interaction"
+        kinds = [*levels, *allowed] if crossed else levels
+        if name in kinds:
+            return ""
+        what = "number, boolean or column with levels" if crossed else "column with levels"
+        return str(SpecError.unknown_name(what, name, kinds))
+    if name in allowed:
+        return ""
+    if name in formulas:
+        return f"{name!r} is made by {_maker(formulas[name])} and is not a number; use the column it is made from"
+    if name in levels:
+        return f'{name!r} has levels and is not a number; compare it with a level, as in {name} == "..."'
+    return str(SpecError.unknown_name("numeric or boolean column", name, allowed))
+
+
+def _level_fault(asked: IsLevel, known: tuple[str | int, ...]) -> str:
+    """What is wrong with a level that a column does not have.
+
+    >>> print(_level_fault(IsLevel("==", "grade", "2"), (1, 2)))
+    the levels of 'grade' are integers, and "2" is text; write 2 without quotes
+    """
+    of = f"the levels of {asked.name!r} are"
+    if str(asked.level) in map(str, known):
+        if isinstance(asked.level, str):
+            return f'{of} integers, and "{asked.level}" is text; write {asked.level} without quotes'
+        return f'{of} text, and {asked.level} is a number; write "{asked.level}" in quotes'
+    return str(SpecError.unknown_name(f"level of {asked.name!r}", asked.level, map(str, known)))
+
+
+def _maker(formula: Formula) -> str:
+    made = {"interaction": "an interaction", "spline": "a spline"}
+    return made.get(formula.kind, "a formula with levels")
+
+
+def _blocks(rows: int) -> Iterator[slice]:
+    return (slice(start, start + _BLOCK) for start in range(0, rows, _BLOCK))
+
+
+def _present(part: Mapping[str, FloatArray]) -> npt.NDArray[np.bool_]:
+    """Which rows have a finite number in every column used."""
+    present: npt.NDArray[np.bool_] = np.logical_and.reduce([np.isfinite(array) for array in part.values()])
+    return present

@@ -1,0 +1,351 @@
+"""Turn the parameters and data of the estimator into a design and a table."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.exceptions import DataConversionWarning
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+from discreet.accounting.noise_distribution import BLOCKS, NoiseLaw
+from discreet.analyst.confidence_sets import REMEDY
+from discreet.analyst.fitted import Fit
+from discreet.analyst.model import fit
+from discreet.design.columns import Base
+from discreet.design.declarations import HOW_TO_DECLARE, declared_bounds
+from discreet.design.design import Design
+from discreet.errors import CellError, PrivacyNotice, SpecError, shown
+from discreet.releases.release import Release
+from discreet.tables.arrow import declared_array
+from discreet.tables.cells import settle_missing
+from discreet.tables.frames import frame_batches, target_column
+
+# -- declaring ---------------------------------------------------------------------------------------------------------
+# From the parameters of an estimator to the design of its release, by names alone.
+
+# what a design says itself, with the value that stands for nothing said
+IN_DESIGN: Final[Mapping[str, object]] = {
+    "bounds": None,
+    "target_bounds": None,
+    "fit_intercept": True,
+    "radius": None,
+    "neighbours": "add-remove",
+    "missing": "error",
+}
+
+
+def checked_design(design: object, given: Mapping[str, object]) -> Design | None:
+    """The whole design that was given, if one was, and nothing beside it that it says itself.
+
+    >>> checked_design(None, {}) is None
+    True
+    """
+    if design is None:
+        return None
+    if not isinstance(design, Design):
+        raise SpecError(
+            f"design: expected a discreet.Design, got {type(design).__name__}; load one with Design.load(path)"
+        )
+    for name, unsaid in IN_DESIGN.items():
+        # a value of any type may be there, and comparing two of them may give an array
+        if not (given[name] is unsaid or (isinstance(unsaid, str) and given[name] == unsaid)):
+            raise SpecError(f"got a design and {name}, which the design says itself; leave {name} out")
+    if design.unit.id is not None:
+        raise SpecError(
+            f"the design names an id, {design.unit.id!r}, but a regressor is given no ids: every row counts as a "
+            "person of its own. Use discreet.release, which reads the ids, and discreet.fit"
+        )
+    if design.weights is not None:
+        raise SpecError(
+            f"the design has weights, {design.weights!r}, but a regressor takes rows without them. Use "
+            "discreet.release, which reads the weights, and discreet.fit"
+        )
+    return design
+
+
+def features_of(design: Design) -> tuple[str, ...]:
+    """Columns that a table must have for a design, without the target, in declared order.
+
+    >>> features_of(Design("y", {"y": (0, 1), "x": (1, 9), "log_x": {"formula": "log(x)"}}))
+    ('x',)
+    """
+    return tuple(name for name in design.table_columns if name != design.target)
+
+
+def named_columns(design: Design, columns: Mapping[str, Any], *, named: bool) -> dict[str, Any]:
+    """The columns of X under the names of a design: by name, or by position where X has no names.
+
+    >>> design = Design("y", {"y": (0, 1), "age": (18, 90)})
+    >>> named_columns(design, {"x0": [40, 50]}, named=False)
+    {'age': [40, 50]}
+    """
+    expected = features_of(design)
+    if not named and len(columns) == len(expected):
+        return dict(zip(expected, columns.values(), strict=True))
+    if not named:
+        raise SpecError(
+            f"X has {len(columns)} columns without names, the design has {len(expected)}: {', '.join(expected)}; give "
+            "them in this order"
+        )
+    unknown, lacking = [name for name in columns if name not in expected], [n for n in expected if n not in columns]
+    if unknown or lacking:
+        found = f"in X but not in the design: {shown(unknown)}; in the design but not in X: {shown(lacking)}"
+        raise SpecError(f"X and the design differ in their columns; {found}. Give every column of the design, no other")
+    return dict(columns)
+
+
+def declared_design(names: Sequence[str], target: str, given: Mapping[str, Any]) -> Design:
+    """The design that parameters declare for the columns of X and the target.
+
+    >>> given = {**IN_DESIGN, "bounds": {"x": (1, 9), "log_x": {"formula": "log(x)"}}, "target_bounds": (0, 1)}
+    >>> declared_design(["x"], "y", given).released
+    ('1', 'x', 'log_x', 'y')
+    """
+    if given["target_bounds"] is None:
+        raise SpecError(f"target_bounds are missing; {HOW_TO_DECLARE} target_bounds=(0, 200_000)")
+    declared, derived = _parted(given["bounds"], names)
+    unit = {"neighbours": given["neighbours"]}
+    made = partial(Design, target, intercept=given["fit_intercept"], radius=given["radius"], unit=unit)
+    columns = {**declared_bounds(declared, names), **derived, target: given["target_bounds"]}
+    read = made(columns=columns).table_columns
+    rules = {name: {"missing": given["missing"], **read[name].to_dict()} for name in columns if name in read}
+    return made(columns={name: rules.get(name, columns[name]) for name in columns})
+
+
+def _parted(bounds: object, names: Sequence[str]) -> tuple[object, dict[str, object]]:
+    """Declarations of columns of X, and those of columns that formulas make of them."""
+    if not isinstance(bounds, Mapping):
+        return bounds, {}
+    derived: dict[str, object] = {
+        name: column
+        for name, column in bounds.items()
+        if name not in names and isinstance(column, Mapping) and "formula" in column
+    }
+    return {name: column for name, column in bounds.items() if name not in derived}, derived
+
+
+# -- options -----------------------------------------------------------------------------------------------------------
+# What an estimator fits to its release, checked before anything is spent.
+
+FIT_OPTIONS: Final = ("penalty", "strength", "l1_ratio")
+
+
+def fit_options(given: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """How a release of moments is fitted: the best predictor where no penalty is named. Coefficients take none.
+
+    >>> fit_options({"penalty": None, "strength": None, "l1_ratio": None}, "moments")["penalty"]
+    'bayes'
+    """
+    if kind != "moments":
+        return {}
+    return {name: given[name] for name in FIT_OPTIONS} | {
+        "penalty": REMEDY if given["penalty"] is None else given["penalty"]
+    }
+
+
+def check_fit_options(given: Mapping[str, Any]) -> None:
+    """Refuse what no release can be fitted with."""
+    for name in ("strength", "l1_ratio"):
+        if given["penalty"] is None and given[name] is not None:
+            raise SpecError(
+                f"got {name}={shown(given[name])} without a penalty; name the one it belongs to, such as "
+                "penalty='elastic-net', or leave it out"
+            )
+    _tried(given, Design("y", {"y": (-1, 1), "x": (-1, 1)}), None)
+
+
+def check_formula(formula: str | None, given: Mapping[str, Any], design: Design) -> None:
+    """Refuse a model that a release of this design will not have."""
+    if formula is None:
+        return
+    model = _tried(given, design, formula)
+    if model.target != design.target:
+        raise SpecError(
+            f"the formula explains {model.target!r}, but y is {design.target!r}; write {design.target} ~ ..."
+        )
+
+
+def check_kind(formula: str | None, penalty: object, kind: str, mechanism: str) -> None:
+    """Refuse a penalty, and a formula, for a mechanism that fits its model by itself."""
+    if kind == "moments":
+        return
+    if formula is not None:
+        raise SpecError(
+            f"got formula={shown(formula)}, but the mechanism {mechanism!r} publishes the coefficients of one model "
+            'on all columns; leave the formula out, or fit with mechanism="gaussian"'
+        )
+    if penalty not in (None, "none"):
+        raise SpecError(
+            f"got penalty={shown(penalty)}, but the mechanism {mechanism!r} publishes the coefficients of one "
+            'model and leaves nothing to penalise; leave the penalty out, or fit with mechanism="gaussian", which '
+            "publishes moments: any penalty can be fitted to them, at no further cost, and they have intervals"
+        )
+
+
+def _tried(given: Mapping[str, Any], design: Design, formula: str | None) -> Fit:
+    """Fit a made-up release of moments, as a refusal after the spend would come too late."""
+    size = len(design.released)
+    totals = tuple((4**9 if i == j else 0) for i in range(size) for j in range(i, size))
+    law = NoiseLaw(8, dict.fromkeys(BLOCKS, 0), "none")
+    stand_in = Release(design, None, "none", "0", law, totals, None, "untracked", "a stand-in")
+    return fit(stand_in, formula, **fit_options(given, "moments"))
+
+
+# -- pipelines ---------------------------------------------------------------------------------------------------------
+# Whether a pipeline learns from rows in front of a private regressor.
+#
+# A step in front hands the regressor an array; nothing in it says that a scaler made it, and to look at its cells for
+# that would let data decide what is said. So the pipeline itself is asked, without a row: by the user before it is
+# fitted, or by the regressor that it is fitting, which finds it among the callers of its `fit`.
+
+# steps that were warned of in this process: model selection fits a pipeline many times
+_SAID: Final[set[tuple[str, ...]]] = set()
+
+
+def check_pipeline(pipeline: Pipeline) -> tuple[str, ...]:
+    """Name the steps of a pipeline that learn from rows before a private regressor sees them, and warn of them once.
+
+    What a scaler, an imputer or a selection learns from the rows is not covered by the promise of the regressor behind
+    it, and the bounds of the scaled columns cannot be known in advance. Steps without anything to learn (a
+    `FunctionTransformer`, a `Normalizer`) are fine. The pipeline need not be fitted, and no row is read.
+
+    Parameters
+    ----------
+    pipeline : sklearn.pipeline.Pipeline
+        Whose last step is the regressor.
+
+    Returns
+    -------
+    tuple of str
+        Names of these steps, those of a nested one as `outer__inner`; none where the promise holds for the pipeline.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import FunctionTransformer
+    >>> import discreet
+    >>> model = discreet.PrivateLinearRegression(epsilon=1, bounds=(0, 1), target_bounds=(0, 1))
+    >>> discreet.check_pipeline(make_pipeline(FunctionTransformer(), model))
+    ()
+    """
+    if not isinstance(pipeline, Pipeline):
+        raise SpecError(f"expected a scikit-learn Pipeline, got {type(pipeline).__name__}")
+    learning = _steps(pipeline)
+    if learning:
+        warnings.warn(_notice(learning), PrivacyNotice, stacklevel=2)
+    return learning
+
+
+def warn_of_callers(model: object) -> None:
+    """Warn, once for the same steps, if `fit` of a model is called by a pipeline that learns in front of it."""
+    inside, learning = model, list[str]()
+    frame = inspect.currentframe()
+    while frame is not None:
+        caller = frame.f_locals.get("self")
+        if isinstance(caller, Pipeline) and caller is not inside and caller.steps[-1][1] is inside:
+            learning = [*_steps(caller), *learning]
+            inside = caller
+        frame = frame.f_back
+    if learning and tuple(learning) not in _SAID:
+        warnings.warn(_notice(learning), PrivacyNotice, stacklevel=3)
+        # not before: a notice that is made an error comes again
+        _SAID.add(tuple(learning))
+
+
+def _steps(pipeline: Pipeline) -> tuple[str, ...]:
+    return tuple(name for label, step in pipeline.steps[:-1] for name in _learning(label, step))
+
+
+def _notice(learning: Iterable[str]) -> str:
+    return (
+        f"{', '.join(learning)}: learns from the rows in front of a private regressor, whose promise does not cover it."
+        " Declare bounds, which do the scaling, and a rule for missing cells (missing=...); transform columns by "
+        "declared formulas, or by steps that learn nothing"
+    )
+
+
+def _learning(label: str, step: object) -> Iterator[str]:
+    """Names of what a step learns with: of its parts where it has parts, its own otherwise."""
+    if step is None or isinstance(step, str):
+        # "passthrough" and "drop"
+        return
+    parts = [getattr(step, name) for name in ("steps", "transformers", "transformer_list") if hasattr(step, name)]
+    if parts:
+        for name, part, *_ in parts[0]:
+            yield from (f"{label}__{inside}" for inside in _learning(name, part))
+    elif get_tags(step).requires_fit:
+        yield label
+
+
+# -- reading -----------------------------------------------------------------------------------------------------------
+# What a caller of scikit-learn gives, as columns; and refused cells in the words that such a caller knows.
+
+_Result = TypeVar("_Result")
+_ROWS: Final = 2**16
+
+
+def read_target(y: object, features: Mapping[str, object], declared: str | None) -> tuple[str, Any]:
+    """Name and values of the target; a column of a table library stays as it is.
+
+    To be called by `fit`, so that a notice names the line that called it.
+    """
+    if y is None:
+        raise SpecError("PrivateLinearRegression requires y to be passed, but the target y is None")
+    given = getattr(y, "name", None)
+    own = given if isinstance(given, str) and given else None
+    if declared is not None and own not in (None, declared):
+        raise SpecError(f"y is called {own!r}, but the target of the design is {declared!r}; rename one of them")
+    name = declared or own or "y"
+    if name in features:
+        raise SpecError(f"the target is called {name!r}, and so is a column of X; rename one, or take it out of X")
+    values, is_matrix = target_column(y)
+    if is_matrix:
+        advice = "A column-vector y was passed when a 1d array was expected; give y the shape (n_samples,)"
+        warnings.warn(advice, DataConversionWarning, stacklevel=3)
+    return name, values
+
+
+def check_rows(design: Design, table: Mapping[str, Any]) -> None:
+    """Refuse columns of different lengths, and an empty table where no rule allows for it."""
+    lengths = {len(values) for values in table.values()}
+    if len(lengths) > 1:
+        raise SpecError("X and y have different numbers of rows; give one value of y for each row of X")
+    if lengths == {0} and not design.total:
+        raise SpecError(
+            "X has no rows; give at least one, or declare `drop` or `fill`, which allow an empty table "
+            "(discreet.check counts the rows that fit)"
+        )
+
+
+def read_column(name: str, column: Base, values: object) -> npt.NDArray[np.float64]:
+    """Numbers of one column, read as a release reads them; NaN where the rule is to drop the row."""
+    table = {name: target_column(values)[0]}
+    parts = [declared_array(name, column, batch.column(name)) for batch in frame_batches(table, {name: column}, _ROWS)]
+    numbers = np.concatenate([np.empty(0), *parts])
+    settled, keep = settle_missing({name: column}, [numbers])
+    return settled[0] if keep is None else np.where(keep, numbers, np.nan)
+
+
+class RefusedCellError(CellError, TypeError):
+    """A refused cell as scikit-learn's checks expect it: an error of value where it is missing, else one of type."""
+
+
+def in_familiar_words(target: str, call: Callable[[], _Result]) -> _Result:
+    """Say of a refused cell, in the words that users of scikit-learn and its checks know, where it is; never which."""
+    try:
+        return call()
+    except CellError as error:
+        what = "y" if error.column == target else "X"
+        problem = RefusedCellError(
+            f"Input {what} contains NaN, infinity or a cell of another kind (an argument must be no string: "
+            f"cells must be numbers, unless levels are declared): {error}",
+            column=error.column,
+        )
+    raise problem

@@ -1,0 +1,497 @@
+"""Store the events of a ledger in SQLite, chained by hashes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import secrets
+import shlex
+import shutil
+import sqlite3
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import astuple, dataclass, field, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final, Literal
+from urllib.parse import quote
+
+from discreet.errors import LedgerError, OutputError, SpecError, shown
+from discreet.files import checked_path
+from discreet.privacy.spend import UNTRACKED
+
+# -- chain -------------------------------------------------------------------------------------------------------------
+# Events that cannot be changed unseen: each holds the hash of the one before it.
+#
+# A hash is salted, so that an anchor, which is published, says nothing about what its event holds.
+
+Kind = Literal["dataset", "grant", "reserve", "stage", "commit", "stop"]
+
+_ANCHOR: Final = re.compile(r"discreet-ledger:([0-9a-f]{32}):([1-9][0-9]{0,17}):([0-9a-f]{64})(:\S*)?", re.ASCII)
+_LEDGER: Final = "discreet-ledger:"
+# how the anchor of a release of several curators begins
+PARTS: Final = "discreet-parts:"
+_SESSION: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the ledger.
+
+    Attributes
+    ----------
+    seq, time
+        Its number, from 1 without a gap, and when it was written by the clock of that machine, which orders nothing.
+    kind, dataset, request
+        What happened, to which data set, by which request.
+    body, content
+        Facts as JSON, and for a stage, a commit or a stop what was released, as text.
+    salt, previous, hash
+        Random characters, the hash of the event before, and the hash of all this.
+    """
+
+    seq: int
+    time: str
+    kind: str
+    dataset: str
+    request: str | None
+    body: str
+    content: str | None
+    salt: str
+    previous: str
+    hash: str = ""
+
+    def hashed(self) -> Event:
+        """The event with its hash."""
+        parts = [
+            self.seq, self.time, self.kind, self.dataset, self.request, self.body, self.content, self.salt,
+            self.previous,
+        ]  # fmt: skip
+        text = json.dumps(parts, ensure_ascii=True, separators=(",", ":"))
+        return replace(self, hash=hashlib.sha256(text.encode()).hexdigest())
+
+
+def genesis(ledger_id: str, key: bytes) -> str:
+    """The hash that stands before the first event: it fixes the ledger's name and key.
+
+    >>> genesis("0" * 32, b"key") == genesis("0" * 32, b"other")
+    False
+    """
+    inner = hashlib.sha256(b"discreet ledger key\n" + key).hexdigest()
+    return hashlib.sha256(f"discreet ledger 1\n{ledger_id}\n{inner}".encode()).hexdigest()
+
+
+def checked_chain(events: Iterable[Event], seq: int, last: str) -> tuple[int, str]:
+    """Follow the events after number `seq`, whose hash is `last`; give number and hash of the end."""
+    for event in events:
+        if event.seq != seq + 1 or event.previous != last or event.hashed().hash != event.hash:
+            raise LedgerError(
+                f"the ledger was changed or damaged at event {event.seq}: its hash does not follow from the event "
+                "before; restore it from a copy and compare that with the anchors in your releases"
+            )
+        seq, last = event.seq, event.hash
+    return seq, last
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """Where a spend is recorded: which ledger, which event, and its hash, which stands for all events before it.
+
+    The data set's whole budget at that time is written behind it, for people.
+
+    Examples
+    --------
+    >>> anchor = Anchor("0" * 32, 7, "f" * 64, ":epsilon=1:delta=1e-06")
+    >>> Anchor.parsed(str(anchor)) == anchor
+    True
+    """
+
+    ledger_id: str
+    seq: int
+    hash: str
+    budget: str = ""
+
+    def __str__(self) -> str:
+        return f"discreet-ledger:{self.ledger_id}:{self.seq}:{self.hash}{self.budget}"
+
+    @classmethod
+    def parsed(cls, text: str) -> Anchor:
+        """Read an anchor."""
+        found = _ANCHOR.fullmatch(text)
+        if text == UNTRACKED:
+            raise LedgerError(
+                "the release is untracked: it was made without a ledger, or one of several curators has none; no "
+                "anchor says where its spend is recorded"
+            )
+        if found is None:
+            raise LedgerError(
+                f"{shown(text)} is no anchor of a ledger; a tracked release has one such as discreet-ledger:..."
+            )
+        return cls(found[1], int(found[2]), found[3], found[4] or "")
+
+
+@dataclass(frozen=True, slots=True)
+class MergedAnchor:
+    """The anchor of a release of several curators: their session, and the anchor of each one's part in its own ledger.
+
+    Examples
+    --------
+    >>> anchor = MergedAnchor("0" * 32, ("one", "two", "three"))
+    >>> MergedAnchor.parsed(str(anchor)) == anchor, MergedAnchor.parsed("untracked")
+    (True, None)
+    """
+
+    session: str
+    anchors: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{PARTS}{self.session}:{json.dumps(self.anchors, separators=(',', ':'))}"
+
+    @classmethod
+    def parsed(cls, text: str) -> MergedAnchor | None:
+        """Read one; none if the text is no such anchor."""
+        session, _, rest = text.removeprefix(PARTS).partition(":")
+        if not text.startswith(PARTS) or not _SESSION.fullmatch(session):
+            return None
+        try:
+            found = json.loads(rest)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+            return None
+        made = cls(session, tuple(found))
+        # one text for one anchor
+        return made if str(made) == text else None
+
+    def names_each(self, curators: int) -> bool:
+        """Whether it has one spend for each of so many curators: none twice, none that is no spend of one part.
+
+        >>> MergedAnchor("0" * 32, ("one", "two", "three")).names_each(3)
+        True
+        >>> MergedAnchor("0" * 32, ("one", "two", "two")).names_each(3)
+        False
+        """
+        known = [(one, _ANCHOR.fullmatch(one)) for one in self.anchors]
+        # the same event with and without its budget is one spend
+        spends = {one if found is None else found.group(1, 2) for one, found in known}
+        one_part = not any(
+            one == UNTRACKED or one.startswith(PARTS) or (one.startswith(_LEDGER) and found is None)
+            for one, found in known
+        )
+        return one_part and len(known) == len(spends) == curators
+
+    def of_ledger(self, ledger_id: str) -> list[Anchor]:
+        """Anchors of one ledger among them."""
+        known = (_ANCHOR.fullmatch(one) for one in self.anchors)
+        return [Anchor.parsed(one[0]) for one in known if one is not None and one[1] == ledger_id]
+
+
+# -- storage -----------------------------------------------------------------------------------------------------------
+# The file of a ledger: SQLite with a rollback journal that is on disk before a transaction counts as made.
+#
+# Every operation opens the file and closes it, so that no connection crosses a fork or a thread.
+
+# "disc" in ASCII, which marks the file as ours, and the version of what it holds
+APPLICATION: Final = 0x64697363
+VERSION: Final = 1
+BUSY_SECONDS: Final = 60.0
+FREE_BYTES: Final = 10_000_000
+# beyond it a chain is followed only where that is asked for
+_SMALL_BYTES: Final = 64_000_000
+# of the ledger's name, and of its key
+_HEXADECIMAL: Final = {"id": re.compile(r"[0-9a-f]{32}", re.ASCII), "key": re.compile(r"[0-9a-f]{64}", re.ASCII)}
+_NAMES: Final = tuple(one.name for one in fields(Event))
+_COLUMNS: Final = ", ".join(_NAMES)
+_MAY_BE_NULL: Final = ("request", "content")
+_FIXED: Final = "BEGIN SELECT RAISE(ABORT, 'what a ledger holds is never changed'); END"
+_SCHEMA: Final = (
+    "CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT",
+    "CREATE TABLE events (seq INTEGER PRIMARY KEY, time TEXT NOT NULL, kind TEXT NOT NULL, dataset TEXT NOT NULL, "
+    "request TEXT, body TEXT NOT NULL, content TEXT, salt TEXT NOT NULL, previous TEXT NOT NULL, hash TEXT NOT NULL) "
+    "STRICT",
+    "CREATE UNIQUE INDEX declared_once ON events (dataset) WHERE kind = 'dataset'",
+    "CREATE UNIQUE INDEX reserved_once ON events (request) WHERE kind = 'reserve'",
+    "CREATE UNIQUE INDEX staged_once ON events (request, body) WHERE kind = 'stage'",
+    "CREATE UNIQUE INDEX ended_once ON events (request) WHERE kind IN ('commit', 'stop')",
+    f"CREATE TRIGGER events_update BEFORE UPDATE ON events {_FIXED}",
+    f"CREATE TRIGGER events_delete BEFORE DELETE ON events {_FIXED}",
+    f"CREATE TRIGGER meta_update BEFORE UPDATE ON meta {_FIXED}",
+    f"CREATE TRIGGER meta_delete BEFORE DELETE ON meta {_FIXED}",
+    f"CREATE TRIGGER meta_insert BEFORE INSERT ON meta {_FIXED}",
+)
+_REASONS: Final = {
+    "SQLITE_BUSY": "another program has been using it for too long; try again when it has ended",
+    "SQLITE_LOCKED": "another program is using it; try again when it has ended",
+    "SQLITE_FULL": "the disk is full; make room and run the same command again",
+    "SQLITE_READONLY": "it, or its folder, cannot be written; change the permissions or take it elsewhere",
+    "SQLITE_CANTOPEN": "it, or a file beside it, cannot be opened; look at the permissions of its folder",
+    "SQLITE_PERM": "the permissions of the file forbid it",
+    "SQLITE_CORRUPT": "the file is damaged; restore it from a copy and compare that with the anchors in your releases",
+    "SQLITE_NOTADB": "the file is not a ledger, or its beginning is damaged",
+    "SQLITE_IOERR": "the disk failed or is full; run the same command again",
+    "SQLITE_CONSTRAINT": "it refuses a second event of a kind that happens once; run the same command again",
+}
+
+
+@contextmanager
+def plain_words(path: Path) -> Iterator[None]:
+    """Say in our words what SQLite could not do; its own may quote what the file holds."""
+    name = ""
+    try:
+        yield
+    except sqlite3.Error as error:
+        # such as SQLITE_IOERR_WRITE; none where Python's own layer refuses
+        name = "_".join((getattr(error, "sqlite_errorname", None) or "unknown").split("_")[:2])
+    except (UnicodeDecodeError, OverflowError, MemoryError):
+        name = "SQLITE_CORRUPT"
+    if name:
+        raise LedgerError(f"the ledger {path.name!r} cannot be used: {_REASONS.get(name, f'SQLite says {name}')}")
+
+
+def created(path: object) -> Storage:
+    """Make a new, empty ledger that only this user may read."""
+    target = checked_path(path)
+    try:
+        number = os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except FileExistsError:
+        raise OutputError(f"{str(target)!r} exists; choose another name") from None
+    except OSError as error:
+        raise OutputError(f"cannot create the ledger {str(target)!r}: {error.strerror}") from None
+    if hasattr(os, "fchmod"):
+        os.fchmod(number, 0o600)  # whatever the umask
+    os.close(number)
+    try:
+        with plain_words(target), closing(_connected(target)) as connection, _transaction(connection):
+            connection.execute(f"PRAGMA application_id = {APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {VERSION}")
+            for statement in _SCHEMA[:-1]:
+                connection.execute(statement)
+            for name, value in (("id", secrets.token_hex(16)), ("key", secrets.token_hex(32))):
+                connection.execute("INSERT INTO meta VALUES (?, ?)", (name, value))
+            connection.execute(_SCHEMA[-1])
+    except BaseException:
+        with suppress(OSError):
+            target.unlink()
+        raise
+    return Storage(target)
+
+
+def _connected(path: Path) -> sqlite3.Connection:
+    # mode=rw: a ledger that is missing must not be made in silence
+    connection = sqlite3.connect(
+        f"file:{quote(os.fsencode(path.absolute()))}?mode=rw", uri=True, timeout=BUSY_SECONDS, isolation_level=None
+    )
+    try:
+        for setting in ("synchronous = EXTRA", "trusted_schema = OFF", "fullfsync = ON", "cell_size_check = ON"):
+            connection.execute(f"PRAGMA {setting}")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Iterator[None]:
+    connection.execute(f"BEGIN {kind}")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        # a failed COMMIT may have ended the transaction by itself
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+@dataclass
+class Storage:
+    """A ledger's file, verified when it is opened if it is not too large for that.
+
+    Attributes
+    ----------
+    path
+        A regular file.
+    ledger_id, key
+        Its name, and the secret with which fingerprints are made.
+    seen
+        Number and hash of the last event that was verified, from which later readings go on.
+    """
+
+    path: Path
+    ledger_id: str = field(init=False)
+    key: bytes = field(init=False, repr=False)
+    seen: tuple[int, str] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._refuse_other_files()
+        with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection, "DEFERRED"):
+            self._check_form(connection)
+            meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+            if not all(
+                isinstance(meta.get(name), str) and form.fullmatch(meta[name]) for name, form in _HEXADECIMAL.items()
+            ):
+                raise self._damaged("its name or its key is missing")
+            self.ledger_id, self.key = meta["id"], bytes.fromhex(meta["key"])
+            self.seen = (0, genesis(self.ledger_id, self.key))
+            if self.path.stat().st_size > _SMALL_BYTES:
+                head = Tape(connection).head()
+                self.seen = self.seen if head is None else (head.seq, head.hash)
+            self._follow(connection)
+
+    def check_whole(self) -> tuple[int, str]:
+        """Check every page of the file and every event of the chain; give number and hash of the last event."""
+        self._refuse_other_files()
+        with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection, "DEFERRED"):
+            self._check_form(connection)
+            # an index that does not match its table would let a request be entered twice
+            if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
+                raise self._damaged("SQLite finds the file inconsistent")
+            start = genesis(self.ledger_id, self.key)
+            self.seen = checked_chain(Tape(connection).events(), 0, start)
+        return self.seen
+
+    @contextmanager
+    def reading(self) -> Iterator[Tape]:
+        """What the ledger holds now, at one moment."""
+        self._refuse_other_files()
+        with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection, "DEFERRED"):
+            yield Tape(connection, *self._follow(connection))
+
+    @contextmanager
+    def writing(self) -> Iterator[Tape]:
+        """The same, with nobody else writing; what is appended counts when the block has ended well."""
+        self._refuse_other_files()
+        with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection):
+            yield Tape(connection, *self._follow(connection))
+
+    def check_space(self) -> None:
+        """Refuse to begin what a full disk would leave half done."""
+        if shutil.disk_usage(self.path.parent).free < FREE_BYTES:
+            raise LedgerError(
+                f"fewer than {FREE_BYTES // 1_000_000} MB are free beside the ledger {self.path.name!r}; make room"
+            )
+
+    def _follow(self, connection: sqlite3.Connection) -> tuple[int, str]:
+        """Verify what was appended since the last look, and that nothing before it is gone; give the last event."""
+        tape, (seq, last) = Tape(connection), self.seen
+        if seq and [event.hash for event in tape.events("seq = ?", seq)] != [last]:
+            raise self._damaged(f"event {seq} is gone or was changed while it was open")
+        # threads may set it in any order: each value was verified, and all are of one chain
+        self.seen = found = checked_chain(tape.events("seq > ?", seq), seq, last)
+        return found
+
+    def _refuse_other_files(self) -> None:
+        try:
+            state = self.path.lstat()
+        except OSError as error:
+            missing = "check the path, or make one with: discreet ledger init (Ledger.create)"
+            how = missing if isinstance(error, FileNotFoundError) else error.strerror
+            raise LedgerError(f"there is no ledger {str(self.path)!r}; {how}") from None
+        mode = state.st_mode
+        if not stat.S_ISREG(mode):
+            what = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
+            raise SpecError(f"{str(self.path)!r} is {what}; name the ledger's own file")
+        if state.st_nlink != 1:
+            own = shlex.join(["cp", str(self.path), f"{self.path}.own"])
+            raise SpecError(
+                f"{str(self.path)!r} has {state.st_nlink} names (hard links). SQLite finds the journal of a "
+                "ledger under one name only, so a crash could undo a spend that was recorded. If no file ending in "
+                f"-journal is beside any of them, copy it to a new file and use only that copy: {own}. "
+                "Otherwise keep the name that has the journal and delete the others"
+            )
+
+    def _check_form(self, connection: sqlite3.Connection) -> None:
+        # not opened here: a process that closes a file lets go of its locks on it, also of those of another thread
+        if self.path.stat().st_size == 0:
+            raise LedgerError(f"{str(self.path)!r} is not a ledger: it is empty; name another file, or delete it")
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+        if application != APPLICATION:
+            raise LedgerError(f"{str(self.path)!r} is not a ledger: it is a database of another program")
+        if version > VERSION:
+            raise LedgerError(f"the ledger {self.path.name!r} was made by a newer version; install that one")
+        schema = {row[0] for row in connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")}
+        if version != VERSION or schema != set(_SCHEMA):
+            raise self._damaged("its tables are not those of a ledger")
+        if connection.execute("PRAGMA journal_mode").fetchone()[0] != "delete":
+            raise self._damaged("its journal mode was changed")
+
+    def _damaged(self, how: str) -> LedgerError:
+        return LedgerError(
+            f"the ledger {self.path.name!r} was changed or damaged: {how}; restore it from a copy and compare that "
+            "with the anchors in your releases"
+        )
+
+
+def _event(row: Sequence[object]) -> Event:
+    """The event of a row; a damaged file may hold a number or bytes where text belongs."""
+    seq, *texts = row
+    for name, value in zip(_NAMES[1:], texts, strict=True):
+        if not isinstance(value, str) and not (value is None and name in _MAY_BE_NULL):
+            raise LedgerError(
+                f"the ledger was changed or damaged at event {seq}: its {name} is not text; restore it from a "
+                "copy and compare that with the anchors in your releases"
+            )
+    return Event(*row)  # type: ignore[arg-type]  # checked above; the number of a row is an integer always
+
+
+class Tape:
+    """The events inside a transaction."""
+
+    def __init__(self, connection: sqlite3.Connection, seq: int = 0, last: str = "") -> None:
+        self._connection = connection
+        self._last = seq, last
+
+    def events(self, where: str = "1", *values: object) -> Iterator[Event]:
+        """Events for which a condition holds, in order."""
+        rows = self._connection.execute(f"SELECT {_COLUMNS} FROM events WHERE {where} ORDER BY seq", values)
+        return (_event(row) for row in rows)
+
+    def head(self) -> Event | None:
+        """The last event."""
+        return next(self.events("seq = (SELECT max(seq) FROM events)"), None)
+
+    def append(self, kind: Kind, dataset: str, request: str | None, body: str, content: str | None = None) -> Event:
+        """Add an event at the end."""
+        seq, last = self._last
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        salt = secrets.token_hex(16)
+        event = Event(seq + 1, now, kind, dataset, request, body, content, salt, last).hashed()
+        marks = ", ".join("?" for _ in fields(Event))
+        self._connection.execute(f"INSERT INTO events ({_COLUMNS}) VALUES ({marks})", astuple(event))
+        self._last = event.seq, event.hash
+        return event
+
+
+# -- steps -------------------------------------------------------------------------------------------------------------
+# Named places of a tracked release, in order: nothing happens there, except in tests of what a crash leaves behind.
+
+STEPS: Final = (
+    "advised",  # the budget was looked at, no row was read
+    "summed",  # the exact sums are made
+    "reserving",  # the spend is written, but not committed
+    "reserved",  # the spend is on disk, no noise was drawn
+    "staging",  # counts that decide are drawn and written, but not committed
+    "staged",  # counts that decide are on disk, and nothing was done with them
+    "drawn",  # the release is made and nobody has seen it
+    "committing",  # the release is written, but not committed
+    "committed",  # the release is on disk
+    "read",  # it was read back
+    "writing",  # its file is about to be written
+    "written",  # its file is complete, nothing was printed
+)
+
+
+def _nothing(step: str) -> None:
+    """Go on."""
+
+
+_observer: Callable[[str], None] = _nothing
+
+
+def at(step: str) -> None:
+    """Say that a place is reached."""
+    _observer(step)

@@ -1,0 +1,196 @@
+"""The perturbed histogram: noisy counts of public cells, and a model fitted to their centres. Proof: dpme.proof.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+import numpy as np
+
+from discreet.accounting.fitted_models import cells_l1_sensitivity, cells_l2_sensitivity
+from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.settings import DECLARED
+from discreet.curator.sums.cell_counts import CellCounts, Partition
+from discreet.design.design import Design
+from discreet.design.domain import RowDomain
+from discreet.errors import SpecError
+from discreet.exact.arrays import FloatArray
+from discreet.mechanisms.calibration import Piece, in_steps, pieces_law
+from discreet.mechanisms.protocol import MechanismInfo, Passes, RunContext
+from discreet.mechanisms.sampler import Sampler
+from discreet.privacy.budget import PrivacyBudget, as_pair
+from discreet.releases.fields import Coefficients
+
+MAX_CELLS: Final = 2**20
+# exact counts, variates and noisy counts as Python integers, and arrays of the fit
+_BYTES_PER_CELL: Final = 250
+_COPIES_OF_CENTRES: Final = 3
+MAX_MEGABYTES: Final = 512
+_FEWEST_BINS: Final = 2
+_HUBER_STEPS: Final = 500
+_HUBER_CLOSE: Final = 1e-13
+
+
+class PerturbedHistogram:
+    """Counts rows by cell, adds independent noise to every count, and fits one model to the cells' centres."""
+
+    name: Final = "dpme"
+    version: Final = "1"
+    kind: Final[Literal["coefficients"]] = "coefficients"
+    info: Final = MechanismInfo(
+        summary="Noisy counts of cells of (x, y), then least squares or Huber regression on their centres.",
+        document="technical report of Dandekar et al., which uses it for comparison",
+        notion="both",
+        domain="box",
+        needs=(
+            "few columns: the number of cells is a product over columns",
+            "no radius, no spline and no interaction with a number",
+        ),
+        numerics="exact",
+        references=("Lei 2011", "Huber 1964", "Canonne, Kamath & Steinke 2020"),
+        settings=DECLARED["dpme"],
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of the noise, with the number of bins and cells it is for."""
+        epsilon, _ = as_pair(budget)
+        if domain.norm2_bound < domain.box_norm2:
+            raise SpecError(
+                f"got radius = {domain.radius:g}; the noise of a histogram does not depend on it, and a smaller ball "
+                "only biases the fit; leave it out"
+            )
+        bins = public_bins(design, epsilon, settings)
+        cells = Partition.of(design, bins).cells
+        if settings["noise"] == "laplace":
+            scale = in_steps("cells", cells_l1_sensitivity(design.unit) / epsilon, domain)
+            law = NoiseLaw(domain.grid_bits, {"cells": scale}, "pure", "discrete-laplace")
+        else:
+            law = pieces_law(domain, budget, {"cells": Piece(cells_l2_sensitivity(design.unit), 1.0, cells)})
+        return replace(law, parameters={"bins": bins, "cells": cells})
+
+    def passes(self, context: RunContext) -> Passes:
+        """One pass: exact counts, noise on every one, and the fit."""
+        partition = Partition.of(context.design, context.law.parameters["bins"])
+        counted = yield CellCounts(context.domain, partition)
+        noisy = self.randomise(counted.on_grid(context.law.unit), context.law, context.sampler)
+        weights = np.array([total / context.law.unit for total in noisy])
+        cells = BinnedModel.of(partition, weights, context.law.sd("cells"), intercept=context.design.intercept)
+        huber = context.settings["loss"] == "huber"
+        fitted = cells.huber(float(context.settings["threshold"])) if huber else cells.squares()
+        values = fitted.tolist() if context.design.intercept else [0.0, *fitted.tolist()]
+        return Coefficients(tuple(values))
+
+    def randomise(self, totals: Sequence[int], law: NoiseLaw, sampler: Sampler) -> list[int]:
+        """Exact counts plus one independent variate each, added in unlimited integers."""
+        scales = [law.sigma["cells"]] * len(totals)
+        noise = sampler.laplace(scales) if law.family == "discrete-laplace" else sampler.draw(scales)
+        return [total + variate for total, variate in zip(totals, noise, strict=True)]  # [P:cell-noise]
+
+
+def public_bins(design: Design, epsilon: float, settings: Settings) -> int:
+    """How many intervals each number is cut into: the setting, or a rule of public numbers; too many are refused.
+
+    The rule is the power 1/(2 + p) of epsilon times the expected number of rows, for p numbers.
+
+    >>> design = Design("y", {"x": (0, 1), "y": (0, 1)})
+    >>> public_bins(design, 1.0, {"bins": 0, "expected_rows": 10_000})
+    10
+    """
+    coarsest = Partition.of(design, 1)
+    numbers, others = coarsest.numbers, coarsest.cells
+    bins = int(settings["bins"])
+    if bins == 1:
+        raise SpecError(f"bins: expected at least {_FEWEST_BINS}, or 0 to set it from epsilon and expected_rows, got 1")
+    if bins == 0:
+        wanted = math.ceil(round((epsilon * float(settings["expected_rows"])) ** (1 / (2 + numbers)), 9))
+        fits = (MAX_CELLS / others) ** (1 / numbers) if numbers else 0.0
+        bins = max(_FEWEST_BINS, min(wanted, math.floor(fits + 1e-9)))
+        while bins > _FEWEST_BINS and _megabytes(design, bins) > MAX_MEGABYTES:
+            bins -= 1
+    cells = others * bins**numbers
+    megabytes = _megabytes(design, bins)
+    if cells > MAX_CELLS or megabytes > MAX_MEGABYTES:
+        raise SpecError(
+            f"{bins} intervals for each of {numbers} numeric columns, times the levels of the other columns, make "
+            f"{_in_words(cells)} cells, about {_in_words(megabytes)} MB; at most {MAX_CELLS:,} cells and "
+            f"{MAX_MEGABYTES:,} MB are allowed; set fewer bins, declare fewer columns or levels, or use a mechanism of "
+            "kind 'moments'"
+        )
+    return bins
+
+
+def _megabytes(design: Design, bins: int) -> int:
+    """Memory of a fit: so much for each cell, and a matrix of centres that is held a few times over."""
+    partition = Partition.of(design, bins)
+    regressors = partition.axes[:-1]
+    centres = math.prod(axis.cells for axis in regressors) * (1 + sum(axis.columns for axis in regressors))
+    return (partition.cells * _BYTES_PER_CELL + centres * 8 * _COPIES_OF_CENTRES) >> 20
+
+
+def _in_words(number: int) -> str:
+    return f"{number:,}" if number < 10**12 else f"at least 2^{number.bit_length() - 1}"
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedModel:
+    """Cells with noisy counts, as weighted observations: all of it is computed from what the noise has covered.
+
+    Attributes
+    ----------
+    x
+        Centres of the cells of the regressors, shape (c, k), constant first if there is an intercept.
+    y
+        Centres of the cells of the target, shape (m,).
+    weights
+        Noisy counts, shape (c, m); negative ones are kept, because sums of counts are then unbiased.
+    noise_norm
+        What the norm of the noise in X'WX hardly ever exceeds.
+    """
+
+    x: FloatArray
+    y: FloatArray
+    weights: FloatArray
+    noise_norm: float
+
+    @classmethod
+    def of(cls, partition: Partition, weights: FloatArray, sd: float, *, intercept: bool) -> BinnedModel:
+        """The cells of a partition with their noisy counts, whose noise has standard deviation `sd`."""
+        x = partition.regressor_centres()[:, 0 if intercept else 1 :]
+        y = partition.target_centres()
+        # norm of a Gaussian series sum g_c A_c, A_c = z z': at most sqrt(2 |sum A_c^2| log(2k / 0.05)) with 95%
+        squares = (x * (x * x).sum(axis=1, keepdims=True)).T @ x * len(y)
+        norm = sd * math.sqrt(2 * float(np.linalg.eigvalsh(squares)[-1]) * math.log(2 * x.shape[1] / 0.05))
+        return cls(x, y, weights.reshape(len(x), len(y)), norm)
+
+    def squares(self) -> FloatArray:
+        """Weighted least squares; the Gram is shifted along its diagonal where noise dominates its least eigenvalue."""
+        values, vectors, shift = self._spectrum()
+        right = self.x.T @ (self.weights @ self.y)
+        solved: FloatArray = vectors @ ((vectors.T @ right) / np.maximum(values + shift, self.noise_norm))
+        return solved
+
+    def huber(self, threshold: float) -> FloatArray:
+        """Huber regression by steps with the curvature of least squares, from its solution, with the same shift.
+
+        Negative counts are kept: the score is a sum of counts and so has unbiased noise. With weights that are not
+        negative each step lowers the loss; with negative ones the loss need not be convex, and what comes back is
+        where the steps stop or end. Steps are bounded in any case.
+        """
+        values, vectors, shift = self._spectrum()
+        curvature = np.maximum(values, 0.0) + shift
+        fitted = self.squares()
+        for _ in range(_HUBER_STEPS):
+            residuals = np.clip(self.y - (self.x @ fitted)[:, None], -threshold, threshold)
+            score = self.x.T @ (self.weights * residuals).sum(axis=1) - shift * fitted
+            step = vectors @ ((vectors.T @ score) / curvature)
+            fitted = fitted + step
+            if np.abs(step).max() <= _HUBER_CLOSE:
+                break
+        return fitted
+
+    def _spectrum(self) -> tuple[FloatArray, FloatArray, float]:
+        """Eigenvalues and vectors of the noisy Gram, and what is missing for the least to reach the noise."""
+        values, vectors = np.linalg.eigh((self.x * self.weights.sum(axis=1, keepdims=True)).T @ self.x)
+        return values, vectors, max(0.0, self.noise_norm - float(values[0]))

@@ -1,0 +1,118 @@
+"""Private Frank-Wolfe: the lasso over a public L1 ball, one vertex chosen in each pass. Proof: frank_wolfe.proof.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Final, Literal
+
+import numpy as np
+
+from discreet.accounting.iterations import coordinate_sensitivity
+from discreet.accounting.noise_distribution import Calibration, NoiseLaw, Settings
+from discreet.accounting.settings import DECLARED
+from discreet.curator.sums.residuals import ScoreSum, Weight
+from discreet.design.design import Design
+from discreet.design.domain import RowDomain
+from discreet.exact.arrays import FloatArray
+from discreet.mechanisms.calibration import in_steps
+from discreet.mechanisms.protocol import MechanismInfo, Passes, RunContext
+from discreet.mechanisms.sampler import Sampler
+from discreet.privacy.budget import PrivacyBudget, as_pair
+from discreet.privacy.gaussian_dp import rho_from
+from discreet.privacy.lattice import ROUNDING
+from discreet.releases.fields import Coefficients
+
+# variates asked of the sampler at a time
+_BATCH: Final = 32
+
+
+class PrivateFrankWolfe:
+    """Moves towards the vertex of an L1 ball along which the loss falls fastest; each is chosen privately."""
+
+    name: Final = "frank-wolfe"
+    version: Final = "1"
+    kind: Final[Literal["coefficients"]] = "coefficients"
+    info: Final = MechanismInfo(
+        summary="The lasso over an L1 ball, one private choice of a column in each pass; for many columns.",
+        document="named in the technical report of Dandekar et al.; the algorithm is from the paper cited",
+        notion="both",
+        numerics="exact",
+        references=("Talwar, Thakurta & Zhang 2015", "McSherry & Talwar 2007", "Cesar & Rogers 2021"),
+        reads_again=True,
+        settings=DECLARED["frank-wolfe"],
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The scale at which scores count in each choice."""
+        iterations = int(settings["iterations"])
+        each, calibration = epsilon_of_a_choice(budget, iterations)
+        # how far one unit can move the score of any vertex
+        sensitivity = coordinate_sensitivity(design.unit)
+        scale = in_steps("selection", 2 * sensitivity / each, domain)  # [P:selection-scale]
+        return NoiseLaw(
+            domain.grid_bits, {"selection": scale}, calibration, "discrete-laplace", {"iterations": iterations}
+        )
+
+    def passes(self, context: RunContext) -> Passes:
+        """One pass for each choice: exact scores at the coefficients so far, a vertex, a step towards it."""
+        size = len(context.design.released) - 1
+        first = 0 if context.design.intercept else 1
+        radius, weight = float(context.settings["radius_l1"]), clipped_at(float(context.settings["residual_bound"]))
+        fitted = np.zeros(size)
+        trace = []
+        for iteration in range(context.law.parameters["iterations"]):
+            summed = yield ScoreSum(context.domain, size, fitted.tolist(), weight, intercept=context.design.intercept)
+            scores = summed.on_grid(context.law.unit)[first:]
+            chosen = select([*scores, *(-score for score in scores)], context.law.sigma["selection"], context.sampler)
+            column, sign = first + chosen % len(scores), 1.0 if chosen < len(scores) else -1.0
+            share = 2 / (iteration + 2)
+            fitted = (1 - share) * fitted
+            fitted[column] += share * sign * radius
+            trace.append(tuple(fitted.tolist()))
+        return Coefficients(trace[-1], tuple(trace))
+
+
+def clipped_at(bound: float) -> Weight:
+    """From residuals to clipped residuals over their bound, numbers in [-1, 1].
+
+    >>> clipped_at(0.5)(np.array([0.25, -3.0])).tolist()
+    [0.5, -1.0]
+    """
+
+    def weight(residuals: FloatArray) -> FloatArray:
+        return np.clip(residuals / bound, -1.0, 1.0)
+
+    return weight
+
+
+def epsilon_of_a_choice(budget: PrivacyBudget, iterations: int) -> tuple[float, Calibration]:
+    """Largest epsilon of one choice among as many as `iterations`, and how they are added up.
+
+    >>> epsilon_of_a_choice(PrivacyBudget(1.0), 10)
+    (0.1, 'pure')
+    >>> each, how = epsilon_of_a_choice(PrivacyBudget(1.0, 1e-6), 20)
+    >>> round(each, 4), how
+    (0.0987, 'composed')
+    """
+    epsilon, delta = as_pair(budget)
+    basic = epsilon / iterations  # [P:pure-split]
+    if delta == 0:
+        return basic, "pure"
+    concentrated = math.sqrt(8 * rho_from(epsilon, delta) / iterations) / ROUNDING  # [P:zcdp-split]
+    return (basic, "pure") if basic >= concentrated else (concentrated, "composed")
+
+
+def select(scores: Sequence[int], scale: int, sampler: Sampler) -> int:
+    """A place of `scores` with probability proportional to exp(score / scale), exactly: the exponential mechanism.
+
+    A uniform place is taken if a discrete Laplace variate is at least what its score lacks to the best one, which has
+    probability exp(-lack / scale) times a constant; otherwise another place and variate are drawn.
+    """
+    best = max(scores)
+    bits = (len(scores) - 1).bit_length()
+    while True:
+        for variate in sampler.laplace([scale] * _BATCH):
+            index = sampler.bits(bits)
+            if index < len(scores) and variate >= best - scores[index]:  # [P:accepted-vertex]
+                return index

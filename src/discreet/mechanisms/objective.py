@@ -1,0 +1,345 @@
+"""Perturb the objective of ridge or Huber regression by a random linear term. Proof: objective.proof.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+
+from discreet.accounting.fitted_models import (
+    EPSILON_USED,
+    HUBER,
+    OUTPUT_EPSILON,
+    SOLVER_STEPS,
+    SQUARED,
+    RowSensitivity,
+    Shift,
+    coefficient_count,
+    in_units,
+    sensitivity_and_shifts,
+    solution_gap,
+    threshold_steps,
+    volume_loss,
+)
+from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.settings import BALL_SETTINGS, DECLARED
+from discreet.curator.sums.gram import ExactGram, Sums, Totals
+from discreet.curator.sums.huber import CombinedSums, HuberSums, digit_bits
+from discreet.design.design import Design
+from discreet.design.domain import RowDomain
+from discreet.errors import SpecError
+from discreet.exact.linear import Equations, Int, symmetric_integers
+from discreet.mechanisms.calibration import in_steps
+from discreet.mechanisms.output import in_scaled_units, normal_equations, ridge_in_ball
+from discreet.mechanisms.protocol import MechanismInfo, Passes, RunContext
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.gaussian_dp import mu_from, rho_from
+from discreet.privacy.lattice import LATTICE_SHARE, ROUNDING, approximate, delta_left
+
+# -- huber minimum -----------------------------------------------------------------------------------------------------
+# The minimum of Huber's loss with a ridge penalty and a linear term, to within a proved distance of the exact one.
+#
+# The objective is F(theta) = sum rho(y - z'theta) + strength/2 |theta|^2 + linear'theta, with rho(r) = r^2/2 up to a
+# threshold c and c|r| - c^2/2 beyond it, over all theta. All arithmetic is on integers; proof: huber_minimum.proof.md.
+
+# 1 / SOLVER_STEPS as a power of two
+_TOLERANCE_BITS: Final = int(1 / SOLVER_STEPS).bit_length() - 1
+
+# parts of the better step that are tried next, in quarters
+_QUARTERS: Final = (5, 6, 7, 9, 11, 14)
+
+
+@dataclass(frozen=True, slots=True)
+class HuberProblem:
+    """What is minimised, apart from the rows, which are summed again for every point that is tried.
+
+    Attributes
+    ----------
+    domain
+        Public geometry of a row.
+    gram
+        Sum of z z' over all rows, in steps of the product grid.
+    start
+        Where to begin, as the solution of gram + strength for this right-hand side, in the same steps.
+    linear
+        Linear term, in the same steps.
+    strength
+        Ridge penalty, in the same steps.
+    threshold
+        Where residuals are clipped, in grid steps.
+    intercept
+        Whether z begins with the constant.
+    """
+
+    domain: RowDomain
+    gram: Int
+    start: Int
+    linear: Int
+    strength: int
+    threshold: int
+    intercept: bool
+
+    @property
+    def product_bits(self) -> int:
+        """Bits of the product grid."""
+        return 2 * self.domain.grid_bits
+
+    @property
+    def digit_bits(self) -> int:
+        """Bits of one digit of a coefficient."""
+        return digit_bits(len(self.linear), self.domain.grid_bits)
+
+    @property
+    def stiffness(self) -> int:
+        """Largest curvature over the least, or more, as a power of two."""
+        return (int(np.trace(self.gram)) // self.strength + 1).bit_length()
+
+    def digits(self) -> int:
+        """Digits after the point with which the exact minimum, rounded, can be certified."""
+        bits = self.product_bits + _TOLERANCE_BITS + self.stiffness + len(self.gram).bit_length() + 1
+        return -(-bits // self.digit_bits)
+
+
+@dataclass(frozen=True, slots=True)
+class _Visited:
+    """A point, in units of 2**-fraction, with the exact gradient and the curvature of the rows inside the threshold.
+
+    Gradient and curvature are in units of 2**-(product_bits + fraction); `merit` is the square of the gradient in the
+    metric of all rows.
+    """
+
+    point: Int
+    gradient: Int
+    inner: Int
+    merit: int
+
+
+_Search: TypeAlias = Generator[Sums, Totals, list[int]]
+
+
+def huber_minimum(problem: HuberProblem, digits: int | None = None) -> _Search:
+    """The minimum on the product grid, within `rounding_sensitivity` of the exact one; asks for passes on the way.
+
+    Begins with `digits` after the point, or with what is likely to suffice.
+    """
+    count = problem.digits() if digits is None else digits
+    while True:
+        search = _Precision(problem, count)
+        found = yield from search.minimum()
+        if found is not None:
+            beyond = search.fraction - problem.product_bits
+            return [int(value + (1 << (beyond - 1))) >> beyond for value in found]
+        count *= 2  # [P:doubled-digits]
+
+
+class _Precision:
+    """The search at one precision."""
+
+    def __init__(self, problem: HuberProblem, digits: int) -> None:
+        self.problem = problem
+        self.digits = digits
+        self.fraction = digits * problem.digit_bits
+        # equations are solved in the units of the gradient
+        self.bits = problem.product_bits + self.fraction
+        self.above = Equations(self._penalised(problem.gram << self.fraction), self.bits)
+
+    def minimum(self) -> Generator[Sums, Totals, Int | None]:
+        """A certified point; none if steps at this precision are no longer an improvement."""
+        ridge = self._step(self.above, self.problem.start << self.fraction)
+        best = yield from self._visit(ridge)
+        lowest = best.merit
+        while not self.certified(best):
+            newton = self._step(Equations(self._penalised(best.inner), self.bits), best.gradient)
+            tried = yield from self._visit(best.point - newton)
+            if not 0 <= 4 * tried.merit < lowest:
+                step = yield from self._better(best, newton)
+                if step is None:
+                    return None
+                tried = yield from self._visit(best.point - step)
+            best, lowest = tried, min(lowest, tried.merit)
+        return best.point
+
+    def _better(self, best: _Visited, newton: Int) -> Generator[Sums, Totals, Int | None]:
+        """A step that lowers the objective: part of Newton's, or one with a curvature above the exact one."""
+        above = self._step(self.above, best.gradient)
+        scales = range(0, self.problem.stiffness + 3, 2)
+        steps = [*(newton >> scale for scale in scales), above >> 1, *(above << scale for scale in scales)]
+        coarse, gain = yield from self._farthest_down(best, steps)
+        finer, more = yield from self._farthest_down(best, [coarse * quarters >> 2 for quarters in _QUARTERS])
+        if max(gain, more) <= 0:
+            return None
+        return finer if more > gain else coarse
+
+    def _farthest_down(self, best: _Visited, steps: Sequence[Int]) -> Generator[Sums, Totals, tuple[Int, int]]:
+        """The step whose end proves the largest fall of the objective, which lies above its tangent there."""
+        points = [best.point - step for step in steps]
+        scores = yield CombinedSums([self._sums(point, products=False) for point in points])
+        size, exact = len(best.point), scores.on_grid(1 << self.bits)
+        gains = []
+        for i, (point, step) in enumerate(zip(points, steps, strict=True)):
+            gradient = self._gradient(point, exact[i * size : (i + 1) * size])
+            gains.append(int(gradient @ step))  # [P:certain-fall]
+        index = max(range(len(steps)), key=gains.__getitem__)
+        return steps[index], gains[index]
+
+    def certified(self, visited: _Visited) -> bool:
+        """Whether the point is provably within the tolerance of the exact minimum."""
+        allowed = self.problem.strength << (self.fraction - self.problem.product_bits - _TOLERANCE_BITS)
+        return bool(visited.gradient @ visited.gradient <= allowed**2)  # [P:huber-certificate]
+
+    def _visit(self, point: Int) -> Generator[Sums, Totals, _Visited]:
+        """Gradient and curvature at a point, from one pass."""
+        sums = yield self._sums(point, products=True)
+        size, exact = len(point), sums.on_grid(1 << self.bits)
+        gradient = self._gradient(point, exact[:size])
+        merit = int(gradient @ self.above.solution(gradient))
+        return _Visited(point, gradient, symmetric_integers(exact[size:], size), merit)
+
+    def _sums(self, point: Int, *, products: bool) -> HuberSums:
+        problem = self.problem
+        return HuberSums(
+            problem.domain,
+            point.tolist(),
+            self.digits,
+            problem.threshold,
+            intercept=problem.intercept,
+            products=products,
+        )
+
+    def _gradient(self, point: Int, scores: Sequence[int]) -> Int:
+        penalty = point * self.problem.strength + (self.problem.linear << self.fraction)
+        gradient: Int = penalty - np.array(scores, dtype=object)  # [P:huber-gradient]
+        return gradient
+
+    def _penalised(self, products: Int) -> Int:
+        strength = self.problem.strength << self.fraction
+        matrix: Int = products + strength * np.identity(len(products), dtype=object)
+        return matrix
+
+    def _step(self, equations: Equations, gradient: Int) -> Int:
+        """Solution of the equations, in units of the point."""
+        step: Int = equations.solution(gradient) >> (self.bits - self.fraction)
+        return step
+
+
+# -- objective ---------------------------------------------------------------------------------------------------------
+# Objective perturbation: ridge or Huber regression with a random linear term. Proof: objective.proof.md.
+
+_STRENGTH: Final = BALL_SETTINGS["strength"]
+# share of epsilon that the change of volume uses where the budget sets the strength
+VOLUME_SHARE: Final = {HUBER: 0.4, SQUARED: 0.1}
+# of delta, for what separates the lattice point from the exact minimum
+OUTPUT_DELTA: Final = 1 / 20
+
+
+class ObjectivePerturbation:
+    """Publishes the minimum of a penalised loss after a Gaussian linear term was added to it."""
+
+    name: Final = "objective"
+    version: Final = "2"
+    kind: Final[Literal["coefficients"]] = "coefficients"
+    info: Final = MechanismInfo(
+        summary="Ridge or Huber coefficients with a penalty, from an objective with a random linear term.",
+        document="the papers cited",
+        notion="approximate",
+        needs=("a public threshold of residuals, or a public bound on the length of the scaled coefficients",),
+        numerics="exact",
+        references=(
+            "Chaudhuri, Monteleoni & Sarwate 2011",
+            "Kifer, Smith & Thakurta 2012",
+            "Iyengar, Near, Song, Thakkar, Thakurta & Wang 2019",
+            "Redberg, Koskela & Wang 2023",
+        ),
+        reads_again=("loss", HUBER),
+        main="linear",
+        settings=DECLARED["objective"],
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of the linear term and of the noise on its solution: design, budget and settings in, no data."""
+        asked, delta = approximate(budget)
+        epsilon = min(asked, EPSILON_USED)  # [P:epsilon-used]
+        size = coefficient_count(design)
+        sensitivity, bounds = sensitivity_and_shifts(design, domain, settings)
+        steps = strength_steps(design, domain, sensitivity, settings, epsilon)
+        strength = in_units(steps, domain)
+        left = _left_of_epsilon(design, sensitivity, strength, epsilon)
+        linear = in_steps("linear", min(_linear_sd(shift, left, delta) for shift in bounds), domain)
+        if delta_left(epsilon, delta, [(size, linear)]) is None:  # [P:linear-gap]
+            raise SpecError(
+                f"the lattice of grid_bits = {domain.grid_bits} is too coarse for epsilon = {asked:g} and "
+                f"delta = {delta:g}; raise grid_bits, lower epsilon or raise delta"
+            )
+        rho = rho_from(epsilon * OUTPUT_EPSILON, delta * OUTPUT_DELTA)
+        step = math.ldexp(1.0, -2 * domain.grid_bits)
+        apart = 2 * solution_gap(size, strength) * step
+        output = in_steps("coefficients", apart * ROUNDING / math.sqrt(2 * rho), domain)  # [P:objective-point-noise]
+        sigma = {"linear": linear, "coefficients": output}
+        return NoiseLaw(domain.grid_bits, sigma, "bound", parameters={"strength": steps})
+
+    def passes(self, context: RunContext) -> Passes:
+        """Exact moments, a random linear term, the minimum on the lattice, a little noise on it."""
+        design, law, released = context.design, context.law, len(context.design.released)
+        moments = yield ExactGram(released, context.domain.grid_bits)
+        gram, cross = normal_equations(moments.on_grid(law.unit), released, intercept=design.intercept)
+        linear = np.array(context.sampler.draw([law.sigma["linear"]] * len(cross)), dtype=object)
+        lattice = yield from _minimum(context, gram, cross - linear, linear)
+        noise = context.sampler.draw([law.sigma["coefficients"]] * len(lattice))
+        noisy = [value + variate for value, variate in zip(lattice, noise, strict=True)]
+        return in_scaled_units(noisy, design, law)
+
+
+def _minimum(context: RunContext, gram: Int, right: Int, linear: Int) -> Generator[Sums, Totals, list[int]]:
+    """The minimum on the lattice, from the sum of z z' and that of z y less the linear term."""
+    domain, strength = context.domain, context.law.parameters["strength"]
+    if context.settings["loss"] == SQUARED:
+        ball = {"strength": in_units(strength, domain), "bound": context.settings["bound"]}
+        return ridge_in_ball(gram, right, context.law.grid_bits, ball)  # [P:linear-term]
+    threshold = threshold_steps(context.settings, domain)
+    problem = HuberProblem(domain, gram, right, linear, strength, threshold, context.design.intercept)
+    return (yield from huber_minimum(problem))  # [P:huber-search]
+
+
+def strength_steps(
+    design: Design, domain: RowDomain, sensitivity: RowSensitivity, settings: Settings, epsilon: float
+) -> int:
+    """The penalty in whole steps of the product grid, rounded up: the one given, or the one the budget sets."""
+    given = float(settings["strength"])
+    if 0 < given < _STRENGTH.low:
+        raise SpecError(f"strength: expected {_STRENGTH.low:g} or more, or 0 to set it from the budget; got {given:g}")
+    if given == 0:
+        share = VOLUME_SHARE[str(settings["loss"])] * epsilon
+        given = max(_strength_for(design, sensitivity, share), _STRENGTH.low)
+    return math.ceil(Fraction(given) * domain.unit**2)  # [P:whole-strength]
+
+
+def _linear_sd(shift: Shift, epsilon: float, delta: float) -> float:
+    """Standard deviation of the linear term, in scaled units, for what is left of epsilon after the volume."""
+    parted = delta * (1 - OUTPUT_DELTA - LATTICE_SHARE) / ROUNDING * 0.5**shift.halvings
+    mu = min(mu_from(epsilon, parted), math.sqrt(2 * epsilon) / ROUNDING)  # [P:linear-mu]
+    return shift.length * ROUNDING / mu  # [P:linear-scale]
+
+
+def _left_of_epsilon(design: Design, sensitivity: RowSensitivity, strength: float, epsilon: float) -> float:
+    """What the Gaussian part may use; a strength that leaves next to nothing is refused."""
+    k, size = design.unit.max_rows, coefficient_count(design)
+    usable = epsilon * (1 - OUTPUT_EPSILON)
+    left = (usable - volume_loss(k, sensitivity.norm, size, strength)) / ROUNDING
+    if left < usable / 100:
+        needed = _strength_for(design, sensitivity, usable / 2)
+        raise SpecError(
+            f"strength = {strength:g} is too small for epsilon = {epsilon:g}: the change that a row makes to the "
+            f"curvature would use up all of epsilon; raise strength to {needed:.3g} or more, or raise epsilon"
+        )
+    return left
+
+
+def _strength_for(design: Design, sensitivity: RowSensitivity, loss: float) -> float:
+    """The penalty at which the change of volume is this large."""
+    k = design.unit.max_rows
+    rank = min(k, coefficient_count(design))
+    return k * sensitivity.norm**2 / (rank * math.expm1(loss / rank))

@@ -1,0 +1,165 @@
+"""Perturb the ridge coefficients inside a public ball with Gaussian noise. Proof: output.proof.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final, Literal
+
+import numpy as np
+
+from discreet.accounting.fitted_models import SOLVER_STEPS, coefficient_count, coefficient_sensitivity
+from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.settings import DECLARED
+from discreet.curator.sums.gram import ExactGram
+from discreet.design.design import Design
+from discreet.design.domain import RowDomain
+from discreet.exact.linear import Equations, Int, symmetric_integers
+from discreet.mechanisms.calibration import Piece, pieces_law
+from discreet.mechanisms.protocol import MechanismInfo, Passes, RunContext
+from discreet.privacy.budget import PrivacyBudget
+from discreet.releases.fields import Coefficients
+
+# -- ball ridge --------------------------------------------------------------------------------------------------------
+# Ridge regression inside a public ball, from exact moments, to within a proved distance of the exact minimum.
+#
+# The objective is F(theta) = 1/2 sum (y - z'theta)^2 + strength/2 |theta|^2 over |theta| <= bound, with z = (1, x), or
+# x in a design without intercept. All arithmetic is on integers; proof: ball_ridge.proof.md.
+
+# enough for every setting to be an integer number of units of 2**-bits; a harder table takes more, see the proof
+_FIRST_BITS: Final = 192
+
+
+def normal_equations(totals: Sequence[int], size: int, *, intercept: bool) -> tuple[Int, Int]:
+    """Sums of z z' and of z y from the upper triangle of the moments of (1, x, y), in steps of the product grid."""
+    full = symmetric_integers(totals, size)
+    first = 0 if intercept else 1
+    return full[first:-1, first:-1], full[first:-1, -1]
+
+
+def ridge_in_ball(gram: Int, cross: Int, grid_bits: int, settings: Settings) -> list[int]:
+    """The minimum of the objective, rounded to the product grid, within `rounding_sensitivity` of the exact one.
+
+    Parameters
+    ----------
+    gram, cross
+        Sums of z z' and of z y in steps of the product grid; any linear term can be added to `cross`.
+    grid_bits
+        A product has 4**grid_bits steps per scaled unit.
+    settings
+        `strength` and `bound`.
+    """
+    bits = _FIRST_BITS
+    while True:
+        problem = _Problem.scaled(gram, cross, grid_bits, settings, bits)
+        found = problem.solved(bits)
+        if found is not None:
+            half = 1 << (bits - 2 * grid_bits - 1)
+            return [int(value + half) >> (bits - 2 * grid_bits) for value in found]
+        bits *= 2  # [P:doubled-bits]
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """Minimise theta'A theta / 2 - c'theta over a ball; every number is an integer number of units of 2**-bits."""
+
+    matrix: Int
+    linear: Int
+    strength: int
+    bound: int
+    tolerance: Fraction
+    bits: int
+
+    @classmethod
+    def scaled(cls, gram: Int, cross: Int, grid_bits: int, settings: Settings, bits: int) -> _Problem:
+        shift = bits - 2 * grid_bits
+        strength = int(Fraction(settings["strength"]) * 2**bits)
+        matrix = gram * (1 << shift) + strength * np.identity(len(cross), dtype=object)
+        bound = int(Fraction(settings["bound"]) * 2**bits)
+        return cls(matrix, cross * (1 << shift), strength, bound, SOLVER_STEPS / 4**grid_bits, bits)
+
+    def solved(self, sweeps: int) -> Int | None:
+        """A point of the ball that is certified; none if this many steps at this precision give none.
+
+        Newton's method on 1/|theta(nu)| = 1/bound, theta(nu) = (A + nu)^{-1} c, from nu = 0.
+        """
+        nu = 0
+        for _ in range(sweeps):
+            equations = Equations(self._lifted(nu), self.bits)
+            theta = equations.solution(self.linear)
+            norm = max(math.isqrt(theta @ theta), 1)
+            inside = nu == 0 and norm < self.bound
+            # whole-number division towards zero: no coordinate leaves the ball
+            point = theta if inside else np.sign(theta) * (abs(theta) * self.bound // (norm + 1))
+            if self.certified(point, nu):
+                return point
+            curvature = max(int(theta @ equations.solution(theta)), 1)
+            step = ((norm - self.bound) * norm * norm << self.bits) // (self.bound * curvature)
+            nu = max(0, nu + step)
+        return None
+
+    def certified(self, point: Int, nu: int) -> bool:
+        """Whether the point is in the ball and provably within the tolerance of the exact minimum."""
+        norm2_point = int(point @ point)
+        if norm2_point > self.bound**2:
+            return False
+        unit = 1 << self.bits
+        gap = self._lifted(nu) @ point - self.linear * unit
+        residual = Fraction(math.isqrt(gap @ gap) + 1, unit**2)
+        inwards = Fraction(self.bound - math.isqrt(norm2_point), unit)
+        slack = Fraction(nu, unit) * Fraction(self.bound, unit) * inwards
+        # [P:ridge-certificate]
+        return residual * self.tolerance + slack <= Fraction(self.strength, unit) * self.tolerance**2
+
+    def _lifted(self, nu: int) -> Int:
+        lifted: Int = self.matrix + nu * np.identity(len(self.linear), dtype=object)
+        return lifted
+
+
+# -- output ------------------------------------------------------------------------------------------------------------
+# Output perturbation: the ridge coefficients inside a public ball, plus Gaussian noise. Proof: output.proof.md.
+
+# covers the rounding of some tens of double operations, each relative 2**-53
+_UP: Final = 1 + 2**-44
+
+
+class OutputPerturbation:
+    """Publishes the ridge coefficients of the table with noise for how far one unit can move them."""
+
+    name: Final = "output"
+    version: Final = "1"
+    kind: Final[Literal["coefficients"]] = "coefficients"
+    info: Final = MechanismInfo(
+        summary="Ridge coefficients inside a public ball, plus Gaussian noise for how far a row can move them.",
+        document="the papers cited",
+        notion="approximate",
+        needs=("a public ridge strength and a public bound on the length of the scaled coefficients",),
+        numerics="exact",
+        references=("Chaudhuri, Monteleoni & Sarwate 2011", "Balle & Wang 2018"),
+        settings=DECLARED["output"],
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of the noise: design, budget and settings in, no data."""
+        size = coefficient_count(design)
+        return pieces_law(
+            domain, budget, {"coefficients": Piece(coefficient_sensitivity(design, domain, settings), 1, size)}
+        )
+
+    def passes(self, context: RunContext) -> Passes:
+        """One pass: exact moments, their minimum on the lattice, then noise on every coefficient."""
+        design, law, released = context.design, context.law, len(context.design.released)
+        moments = yield ExactGram(released, context.domain.grid_bits)
+        gram, cross = normal_equations(moments.on_grid(law.unit), released, intercept=design.intercept)
+        lattice = ridge_in_ball(gram, cross, law.grid_bits, context.settings)
+        noise = context.sampler.draw([law.sigma["coefficients"]] * len(lattice))
+        noisy = [value + variate for value, variate in zip(lattice, noise, strict=True)]  # [P:point-noise]
+        return in_scaled_units(noisy, design, law)
+
+
+def in_scaled_units(steps: list[int], design: Design, law: NoiseLaw) -> Coefficients:
+    """Published coefficients of (1, x) from integer steps of the product grid."""
+    values = [step / law.unit for step in steps]
+    return Coefficients(tuple(values if design.intercept else [0.0, *values]))

@@ -1,0 +1,659 @@
+"""Release moments of rows that are centred and scaled by noisy searches. Proof: scaled.proof.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Final, Literal, TypeAlias
+
+import numpy as np
+
+from discreet.accounting.moments import Blocks
+from discreet.accounting.noise_distribution import RESIDUAL_BLOCKS, Calibration, NoiseLaw, Settings
+from discreet.accounting.scaling import (
+    FOURTH,
+    FOURTH_BLOCKS,
+    HALF,
+    LAST,
+    RADIUS_BITS,
+    RADIUS_QUANTILE,
+    RESIDUAL,
+    ROWS,
+    SIZE,
+    TARGET_CLIPPED,
+    TARGET_QUANTILE,
+    TARGET_SIZE,
+    THREE_QUARTERS,
+    WHOLE,
+    Statistic,
+    comparisons,
+    scaled_statistics,
+    searched_columns,
+    target_searched,
+    weighted_domain,
+)
+from discreet.curator.sums.cell_counts import CELLS, ColumnCells
+from discreet.curator.sums.gram import Sums, Totals
+from discreet.curator.sums.scaled_rows import RowNorms, Scaling, WeightedMoments, Weighting
+from discreet.design.design import Design
+from discreet.design.domain import RowDomain
+from discreet.errors import SpecError
+from discreet.exact.arrays import FloatArray, IntArray
+from discreet.exact.linear import entry_count, pairs, size_of
+from discreet.mechanisms.calibration import block_sigmas, in_steps
+from discreet.mechanisms.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
+from discreet.mechanisms.sampler import Sampler
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.lattice import ROUNDING, gaussian_mu
+from discreet.releases.fields import ScalingPart
+
+# -- searches ----------------------------------------------------------------------------------------------------------
+# Noisy searches on counts, and the centre and spread of a target by them. Proof: refined.proof.md.
+
+# the number of rows up to the point at an index of a grid
+CountAt: TypeAlias = Callable[[int], int]
+
+# the 29/32 quantile of abs(z) of a standard normal z, which is searched for of a target
+NORMAL_TARGET_SPREAD: Final = 1.68
+# no scale is smaller, in scaled units: of a column that is mostly one value the quantile says nothing
+NARROWEST: Final = 1 / 32
+# how far the centre of a column or a target is from the middle of its range, as a standard deviation, in half ranges
+CENTRE_PRIOR: Final = 0.35
+# bits of the grid of a cell's value in a sum of clipped targets; every product grid is as fine
+VALUE_BITS: Final = 16
+
+
+def noisy(context: RunContext, block: str, exact: Sequence[int]) -> list[int]:
+    """Exact sums in steps of the product grid with independent noise of a block's scale."""
+    noise = context.sampler.draw([context.law.sigma[block]] * len(exact))
+    return [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P:refined-noise]
+
+
+def quantile_in_steps(context: RunContext, thirty_seconds: int) -> int:
+    """A quantile in steps of the product grid."""
+    return thirty_seconds * (context.law.unit // WHOLE)
+
+
+def search(context: RunContext, block: str, count_at: CountAt, rows: int, below: int) -> int:
+    """The index of the grid point where a quantile seems to be, by noisy binary search.
+
+    Parameters
+    ----------
+    block
+        Names the grid, and the noise of a comparison.
+    count_at
+        Exact number of rows up to a grid point.
+    rows, below
+        Number of rows, exactly, and the quantile in steps of the product grid. Only the sum over rows of
+        1[value up to the point] - quantile is used, with noise.
+    """
+    low, high = 0, LAST[block]
+    # all comparisons are made, whatever they say
+    for _ in range(comparisons(block)):
+        middle = (low + high) // 2
+        (value,) = noisy(context, block, [count_at(middle) * context.law.unit - below * rows])  # [P:centred-count]
+        if low < high:
+            low, high = (low, middle) if value >= 0 else (middle + 1, high)
+    return high
+
+
+class Counts:
+    """Numbers of rows up to any cell of each column, from counts by cell. Sensitive."""
+
+    def __init__(self, cells: IntArray) -> None:
+        # before the first cell there is none
+        self._up_to = np.concatenate([np.zeros((len(cells), 1), dtype=np.int64), np.cumsum(cells, axis=1)], axis=1)
+
+    def up_to(self, cells: Sequence[int]) -> list[int]:
+        """Rows up to a cell, one for each column."""
+        indices = np.clip(np.asarray(cells, dtype=np.int64), -CELLS - 1, CELLS) + CELLS + 1
+        found: list[int] = self._up_to[np.arange(len(indices)), indices].tolist()
+        return found
+
+    def around(self, centres: Sequence[int], widths: Sequence[int]) -> list[int]:
+        """Rows in the cells within a width of a centre, one for each column."""
+        upper = self.up_to([c + w for c, w in zip(centres, widths, strict=True)])
+        lower = self.up_to([c - w for c, w in zip(centres, widths, strict=True)])
+        return [a - b for a, b in zip(upper, lower, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetScale:
+    """Released numbers about the target, in scaled units.
+
+    Attributes
+    ----------
+    low, high
+        Its public range.
+    centre, variance
+        Where its mean seems to be, and how far off that may be.
+    spread
+        Within which nine tenths of the values seem to be.
+    """
+
+    low: float
+    high: float
+    centre: float
+    variance: float
+    spread: float
+
+    @property
+    def span(self) -> float:
+        """How far a value can be from the centre."""
+        return max(self.high - self.centre, self.centre - self.low)
+
+    @property
+    def likely_sd(self) -> float:
+        """Standard deviation of a normal target of this spread, and at most that of a uniform one."""
+        return min(self.spread / NORMAL_TARGET_SPREAD, (self.high - self.low) / math.sqrt(12))
+
+
+def target_spread(context: RunContext, counts: Counts, centre: int, half: int, rows: int) -> int:
+    """Within how many cells of a centre nine tenths of the target seem to be; `half` is half of its range, in cells."""
+    widths = [round(half * math.pow(2, (k - 14) / 2)) for k in range(LAST["target_spread"] + 1)]
+    below = quantile_in_steps(context, TARGET_QUANTILE)
+    return widths[search(context, "target_spread", lambda k: counts.around([centre], [widths[k]])[0], rows, below)]
+
+
+def target_centred(context: RunContext, cells: IntArray, rows: int, many: float) -> TargetScale:
+    """Centre of the target: a noisy mean, a search for the spread, and a noisy mean of what is not far off.
+
+    `many` is the released number of rows.
+    """
+    low = 0 if context.domain.target_nonnegative else -CELLS
+    middle, half = (low + CELLS) // 2, (CELLS - low) // 2
+    counts, values = Counts(cells[None, :]), np.arange(-CELLS, CELLS + 1) - middle
+    centre, variance = middle, 0.0
+    if context.design.intercept:
+        mean, error = _mean(context, "target_mean", cells, values, half, many)
+        gain = CENTRE_PRIOR**2 / (CENTRE_PRIOR**2 + error**2)
+        centre += round(half * min(max(gain * mean, -1.0), 1.0))
+        variance = gain * error**2 * half**2
+    spread = target_spread(context, counts, centre, half, rows)
+    exact = float(centre)
+    if context.design.intercept:
+        farthest = half + abs(centre - middle)
+        width = math.ceil(min(max(1.5 * spread, 2 * math.sqrt(variance)), farthest))
+        mean, error = _mean(context, "target_zoom", cells, values - (centre - middle), width, many)
+        gain = variance / (variance + (width * error) ** 2)
+        exact = min(max(centre + gain * mean * width, low), CELLS)
+        variance = gain * (width * error) ** 2
+    return TargetScale(low / CELLS, 1.0, exact / CELLS, variance / CELLS**2, spread / CELLS)
+
+
+def _mean(
+    context: RunContext, block: str, cells: IntArray, values: IntArray, width: int, many: float
+) -> tuple[float, float]:
+    """Noisy mean of values over a width, cut to [-1, 1], with the standard deviation of its noise."""
+    cut = np.clip(values, -width, width) << VALUE_BITS
+    parts = np.sign(cut) * (np.abs(cut) // width)  # [P:value-of-a-cell]
+    total = int(cells @ parts) * (context.law.unit >> VALUE_BITS)
+    (released,) = noisy(context, block, [total])
+    return released / context.law.unit / many, context.law.sd(block) / many
+
+
+# -- columns -----------------------------------------------------------------------------------------------------------
+# Centre and scale of columns from noisy counts, asked where each says most. Proof: refined.proof.md.
+
+# grids of the posterior, in half ranges and in powers of two of them
+_CENTRES: Final = np.linspace(-1.0, 1.0, 129)
+_LOG_SCALES: Final = np.linspace(-9.0, 0.5, 39)
+# half-width of the zoomed grid of centres: so many standard deviations of the posterior, each at least a grid step
+_ZOOM, _GRID_STEP = 4.0, 1 / 64
+# no scale is smaller, in scaled units, however sure it is
+LEAST_SCALE: Final = 1 / 256
+# the logarithm of a scale, a priori: a range of eight scales, and much less or more of them
+_PRIOR_LOG_SCALE, _PRIOR_LOG_SCALE_SD = -2.0, 1.5
+# how far the share of rows up to a point is from that of the model, as a standard deviation
+_MODEL_ERROR: Final = 0.05
+# tanh of so many scales is near the normal distribution function, from -1 to 1
+_LOGISTIC: Final = 0.85
+# the 75% quantile of abs(z) of a standard normal z
+_NORMAL_SPREAD: Final = 1.15
+# a scale below `NARROWEST` is kept if the mean square within so many scales, in units of that window, is surely small:
+# 1/64 for a normal column, and the share of the other rows for one that is mostly one value
+_NARROW_WINDOW, _NARROW_SQUARE = 8.0, 0.05
+# the window of a mean square is so wide that its noise is so many scales; a scale is at least this part of its root
+_NOISE_SCALES, _PART_OF_ROOT = 2.0, 0.75
+# standard deviations of its noise by which a mean square is lowered before it raises a scale
+_DOUBT: Final = 2.0
+
+# the upper end of an interval of each column, and the lower one unless all smaller values are in it
+_Interval: TypeAlias = tuple[FloatArray] | tuple[FloatArray, FloatArray]
+
+
+class Beliefs:
+    """What released counts say of centres and scales: for each column a posterior on a grid of both.
+
+    The model is a logistic distribution close to the normal one. It decides where counts are asked for, and what they
+    amount to where the noise is large. Where the noise is small, counts at the median and at the quartiles speak for
+    themselves.
+
+    Parameters
+    ----------
+    columns
+        How many.
+    centres
+        Grid of the centres; one number where the centre is known.
+
+    Examples
+    --------
+    >>> beliefs = Beliefs(1)
+    >>> for point, share in [(0.0, 0.0), (0.5, 0.5), (0.4, 0.16), (0.6, 0.84)]:
+    ...     beliefs.learn((np.array([point]),), np.array([share]), 0.01)
+    >>> [found.round(2).tolist() for found in beliefs.means()]
+    [[0.5], [0.11]]
+    """
+
+    def __init__(self, columns: int, centres: FloatArray = _CENTRES) -> None:
+        self._learned: list[tuple[_Interval, FloatArray, float]] = []
+        self._start(np.repeat(centres[None], columns, axis=0))
+
+    def learn(self, interval: _Interval, shares: FloatArray, sd: float) -> None:
+        """Update on the released share of the rows in an interval of each column.
+
+        Parameters
+        ----------
+        interval
+            Its upper end, and its lower one if there is one.
+        shares, sd
+            Released, with noise of this standard deviation.
+        """
+        self._learned.append((interval, shares, sd))
+        self._update(interval, shares, sd)
+
+    def zoom(self) -> None:
+        """Move the grid of centres to where they are likely, and repeat all updates on it."""
+        weights, centres = self._weights().sum(axis=2), self._centres[:, :, 0]
+        mean = (weights * centres).sum(axis=1, keepdims=True)
+        sd = np.sqrt((weights * (centres - mean) ** 2).sum(axis=1, keepdims=True))
+        half = np.minimum(_ZOOM * np.maximum(sd, _GRID_STEP), 1.0)
+        self._start(np.clip(mean, half - 1, 1 - half) + half * _CENTRES)
+
+    def means(self) -> tuple[FloatArray, FloatArray]:
+        """Posterior means of the centres, and of the scales by their logarithms."""
+        weights = self._weights()
+        centres: FloatArray = (weights.sum(axis=2) * self._centres[:, :, 0]).sum(axis=1)
+        return centres, np.exp2(weights.sum(axis=1) @ _LOG_SCALES)
+
+    def _start(self, centres: FloatArray) -> None:
+        self._centres = centres[:, :, None]
+        away = (_LOG_SCALES - _PRIOR_LOG_SCALE) / _PRIOR_LOG_SCALE_SD
+        self._logs: FloatArray = -0.5 * ((self._centres / CENTRE_PRIOR) ** 2 + away**2)
+        for learned in self._learned:
+            self._update(*learned)
+
+    def _update(self, interval: _Interval, shares: FloatArray, sd: float) -> None:
+        expected = self._share_up_to(interval[0])
+        for lower in interval[1:]:
+            expected = expected - self._share_up_to(lower)
+        off = (shares[:, None, None] - expected) / math.hypot(sd, _MODEL_ERROR)
+        self._logs -= 0.5 * off * off
+
+    def _share_up_to(self, points: FloatArray) -> FloatArray:
+        """Share of the rows that the model expects up to a point of each column, on the grid."""
+        away = points[:, None, None] - self._centres
+        share: FloatArray = 0.5 + 0.5 * np.tanh(away * (_LOGISTIC * np.exp2(-_LOG_SCALES)))
+        return share
+
+    def _weights(self) -> FloatArray:
+        weights = np.exp(self._logs - self._logs.max(axis=(1, 2), keepdims=True))
+        out: FloatArray = weights / weights.sum(axis=(1, 2), keepdims=True)
+        return out
+
+
+class _Questions:
+    """Noisy counts of the columns, asked where beliefs say, and taken into them."""
+
+    def __init__(self, context: RunContext, cells: IntArray, rows: int, many: float, beliefs: Beliefs) -> None:
+        self._released = _Released(context, rows, many)
+        self._counts = Counts(cells)
+        self._beliefs = beliefs
+
+    def centre(self, block: str) -> None:
+        """Ask how many rows are up to the centre."""
+        for _ in range(comparisons(block)):
+            at, _ = self._cells()
+            self._learn(block, (at / CELLS,), self._counts.up_to(at.tolist()), HALF)
+
+    def spread(self, block: str) -> None:
+        """Ask how many rows are so near the centre that three quarters of them should be."""
+        for _ in range(comparisons(block)):
+            at, scale = self._cells()
+            width = np.rint(_NORMAL_SPREAD * scale).astype(np.int64)
+            counts = self._counts.around(at.tolist(), width.tolist())
+            self._learn(block, ((at + width) / CELLS, (at - width) / CELLS), counts, THREE_QUARTERS)
+
+    def answers(self) -> tuple[list[float], list[float]]:
+        """Centre and scale of each column."""
+        centres, scales = self._cells()
+        return (centres / CELLS).tolist(), np.maximum(scales / CELLS, LEAST_SCALE).tolist()
+
+    def _cells(self) -> tuple[IntArray, IntArray]:
+        """Centre and scale of each column in cells, to which they are rounded: last bits depend on the machine."""
+        centres, scales = (np.rint(found * CELLS).astype(np.int64) for found in self._beliefs.means())
+        return centres, scales
+
+    def _learn(self, block: str, interval: _Interval, counts: list[int], quantile: int) -> None:
+        totals = [count * self._released.unit for count in counts]
+        self._beliefs.learn(interval, self._released.means(block, totals, quantile), self._released.sd(block))
+
+
+class _Released:
+    """Means over rows of values in [0, 1], one for each column, with noise."""
+
+    def __init__(self, context: RunContext, rows: int, many: float) -> None:
+        self._context = context
+        self._rows = rows
+        self._many = many
+
+    @property
+    def unit(self) -> int:
+        """Steps of the product grid in 1."""
+        return self._context.law.unit
+
+    def means(self, block: str, totals: list[int], quantile: int) -> FloatArray:
+        """Release exact sums, in steps, of which each row's part is centred by a quantile."""
+        below = quantile_in_steps(self._context, quantile)
+        exact = [total - below * self._rows for total in totals]  # [P:centred-column-count]
+        released = np.array(noisy(self._context, block, exact), dtype=np.float64)
+        return released / self.unit / self._many + quantile / WHOLE
+
+    def sd(self, block: str) -> float:
+        """Standard deviation of the noise of a mean."""
+        return self._context.law.sd(block) / self._many
+
+
+def columns_centred(context: RunContext, cells: IntArray, rows: int, many: float) -> tuple[list[float], list[float]]:
+    """Centre and scale of each column, from counts up to a centre and around it, twice.
+
+    `rows` is the exact number of rows and only enters sums that get noise; `many` is the released one.
+    """
+    beliefs = Beliefs(len(cells))
+    questions = _Questions(context, cells, rows, many, beliefs)
+    questions.centre("centre")
+    questions.spread("spread")
+    beliefs.zoom()
+    questions.centre("zoomed_centre")
+    questions.spread("zoomed_spread")
+    return questions.answers()
+
+
+def columns_scaled(context: RunContext, cells: IntArray, rows: int, many: float) -> list[float]:
+    """Scale of each column around 0."""
+    questions = _Questions(context, cells, rows, many, Beliefs(len(cells), np.zeros(1)))
+    questions.spread("one_spread")
+    return questions.answers()[1]
+
+
+def columns_sized(
+    context: RunContext, cells: IntArray, rows: int, many: float, centres: list[float], scales: list[float]
+) -> list[float]:
+    """Scales that two noisy mean squares around the centres allow.
+
+    Quantiles cannot tell a narrow column from one that is mostly one value, whose other values carry all it says. So
+    the first mean square, within a few scales, decides whether a scale below `NARROWEST` is kept, and all of them
+    raise scales that are too small for the values far out. A mean square is lowered by its noise before it raises a
+    scale, and raised by it before it confirms one.
+    """
+    released, at = _Released(context, rows, many), np.rint(np.array(centres) * CELLS).astype(np.int64)
+    sd = released.sd("mean_square")
+    least = np.array(scales)
+    for turn in range(comparisons("mean_square")):
+        narrow = least < NARROWEST if turn == 0 else np.zeros(len(least), dtype=np.bool_)
+        window = np.where(narrow, _NARROW_WINDOW, _NOISE_SCALES / math.sqrt(sd)) * least
+        widths = np.clip(np.rint(window * CELLS), 1, 2 * CELLS).astype(np.int64)
+        totals = [_capped_squares(*one) * (released.unit >> VALUE_BITS) for one in zip(cells, at, widths, strict=True)]
+        squares = np.clip(released.means("mean_square", totals, HALF), 0.0, 1.0)
+        root = _PART_OF_ROOT * np.sqrt(np.maximum(squares - _DOUBT * sd, 0.0)) * widths / CELLS
+        doubtful = narrow & (squares + sd > _NARROW_SQUARE)
+        least = np.maximum(np.maximum(least, root), np.where(doubtful, NARROWEST, 0.0))
+    found: list[float] = least.tolist()
+    return found
+
+
+def _capped_squares(counts: IntArray, centre: int, width: int) -> int:
+    """Sum over rows of the squared distance from a centre over that of a width, at most 1, in steps of 2^-16."""
+    squares = np.minimum((np.arange(-CELLS, CELLS + 1) - centre) ** 2, width * width)
+    return int(counts @ ((squares << VALUE_BITS) // (width * width)))  # [P:capped-square]
+
+
+# -- targets -----------------------------------------------------------------------------------------------------------
+# Mean squares of columns, and centre and bound of a target, from counts with noise. Proof: scaled.proof.md.
+
+# a bounded target keeps values up to so many scales: the more rows there are for the noise, the more
+_FEWEST_SCALES, _MOST_SCALES, _FEW_ROWS = 2.0, 6.0, 300.0
+# standard deviations of its noise by which a mean square is lowered before it is believed
+_TARGET_DOUBT: Final = 1.0
+
+
+def column_sizes(context: RunContext, block: str, cells: IntArray, centres: Sequence[int], many: float) -> list[float]:
+    """Root of the mean square of each column around its centre, in scaled units, as far as it is surely there.
+
+    Parameters
+    ----------
+    block
+        Names the noise.
+    cells
+        Exact counts by cell of each column.
+    centres
+        Released, in cells.
+    many
+        Released number of rows.
+    """
+    # no value is farther from a centre than two scaled units
+    places, fine = np.arange(-CELLS, CELLS + 1), context.law.unit >> VALUE_BITS
+    squares = [((places - centre) ** 2 << VALUE_BITS) // (2 * CELLS) ** 2 for centre in centres]  # [P:square-of-a-cell]
+    exact = [int(counts @ parts) * fine for counts, parts in zip(cells, squares, strict=True)]
+    surely = [one / context.law.unit - _TARGET_DOUBT * context.law.sd(block) for one in noisy(context, block, exact)]
+    return [2 * math.sqrt(max(one, 0.0) / many) for one in surely]
+
+
+def target_bounded(context: RunContext, cells: IntArray, rows: int, many: float) -> tuple[float, float]:
+    """Centre of the target, and how far from it weighted values are kept: some scales, no farther than any value is.
+
+    The scale is that of the spread around the centre, or the root of the mean square where that is surely larger, as
+    of a target that is mostly one value. Where rows are few for the noise two scales are kept, where they are many six:
+    what is cut then weighs less than the noise that a wider bound would bring. `many` is the released number of rows.
+    """
+    counts, last = Counts(cells[None, :]), LAST["target_centre"]
+    points = [round(CELLS * (2 * k / last - 1)) for k in range(last + 1)]
+    half = quantile_in_steps(context, HALF)
+    centre = points[search(context, "target_centre", lambda k: counts.up_to([points[k]])[0], rows, half)]
+    spread = target_spread(context, counts, centre, CELLS, rows)
+    (size,) = column_sizes(context, TARGET_SIZE, cells[None, :], [centre], many)
+    scale = max(spread / CELLS / NORMAL_TARGET_SPREAD, size, NARROWEST)
+    strength = many / (context.law.sd("cross") * math.sqrt(len(context.design.released) - 1))
+    scales = min(max(_FEWEST_SCALES * math.sqrt(strength / _FEW_ROWS), _FEWEST_SCALES), _MOST_SCALES)
+    return centre / CELLS, min(scales * scale, 1 + abs(centre) / CELLS)
+
+
+# -- scaled ------------------------------------------------------------------------------------------------------------
+# All moments of privately scaled and weighted rows, with Gaussian noise. Proof: scaled.proof.md.
+
+# shares of mu^2; what a design does not need, and the rest, goes to the moments
+SHARES: Final[Mapping[str, float]] = {
+    ROWS: 0.005, "centre": 0.045, "spread": 0.015, "zoomed_centre": 0.025, "zoomed_spread": 0.015, SIZE: 0.03,
+    "target_centre": 0.01, "target_spread": 0.01, "target_size": 0.01, TARGET_CLIPPED: 0.02, "radius": 0.01,
+    FOURTH: 0.1, RESIDUAL: 0.25,
+}  # fmt: skip
+# of what the moments have: products of (1, z), of these with the target, and its squares
+MOMENT_SHARES: Final = Blocks(count=0.0, sum_x=0.0, gram=0.3, sum_y=0.0, cross=0.65, target_square=0.05)
+# an indicator is not searched: it stays where it is, twice as large
+_INDICATOR_SCALE: Final = 0.5
+# the largest radius that is tried is that of a row with all coordinates at so many scales
+_WIDEST: Final = 4.0
+# centre and bound of a boolean target, whose values then are -1 and 1
+_BOOLEAN: Final = (0.5, 0.5)
+
+_Scaled: TypeAlias = Generator[Sums, Totals, tuple[Scaling, tuple[float, float], int | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class ScaledMoments:
+    """Centres, scales and a radius by noisy searches, then the moments of rows that are scaled and weighted by them.
+
+    Attributes
+    ----------
+    robust
+        Whether a share of the budget is kept for what robust standard errors need, instead of one for the sums that
+        plain ones need.
+    """
+
+    robust: bool = False
+
+    name: ClassVar[str] = "gaussian"
+    version: ClassVar[str] = "scaled-1"
+    kind: ClassVar[Literal["moments"]] = "moments"
+    info: ClassVar[MechanismInfo] = MechanismInfo(
+        summary="Joint Gaussian release of all moments of privately scaled rows.",
+        document="this library, from private quantiles and weighted least squares",
+        notion="approximate",
+        numerics="exact",
+        references=("Balle & Wang 2018", "Dong, Roth & Su 2022"),
+        domain="box",
+        needs=("an intercept",),
+        reads_again=True,
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of the noise: design and budget in, no data."""
+        check_scalable(design)
+        statistics = scaled_statistics(design, robust=self.robust)
+
+        def law(mu: float, calibration: Calibration) -> NoiseLaw:
+            return scaled_law(design, domain, statistics, mu, calibration)
+
+        mu, rule = gaussian_mu(budget, lambda mu: variates(law(mu, "gaussian"), design, statistics))
+        return law(mu, rule)
+
+    def passes(self, context: RunContext) -> Passes:
+        """One pass for the columns, one for the radius, one for the moments of weighted rows."""
+        scaling, (centre, bound), rows = yield from _scaled(context)
+        radius = yield from _radius(context, scaling)
+        part = ScalingPart(scaling.centres, scaling.scales, radius, centre, bound)
+        totals = yield WeightedMoments(weighting_of(context.domain, part), fourth=not self.robust)
+        exact = totals.on_grid(context.law.unit)
+        size = len(context.design.released)
+        many, more = entry_count(size), 0 if self.robust else entry_count(size - 1)
+        diagonal, off = FOURTH_BLOCKS
+        sigmas = context.law.steps(size)
+        sigmas += [] if self.robust else [context.law.sigma[diagonal if i == j else off] for i, j in pairs(size - 1)]
+        noise = context.sampler.draw(sigmas)
+        # [P:scaled-noise]
+        released = [total + variate for total, variate in zip(exact[: many + more], noise, strict=True)]
+        part = replace(part, fourth=tuple(released[many:]))
+        if target_searched(context.design):
+            clipped = noisy(context, TARGET_CLIPPED, list(exact[many + more : many + more + 2]))
+            part = replace(part, target_clipped=tuple(clipped))
+        return NoisyMoments(tuple(released[:many]), {} if rows is None else {ROWS: rows}, scaling=part)
+
+
+def weighting_of(domain: RowDomain, part: ScalingPart) -> Weighting:
+    """How rows are scaled and weighted by released numbers."""
+    scaling = Scaling(part.centres, part.scales, math.inf, 1)
+    return Weighting(domain, scaling, part.radius, part.target_centre, part.target_bound)
+
+
+def gram_with_noise(sums: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
+    """Exact totals of `WeightedResiduals` plus one independent variate each, added in unlimited integers."""
+    exact = sums.on_grid(law.unit)
+    diagonal, off = law.sigma["residual_diagonal"], law.sigma["residual_off_diagonal"]
+    noise = sampler.draw([diagonal if i == j else off for i, j in pairs(size_of(len(exact)))])
+    return tuple(total + variate for total, variate in zip(exact, noise, strict=True))  # [P:scaled-residual-noise]
+
+
+def check_scalable(design: Design) -> None:
+    """Refuse a design whose rows are not scaled privately: without an intercept, or in a declared ball."""
+    if not design.intercept:
+        raise SpecError(
+            'scaling "private" moves the origin of every column, so it needs a design with an intercept; leave out '
+            'intercept = false, or use scaling "declared"'
+        )
+    if design.radius is not None:
+        raise SpecError(
+            'scaling "private" finds a radius by itself, but the design declares one; leave the radius out, or use '
+            'scaling "declared"'
+        )
+
+
+def scaled_law(
+    design: Design, domain: RowDomain, statistics: Mapping[str, Statistic], mu: float, calibration: Calibration
+) -> NoiseLaw:
+    """Noise under which all releases together are mu-Gaussian-private: every statistic has its share of mu^2."""
+    scaled = {
+        name: one.sensitivity * ROUNDING * math.sqrt(one.times / SHARES[name]) / mu  # [P:scaled-shares]
+        for name, one in statistics.items()
+    }
+    for gram, blocks in ((FOURTH, FOURTH_BLOCKS), (RESIDUAL, RESIDUAL_BLOCKS)):
+        if gram in scaled:
+            largest = scaled.pop(gram)
+            scaled |= dict(zip(blocks, (largest, largest / math.sqrt(2)), strict=True))
+    rest = 1 - math.fsum(SHARES[name] for name in statistics)
+    sigmas = block_sigmas(  # [P:scaled-moments]
+        weighted_domain(design, domain.grid_bits),
+        design.unit.neighbours,
+        mu * math.sqrt(rest),
+        MOMENT_SHARES,
+        count_public=design.count_public,
+        rows_per_unit=design.unit.max_rows,
+    )
+    off = sigmas.gram / math.sqrt(2)
+    moments = {
+        "count": sigmas.gram, "sum_x": off, "gram_diagonal": sigmas.gram, "gram_off_diagonal": off,
+        "sum_y": sigmas.cross, "cross": sigmas.cross, "target_square": sigmas.target_square,
+    }  # fmt: skip
+    steps = {block: in_steps(block, sigma, domain) for block, sigma in (moments | scaled).items()}
+    return NoiseLaw(domain.grid_bits, steps, calibration)
+
+
+def variates(law: NoiseLaw, design: Design, statistics: Mapping[str, Statistic]) -> list[tuple[int, int]]:
+    """How many variates of all releases have which standard deviation."""
+    x = len(design.released) - 2
+    grams = {
+        block: many
+        for blocks in (FOURTH_BLOCKS, RESIDUAL_BLOCKS)
+        for block, many in zip(blocks, (x + 1, x * (x + 1) // 2), strict=True)
+    }
+    entries = {"sum_x": x, "gram_diagonal": x, "gram_off_diagonal": x * (x - 1) // 2, "cross": x} | grams
+    entries |= {name: one.entries * one.times for name, one in statistics.items()}
+    return [(entries.get(block, 1), sigma) for block, sigma in law.sigma.items()]
+
+
+def _scaled(context: RunContext) -> _Scaled:
+    """Scaling of the columns, centre and bound of the target, and the number of rows unless public; from one pass."""
+    design = context.design
+    searched = searched_columns(design)
+    totals = yield ColumnCells(context.domain, [*searched, len(design.released) - 1])
+    cells = totals.cells
+    if cells is None:
+        raise SpecError("expected counts by cell in the totals of the first pass, got none")
+    rows, released = int(cells[-1].sum()), None
+    many = float(rows)
+    if not design.count_public:
+        (released,) = noisy(context, ROWS, [rows * context.law.unit])
+        many = released / context.law.unit
+    size = len(design.released) - 2
+    centres, scales = [0.0] * size, [_INDICATOR_SCALE] * size
+    if searched:
+        found, spreads = columns_centred(context, cells[:-1], rows, max(many, 20.0))
+        sizes = column_sizes(context, SIZE, cells[:-1], [round(centre * CELLS) for centre in found], max(many, 20.0))
+        for column, centre, spread, root in zip(searched, found, spreads, sizes, strict=True):
+            centres[column - 1], scales[column - 1] = centre, max(spread, root, NARROWEST)
+    target = _BOOLEAN
+    if target_searched(design):
+        target = target_bounded(context, cells[-1], rows, max(many, 20.0))
+    return Scaling(tuple(centres), tuple(scales), math.inf, 1), target, released
+
+
+def _radius(context: RunContext, scaling: Scaling) -> Generator[Sums, Totals, float]:
+    """Radius that four tenths of the rows seem to keep."""
+    last = LAST["radius"]
+    top = math.sqrt(1 + len(scaling.centres) * _WIDEST**2)
+    thresholds = [top * math.pow(2, (k - last) / 6) for k in range(last + 1)]
+    totals = yield RowNorms(context.domain, scaling, thresholds)
+    *counts, rows = totals.values
+    below = quantile_in_steps(context, RADIUS_QUANTILE)
+    found = search(context, "radius", counts.__getitem__, rows, below)
+    return max(math.ldexp(round(math.ldexp(thresholds[found], RADIUS_BITS)), -RADIUS_BITS), 1.0)

@@ -1,0 +1,412 @@
+"""Fit one model by noisy scores of privately scaled rows. Proof: refined.proof.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+
+from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.scaling import (
+    LAST,
+    RADIUS_QUANTILE,
+    STEPS,
+    in_declared_ball,
+    refined_statistics,
+    searched_columns,
+)
+from discreet.curator.sums.cell_counts import ColumnCells
+from discreet.curator.sums.gram import Sums, Totals
+from discreet.curator.sums.scaled_rows import (
+    ClippedScores,
+    OffsetSum,
+    RowNorms,
+    Scaling,
+    ShrunkRows,
+    coefficient_bits,
+    on_grid,
+)
+from discreet.design.design import Design
+from discreet.design.domain import RowDomain, norm2
+from discreet.errors import SpecError
+from discreet.exact.arrays import FloatArray
+from discreet.exact.linear import pairs, position, symmetric
+from discreet.mechanisms.calibration import Piece, pieces_law
+from discreet.mechanisms.irls import fitted_indices, triangular
+from discreet.mechanisms.private_scaling import (
+    TargetScale,
+    columns_centred,
+    columns_scaled,
+    columns_sized,
+    noisy,
+    search,
+    target_centred,
+)
+from discreet.mechanisms.private_scaling import (
+    quantile_in_steps as in_steps,
+)
+from discreet.mechanisms.protocol import MechanismInfo, Passes, RunContext
+from discreet.privacy.budget import PrivacyBudget
+from discreet.releases.fields import Coefficients
+
+# -- shrinkage ---------------------------------------------------------------------------------------------------------
+# What `refined` does with released numbers alone: a preconditioner from a noisy Gram, and shrinkage of the result.
+
+# no eigenvalue of the preconditioner is smaller than this part of the largest
+_LEAST_PART: Final = 0.05
+# prior scales in powers of two, and powers of the eigenvalues that priors are proportional to
+_PRIOR_SCALES: Final = np.arange(-10.0, 6.01, 0.25)
+_PRIOR_SHAPES: Final = (0.0, 0.5, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Preconditioner:
+    """Eigenvalues of a noisy Gram, damped so that noise does not make steps long, and its eigenvectors.
+
+    Attributes
+    ----------
+    values, vectors
+        What a step divides by, none far below the largest, and the directions.
+    sums
+        Sums of squares of the rows along the directions: the eigenvalues before the small ones were raised.
+    """
+
+    values: FloatArray
+    vectors: FloatArray
+    sums: FloatArray
+
+    @classmethod
+    def of(cls, gram: FloatArray, sd: float, rate: float) -> Preconditioner:
+        """From a noisy Gram whose diagonal has noise of a standard deviation, and the rest by sqrt(2) less.
+
+        Off-diagonal entries are shrunk towards 0 and diagonal ones towards their mean by as much as they are noise;
+        what noise is left is covered by its spectral edge, the whole of it for short steps and two thirds for full ones
+        (a rate of 1): no step then goes farther than half as much again as what it aims at.
+        """
+        size = len(gram)
+        diagonal = np.diag(gram).copy()
+        mean = max(float(diagonal.mean()), 1e-9)
+        off_part = diagonal_part = 1.0
+        if size >= 3:
+            off = gram[~np.eye(size, dtype=np.bool_)]
+            off_part = _signal_part(float(np.mean(off * off)), sd**2 / 2)
+            diagonal_part = _signal_part(float(diagonal.var()), sd**2)
+        shrunk = off_part * gram
+        np.fill_diagonal(shrunk, mean + diagonal_part * (diagonal - mean))
+        edge = math.sqrt(2 * size * off_part) * sd + math.sqrt(2 * math.log(size) * diagonal_part) * sd
+        values, vectors = np.linalg.eigh(shrunk)
+        damped = np.maximum(values, 0.0) + (1 - rate / 3) * edge
+        return cls(np.maximum(damped, max(_LEAST_PART * float(damped.max()), 1e-6 * sd)), vectors, damped)
+
+    def step(self, score: FloatArray) -> FloatArray:
+        """A score multiplied by the inverse."""
+        out: FloatArray = self.vectors @ ((self.vectors.T @ score) / self.values)
+        return out
+
+
+def _signal_part(square: float, noise: float) -> float:
+    """How much of a mean square is signal, where so much of it is expected to be noise."""
+    signal = max(square - noise, 0.0)
+    return signal / (signal + noise)
+
+
+def shrunk(theta: FloatArray, basis: Preconditioner, sd: float, most: float) -> FloatArray:
+    """Coefficients shrunk in the eigenbasis: posterior means under normal priors, weighed by how likely each is.
+
+    Parameters
+    ----------
+    theta
+        Coefficients with noise.
+    basis
+        In whose eigenbasis the noise of a coordinate has the standard deviation `sd` over its eigenvalue.
+    sd
+        Of the noise of a score.
+    most
+        No prior expects a larger sum of squared predictions: no model explains more of a target than there is.
+
+    Examples
+    --------
+    >>> basis, theta = Preconditioner(np.ones(2), np.eye(2), np.ones(2)), np.array([1.0, 1.0])
+    >>> strong, weak, bounded = (shrunk(theta, basis, *how) for how in [(1e-3, 9.0), (10.0, 9.0), (1.0, 0.01)])
+    >>> bool(strong[0] > 0.99), bool(weak[0] < 0.2), bool(bounded[0] < 0.01)
+    (True, True, True)
+    """
+    seen = basis.vectors.T @ theta
+    noise = (sd / basis.values) ** 2
+    size = float(np.mean(seen * seen))
+    if size == 0.0:
+        return theta
+    relative = np.maximum(basis.values / basis.values.max(), 1e-6)
+    priors = np.array([size * 2.0**scale * relative**shape for shape in _PRIOR_SHAPES for scale in _PRIOR_SCALES])
+    priors *= np.minimum(1.0, most / (priors @ basis.sums))[:, None]
+    marginal = priors + noise
+    log_weights = -0.5 * np.sum(np.log(marginal) + seen * seen / marginal, axis=1)
+    weights = np.exp(log_weights - log_weights.max())
+    mean = (weights[:, None] * (priors / marginal)).sum(axis=0) / weights.sum() * seen
+    out: FloatArray = basis.vectors @ mean
+    return out
+
+
+# -- refined -----------------------------------------------------------------------------------------------------------
+# One model by clipped scores on privately scaled rows, without anything to tune. Proof: refined.proof.md.
+
+# shares of mu^2; what a design does not need, and the rest, goes to the steps
+SHARES: Final = {
+    "count": 0.005, "centre": 0.045, "spread": 0.015, "zoomed_centre": 0.025, "zoomed_spread": 0.015,
+    "one_spread": 0.1, "mean_square": 0.02, "target_mean": 0.07, "target_spread": 0.01, "target_zoom": 0.05,
+    "radius": 0.008, "clip": 0.016, "gram": 0.15, "offset": 0.06,
+}  # fmt: skip
+# of what the steps have, the part for counts of the rows that a clip left alone
+BELOW_PART: Final = 0.05
+# coordinates are clipped at so many scales, and farther out where so many rows per noise pay for it
+_CLIP, _MANY = 4.0, 1000.0
+# above so many rows per noise rows are kept farther out than at the radius that was found
+_REACHING: Final = 300.0
+# an indicator is not searched: it stays where it is, twice as large
+_INDICATOR_SCALE: Final = 0.5
+# the clip of scores: at least these parts of how far a target can be off, and of its spread
+_LEAST_OF_SPAN, _LEAST_OF_SPREAD = 1 / 256, 0.15
+# no clip is to cut more than half of the scores: the clip over the part left alone, which multiplies the noise, is then
+# 1.35 for standard normal scores, 1.48 with 30% cut, and never below 1.25
+_LEAST_QUANTILE: Final = 0.5
+# how many of the last iterates are averaged
+_LAST_ITERATES: Final = 8
+# what the offset may be beyond the doubt about the centre, as a part of its bound
+_OFFSET_PRIOR: Final = 0.05
+
+_Scaled: TypeAlias = Generator[Sums, Totals, tuple[Scaling, TargetScale, float]]
+
+
+class RefinedRegression:
+    """Centres, scales and a radius by noisy searches, then steps along noisy sums of clipped scores, then shrinkage."""
+
+    name: Final = "refined"
+    version: Final = "1"
+    kind: Final[Literal["coefficients"]] = "coefficients"
+    info: Final = MechanismInfo(
+        summary="Best predictions: columns are scaled privately, then clipped-score steps; nothing to tune.",
+        document="this library, from noisy gradient descent and private quantiles",
+        notion="approximate",
+        numerics="exact",
+        references=(
+            "Song, Chaudhuri & Sarwate 2013",
+            "Andrew, Thakkar, McMahan & Ramaswamy 2021",
+            "Balle & Wang 2018",
+            "Dong, Roth & Su 2022",
+        ),
+        reads_again=True,
+        main="score",
+    )
+
+    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+        """The law of the noise: design, budget and settings in, no data."""
+        return triangular(pieces_law(domain, budget, refined_pieces(design)))
+
+    def passes(self, context: RunContext) -> Passes:
+        """One pass for the columns, one for the radius, one that writes shrunk rows, the steps, one for the offset."""
+        scaling, target, many = yield from _scaled(context)
+        pace = Pace.of(context, many)
+        radius = yield from _radius(context, scaling, pace)
+        thresholds = [target.span * math.pow(2, (k - LAST["clip"]) / 4) for k in range(LAST["clip"] + 1)]
+        totals = yield ShrunkRows(context.domain, scaling, radius, target.centre, thresholds)
+        basis = Preconditioner.of(_noisy_gram(totals, context), context.law.sd("gram_diagonal"), pace.rate)
+        least = min(max(_LEAST_OF_SPAN * target.span, _LEAST_OF_SPREAD * target.spread), target.span)
+        first = thresholds[_first_clip(totals, context, pace)]
+        theta, clip = yield from _steps(context, pace, basis, (first, least, target.span), target.likely_sd)
+        offset = 0.0
+        if context.design.intercept:
+            offset = yield from _offset(context, pace, theta, radius, clip, target)
+        return _published(scaling, target, theta, radius, offset)
+
+
+def refined_pieces(design: Design) -> dict[str, Piece]:
+    """What is released with its share of mu^2, the steps with what the rest leaves."""
+    statistics = refined_statistics(design)
+    steps = 1 - math.fsum(SHARES[name] for name in statistics if name in SHARES)
+    shares = SHARES | {"score": steps * (1 - BELOW_PART), "below": steps * BELOW_PART}
+    return {
+        name: Piece(one.sensitivity, shares[name], one.entries, one.times)  # [P:refined-pieces]
+        for name, one in statistics.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How bold the steps are, from released numbers.
+
+    Attributes
+    ----------
+    many
+        Released number of rows.
+    quantile
+        Part of the rows whose scores the clip is to leave alone.
+    rate
+        Part of a full step that is taken.
+    reach
+        How many times the radius that was found rows are kept.
+    """
+
+    many: float
+    quantile: float
+    rate: float
+    reach: float
+
+    @classmethod
+    def of(cls, context: RunContext, many: float) -> Pace:
+        """The more rows there are for the noise of all steps together, the less is clipped and the longer are steps.
+
+        What clips and weights do to the model has to vanish as the noise does. A larger radius leaves long rows longer
+        scores than others, so that the clip has to cut fewer.
+        """
+        strength = _strength(context, many)
+        reach = 1.0 if in_declared_ball(context.design) else max(math.sqrt(strength / _REACHING), 1.0)
+        quantile = min(max(1 - 40 / (strength * reach), _LEAST_QUANTILE), 0.998)
+        return cls(many, quantile, strength / (strength + 30), reach)
+
+    @property
+    def correlated(self) -> float:
+        """How much noisier the mean of iterates is taken to be than if they were independent, as full steps are."""
+        return 3 - 2 * self.rate**2
+
+
+def _strength(context: RunContext, many: float) -> float:
+    """Rows over the noise that all steps together have in one coordinate, and over the root of their number."""
+    all_steps = context.law.sd("score") * math.sqrt((1 - BELOW_PART) / STEPS)
+    return many / (all_steps * math.sqrt(len(fitted_indices(context.design))))
+
+
+def _scaled(context: RunContext) -> _Scaled:
+    """Scaling of the columns, scale of the target and number of rows, all with noise, from one pass."""
+    design = context.design
+    searched = [] if in_declared_ball(design) else searched_columns(design)
+    totals = yield ColumnCells(context.domain, [*searched, len(design.released) - 1])
+    cells = totals.cells
+    if cells is None:
+        raise SpecError("expected counts by cell in the totals of the first pass, got none")
+    rows = int(cells[-1].sum())
+    many = float(rows)
+    if not design.count_public:
+        (count,) = noisy(context, "count", [rows * context.law.unit])
+        # sums are divided by it: too many rows make predictions timid, too few make them wild
+        many = math.hypot(max(count / context.law.unit, 0.0), context.law.sd("count"))
+    many = max(many, 20.0)
+    size = len(design.released) - 2
+    declared = in_declared_ball(design)
+    centres, scales = [0.0] * size, [1.0 if declared else _INDICATOR_SCALE] * size
+    if searched and design.intercept:
+        found, widths = columns_centred(context, cells[:-1], rows, many)
+    else:
+        found = [0.0] * len(searched)
+        widths = columns_scaled(context, cells[:-1], rows, many) if searched else []
+    if searched:
+        widths = columns_sized(context, cells[:-1], rows, many, found, widths)
+    for column, centre, scale in zip(searched, found, widths, strict=True):
+        centres[column - 1], scales[column - 1] = centre, scale
+    target = target_centred(context, cells[-1], rows, many)
+    steps = 1 - math.fsum(SHARES[name] for name in refined_statistics(design) if name in SHARES)
+    clip = _CLIP * max(1.0, math.sqrt(_strength(context, many) / math.sqrt(steps) / _MANY))
+    return Scaling(tuple(centres), tuple(scales), clip, int(design.intercept)), target, many
+
+
+def _radius(context: RunContext, scaling: Scaling, pace: Pace) -> Generator[Sums, Totals, float]:
+    """Radius that four tenths of the rows seem to keep, some times over where rows are many, or the declared one."""
+    if in_declared_ball(context.design):
+        return math.sqrt(norm2(context.domain))
+    last = LAST["radius"]
+    top = math.sqrt(scaling.constant + len(scaling.centres) * min(scaling.clip, 8.0) ** 2)
+    thresholds = [top * math.pow(2, (k - last) / 6) for k in range(last + 1)]
+    totals = yield RowNorms(context.domain, scaling, thresholds)
+    *counts, rows = totals.values
+    below = in_steps(context, RADIUS_QUANTILE)
+    found = search(context, "radius", counts.__getitem__, rows, below)
+    farthest = math.sqrt(scaling.constant + len(scaling.centres) * scaling.clip**2)
+    return max(min(pace.reach * thresholds[found], farthest), 1.0)
+
+
+def _noisy_gram(totals: Totals, context: RunContext) -> FloatArray:
+    """The products of the fitted columns of shrunk rows, with noise; in scaled units."""
+    indices, size = fitted_indices(context.design), len(context.design.released) - 1
+    exact = totals.on_grid(context.law.unit)
+    entries = [exact[position(indices[i], indices[j], size)] for i, j in pairs(len(indices))]
+    diagonal, off = context.law.sigma["gram_diagonal"], context.law.sigma["gram_off_diagonal"]
+    noise = context.sampler.draw([diagonal if i == j else off for i, j in pairs(len(indices))])
+    released = [total + variate for total, variate in zip(entries, noise, strict=True)]  # [P:refined-gram]
+    return symmetric((value / context.law.unit for value in released), len(indices))
+
+
+def _first_clip(totals: Totals, context: RunContext, pace: Pace) -> int:
+    """Index of the threshold below which the wanted part of the first scores seems to be."""
+    unit = context.law.unit
+    *counts, rows = (value // unit for value in totals.on_grid(unit)[-LAST["clip"] - 2 :])
+    return search(context, "clip", counts.__getitem__, rows, round(pace.quantile * unit))
+
+
+def _steps(
+    context: RunContext, pace: Pace, basis: Preconditioner, clips: tuple[float, float, float], target_sd: float
+) -> Generator[Sums, Totals, tuple[FloatArray, float]]:
+    """Steps along noisy sums of clipped scores; the mean of the last iterates, shrunk, and the last clip.
+
+    `clips` are the first one, the smallest and the largest.
+    """
+    indices, unit = fitted_indices(context.design), context.law.unit
+    theta, iterates, used = np.zeros(len(context.design.released) - 1), [], []
+    first, *bounds = clips
+    clip = _within(first, bounds)
+    # counts that would move the clip by the largest step
+    largest = 0.6 * min(pace.quantile, 1 - pace.quantile) * pace.many
+    gain = 1 / (1 + (context.law.sd("below") / largest) ** 2)
+    for _ in range(STEPS):
+        totals = yield ClippedScores(context.domain, on_grid(theta, context.domain), clip)
+        *scores, below, all_rows = totals.on_grid(unit)
+        score = np.array(noisy(context, "score", scores[indices[0] :])) / unit
+        # all rows times the quantile, row by row
+        centred = below - round(pace.quantile * unit) * (all_rows // unit)
+        (left,) = noisy(context, "below", [centred])
+        theta = theta.copy()
+        theta[indices[0] :] += pace.rate * basis.step(clip / pace.quantile * score)
+        theta = released_coefficients(theta, context.domain)
+        iterates.append(theta[indices[0] :])
+        used.append(clip)
+        excess = gain * left / unit / largest
+        clip = _within(clip * math.exp(-0.3 * min(max(excess, -1.0), 1.0)), bounds)
+    mean = np.mean(iterates[-_LAST_ITERATES:], axis=0)
+    scale = math.sqrt(math.fsum(one * one for one in used) / STEPS) / pace.quantile
+    noise = context.law.sd("score") * math.sqrt(pace.correlated / _LAST_ITERATES) * scale
+    theta = np.concatenate([np.zeros(indices[0]), shrunk(mean, basis, noise, pace.many * target_sd**2)])
+    return released_coefficients(theta, context.domain), clip
+
+
+def released_coefficients(theta: FloatArray, domain: RowDomain) -> FloatArray:
+    """Coefficients rounded to the grid on which residuals are exact, inside their box."""
+    return np.array(on_grid(theta, domain)) * 2.0 ** -coefficient_bits(domain, len(theta))
+
+
+def _offset(
+    context: RunContext, pace: Pace, theta: FloatArray, radius: float, clip: float, target: TargetScale
+) -> Generator[Sums, Totals, float]:
+    """What predictions for rows without weights are off on average, shrunk by what is known of it."""
+    residual_sd = clip / NormalDist().inv_cdf((1 + pace.quantile) / 2)
+    bound = min(max(3 * residual_sd, target.spread), target.span)
+    totals = yield OffsetSum(context.domain, on_grid(theta, context.domain), radius, bound)
+    (released,) = noisy(context, "offset", totals.on_grid(context.law.unit))
+    error = bound * context.law.sd("offset") / pace.many
+    prior = target.variance + (_OFFSET_PRIOR * bound) ** 2
+    return bound * released / context.law.unit / pace.many * prior / (prior + error**2)
+
+
+def _published(scaling: Scaling, target: TargetScale, theta: FloatArray, radius: float, offset: float) -> Coefficients:
+    """Scaled coefficients of (1, x), and where x is clipped."""
+    slopes = theta[1:] / (radius * np.array(scaling.scales))
+    constant = 0.0
+    if scaling.constant:
+        constant = target.centre + offset + float(theta[0]) / radius
+        constant -= math.fsum(slope * centre for slope, centre in zip(slopes, scaling.centres, strict=True))
+    return Coefficients((constant, *slopes.tolist()), ranges=scaling.ranges())
+
+
+def _within(value: float, bounds: Sequence[float]) -> float:
+    return min(max(value, bounds[0]), bounds[1])

@@ -1,0 +1,220 @@
+"""Draw exact discrete noise with OpenDP. No other module draws noise."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any, Final, Protocol
+
+from discreet.errors import SpecError
+
+# -- sampler -----------------------------------------------------------------------------------------------------------
+# The one place where noise is drawn: exact discrete variates on the integers, from OpenDP.
+
+# the first version of OpenDP with an unbiased sampler: https://github.com/opendp/opendp/issues/2638
+OLDEST_OPENDP: Final = (0, 14, 2)
+# above this the sampler's 64-bit result could saturate with probability above exp(-2000)
+MAX_SIGMA: Final = 2**57
+_LARGEST: Final = 2**63 - 1
+
+
+class Sampler(Protocol):
+    """Draws independent variates on the integers."""
+
+    @property
+    def private(self) -> bool:
+        """Whether the draws come from the operating system's randomness through an exact sampler."""
+        ...
+
+    def draw(self, sigmas: Sequence[int]) -> list[int]:
+        """One variate for each parameter: P(z) proportional to exp(-z^2 / (2 sigma^2)); 0 where sigma is 0."""
+        ...
+
+    def laplace(self, scales: Sequence[int]) -> list[int]:
+        """One variate for each parameter: P(z) proportional to exp(-|z| / scale); 0 where the scale is 0."""
+        ...
+
+    def bits(self, how_many: int) -> int:
+        """A uniform integer of at least 0 and below 2**how_many."""
+        ...
+
+
+class ExactSampler:
+    """OpenDP's exact sampler (Canonne, Kamath & Steinke 2020, Algorithm 3); it cannot be seeded.
+
+    Refuses a version of OpenDP whose sampler is biased when it is made, so before a table is opened.
+
+    >>> len(ExactSampler().draw([3, 5, 3]))
+    3
+    """
+
+    private = True
+
+    def __init__(self) -> None:
+        check_opendp()
+
+    def draw(self, sigmas: Sequence[int]) -> list[int]:
+        """Discrete Gaussian variates; draws of one parameter come in one call."""
+        return _grouped(sigmas, _gaussian)
+
+    def laplace(self, scales: Sequence[int]) -> list[int]:
+        """Discrete Laplace variates without limit of size; draws of one parameter come in one call."""
+        return _grouped(scales, _laplace)
+
+    def bits(self, how_many: int) -> int:
+        """Uniform bits from the operating system."""
+        return secrets.randbits(how_many)
+
+
+def _grouped(scales: Sequence[int], variates: Callable[[int, int], list[int]]) -> list[int]:
+    drawn = [0] * len(scales)
+    indices: dict[int, list[int]] = {}
+    for index, scale in enumerate(scales):
+        if scale:
+            indices.setdefault(scale, []).append(index)
+    if not all(0 < scale <= MAX_SIGMA for scale in indices):
+        raise ValueError("sigma is outside what the sampler draws exactly")
+    for scale, where in indices.items():
+        for index, value in zip(where, variates(scale, len(where)), strict=True):
+            drawn[index] = value
+    return drawn
+
+
+def _gaussian(sigma: int, how_many: int) -> list[int]:
+    domains, measurements, metrics = _opendp()
+    # drawn for input 0 and added later in unlimited integers, so that no 64-bit sum can saturate
+    noise = measurements.make_gaussian(
+        domains.vector_domain(domains.atom_domain(T="i64")), metrics.l2_distance(T="f64"), scale=_as_double(sigma)
+    )
+    return [int(value) for value in noise([0] * how_many)]
+
+
+def _laplace(scale: int, how_many: int) -> list[int]:
+    return laplace_variates(_as_double(scale), how_many)
+
+
+def laplace_variates(scale: float, how_many: int) -> list[int]:
+    """Independent discrete Laplace variates without limit of size: P(z) proportional to exp(-|z| / scale).
+
+    >>> len(laplace_variates(1.5, 3))
+    3
+    """
+    return [_unlimited(value, scale) for value in _saturating_laplace(scale, how_many)]
+
+
+def _unlimited(value: int, scale: float) -> int:
+    """The variate that a 64-bit one represents: where it saturated, the law has no memory, so the rest is drawn anew.
+
+    Beyond the largest 64-bit number the size of a discrete Laplace variate is that number plus a geometric variate, and
+    a discrete Laplace variate that is not negative is geometric.
+    """
+    if -_LARGEST < value < _LARGEST:
+        return value
+    rest = -1
+    while rest < 0:
+        (rest,) = laplace_variates(scale, 1)
+    return _LARGEST + rest if value > 0 else -_LARGEST - rest
+
+
+def _saturating_laplace(scale: float, how_many: int) -> list[int]:
+    domains, measurements, metrics = _opendp()
+    noise = measurements.make_laplace(
+        domains.vector_domain(domains.atom_domain(T="i64")), metrics.l1_distance(T="i64"), scale=scale
+    )
+    return [int(value) for value in noise([0] * how_many)]
+
+
+def _as_double(sigma: int) -> float:
+    exact = float(sigma)
+    if int(exact) != sigma:
+        raise ValueError("sigma is not representable; round it up to 53 bits first")
+    return exact
+
+
+def rounded_up(sigma: int) -> int:
+    """The smallest integer of at least `sigma` that a double holds exactly.
+
+    >>> rounded_up(5), rounded_up(2**53 + 1)
+    (5, 9007199254740994)
+    """
+    excess = max(0, sigma.bit_length() - 53)
+    return -(-sigma >> excess) << excess
+
+
+def _opendp() -> tuple[Any, Any, Any]:
+    """OpenDP through the submodules needed: its prelude imports an order of magnitude more."""
+    check_opendp()
+    import opendp.domains
+    import opendp.measurements
+    import opendp.metrics
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return opendp.domains, opendp.measurements, opendp.metrics
+
+
+@cache
+def check_opendp() -> None:
+    """Refuse a version of OpenDP whose sampler is biased, or that was never released.
+
+    >>> check_opendp()
+    """
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        found = version("opendp")
+    except PackageNotFoundError:
+        found = "none"
+    numbers = found.partition("+")[0].partition(".post")[0].split(".")
+    if not all(number.isdecimal() for number in numbers) or tuple(map(int, numbers)) < OLDEST_OPENDP:
+        oldest = ".".join(map(str, OLDEST_OPENDP))
+        raise SpecError(
+            f"expected a released version of opendp, {oldest} or newer, as noise of older ones is biased; got {found}; "
+            f"install one with: pip install 'opendp>={oldest}'"
+        )
+
+
+# -- coins -------------------------------------------------------------------------------------------------------------
+# Exact coins from the operating system: probability p for any fraction p, and exp(-x) for any fraction x.
+
+
+def below(limit: int) -> int:
+    """A uniform integer of at least 0 and below `limit`.
+
+    >>> below(1)
+    0
+    """
+    return secrets.randbelow(limit)
+
+
+def bernoulli(chance: Fraction) -> bool:
+    """True with probability `chance`, a fraction from 0 to 1.
+
+    >>> bernoulli(Fraction(0)), bernoulli(Fraction(1))
+    (False, True)
+    """
+    return below(chance.denominator) < chance.numerator  # [P:coin]
+
+
+def bernoulli_exp(exponent: Fraction, *, coin: Callable[[Fraction], bool] = bernoulli) -> bool:
+    """True with probability exp(-exponent), for a fraction of at least 0 (Canonne, Kamath & Steinke 2020, Algorithm 1).
+
+    The coin can be exchanged so that a test can walk through every outcome.
+
+    >>> bernoulli_exp(Fraction(0))
+    True
+    """
+    whole, rest = divmod(exponent, 1)
+    for _ in range(whole):
+        if not _exp_of_at_most_one(Fraction(1), coin):
+            return False
+    return _exp_of_at_most_one(rest, coin)  # [P:exponential-coin]
+
+
+def _exp_of_at_most_one(exponent: Fraction, coin: Callable[[Fraction], bool]) -> bool:
+    turn = 1
+    while coin(exponent / turn):
+        turn += 1
+    return turn % 2 == 1

@@ -1,0 +1,458 @@
+"""Define the parts of a release beside its moments, and its canonical JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from statistics import NormalDist
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import rfc8785
+
+from discreet.accounting.noise_distribution import NoiseFamily, block_of
+from discreet.accounting.scaling import ROWS
+from discreet.design.design import Design
+from discreet.design.domain import cell_edges
+from discreet.errors import ReleaseFileError
+from discreet.exact.linear import pairs
+
+if TYPE_CHECKING:
+    from discreet.releases.release import Release
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+# Parts of a release beside its moments: settings, coefficients, what robust standard errors need.
+
+
+@dataclass(frozen=True)
+class Coefficients:
+    """What a mechanism publishes that fits one model inside the wall.
+
+    Attributes
+    ----------
+    values
+        Scaled coefficients of (1, x), the constant first; the constant is 0 in a design without intercept.
+    trace
+        Released coefficients after each pass, in order, where the mechanism publishes its way.
+    ranges
+        Where the mechanism clipped each released column of x, in scaled units, in order, if it did so closer than the
+        declared bounds. A prediction clips there too, and is itself cut to the bounds of the target.
+    """
+
+    values: tuple[float, ...]
+    trace: tuple[tuple[float, ...], ...] = ()
+    ranges: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True)
+class ScalingPart:
+    """Released numbers by which rows were scaled and weighted, all in scaled units of the declared columns.
+
+    A row has z = (x - centre) / scale, the weight w = min(1, radius / norm of (1, z)), a = w (1, z) / radius and
+    t = w (y - target_centre) / target_bound, clipped to [-1, 1]; the moments of the release are those of (a, t).
+
+    Attributes
+    ----------
+    centres, scales
+        One for each released column of x.
+    radius
+        Of (1, z).
+    target_centre, target_bound
+        Of the target.
+    fourth
+        Upper triangle of the noisy sum of w^2 a a', row by row, on the product grid, which plain standard errors need;
+        empty in a release that has residuals instead.
+    target_clipped
+        Noisy numbers of rows whose t was clipped from below and from above, on the product grid; empty for a boolean
+        target, which is never clipped.
+    """
+
+    centres: tuple[float, ...]
+    scales: tuple[float, ...]
+    radius: float
+    target_centre: float
+    target_bound: float
+    fourth: tuple[int, ...] = ()
+    target_clipped: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class RatioPart:
+    """What a robust interval of R^2 needs: a noisy sum of q^2, q = residual^2 - ratio (target - mean)^2, scaled.
+
+    Attributes
+    ----------
+    ratio, mean
+        Residual variance over that of the target, and mean of the scaled target, both read off the noisy moments.
+    bound
+        Where q was clipped, in squared scaled units of the target.
+    total
+        Noisy sum of (q / bound)^2 on the product grid.
+    """
+
+    ratio: float
+    mean: float
+    bound: float
+    total: int
+
+
+@dataclass(frozen=True)
+class ResidualPart:
+    """What robust standard errors need: a noisy sum of squared residuals times products of (1, x).
+
+    Attributes
+    ----------
+    coefficients
+        Scaled coefficients of (1, x), read off the noisy moments, at which the residuals were taken.
+    bound
+        Where residuals were clipped, in scaled units of the target: declared, or read off the noisy moments.
+    totals
+        Upper triangle of the noisy sum of v v', v = (residual / bound) * (1, x), row by row, on the product grid.
+    ratio
+        For the interval of R^2 of the full model; releases made by earlier versions have none.
+    further
+        The same for each further model that was declared, in the order of `NoiseLaw.models`, over its own features.
+    """
+
+    coefficients: tuple[float, ...]
+    bound: float
+    totals: tuple[int, ...]
+    ratio: RatioPart | None = None
+    further: tuple[ResidualPart, ...] = ()
+
+    def to_dict(self) -> dict[str, object]:
+        """The part as plain values for JSON, integers as decimal text."""
+        plain: dict[str, object] = {
+            "coefficients": list(self.coefficients),
+            "bound": self.bound,
+            "totals": [str(total) for total in self.totals],
+        }
+        if self.ratio is not None:
+            ratio = self.ratio
+            plain["ratio"] = {
+                "ratio": ratio.ratio, "mean": ratio.mean, "bound": ratio.bound, "total": str(ratio.total),
+            }  # fmt: skip
+        return plain | ({"further": [one.to_dict() for one in self.further]} if self.further else {})
+
+
+@dataclass(frozen=True)
+class GuardPart:
+    """What a guard released before anything else.
+
+    Attributes
+    ----------
+    sigma
+        Scale of the noise of both counts, in steps of the product grid.
+    fitting, other
+        Noisy numbers of rows that fit the design and of rows that its rules drop, on the product grid.
+    """
+
+    sigma: int
+    fitting: int
+    other: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyCount:
+    """A number of rows with noise of a standard deviation: it may lie below 0 or above the number of rows."""
+
+    value: float
+    sd: float
+
+    @property
+    def words(self) -> str:
+        """The number in print: a noisy one to whole rows and never as if it were exact.
+
+        >>> NoisyCount(20_074.3, 24.41).words, NoisyCount(500.0, 0.0).words
+        ('about 20,074 (noisy count, standard deviation 24.4)', '500')
+        """
+        rows = f"{round(self.value):,}"
+        return f"about {rows} (noisy count, standard deviation {self.sd:.3g})" if self.sd > 0 else rows
+
+
+@dataclass(frozen=True, slots=True)
+class TargetClipping:
+    """Released bounds at which private scaling clipped the target, and noisy numbers of rows clipped there.
+
+    Attributes
+    ----------
+    bounds
+        In original units, of a row of weight 1. A row of weight w keeps values 1 / w times as far from their middle.
+    below, above
+        Rows clipped from below and from above.
+    """
+
+    bounds: tuple[float, float]
+    below: NoisyCount
+    above: NoisyCount
+
+    def inside(self, declared: tuple[float, float]) -> tuple[float, float]:
+        """Give the part of the bounds that is inside the declared ones, to which values are clipped before."""
+        return max(self.bounds[0], declared[0]), min(self.bounds[1], declared[1])
+
+    def to_dict(self) -> dict[str, object]:
+        """Give the bounds and counts as plain values for JSON."""
+        counts = {"below": self.below, "above": self.above}
+        return {"bounds": list(self.bounds)} | {k: {"count": one.value, "sd": one.sd} for k, one in counts.items()}
+
+
+# -- discovery ---------------------------------------------------------------------------------------------------------
+# Bounds that a release found: the noisy counts by dyadic cell, and the rule from them to bounds.
+#
+# The rule reads noisy counts and public numbers alone, so anybody can repeat it. Proof: mechanisms/discovery.proof.md.
+
+Bounds: TypeAlias = tuple[float, float]
+
+# with what probability noise alone lifts any empty cell of any column above the threshold, at most
+FALSE_CELL: Final = Fraction(1, 100)
+# the part of all rows that must lie between bounds, as far as noisy counts say, for them to count as found
+LEAST_INSIDE: Final = Fraction(3, 4)
+# probability with which another release finds another end, from which that is reported
+_TIE: Final = 0.1
+# part of the width of the bounds that an end must move by to matter
+_MATTERS: Final = 0.05
+# probability with which noise alone makes any empty cell beyond an end look as if it had rows, at most
+_FALSE_ROWS: Final = Fraction(1, 100)
+# thresholds are rounded up to a thousandth of the noise scale, so that last bits of a logarithm do not matter
+_PARTS: Final = 1000
+
+
+@dataclass(frozen=True)
+class DiscoveryPart:
+    """What was released to find bounds.
+
+    Attributes
+    ----------
+    sigma
+        Scale of the noise of every count, in steps of the product grid.
+    rows
+        Noisy number of rows that count, on the product grid.
+    cells
+        By column, in declared order: noisy numbers of rows in its dyadic cells, on the product grid.
+    """
+
+    sigma: int
+    rows: int
+    cells: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cells", MappingProxyType(dict(self.cells)))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # a read-only mapping does not travel by itself
+        return DiscoveryPart, (self.sigma, self.rows, dict(self.cells))
+
+
+def found_bounds(part: DiscoveryPart, design: Design, family: NoiseFamily) -> dict[str, Bounds | None]:
+    """By column the ends of the run of cells from the lowest to the highest one that is kept; none where not found.
+
+    A cell is kept if its count exceeds the threshold. Bounds are not found where no cell is kept, or where less than
+    three quarters of the rows seem to lie between them.
+
+    Parameters
+    ----------
+    part
+        Noisy counts.
+    design
+        Gives the range of every column.
+    family
+        Of the noise of the mechanism: the counts have Gaussian noise where it has, and Laplace noise elsewhere.
+
+    Examples
+    --------
+    >>> design = Design("y", {"y": (0, 1), "x": {"bounds": "private", "within": (0, 2)}})
+    >>> cells = (0,) * 38 + (900, 40, 60)
+    >>> found_bounds(DiscoveryPart(10, 1000, {"x": cells}), design, "discrete-gaussian")
+    {'x': (0.25, 2.0)}
+    >>> found_bounds(DiscoveryPart(10, 1300, {"x": cells}), design, "discrete-gaussian")
+    {'x': (0.25, 2.0)}
+    >>> found_bounds(DiscoveryPart(10, 1400, {"x": cells}), design, "discrete-gaussian")
+    {'x': None}
+    """
+    parts = threshold_parts(sum(map(len, part.cells.values())), family)
+    found: dict[str, Bounds | None] = {}
+    for name, counts in part.cells.items():
+        kept = _kept(counts, part.sigma, parts)
+        run = slice(kept[0], kept[-1] + 1) if kept else slice(0)
+        edges = cell_edges(*design.ranges[name])
+        enough = sum(counts[run]) >= LEAST_INSIDE * part.rows
+        found[name] = (edges[run.start], edges[run.stop]) if kept and enough else None
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class UnsettledEnd:
+    """An end of bounds that another release of the same table may well not find, with the cell that decides.
+
+    Attributes
+    ----------
+    name, bounds
+        The column and the bounds that the other release would find.
+    probability
+        Approximate probability of that, given the count of this release.
+    cell, kept
+        Ends of the cell that decides, and whether this release kept it, so that it lies inside the bounds.
+    count, threshold, sd
+        Noisy number of rows in the cell, number above which it is kept, standard deviation of the noise, all in steps
+        of the product grid.
+    """
+
+    name: str
+    bounds: Bounds
+    probability: float
+    cell: Bounds
+    kept: bool
+    count: int
+    threshold: float
+    sd: float
+
+
+def unsettled_ends(part: DiscoveryPart, design: Design, family: NoiseFamily) -> tuple[UnsettledEnd, ...]:
+    """List the ends of found bounds that were nearly not found, or beyond which there surely are rows.
+
+    The outermost kept cell is compared with the threshold: it is listed where another release would drop it with a
+    probability of 10% or more. The cell beyond it is listed where its count is too large for an empty cell; over all
+    ends together noise alone does that with a probability of at most 1%. Ends that would move by less than 5% of the
+    width of the bounds are left out.
+
+    Examples
+    --------
+    >>> design = Design("y", {"y": (0, 1), "x": {"bounds": "private", "within": (0, 2)}})
+    >>> cells = (0,) * 38 + (900, 40, 30)
+    >>> for end in unsettled_ends(DiscoveryPart(10, 1000, {"x": cells}), design, "discrete-gaussian"):
+    ...     print(end.bounds, round(end.probability, 2), end.cell, end.kept)
+    (0.25, 0.5) 0.36 (0.5, 1.0) True
+    (0.25, 2.0) 0.37 (1.0, 2.0) False
+    """
+    parts = threshold_parts(sum(map(len, part.cells.values())), family)
+    threshold = part.sigma * parts / _PARTS
+    surely = part.sigma * _factor(float(_FALSE_ROWS / (2 * len(part.cells))), family)
+    sd = part.sigma * (1.0 if family == "discrete-gaussian" else math.sqrt(2))
+    listed = []
+    for name, counts in part.cells.items():
+        edges = cell_edges(*design.ranges[name])
+        kept = _kept(counts, part.sigma, parts)
+        run = (kept[0], kept[-1])
+        for side, step in ((0, -1), (1, 1)):
+            end, beyond = run[side], run[side] + step
+            moves = [(end, kept[1 if side == 0 else -2])] if len(kept) > 1 else []
+            moves += [(beyond, beyond)] if 0 <= beyond < len(counts) else []
+            for cell, outermost in moves:
+                first, last = (outermost, run[1]) if side == 0 else (run[0], outermost)
+                other, inside = (edges[first], edges[last + 1]), cell == end
+                # two independent counts of one cell differ by noise of twice the variance
+                above = NormalDist().cdf((counts[cell] - threshold) / (math.sqrt(2) * sd))
+                probability = 1 - above if inside else above
+                moved = abs(other[side] - edges[end + side])
+                matters = moved >= _MATTERS * (edges[run[1] + 1] - edges[run[0]])
+                if matters and (probability >= _TIE if inside else counts[cell] > surely):
+                    ends = (edges[cell], edges[cell + 1])
+                    listed.append(UnsettledEnd(name, other, probability, ends, inside, counts[cell], threshold, sd))
+    return tuple(listed)
+
+
+def _kept(counts: Sequence[int], sigma: int, parts: int) -> list[int]:
+    """Indices of the cells whose noisy counts exceed the threshold."""
+    return [index for index, count in enumerate(counts) if count * _PARTS > sigma * parts]
+
+
+def threshold_parts(cells: int, family: NoiseFamily) -> int:
+    """The threshold of a count, in thousandths of the scale of its noise, for so many cells of all columns.
+
+    >>> threshold_parts(492, "discrete-gaussian"), threshold_parts(492, "discrete-laplace")
+    (4104, 10111)
+    """
+    return math.ceil(_factor(float(FALSE_CELL / cells), family) * _PARTS)
+
+
+def _factor(tail: float, family: NoiseFamily) -> float:
+    """Scales of its noise that a count exceeds with the probability `tail`."""
+    return -NormalDist().inv_cdf(tail) if family == "discrete-gaussian" else -math.log(2 * tail)
+
+
+# -- canonical ---------------------------------------------------------------------------------------------------------
+# The format of a release file: its name, its version, and its digest, SHA-256 over its canonical JSON.
+
+FORMAT: Final = "discreet-release"
+SCHEMA_VERSION: Final = 6
+# from this version on a file does not list products that are 0 in every row
+LEAVES_OUT_ZEROS: Final = 5
+# what is added to the content and so takes no part in its digest
+SEALS: Final = frozenset(("digest", "signature"))
+# integers beyond it are doubles in JSON, as RFC 8785 reads them
+_LARGEST_INTEGER: Final = 2**53 - 1
+
+
+def digest_of(body: Mapping[str, object]) -> str:
+    """Digest of the content of a release file, by the rule of its version of the format.
+
+    Version 2: RFC 8785. Version 1: JSON with sorted keys, without spaces, in ASCII.
+
+    >>> digest_of({"schema": 2, "b": 1.0, "a": "ü"}) == digest_of({"a": "ü", "b": 1, "schema": 2, "digest": "x"})
+    True
+    """
+    content = {name: value for name, value in body.items() if name not in SEALS}
+    if body.get("schema") == 1:
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
+    else:
+        text = canonical_json(content)
+    return "sha256:" + hashlib.sha256(text).hexdigest()
+
+
+def canonical_json(value: object) -> bytes:
+    """JSON in the canonical form of RFC 8785.
+
+    >>> canonical_json({"b": [1e21, 0.1], "a": None})
+    b'{"a":null,"b":[1e+21,0.1]}'
+    """
+    try:
+        try:
+            return rfc8785.dumps(value)  # type: ignore[arg-type]
+        except rfc8785.IntegerDomainError:
+            return rfc8785.dumps(_as_doubles(value))  # type: ignore[arg-type]
+    except (rfc8785.CanonicalizationError, OverflowError, RecursionError, UnicodeEncodeError):
+        raise ReleaseFileError("a value of the release file has no canonical JSON, so it has no digest") from None
+
+
+def _as_doubles(value: object) -> object:
+    if isinstance(value, dict):
+        return {name: _as_doubles(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_doubles(one) for one in value]
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _LARGEST_INTEGER:
+        return float(value)
+    return value
+
+
+# -- noise mean --------------------------------------------------------------------------------------------------------
+# The known mean of the noise, taken away where a mechanism left it in; and the count that is left then.
+
+
+def centred(release: Release) -> Release:
+    """The same sums with the known mean of their noise taken away, where the mechanism left it in.
+
+    Wishart noise has the mean degrees times scale on the diagonal; the setting `debiased` says whether it is still
+    there. Taking a public number away costs nothing.
+    """
+    law = release.noise
+    if law.family != "wishart" or release.settings.get("debiased", True):
+        return release
+    size = len(release.columns)
+    mean = [law.parameters["degrees"] * law.sigma.get(block_of(i, i, size), 0) if i == j else 0 for i, j in pairs(size)]
+    totals = tuple(total if total is None else total - away for total, away in zip(release.totals, mean, strict=True))
+    return replace(release, totals=totals, settings={**release.settings, "debiased": True})
+
+
+def released_count(release: Release) -> NoisyCount | None:
+    """The number of rows that count as far as it was released; its noise has no spread where it is public."""
+    if release.weighted and ROWS in release.scalars:
+        return NoisyCount(release.scalars[ROWS] / release.noise.unit, release.noise.sd(ROWS))
+    if release.kind == "moments" and not release.weighted:
+        value = float(centred(release).moments[0, 0])
+        return None if math.isnan(value) else NoisyCount(value, float(release.noise_sd[0, 0]))
+    public = release.units_public if release.design.rows_public else None
+    return None if public is None else NoisyCount(float(public), 0.0)

@@ -1,0 +1,157 @@
+"""A release in ten lines: what it holds, what it promises and how it was made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from discreet.design.columns import Boolean, Categorical, Column, Numeric
+from discreet.ledger.account import anchor_words
+from discreet.privacy.spend import UNTRACKED
+from discreet.releases.fields import NoisyCount, released_count
+from discreet.text import in_groups
+
+if TYPE_CHECKING:
+    from discreet.releases.release import Release
+
+_MOST_COLUMNS: Final = 12
+_DIGITS: Final = 19  # of the digest, its name included
+_UNCOUNTED: Final = "untracked: repeated releases of this table are not counted"
+
+
+def outline(release: Release) -> list[tuple[str, str]]:
+    """Say what a release is, in ten lines with a label each; everything is read off the published value.
+
+    One of several curators has one line more: the fingerprint of their session.
+
+    >>> from discreet.design.design import Design
+    >>> from discreet.testing import exact_release
+    >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
+    >>> dict(outline(exact_release({"x": [0, 1], "y": [2, 5]}, design)))["Target"]  # NOT PRIVATE
+    'y, 0 to 8'
+    """
+    design = release.design
+    target = design.columns[design.target]
+    return [
+        ("Holds", _holds(release)),
+        ("Target", f"{design.target}, {_declared(target)}{_clipped_at(release)}"),
+        ("Features", _features(release)),
+        ("Rows", _rows(released_count(release))),
+        ("Promise", _promise(release)),
+        ("Mechanism", _mechanism(release)),
+        *([] if release.curators is None else [("Session", f"fingerprint {in_groups(release.curators.session)}")]),
+        ("Also", ", ".join(_beside(release)) or "nothing else"),
+        ("Ledger", _UNCOUNTED if release.anchor == UNTRACKED else anchor_words(release.anchor)),
+        ("Made by", f"{release.made_by}, file format {release.schema}"),
+        ("Digest", f"{release.digest[:_DIGITS]}..., {'not signed' if release.signature is None else 'signed'}"),
+    ]
+
+
+def outline_facts(release: Release) -> dict[str, object]:
+    """Give the same as plain values for JSON."""
+    design, guarantee, rows = release.design, release.guarantee, released_count(release)
+    return {
+        "kind": release.kind,
+        "private": release.private,
+        "target": design.target,
+        "features": list(design.regressors),
+        "columns": list(release.columns),
+        "intercept": design.intercept,
+        "weights": design.weights,
+        "weights_are": design.weights_are,
+        "target_clipping": None if release.target_clipping is None else release.target_clipping.to_dict(),
+        "rows": None if rows is None else rows.value,
+        "rows_sd": None if rows is None else rows.sd,
+        "guarantee": None if guarantee is None else guarantee.to_dict(),
+        "mechanism": release.mechanism,
+        "mechanism_version": release.mechanism_version,
+        "settings": dict(release.settings),
+        "noise_family": release.noise.family,
+        "beside": _beside(release),
+        "curators": None if release.curators is None else release.curators.to_dict(),
+        "robust_models": list(release.robust_models),
+        "anchor": release.anchor,
+        "made_by": release.made_by,
+        "schema": release.schema,
+        "digest": release.digest,
+        "signed": release.signature is not None,
+    }
+
+
+def _holds(release: Release) -> str:
+    size = len(release.columns)
+    if release.coefficients is not None:
+        return f"the coefficients of one model, {size - 1} of them; no other can be fitted"
+    weighted = " weighted" if release.weighted else ""
+    by = "" if release.design.weights is None else f", by {release.design.weights}"
+    return f"noisy sums of products of {size}{weighted} columns, the constant among them{by}; any linear model of them"
+
+
+def _declared(column: Column) -> str:
+    match column:
+        case Numeric():
+            return f"{' to '.join(map(column.value_text, column.bounds))}{' (found privately)' if column.found else ''}"
+        case Boolean():
+            return "true or false"
+        case Categorical(levels=levels):
+            return f"{len(levels)} levels"
+    return column.formula.text
+
+
+def _clipped_at(release: Release) -> str:
+    by = release.target_clipping
+    if by is None:
+        return ""
+    target = cast("Numeric", release.design.columns[release.design.target])
+    ends = " to ".join(target.value_text(end, ".4") for end in by.inside(target.bounds))
+    return f"; in rows of full weight limited to {ends}"
+
+
+def _features(release: Release) -> str:
+    design = release.design
+    named = [f"{name} ({_declared(design.columns[name])})" for name in design.regressors]
+    more = [f"and {len(named) - _MOST_COLUMNS} more"] if len(named) > _MOST_COLUMNS else []
+    return ", ".join([*named[:_MOST_COLUMNS], *more, *([] if design.intercept else ["no intercept"])])
+
+
+def _rows(count: NoisyCount | None) -> str:
+    return "not released" if count is None else count.words
+
+
+def _promise(release: Release) -> str:
+    made = release.guarantee
+    if made is None:
+        return "NOT PRIVATE: this release carries no privacy guarantee"
+    unit = made.unit
+    who = "a row" if unit.id is None else f"a person ({unit.id}, at most {unit.max_rows} rows)"
+    return f"epsilon = {made.epsilon:g}, delta = {made.delta:g}, {made.neighbours} neighbours, unit: {who}"
+
+
+def _mechanism(release: Release) -> str:
+    made = f"{release.mechanism}, version {release.mechanism_version}, noise {release.noise.family}"
+    terms = release.curators
+    if terms is None:
+        return made
+    drawn = f"in shares, {terms.honest} of them counted" if terms.noise == "shares" else "drawn by the merger"
+    most = "" if terms.parts_per_person == 1 else f", a person in at most {terms.parts_per_person} of them"
+    return f"{made}; merged from {terms.parts} parts{most}, noise {drawn}"
+
+
+def _beside(release: Release) -> list[str]:
+    """What else was paid for."""
+    by = release.scaling
+    parts = {
+        "a noisy number of rows": by is not None and released_count(release) is not None,
+        "centres, scales and the radius of the weights": by is not None,
+        "sums with fourth powers of weights, for standard errors": by is not None and bool(by.fourth),
+        "numbers of rows with a clipped target": by is not None and bool(by.target_clipped),
+        f"sums for robust standard errors{_of_models(release)}": release.residuals is not None,
+        "numbers of clipped rows": bool(release.clipped),
+        "numbers of rows that fit (guard)": release.guard is not None,
+        "counts that bounds were found from": release.discovery is not None,
+    }
+    return [words for words, there in parts.items() if there]
+
+
+def _of_models(release: Release) -> str:
+    """Which models they are of, where some were declared beside the full one."""
+    return f" of the full model and of {', '.join(map(repr, release.robust_models))}" if release.robust_models else ""

@@ -1,0 +1,251 @@
+"""What Spark's executors run. No task raises: it returns a code, a column and the number of its part.
+
+Spark repeats the words of a task that failed, again and again and in its own logs, and those of other libraries quote
+cells.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.curator.engine import (
+    PERSON_ROWS,
+    Block,
+    PartSums,
+    Work,
+    capped_rows,
+    capped_sums,
+    part_rows,
+    part_sums,
+    person_rows,
+)
+from discreet.curator.sums.gram import Sums
+from discreet.design.design import Design
+from discreet.errors import CellError, DataError
+from discreet.exact.arrays import one_blas_thread
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch
+
+Kind: TypeAlias = Literal["probe", "sums", "rows", "persons", "capped-sums", "capped-rows", "add"]
+Code: TypeAlias = Literal["", "block", "cell", "id", "version", "failed"]
+Task: TypeAlias = "Callable[[Iterable[RecordBatch]], Iterator[RecordBatch]]"
+
+# one row for a part, or for a block of its rows: what it is, the column it is about, the part, and the numbers
+RESULTS: Final = pa.schema([("code", pa.string()), ("name", pa.string()), ("part", pa.int64()), ("body", pa.binary())])
+RESULT_TYPES: Final = "code string, name string, part long, body binary"
+# the numbers of parts are a list that grows: few lists are joined at a time
+_AT_ONCE: Final = 64
+PERSON_TYPES: Final = "person binary, kept boolean, digest long, row binary"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a task has no sums.
+
+    Attributes
+    ----------
+    code
+        What kind of problem it is.
+    name
+        The column, the version of discreet that was found, or the kind of the exception.
+    part
+        Number of the part of the table.
+    """
+
+    code: Code
+    name: str
+    part: int
+
+    def packed(self) -> bytes:
+        """As bytes, for a place in which a row would stand."""
+        return json.dumps([self.code, self.name, self.part]).encode()
+
+    @classmethod
+    def unpacked(cls, body: bytes) -> Problem:
+        """What `packed` made bytes of."""
+        return cls(*json.loads(body))
+
+
+def task_of(kind: Kind, version: str, body: bytes) -> Task:
+    """A function that Spark sends to its executors as a whole, so that one without discreet can say so.
+
+    Parameters
+    ----------
+    kind
+        Which task it is.
+    version
+        The version of discreet that executors must have.
+    body
+        What `packed_work` gives.
+    """
+    persons = kind == "persons"
+
+    def task(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
+        # nothing outside of this function may be used before the version is known to be the same
+        import json
+
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        part = 0 if context is None else context.partitionId()
+        try:
+            import discreet
+
+            found = str(discreet.__version__)
+        except ImportError:
+            found = ""
+        if found == version:
+            from discreet.spark.executor_tasks import run
+
+            yield from run(kind, body, batches, part)
+        elif persons:
+            problem = json.dumps(["version", found, part]).encode()
+            cells = {"person": [part.to_bytes(8, "big")], "kept": [None], "digest": [0], "row": [problem]}
+            types = [("person", pa.binary()), ("kept", pa.bool_()), ("digest", pa.int64()), ("row", pa.binary())]
+            yield pa.record_batch(cells, schema=pa.schema(types))
+        else:
+            answer = {"code": ["version"], "name": [found], "part": [part], "body": [b""]}
+            types = [("code", pa.string()), ("name", pa.string()), ("part", pa.int64()), ("body", pa.binary())]
+            yield pa.record_batch(answer, schema=pa.schema(types))
+
+    return task
+
+
+def packed_work(work: Work, sums: Sums | None = None, key: bytes = b"") -> bytes:
+    """What a task works with: public declarations, sums without rows, and the key of this one release."""
+    return pickle.dumps((work, sums, key))
+
+
+def run(kind: Kind, body: bytes, batches: Iterable[RecordBatch], part: int) -> Iterator[RecordBatch]:
+    """Do a task on one part of the table; whatever fails is one row more."""
+    try:
+        with one_blas_thread():
+            yield from _answers(kind, body, batches, part)
+    except _FoundError as found:
+        problem = found.problem
+    except CellError as error:
+        problem = Problem("cell", error.column, part)
+    except DataError:
+        # types were looked at before: what is left are ids
+        problem = Problem("id", "", part)
+    except Exception as error:  # whatever it says, it may quote cells
+        problem = Problem("failed", type(error).__name__, part)
+    else:
+        return
+    yield _person_problem(problem) if kind == "persons" else _answer(problem.code, problem.name, problem.part)
+
+
+def _answers(kind: Kind, body: bytes, batches: Iterable[RecordBatch], part: int) -> Iterator[RecordBatch]:
+    if kind == "probe":
+        yield _answer("", "", part)
+        return
+    if kind == "add":
+        yield from _added(batches, part)
+        return
+    work, sums, key = pickle.loads(body)
+    if kind == "persons":
+        yield from person_rows(_named(batches, work.design), work, key)
+    elif kind == "sums":
+        yield _answer("", "", part, part_sums(_named(batches, work.design), work, sums, part).packed())
+    elif kind == "capped-sums":
+        yield _answer("", "", part, capped_sums(_without_problems(batches), work, sums, part).packed())
+    elif kind == "rows":
+        yield from _blocks(part_rows(_named(batches, work.design), work, part), part)
+    else:
+        yield from _blocks(capped_rows(_without_problems(batches), work, part), part)
+
+
+def column_names(design: Design) -> list[str]:
+    """Columns that are read, in the order in which tasks get them.
+
+    >>> column_names(Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"id": "person", "max_rows": 2}))
+    ['y', 'x', 'person']
+    """
+    return [*design.table_columns, *([] if design.unit.id is None else [design.unit.id])]
+
+
+def _named(batches: Iterable[RecordBatch], design: Design) -> Iterator[RecordBatch]:
+    names = column_names(design)
+    for batch in batches:
+        yield batch.rename_columns(names)
+
+
+class _FoundError(Exception):
+    """A problem that an earlier task has found."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.code)
+        self.problem = problem
+
+
+def _without_problems(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
+    for batch in batches:
+        if batch.column("kept").null_count:
+            found = batch.filter(batch.column("kept").is_null()).column("row").to_pylist()
+            raise _FoundError(min(map(Problem.unpacked, found), key=lambda one: one.part))
+        yield batch
+
+
+def _person_problem(problem: Problem) -> RecordBatch:
+    # a person of its own, whose one row is within every cap
+    cells = {"person": [problem.part.to_bytes(8, "big")], "kept": [None], "digest": [0], "row": [problem.packed()]}
+    return pa.record_batch(cells, schema=PERSON_ROWS)
+
+
+def _added(batches: Iterable[RecordBatch], part: int) -> Iterator[RecordBatch]:
+    """Add the sums of several parts; of several problems all are handed on. Without parts it says so."""
+    sums: PartSums | None = None
+    piece: list[PartSums] = []
+    for batch in batches:
+        for answer in batch.to_pylist():
+            if answer["code"]:
+                yield _answer(answer["code"], answer["name"], answer["part"])
+                continue
+            piece.append(PartSums.unpacked(answer["body"]))
+            if len(piece) == _AT_ONCE:
+                sums, piece = merged([*([] if sums is None else [sums]), *piece]), []
+    sums = merged([*([] if sums is None else [sums]), *piece])
+    yield _answer("", "", part, b"" if sums is None else sums.packed())
+
+
+def _blocks(items: Iterable[Block | PartSums], part: int) -> Iterator[RecordBatch]:
+    count = 0
+    for item in items:
+        if isinstance(item, PartSums):
+            # the number of blocks that must have arrived before
+            yield _answer("", str(count), part, item.packed())
+        else:
+            count += 1
+            yield _answer("block", str(len(item)), part, item.tobytes())
+
+
+def _answer(code: Code, name: str, part: int, body: bytes = b"") -> RecordBatch:
+    return pa.record_batch({"code": [code], "name": [name], "part": [part], "body": [body]}, schema=RESULTS)
+
+
+def read_block(name: str, body: bytes) -> Block:
+    """The rows that a task wrote as a block, with the mark of a person's first row in front of each.
+
+    >>> read_block("2", np.array([[1, 0], [5, 6]], dtype=np.int32).tobytes()).tolist()
+    [[1, 0], [5, 6]]
+    """
+    return np.frombuffer(body, dtype=np.int32).reshape(int(name), -1)
+
+
+def merged(parts: Iterable[PartSums]) -> PartSums | None:
+    """All parts together; none where there is no part.
+
+    >>> merged([]) is None
+    True
+    """
+    found = list(parts)
+    return PartSums.added(found) if found else None

@@ -1,0 +1,239 @@
+"""A table or a view of a DuckDB database file, opened for reading alone.
+
+The database can do nothing but hand on its rows: no extension is loaded or fetched, no other file is read or written,
+and none of this can be changed by what is stored in it. What it says about a failure may quote cells, so every fault
+becomes one plain sentence.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from discreet.design.columns import Readable
+from discreet.errors import DataError, SpecError, missing_extra, shown
+from discreet.files import check_unchanged, path_text, regular_state
+from discreet.tables.csv_format import DEFAULT_READING
+from discreet.tables.frames import Origin, check_names, frame_batches
+from discreet.tables.source import Place
+
+if TYPE_CHECKING:
+    from pyarrow import RecordBatch, RecordBatchReader, Schema
+
+# where the mark of such a file is
+_MARK, _MARK_AT = b"DUCK", 8
+_SQLITE: Final = b"SQLite format 3"
+# a view that needs more is refused: nothing of it is written to disk
+_MEMORY: Final = "128MB"
+_LOCKED: Final[dict[str, str | int | float | list[str]]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "enable_external_access": False,
+    "lock_configuration": True,
+    "memory_limit": _MEMORY,
+    "temp_directory": "",
+}
+_LISTED: Final = (
+    "SELECT schema_name, table_name, false FROM duckdb_tables() WHERE NOT internal UNION ALL "
+    "SELECT schema_name, view_name, true FROM duckdb_views() WHERE NOT internal ORDER BY 1, 2"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseTable:
+    """A table or a view of a DuckDB database file, to be read as any other table.
+
+    The file is opened for reading alone, and nothing else is: no extension, no other file. A view is a query, so the
+    guarantee of a release has one more condition (`query-rows`).
+
+    Attributes
+    ----------
+    database
+        Path of the file.
+    table
+        Name of the table or view, with its schema before a point where it is not in `main`.
+
+    Examples
+    --------
+    >>> DatabaseTable("people.duckdb", "people")
+    DatabaseTable(database='people.duckdb', table='people')
+    """
+
+    database: str | os.PathLike[str]
+    table: str
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.database, str | os.PathLike):
+            raise SpecError(f"database: expected the path of a DuckDB file, got {type(self.database).__name__}")
+        if not os.fspath(self.database):
+            raise SpecError("database '' is not allowed; give the path of a DuckDB file")
+        if not isinstance(self.table, str) or not self.table:
+            raise SpecError(f"table {shown(self.table)} is not allowed; give the name of a table or view")
+
+    def __str__(self) -> str:
+        return f"table {self.table} of {path_text(self.database)}"
+
+
+class DatabaseSource:
+    """The rows of one table or view, read in the thread that asks for them."""
+
+    numbered: Final = "row"
+    # a file holds other tables too, and the same rows in many ways: the rows are digested as they are read
+    fingerprint: Final = None
+
+    def __init__(self, table: DatabaseTable) -> None:
+        self._path = Path(path_text(table.database))
+        self._state = regular_state(self._path)
+        _check_mark(self._path)
+        self._name = table.table
+        self._threads = 1
+        self._before = 0
+        self.read_as: Final[Mapping[str, object]] = DEFAULT_READING.read_as()
+        with opened_database(self._path, self._threads) as database:
+            listed = _listed(database)
+            found = [(stored, is_view) for name, stored, is_view in listed if name == self._name]
+            where = f" of {self._path.name!r}"
+            if not found:
+                names = [name for name, _, _ in listed]
+                raise SpecError.unknown_name("table", self._name, names or ["none, it has no table"], where)
+            if len(found) > 1:
+                both = " and ".join(stored for stored, _ in found)
+                raise SpecError(f"table {shown(self._name)}{where} means two tables; {both} are there: rename one")
+            self._stored, is_view = found[0]
+            self.origin: Final[Origin | None] = "query" if is_view else None
+            # names and types; no row is read for them
+            self.schema: Final[Schema] = self._asked(database, "*", 1, " LIMIT 0").schema
+
+    @property
+    def share_read(self) -> float | None:
+        """None: how many rows a view has is not known before its end."""
+        return None
+
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
+        """Record batches that hold the declared columns, in their order."""
+        names = list(columns)
+        check_names(names, self.schema.names)
+        self._before = 0
+        with opened_database(self._path, self._threads) as database:
+            wanted = self._asked(database, ", ".join(map(_quoted, names)), batch_rows)
+            for batch in frame_batches(wanted, columns, batch_rows):
+                yield batch
+                self._before += batch.num_rows
+        check_unchanged(self._path, self._state)
+
+    def parts(self, count: int) -> Sequence[DatabaseSource]:
+        """The table as it is; the database itself reads it with so many threads, and computes a view with one.
+
+        With several it does not hear a signal before all rows of a view are computed.
+        """
+        self._threads = 1 if self.origin == "query" else count
+        return [self]
+
+    def place(self, row: int) -> Place:
+        """Position in the table, counted from 0."""
+        return Place(self._before + row, "row")
+
+    def _asked(self, database: Any, columns: str, batch_rows: int, rest: str = "") -> RecordBatchReader:  # noqa: ANN401  # DuckDB has no types
+        try:
+            # the second step begins to compute rows
+            reader: RecordBatchReader = database.sql(f"SELECT {columns} FROM {self._stored}{rest}").to_arrow_reader(
+                batch_rows
+            )
+        except Exception as error:  # whatever it says, it may quote what is stored
+            interrupted = is_interrupt(error)
+        else:
+            return reader
+        if interrupted:
+            raise KeyboardInterrupt
+        raise DataError(
+            f"the table {self._name!r} of {self._path.name!r} cannot be read: it is damaged, or a view that fails in a "
+            "row, needs more memory, another file, an extension, or a table that is not there; write its rows as a "
+            "table first"
+        )
+
+
+def database_tables(database: str | os.PathLike[str]) -> tuple[str, ...]:
+    """Names of the tables and views of a DuckDB database file, as `DatabaseTable` takes them.
+
+    The file is opened for reading alone; no row is read.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import discreet, duckdb
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "survey.duckdb")
+    ...     with duckdb.connect(str(file)) as made:
+    ...         _ = made.execute("CREATE TABLE people (age INTEGER)")
+    ...     discreet.database_tables(file)
+    ('people',)
+    """
+    path = Path(path_text(DatabaseTable(database, "any").database))
+    regular_state(path)
+    _check_mark(path)
+    with opened_database(path, 1) as found:
+        return tuple(name for name, _, _ in _listed(found))
+
+
+def _listed(database: Any) -> list[tuple[str, str, bool]]:  # noqa: ANN401  # DuckDB has no types
+    """Each table and view: its name for a user, its name in SQL, and whether it is a view."""
+    return [
+        (name if schema == "main" else f"{schema}.{name}", f"{_quoted(schema)}.{_quoted(name)}", is_view)
+        for schema, name, is_view in database.sql(_LISTED).fetchall()
+    ]
+
+
+def _check_mark(path: Path) -> None:
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_SQLITE))
+    except OSError as error:
+        problem = DataError(f"the file {path.name!r} cannot be opened: {error.strerror}")
+    else:
+        if head[_MARK_AT:].startswith(_MARK):
+            return
+        other = "a SQLite database" if head.startswith(_SQLITE) else "not a DuckDB database"
+        problem = DataError(
+            f"the file {path.name!r} is {other}; give a DuckDB database, or write the table as Parquet or CSV"
+        )
+    raise problem
+
+
+@contextmanager
+def opened_database(path: Path, threads: int) -> Iterator[Any]:
+    """The database, which can do nothing but read."""
+    try:
+        import duckdb
+    except ImportError:
+        raise missing_extra("duckdb", "duckdb", "a table of a database") from None
+    # absolute, so that no name means a service or a kind of database to it
+    name = str(path.absolute())
+    try:
+        database = duckdb.connect(name, read_only=True, config={**_LOCKED, "threads": threads})  # [P:locked]
+    except duckdb.Error:
+        problem = DataError(
+            f"the database {path.name!r} cannot be opened: another program writes to it, it is damaged or "
+            "encrypted, or a newer version of DuckDB wrote it; close it there, or write the table as Parquet"
+        )
+    else:
+        try:
+            yield database
+        finally:
+            database.close()
+        return
+    raise problem
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether DuckDB was stopped by a signal: it takes the signal from Python and raises an error of its own."""
+    return type(error).__name__ == "InterruptException" or (
+        isinstance(error, RuntimeError) and "interrupted" in str(error).lower()
+    )

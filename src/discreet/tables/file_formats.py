@@ -1,0 +1,451 @@
+"""Read Parquet, Arrow, Stata, SPSS and SAS files in bounded memory, in parts for several workers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow import ipc
+
+from discreet.design.columns import Readable
+from discreet.errors import DataError, missing_extra
+from discreet.tables.arrow import check_buffers
+from discreet.tables.frames import check_names
+
+if TYPE_CHECKING:
+    from pyarrow import DataType, MemoryMappedFile, RecordBatch, Schema
+
+# -- pieces ------------------------------------------------------------------------------------------------------------
+# Files cut into parts of about the same size, each for one worker.
+
+File = TypeVar("File")
+Item = TypeVar("Item")
+
+
+class Piece(Protocol):
+    """A file, or lines, row groups or record batches of it that follow one another."""
+
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
+        """Record batches, each with the share of the piece read."""
+        ...
+
+    def pieces(self, cuts: Sequence[float]) -> Sequence[tuple[Piece, float] | None]:
+        """The file cut near these shares of it, ascending and inside (0, 1).
+
+        One more than there are cuts, in order, each with its share of the file; none where nothing is between two cuts.
+        """
+        ...
+
+
+def uncut(file: File, cuts: Sequence[float]) -> Sequence[tuple[File, float] | None]:
+    """A file that cannot be cut, as `Piece.pieces` gives it.
+
+    >>> uncut("file", [0.25, 0.5])
+    [('file', 1.0), None, None]
+    """
+    return [(file, 1.0), *(None for _ in cuts)]
+
+
+def cut_files(files: Sequence[tuple[Piece, int]], count: int) -> list[list[tuple[Piece, float]]]:
+    """Files, each with its size in bytes, as at most `count` lists of pieces with theirs, all in order.
+
+    Only files in which one list ends and the next begins are cut.
+    """
+    total = sum(size for _, size in files)
+    lists: list[list[tuple[Piece, float]]] = [[] for _ in range(count)]
+    before = current = 0
+    for file, size in files:
+        inside = [index for index in range(1, count) if before < total * index / count < before + size]
+        cuts = [(total * index / count - before) / size for index in inside]
+        # an end that is between two files goes with none of them
+        current = max(current, sum(total * index / count <= before for index in range(1, count)))
+        for piece in file.pieces(cuts) if cuts else [(file, 1.0)]:
+            if piece is not None:
+                lists[current].append((piece[0], piece[1] * size))
+            current += 1
+        current -= 1
+        before += size
+    return [pieces for pieces in lists if pieces]
+
+
+def unless_changed(items: Iterator[Item], check_unchanged: Callable[[], None]) -> Iterator[Item]:
+    """What is read of a file; where it cannot be read, a change meanwhile is the reason before any other.
+
+    >>> list(unless_changed(iter("ab"), lambda: None))
+    ['a', 'b']
+    """
+    try:
+        yield from items
+    except DataError as error:
+        problem = error
+    else:
+        return
+    check_unchanged()
+    raise problem
+
+
+class FilePart:
+    """Pieces of files that one worker reads.
+
+    Parameters
+    ----------
+    pieces
+        In order, each with its size in bytes.
+    check_names, check_unchanged
+        What is checked about all files of the table, before rows are read and after.
+    """
+
+    def __init__(
+        self,
+        pieces: Sequence[tuple[Piece, float]],
+        check_names: Callable[[list[str]], None],
+        check_unchanged: Callable[[], None],
+    ) -> None:
+        self._pieces = pieces
+        self._check_names = check_names
+        self._check_unchanged = check_unchanged
+        self.bytes_read = 0.0
+
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
+        """Record batches that hold the declared columns; refuses at its end a file that changed meanwhile."""
+        self._check_names(list(columns))
+        done = 0.0
+        for piece, size in self._pieces:
+            for batch, share in unless_changed(piece.batches(columns, batch_rows), self._check_unchanged):
+                self.bytes_read = done + share * size
+                yield batch
+            done += size
+            self.bytes_read = done
+        self._check_unchanged()
+
+
+# -- arrow -------------------------------------------------------------------------------------------------------------
+# Parquet and Arrow files as record batches, in memory that does not grow with the file.
+#
+# What a reader says about a damaged file may quote it, so every fault becomes one plain sentence about the file.
+
+IPC_MAGIC: Final = b"ARROW1"
+_READ_BYTES: Final = 1 << 16  # without a buffer, a whole column of a row group is held at once
+
+
+class ArrowFile(ABC):
+    """One file that carries its own schema, or some of the parts that it was written in."""
+
+    def __init__(self, path: Path, parts: range | None = None) -> None:
+        self.path = path
+        self._parts = parts
+
+    def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
+        """Types of the declared columns; refuse a file that lacks one or holds it twice."""
+        schema = self._schema()
+        check_file_names(self.path, names, schema.names)
+        return {name: schema.field(name).type for name in names}
+
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
+        """Yield the declared columns in batches of rows, each with the share of the file that is read."""
+        names = list(columns)
+        steps = self._steps(names, batch_rows)
+        found = False
+        while (step := self._next(steps)) is not None:
+            batch, share = step
+            for start in range(0, batch.num_rows, batch_rows):
+                found = True
+                yield batch.slice(start, batch_rows), share
+        if not found:
+            # types are checked in every table, also in one without rows
+            kinds = self.column_types(names)
+            yield pa.record_batch([pa.nulls(0, kinds[name]) for name in names], names=names), 1.0
+
+    def pieces(self, cuts: Sequence[float]) -> Sequence[tuple[ArrowFile, float] | None]:
+        """The file cut between the parts that it was written in; see `TableFile.pieces`."""
+        try:
+            sizes = self._sizes()
+        except Exception:  # whoever reads the file says what is wrong with it
+            sizes = []
+        before = np.concatenate([[0], np.cumsum(sizes)])
+        if not before[-1]:
+            return uncut(self, cuts)
+        # the ends of parts that are nearest to each share
+        ends = [int(np.abs(before - cut * before[-1]).argmin()) for cut in cuts]
+        return [
+            (self._piece(range(first, last)), float(before[last] - before[first]) / before[-1])
+            if last > first
+            else None
+            for first, last in zip([0, *ends], [*ends, len(sizes)], strict=True)
+        ]
+
+    def line(self, row: int) -> int | None:
+        """None: rows of such a file have no lines."""
+        return None
+
+    def _schema(self) -> Schema:
+        try:
+            return self._read_schema()
+        except Exception:  # whatever the reader says, it may quote the file
+            problem = self._damaged()
+        raise problem
+
+    def _next(self, steps: Iterator[tuple[RecordBatch, float]]) -> tuple[RecordBatch, float] | None:
+        try:
+            step = next(steps, None)
+            if step is not None:
+                # offsets of a damaged file must not lead outside its buffers
+                check_buffers(step[0])
+        except Exception:  # as above: a page, a dictionary or a codec that cannot be read
+            problem = self._damaged()
+        else:
+            return step
+        raise problem
+
+    def _damaged(self) -> DataError:
+        return DataError(
+            f"the file {self.path.name!r} cannot be read: it is damaged, encrypted, or compressed by a method that is "
+            "not supported; write it again"
+        )
+
+    def _piece(self, parts: range) -> ArrowFile:
+        return type(self)(self.path, parts)
+
+    @abstractmethod
+    def _sizes(self) -> Sequence[int]:
+        """How large each of the parts is that the file was written in; none where it does not say; may raise."""
+
+    @abstractmethod
+    def _read_schema(self) -> Schema: ...
+
+    @abstractmethod
+    def _steps(self, names: list[str], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
+        """Batches of the named columns in that order, each with the share read; may raise anything."""
+
+
+class ParquetFile(ArrowFile):
+    """One Parquet file; page checksums are verified where the writer left them."""
+
+    def _read_schema(self) -> Schema:
+        with pa.OSFile(str(self.path)) as raw:
+            file = pq.ParquetFile(raw)
+            self._stored = {column.path: column for column in map(file.schema.column, range(len(file.schema.names)))}
+            self._metadata = file.metadata
+            return file.schema_arrow
+
+    def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
+        """Types of the declared columns; refuse decimals and encodings that Arrow cannot read, whatever the cells."""
+        kinds = super().column_types(names)
+        for name in filter(lambda name: pa.types.is_dictionary(kinds[name]), names):
+            encodings = self._encodings(list(self._stored).index(name))
+            if any(encoding.startswith("DELTA") for encoding in encodings):
+                raise DataError(
+                    f"column {name!r} is a dictionary in an encoding that cannot be read as one (file "
+                    f"{self.path.name!r}); write it as plain text, or with the default encodings"
+                )
+        for name in filter(lambda name: pa.types.is_decimal(kinds[name]), names):
+            stored, kind = self._stored[name], kinds[name]
+            if stored.physical_type == "BYTE_ARRAY" or stored.length > kind.byte_width:
+                # by the type, since a cell that is too long would stop the reader
+                raise DataError(
+                    f"column {name!r} has decimals of type {kind} stored as bytes of another length (file "
+                    f"{self.path.name!r}); write them as decimals of that type, or as floats"
+                )
+        return kinds
+
+    def _encodings(self, index: int) -> set[str]:
+        """Encodings of a column in any part of the file."""
+        groups = map(self._metadata.row_group, range(self._metadata.num_row_groups))
+        return {encoding for group in groups for encoding in group.column(index).encodings}
+
+    def _sizes(self) -> Sequence[int]:
+        with pa.OSFile(str(self.path)) as raw:
+            found = pq.ParquetFile(raw).metadata
+            return [found.row_group(number).num_rows for number in range(found.num_row_groups)]
+
+    def _steps(self, names: list[str], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
+        with pa.OSFile(str(self.path)) as raw:
+            file = pq.ParquetFile(raw, pre_buffer=False, buffer_size=_READ_BYTES, page_checksum_verification=True)
+            groups = range(file.metadata.num_row_groups) if self._parts is None else self._parts
+            total, done = sum(file.metadata.row_group(number).num_rows for number in groups), 0
+            for batch in file.iter_batches(
+                batch_size=batch_rows, row_groups=list(groups), columns=names, use_threads=False
+            ):
+                done += batch.num_rows
+                # the reader takes "a.b" for a path too and may bring more than was named
+                yield batch.select(names), min(1.0, done / total) if total else 1.0
+
+
+class IpcFile(ArrowFile):
+    """One file in the Arrow IPC file or stream format, mapped into memory."""
+
+    def _read_schema(self) -> Schema:
+        with pa.memory_map(str(self.path)) as raw:
+            return (ipc.open_file(raw) if _has_footer(raw) else ipc.open_stream(raw)).schema
+
+    def _sizes(self) -> Sequence[int]:
+        with pa.memory_map(str(self.path)) as raw:
+            return [1] * ipc.open_file(raw).num_record_batches if _has_footer(raw) else []
+
+    def _steps(self, names: list[str], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
+        schema = self._read_schema()
+        fields = [schema.get_field_index(name) for name in names]
+        options = ipc.IpcReadOptions(included_fields=fields, use_threads=False)
+        with pa.memory_map(str(self.path)) as raw:
+            if _has_footer(raw):
+                file = ipc.open_file(raw, options=options)
+                parts = range(file.num_record_batches) if self._parts is None else self._parts
+                for done, number in enumerate(parts, start=1):
+                    yield file.get_batch(number).select(names), done / len(parts)
+            else:
+                for batch in ipc.open_stream(raw, options=options):
+                    yield batch.select(names), min(1.0, raw.tell() / raw.size())
+
+
+def _has_footer(raw: MemoryMappedFile) -> bool:
+    head = bytes(raw.read(len(IPC_MAGIC)))
+    raw.seek(0)
+    return head == IPC_MAGIC
+
+
+def check_file_names(path: Path, wanted: Sequence[str], found: Sequence[str]) -> None:
+    """Refuse a file that lacks a declared column or holds it twice, by its name: a pattern may match many."""
+    try:
+        check_names(wanted, found)
+    except DataError as error:
+        problem = DataError(f"{error} (file {path.name!r})")
+    else:
+        return
+    raise problem
+
+
+# -- statistical -------------------------------------------------------------------------------------------------------
+# Stata, SPSS and SAS files as record batches, read in parts by `pyreadstat`, one cell at a time.
+#
+# The file states the type of each column. The reader hands on one Python object for each cell, and missing ones as
+# none; labels and formats decide nothing, so a date is the number that the file stores. What the reader says about a
+# damaged file may quote it, so every fault becomes one plain sentence.
+
+_READERS: Final = {
+    ".dta": "read_dta",
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+# all other types are numbers that doubles hold
+_TYPES: Final = {"string": pa.string(), "string_ref": pa.string(), "float": pa.float32()}
+_PART_ROWS: Final = 65_536
+# a transport file is filled up with blanks, and its reader leaves out rows of nothing else at its end
+_PADDED: Final = ".xpt"
+
+
+class StatisticalFile:
+    """One file of a statistics program, which states its own columns and their types."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._reader = _reader(path)
+
+    def all_types(self) -> Mapping[str, DataType]:
+        """Every column in its order, as text or numbers."""
+        _, about = self._read(metadataonly=True)
+        stored = about.readstat_variable_types
+        return {name: _TYPES.get(stored[name], pa.float64()) for name in about.column_names}
+
+    def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
+        """Types of the declared columns; refuse a file that lacks one."""
+        types = self.all_types()
+        check_file_names(self.path, names, list(types))
+        return {name: types[name] for name in names}
+
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
+        """Yield the declared columns in batches of rows, each with the share of the file that is read."""
+        names = list(columns)
+        types = self.column_types(names)
+        done, rows = 0, _PART_ROWS
+        while rows == _PART_ROWS:
+            found, about = self._read(usecols=names, row_offset=done, row_limit=_PART_ROWS)
+            part = pa.record_batch([_cells(found[name], types[name]) for name in names], names=names)
+            rows, first = part.num_rows, done == 0
+            if self.path.suffix.lower() == _PADDED:
+                part = self._without_blank_rows(part, done)
+            done += rows
+            # some of these files do not say how many rows they have
+            share = min(1.0, done / about.number_rows) if about.number_rows else float(rows < _PART_ROWS)
+            # types are checked in every table, also in one without rows
+            for start in range(0, part.num_rows or first, batch_rows):
+                yield part.slice(start, batch_rows), share
+
+    def _without_blank_rows(self, part: RecordBatch, start: int) -> RecordBatch:
+        """Leave out rows of blanks wherever they are, since at the end of the file they look like filling.
+
+        Otherwise the last row that is not blank would decide whether all those before it are there.
+        """
+        if not _blank_rows(part).true_count:
+            return part
+        types = self.all_types()
+        found, _ = self._read(row_offset=start, row_limit=_PART_ROWS)
+        whole = pa.record_batch([_cells(found[name], kind) for name, kind in types.items()], names=list(types))
+        return part.filter(pc.invert(_blank_rows(whole)))
+
+    def pieces(self, cuts: Sequence[float]) -> Sequence[tuple[StatisticalFile, float] | None]:
+        """The whole file: its reader finds no row without those before it; see `TableFile.pieces`."""
+        return uncut(self, cuts)
+
+    def line(self, row: int) -> int | None:
+        """None: rows of such a file have no lines."""
+        return None
+
+    def _read(self, **part: object) -> tuple[Mapping[str, list[object]], Any]:
+        try:
+            return self._reader(str(self.path), output_format="dict", disable_datetime_conversion=True, **part)
+        except Exception:  # whatever the reader says, it may quote the file
+            problem = DataError(
+                f"the file {self.path.name!r} cannot be read: it is damaged, not in the format that its name says, or "
+                "has text in another encoding than it states; write it again, or save it as CSV or Parquet"
+            )
+        raise problem
+
+
+def _reader(path: Path) -> Callable[..., tuple[Mapping[str, list[object]], Any]]:
+    try:
+        import pyreadstat
+    except ImportError:
+        problem = missing_extra("stata", "pyreadstat", what=f"the file {path.name!r}")
+    else:
+        reader: Callable[..., tuple[Mapping[str, list[object]], Any]] = getattr(
+            pyreadstat, _READERS[path.suffix.lower()]
+        )
+        return reader
+    raise problem
+
+
+def _blank_rows(part: RecordBatch) -> pa.BooleanArray:
+    """Which rows may be made of blanks alone, by the columns at hand."""
+    blank = pa.repeat(True, part.num_rows)
+    for values in part.columns:
+        text = pa.types.is_string(values.type)
+        blank = pc.and_(blank, values.is_null() if text else pc.is_in(values, value_set=_blank_numbers()))
+    return blank
+
+
+@cache
+def _blank_numbers() -> pa.Array:
+    """What blanks are as a number of 2 to 8 bytes: an exponent, and a mantissa that ends in zeros.
+
+    Only where a transport file is read: an Arrow array of Python objects loads pandas.
+    """
+    return pa.array(
+        int.from_bytes((b" " * (width - 1)).ljust(7, b"\0"), "big") * 2.0**-56 * 16.0 ** (ord(" ") - 64)
+        for width in range(2, 9)
+    )
+
+
+def _cells(cells: list[object], kind: DataType) -> pa.Array:
+    """One Arrow array of the type that the file states; text without a character is a missing cell, as in CSV."""
+    if pa.types.is_string(kind):
+        return pa.array([cell or None for cell in cells], pa.string())
+    return pa.array(cells, kind)

@@ -1,0 +1,444 @@
+"""Open a path, a folder, a pattern or an in-memory table as a source of rows."""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import hmac
+import os
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, Protocol
+
+from discreet.design.columns import Readable
+from discreet.errors import DataError, SpecError
+from discreet.files import check_unchanged, path_text, regular_state
+from discreet.tables.csv_format import (
+    CODECS,
+    DEFAULT_READING,
+    PACKED,
+    TAB_SEPARATED,
+    ReadOptions,
+    TextBytes,
+    charset_named,
+    text_suffix,
+    wrong_mark,
+)
+from discreet.tables.database import DatabaseSource, DatabaseTable
+from discreet.tables.file_formats import IPC_MAGIC, FilePart, IpcFile, ParquetFile, Piece, cut_files, unless_changed
+from discreet.tables.frames import Origin, frame_batches, is_frame, origin, reads_once
+from discreet.tables.source import Part, Place
+
+if TYPE_CHECKING:
+    from pyarrow import DataType, RecordBatch
+
+    from discreet.tables.source import Source
+
+# -- frame source ------------------------------------------------------------------------------------------------------
+# In-memory tables as a source of rows.
+
+
+class FrameSource:
+    """A table in memory, of any library that `discreet.tables.frames` can read; it is never modified.
+
+    >>> from discreet.design.columns import Numeric
+    >>> source = FrameSource({"x": [1.0, 2.0, 3.0], "name": ["a", "b", "c"]})
+    >>> [batch.to_pydict() for batch in source.batches({"x": Numeric((0, 9))}, 2)]
+    [{'x': [1.0, 2.0]}, {'x': [3.0]}]
+    """
+
+    numbered: Final = "row"
+    # a table in memory has no bytes of its own: the rows are digested as they are read
+    fingerprint: Final = None
+
+    def __init__(self, data: object) -> None:
+        self._data = data
+        self._used = False
+        self._before = 0
+        self.origin: Final = origin(data)
+        self.read_as: Final[Mapping[str, object]] = DEFAULT_READING.read_as()
+
+    @property
+    def share_read(self) -> float | None:
+        """None: the number of rows of a lazy table is not known before its end."""
+        return None
+
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
+        """Record batches that hold the declared columns, in their order."""
+        if self._used and reads_once(self._data):
+            raise SpecError(
+                f"this {type(self._data).__name__} has already been read and cannot be read again; "
+                "give a table or a file"
+            )
+        self._used = True
+        return self._counted(frame_batches(self._data, columns, batch_rows))
+
+    def parts(self, count: int) -> Sequence[FrameSource]:
+        """The table as it is: its batches cost next to nothing, and some objects are bound to one thread."""
+        return [self]
+
+    def place(self, row: int) -> Place:
+        """Position in the table, counted from 0."""
+        return Place(self._before + row, "row")
+
+    def _counted(self, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+        self._before = 0
+        for batch in batches:
+            yield batch
+            self._before += batch.num_rows
+
+
+# -- opening -----------------------------------------------------------------------------------------------------------
+# From what a user names to a source of rows: a file, a folder, a pattern or a table in memory.
+#
+# What can be found without reading rows is reported here: what is missing, empty, doubled, remote or not what its name
+# says. Nothing is fetched from a network.
+
+_BLOCK: Final = 1 << 20  # bytes read at a time
+_ACCEPTED: Final = (
+    "a .csv, .tsv, .parquet, .arrow, .feather or .ipc file, one of Stata, SPSS or SAS (.dta, .sav, .sas7bdat, .xpt), a "
+    "folder of Parquet files, a pattern such as 'data/*.parquet', a discreet.DatabaseTable, or a table in memory "
+    "(pandas, polars, pyarrow, DuckDB, NumPy, a mapping of columns)"
+)
+_TEXT: Final = "CSV"
+_KINDS: Final = {
+    ".csv": _TEXT, ".tsv": _TEXT, ".tab": _TEXT, ".parquet": "Parquet", ".arrow": "Arrow", ".feather": "Arrow",
+    ".ipc": "Arrow", ".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".sas7bdat": "SAS",
+    ".xpt": "SAS",
+}  # fmt: skip
+_SHEETS: Final = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+_COMPRESSED: Final = (".gz", ".zst", ".bz2", ".xz", ".zip")
+_HINTS: Final = {
+    "LazyFrame": "; call .collect() on it first",
+    "DuckDBPyConnection": "; give a relation instead, as con.sql('SELECT ...') makes it",
+}
+_REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+# a header may well begin with PAR1 or FEA1, so these count only if the file ends with them too
+_BINARY_ENDS: Final = (b"PAR1", b"PARE", b"FEA1")
+_BINARY_HEADS: Final = (IPC_MAGIC + b"\0", b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"SQLite f")
+
+
+def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Source:
+    """Open a source of rows for a path, a folder, a pattern or a table in memory.
+
+    Parameters
+    ----------
+    data
+        Path of a CSV, Parquet, Arrow, Stata, SPSS or SAS file, of a folder of Parquet files, a pattern with `*`, `?` or
+        `[`, a `DatabaseTable`, or a table in memory.
+    reading
+        How CSV files are written; other tables say so themselves, and are refused with other than the defaults.
+
+    Raises
+    ------
+    SpecError
+        If nothing readable is named.
+    DataError
+        If a file is empty, unreadable, doubled, or not what its name says.
+
+    Examples
+    --------
+    >>> type(open_source({"x": [1.0, 2.0]})).__name__
+    'FrameSource'
+    """
+    if isinstance(data, str | os.PathLike):
+        return FileSource(found_files(path_text(data)), reading)
+    if isinstance(data, DatabaseTable):
+        check_reading(reading, "a table of a database")
+        return DatabaseSource(data)
+    if is_frame(data):
+        check_reading(reading, "a table in memory")
+        return FrameSource(data)
+    hint = _HINTS.get(type(data).__name__, "")
+    raise SpecError(f"an object of type {type(data).__name__} cannot be read{hint}; give {_ACCEPTED}")
+
+
+class TableFile(Piece, Protocol):
+    """One file of a source."""
+
+    path: Path
+
+    def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
+        """Types of the declared columns as the file states them; empty where the declaration decides."""
+        ...
+
+    def line(self, row: int) -> int | None:
+        """The line, counted from 1, of a row of the batch given last; none where the file has no lines."""
+        ...
+
+
+class FileSource:
+    """One or more regular files of one kind, read one after the other in the given order."""
+
+    def __init__(self, paths: Sequence[Path], reading: ReadOptions) -> None:
+        self._states = {path: regular_state(path) for path in paths}
+        self._check_distinct()
+        kinds = {_kind(path) for path in paths}
+        if len(kinds) > 1:
+            raise SpecError(f"the pattern matches files of several kinds ({', '.join(sorted(kinds))}); choose one")
+        if kinds != {_TEXT}:
+            check_reading(reading, f"the file {paths[0].name!r}")
+        elif reading.delimiter is None and len({text_suffix(path) in TAB_SEPARATED for path in paths}) > 1:
+            raise SpecError("the pattern matches files of several kinds (.csv and .tsv); choose one, or give delimiter")
+        self.reading = reading.for_file(paths[0])
+        self.files = [_table_file(path, reading) for path in paths]
+        self._share = 0.0
+        self._parts: Sequence[FilePart] = ()
+        self._checking = threading.Lock()
+        self._checked: list[str] | None = None
+        self._reading, self._before = self.files[0], 0
+
+    @property
+    def origin(self) -> Origin | None:
+        """Whether quotes alone part the rows."""
+        return "quoted" if self.reading.quoted_line_breaks else None
+
+    @property
+    def read_as(self) -> Mapping[str, object]:
+        """How its bytes are read."""
+        return self.reading.read_as()
+
+    @property
+    def numbered(self) -> Literal["line", "row"]:
+        """Lines in CSV files, positions of rows in others."""
+        return "line" if is_text(self.files[0].path) else "row"
+
+    @property
+    def share_read(self) -> float | None:
+        """Share of the bytes of all files, 0 to 1, that the running `batches`, or all parts, have consumed."""
+        return sum(part.bytes_read for part in self._parts) / self._size if self._parts else self._share
+
+    @property
+    def _size(self) -> int:
+        return sum(state.st_size for state in self._states.values())
+
+    def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
+        """Record batches that hold the declared columns; refuses at its end a file that changed meanwhile."""
+        self._check_schemas(list(columns))
+        total, done = self._size, 0
+        self._share, self._parts = 0.0, ()
+        for file in self.files:
+            size = self._states[file.path].st_size
+            self._reading, self._before = file, 0
+            for batch, share in unless_changed(file.batches(columns, batch_rows), self._check_unchanged):
+                self._share = (done + share * size) / total
+                yield batch
+                self._before += batch.num_rows
+            done += size
+        self._share = 1.0
+        self._check_unchanged()
+
+    def parts(self, count: int) -> Sequence[Part]:
+        """Pieces of about the same size; the source itself where its files cannot be cut."""
+        found = cut_files([(file, self._states[file.path].st_size) for file in self.files], count) if count > 1 else []
+        if len(found) < 2:
+            return [self]
+        self._parts = [FilePart(pieces, self._check_schemas, self._check_unchanged) for pieces in found]
+        return self._parts
+
+    def fingerprint(self, key: bytes) -> str:
+        """A keyed digest of the bytes of all files in order; the key is the secret of whoever keeps it."""
+        digest = hmac.new(key, digestmod=hashlib.sha256)
+        for path, state in self._states.items():
+            digest.update(state.st_size.to_bytes(8, "big"))
+            try:
+                with path.open("rb") as file:
+                    # no further than it was long at first: it may grow as fast as it is read
+                    while file.tell() <= state.st_size and (block := file.read(_BLOCK)):
+                        digest.update(block)
+            except OSError as error:
+                problem: DataError | None = DataError(f"the file {path.name!r} cannot be read: {error.strerror}")
+            else:
+                problem = None
+            if problem is not None:
+                raise problem
+        self._check_unchanged()
+        return f"files:{digest.hexdigest()}"
+
+    def _check_unchanged(self) -> None:
+        for path, before in self._states.items():
+            check_unchanged(path, before)
+
+    def place(self, row: int) -> Place:
+        """Line of a CSV file; position in any other, counted from 0."""
+        line = self._reading.line(row)
+        name = self._reading.path.name if len(self.files) > 1 else None
+        return Place(self._before + row, "row", name) if line is None else Place(line, "line", name)
+
+    def _check_distinct(self) -> None:
+        seen: dict[tuple[int, int], Path] = {}
+        for path, state in self._states.items():
+            other = seen.setdefault((state.st_dev, state.st_ino), path)
+            if other is not path:
+                raise DataError(
+                    f"{other.name!r} and {path.name!r} are the same file; "
+                    "its rows would count twice, more often than the privacy unit allows"
+                )
+
+    def _check_schemas(self, names: list[str]) -> None:
+        # once for all parts: whoever is first finds what is wrong, and then the others do
+        with self._checking:
+            if self._checked != names:
+                self._check_columns(names)
+                self._checked = names
+
+    def _check_columns(self, names: list[str]) -> None:
+        first: dict[str, DataType] = {}
+        for file in self.files:
+            for name, kind in file.column_types(names).items():
+                # a part in which a column is all missing may have been written without a type
+                if str(kind) != "null" and str(first.setdefault(name, kind)) != str(kind):
+                    raise DataError(
+                        f"column {name!r} has type {kind} in {file.path.name!r} and type {first[name]} in an "
+                        "earlier file; write all files with the same schema"
+                    )
+
+
+def check_reading(reading: ReadOptions, what: str) -> None:
+    """Refuse options that would have no effect.
+
+    >>> check_reading(DEFAULT_READING, "a table in memory")
+    """
+    for name, value in reading.given().items():
+        raise SpecError(f"{name} {value!r} applies only to CSV files, and {what} is not one; leave it out")
+
+
+def found_files(name: str) -> list[Path]:
+    """Files that a path, a folder or a pattern names."""
+    if not name:
+        raise SpecError(f"{name!r} is not a path; give {_ACCEPTED}")
+    if _REMOTE.match(name):
+        raise SpecError(f"{name!r} is not a local path; nothing is read over a network. Copy the file here first")
+    path = Path(name)
+    if os.path.isdir(name):
+        return _folder_files(path)
+    if os.path.lexists(path) or not any(sign in name for sign in "*?["):
+        return [path]
+    matched = sorted(Path(found) for found in glob.glob(name, recursive=True))
+    if not matched:
+        raise SpecError(f"the pattern {name!r} matches no file")
+    return matched
+
+
+def _folder_files(folder: Path) -> list[Path]:
+    if (folder / "_delta_log").exists():
+        raise SpecError(f"{folder.name!r} is a Delta table, whose files also hold deleted rows; export it to Parquet")
+    found = [path for path in sorted(folder.rglob("*")) if not _is_hidden(path.relative_to(folder))]
+    files = [path for path in found if path.suffix.lower() == ".parquet" and not path.is_dir()]
+    texts = [path for path in found if _KINDS.get(text_suffix(path)) == _TEXT and not path.is_dir()]
+    if files and texts:
+        raise SpecError(
+            f"the folder {str(folder)!r} holds both Parquet and CSV files, such as {texts[0].name!r}; which of them "
+            "are the table is for you to say: give a pattern, such as '*.parquet' or '*.csv' in that folder"
+        )
+    if not files:
+        raise SpecError(f"the folder {str(folder)!r} holds no .parquet file; for other files give a pattern")
+    return files
+
+
+def _is_hidden(path: Path) -> bool:
+    """Whether writers keep their own notes and half-written parts under such a name."""
+    return any(part.startswith(("_", ".")) for part in path.parts)
+
+
+def _kind(path: Path) -> str:
+    suffix = path.suffix.lower()
+    if suffix in _SHEETS:
+        raise SpecError(
+            f"{path.name!r} is a spreadsheet, which is not read: its cells have types of their own, and readers take "
+            "the type of a column from them, so that one cell could change how others are read. Save the sheet as CSV "
+            "(UTF-8) and give that file"
+        )
+    kind = _KINDS.get(text_suffix(path) if is_text(path) else suffix)
+    if kind is None:
+        packed = " (decompress it first)" if suffix in _COMPRESSED else ""
+        raise SpecError(f"the file name {path.name!r} ends in none of {', '.join(_KINDS)}{packed}; give {_ACCEPTED}")
+    return kind
+
+
+def is_text(path: Path) -> bool:
+    """Whether the name is that of a CSV file, perhaps a compressed one.
+
+    >>> is_text(Path("a.csv.zst")), is_text(Path("a.parquet.zst"))
+    (True, False)
+    """
+    return _KINDS.get(text_suffix(path)) == _TEXT
+
+
+def _table_file(path: Path, reading: ReadOptions) -> TableFile:
+    kind = _kind(path)
+    head, tail = _ends(path)
+    if not head:
+        content = "a header line and rows" if kind == _TEXT else "columns and rows"
+        raise DataError(f"the file {path.name!r} is empty; give a file with {content}")
+    if kind == _TEXT:
+        if path.suffix.lower() in PACKED:
+            head, tail = _unpacked_head(path, head), b""
+        _check_is_text(path, head, tail, reading)
+        from discreet.tables.csv import CsvFile
+
+        return CsvFile(path, reading)
+    if kind in ("Stata", "SPSS", "SAS"):
+        from discreet.tables.file_formats import StatisticalFile
+
+        return StatisticalFile(path)
+    if kind == "Parquet":
+        if b"PARE" in (head[:4], tail[-4:]):
+            raise DataError(f"the file {path.name!r} is encrypted; write it without encryption first")
+        _check_marks(path, kind, begins=head.startswith(b"PAR1"), ends=tail.endswith(b"PAR1"))
+        return ParquetFile(path)
+    if head.startswith(b"FEA1"):
+        raise DataError(
+            f"the file {path.name!r} is in Feather version 1, which is not read; save it as Arrow or Parquet"
+        )
+    in_stream = head.startswith(b"\xff\xff\xff\xff")
+    begins = in_stream or head.startswith(IPC_MAGIC)
+    _check_marks(path, kind, begins=begins, ends=in_stream or tail.endswith(IPC_MAGIC))
+    return IpcFile(path)
+
+
+def _check_marks(path: Path, kind: str, *, begins: bool, ends: bool) -> None:
+    if not begins:
+        raise DataError(
+            f"the file {path.name!r} is not in the {kind} format; rename it with the extension that matches its content"
+        )
+    if not ends:
+        raise DataError(f"the file {path.name!r} is truncated; write or copy it again")
+
+
+def _check_is_text(path: Path, head: bytes, tail: bytes, reading: ReadOptions) -> None:
+    if head.startswith(_BINARY_HEADS) or (head[:4] == tail[-4:] and head.startswith(_BINARY_ENDS)):
+        raise DataError(
+            f"the file {path.name!r} is not CSV text; rename it with the extension that matches its content"
+        )
+    problem = wrong_mark(head, charset_named(reading.encoding))
+    if problem is not None:
+        raise DataError(f"the file {path.name!r} {problem}")
+
+
+def _unpacked_head(path: Path, head: bytes) -> bytes:
+    """The first bytes of the text inside a compressed file."""
+    suffix = path.suffix.lower()
+    if not head.startswith(CODECS[suffix][0]):
+        raise DataError(
+            f"the file {path.name!r} is not compressed as its name says; rename it with the extension that matches its "
+            "content"
+        )
+    with TextBytes(path) as raw:
+        if first := raw.read(8):
+            return first
+    raise DataError(f"the file {path.name!r} is empty inside; give a file with a header line and rows")
+
+
+def _ends(path: Path) -> tuple[bytes, bytes]:
+    """Read the first and the last eight bytes."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(8)
+            file.seek(-len(head), os.SEEK_END)
+            return head, file.read(8)
+    except OSError as error:
+        problem = DataError(f"the file {path.name!r} cannot be opened: {error.strerror}")
+    raise problem
