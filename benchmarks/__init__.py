@@ -1,10 +1,9 @@
-"""What the product costs beside others, measured in fresh processes and written for the pages; not shipped.
+"""Benchmarks of the library against baselines, measured in fresh processes. Not part of the package.
 
-Sees: tables that it makes itself, in a temporary folder.
-Never: touches data of anybody, or a figure by hand: pages and pictures are written from a stored run.
-Hands on: `results/*.json`, docs/scale.md, docs/reference/benchmarks.md and their pictures.
+All tables are simulated in a temporary folder. Pages and plots are written from a stored run only, never by hand. The
+outputs are `results/*.json`, docs/scale.md, docs/reference/benchmarks.md and their plots.
 
-`launcher` measures one process; `measuring` repeats and pairs; `catalogue` lists the cases, `figures` what is read off
-them; `work` is what the measured processes do; `results`, `comparison`, `page` and `pictures` keep, compare and show.
-`refined` is about errors of prediction, not cost, and is run by itself.
+`launcher` measures one process, and `measuring` repeats and pairs measurements. `catalogue` lists the cases, and `jobs`
+holds the code of the measured processes. `results`, `comparison`, `page` and `plots` store, compare and present a
+run. `refined` measures prediction error instead of cost and is run separately.
 """

@@ -1,9 +1,9 @@
-"""Run: python -m benchmarks [run | check | page | list]; `make bench` and `make bench-check` call it.
+"""Run: python -m benchmarks [run | check | page | list]. `make bench` and `make bench-check` call it.
 
-run     measure, keep the run in benchmarks/results, and write the pages and pictures
-check   measure the quick profile and compare its ratios with the stored run; exit code 1 if one is worse
-page    write the pages and pictures from the stored run
-list    the names of the cases
+run     measure, store the run in benchmarks/results, and write the pages and plots
+check   measure the quick profile and compare its ratios with the stored run; exit code 1 on a regression
+page    write the pages and plots from the stored run
+list    print the names of the cases
 """
 
 from __future__ import annotations
@@ -19,20 +19,22 @@ from benchmarks.catalogue import PROFILES, cases
 
 
 def note(text: str) -> None:
-    """Say how far a run is."""
+    """Print the progress of a run."""
     print(text, end="", flush=True)
 
 
 def arguments() -> argparse.Namespace:
-    """What is asked."""
+    """Parse the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("what", nargs="?", default="run", choices=("run", "check", "page", "list"))
-    parser.add_argument("--profile", choices=tuple(PROFILES), help="full unless given; quick for check")
-    parser.add_argument("--repeats", type=int, help="of each subject; that of the profile unless given")
-    parser.add_argument("--only", nargs="*", default=[], metavar="CASE", help="cases whose names begin so")
-    parser.add_argument("--results", type=Path, metavar="FILE", help="run: keep it here; check, page: a run to take")
+    parser.add_argument("--profile", choices=tuple(PROFILES), help="profile of sizes (default: full, for check: quick)")
+    parser.add_argument("--repeats", type=int, help="repeats of each subject (default: set by the profile)")
+    parser.add_argument(
+        "--only", nargs="*", default=[], metavar="CASE", help="measure the cases whose names begin with CASE"
+    )
+    parser.add_argument("--results", type=Path, metavar="FILE", help="run: file to write; check and page: run to read")
     asked = parser.parse_args()
     if asked.repeats is not None and asked.repeats < 1:
         parser.error(f"--repeats: expected an integer of at least 1, got {asked.repeats}")
@@ -40,7 +42,7 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Do what is asked; give the exit code."""
+    """Run the requested action and return the exit code."""
     asked = arguments()
     if asked.what == "list":
         print("\n".join(f"{case.name:<16} {case.title}" for case in cases(PROFILES[asked.profile or "full"])))
@@ -52,7 +54,7 @@ def main() -> int:
     profile = asked.profile or "full"
     run = running.run(profile, repeats=asked.repeats, only=asked.only, note=note)
     if asked.only and asked.results is None:
-        print("a part of the cases: nothing is kept; pass --results FILE to keep it")
+        print("only some cases were measured, so the run is not stored; pass --results FILE to store it")
     else:
         results.save(run, asked.results or results.FOLDER / f"{profile}.json")
     if not asked.only and asked.results is None:
@@ -61,21 +63,21 @@ def main() -> int:
 
 
 def check(asked: argparse.Namespace) -> int:
-    """Compare a run with the stored one."""
+    """Compare a new run with the stored one."""
     if asked.results is None:
         run = running.run(asked.profile or "quick", repeats=asked.repeats, only=asked.only, note=note)
     else:
         run = results.load(asked.results)
     stored = results.stored(str(run["profile"]))
     worse = comparison.regressions(run, results.load(stored))
-    print(f"compared with {stored.name}: {len(worse)} worse")
+    print(f"compared with {stored.name}: {len(worse)} ratios are worse")
     for line in worse:
         print(f"  {line}")
     return 1 if worse else failed(run)
 
 
 def failed(run: dict[str, Any]) -> int:
-    """Say which subjects of the product failed; the exit code."""
+    """Print the subjects of this library that failed, and return the exit code."""
     found = running.failures(run)
     for line in found:
         print(f"FAILED {line}", file=sys.stderr)
@@ -83,12 +85,12 @@ def failed(run: dict[str, Any]) -> int:
 
 
 def write_pages(path: Path | None) -> int:
-    """Pages and pictures, from a run."""
-    from benchmarks import page, pictures
+    """Write pages and plots from a run."""
+    from benchmarks import page, plots
 
     run = results.load(path or results.stored())
     page.write(run)
-    for name in pictures.write(run):
+    for name in plots.write(run):
         print(f"wrote {name}")
     return 0
 

@@ -1,4 +1,4 @@
-"""What a case is: subjects on the same table, and the figures that are read off them."""
+"""Benchmark cases: subjects measured on the same table, and the figures computed from them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from benchmarks.measuring import Subject
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number to quote: a ratio of two measurements of one case, or one measurement by itself.
+    """A number to report: a ratio of two measurements of a case, or a single measurement.
 
     Attributes
     ----------
     name, label
-        The key in the results, and what a reader sees.
+        Key in the results, and text for readers.
     top, bottom
-        Names of measurements; without a bottom the figure is the top itself, in seconds or MB.
+        Names of measurements. Without a bottom, the figure is the top in seconds or MB.
     of
         cpu, wall or memory.
     limit, busy_limit
-        What is wanted, at the size of a full run: at most so much; the second where others use the machine.
+        Required maximum at the sizes of a full run. The second applies if other programs use the machine.
     least
-        Whether larger is better, as in a rival's cost over ours: then at least so much is wanted.
+        Whether larger is better, as for the cost of a baseline relative to ours. The limit is then a minimum.
     """
 
     name: str
@@ -39,18 +39,18 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Subjects that are measured in turns, and what is read off them.
+    """Subjects that are measured in turn, and the figures computed from them.
 
     Attributes
     ----------
     name, title
-        The key in the results, and a heading: what is measured on how much.
+        Key in the results, and heading.
     subjects, figures
-        What is measured, and what is read off.
+        Programs to measure, and numbers to compute.
     tables
-        Names of the tables that the subjects' words hold.
+        Names of the tables that the commands of the subjects refer to.
     most
-        Most repeats.
+        Maximum number of repeats.
     """
 
     name: str
@@ -63,7 +63,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A file that a job of `work.tables` writes; its name ends in `suffix`."""
+    """A file written by a job of `jobs.tables`. Its name ends in `suffix`."""
 
     job: str
     given: Mapping[str, object]
@@ -71,12 +71,12 @@ class TableFile:
 
 
 def job(name: str, /, **given: object) -> tuple[str, ...]:
-    """The words that run a job of `work`."""
+    """Return the command-line arguments that run a job."""
     return ("-m", "benchmarks.jobs", name, json.dumps(given))
 
 
 def ours_on_file(table: str, design: str, *more: str) -> tuple[str, ...]:
-    """The words that publish a file by the command line."""
+    """Return the command-line arguments that make a release from a file."""
     budget = ("--epsilon", "1", "--delta", "1e-6")
     return ("-m", "discreet", "release", f"{{{table}}}", "--design", f"{{{design}}}", *budget, "--force", "-o", "{out}",
             *more)  # fmt: skip

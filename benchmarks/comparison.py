@@ -1,4 +1,4 @@
-"""A new run beside a stored one of the same sizes: which ratios are worse, and which are no longer there."""
+"""Compare a new run with a stored one of the same sizes: which ratios got worse, and which are missing."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 from benchmarks.measuring import Spread
 
-WORSE = 1.3  # times the stored median, and no repeat as good as the worst stored one
+WORSE = 1.3  # times the stored median; also, every repeat must be worse than every stored repeat
 
 
 def figures(run: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Figures of a run by name."""
+    """Return the figures of a run by name."""
     return {one["name"]: one for case in run["cases"] for one in case["figures"]}
 
 
 def regressions(new: Mapping[str, Any], stored: Mapping[str, Any]) -> list[str]:
-    """What is worse in a new run, in words; ratios alone, as seconds depend on the machine.
+    """Describe every regression of a new run. Only ratios are compared, because seconds depend on the machine.
 
-    A ratio is worse if its median is more than 30% beyond the stored one and all its repeats are beyond all stored
-    ones. A ratio that was stored and is a gap now is worse, too.
+    A ratio has regressed if its median is more than 30% worse than the stored one and every repeat is worse than every
+    stored repeat. A stored ratio that is missing from the new run is also a regression.
     """
     if new["profile"] != stored["profile"]:
         raise ValueError(f"expected a run of the profile {stored['profile']}, got one of {new['profile']}")
@@ -29,9 +29,9 @@ def regressions(new: Mapping[str, Any], stored: Mapping[str, Any]) -> list[str]:
             continue
         label, values = before["label"], now[name]["values"]
         if not values:
-            found.append(f"{label}: was {_median(before):.3g}, is a gap now ({now[name]['gap']})")
+            found.append(f"{label}: was {_median(before):.3g}, is missing now ({now[name]['gap']})")
             continue
-        # of a rival over ours, the smaller is the worse
+        # for the cost of a baseline relative to ours, smaller is worse
         old, fresh = (_spread(one, inverted=bool(before["least"])) for one in (before, now[name]))
         if fresh.median > WORSE * old.median and fresh.low > old.high:
             found.append(f"{label}: was {_median(before):.3g}, is {_median(now[name]):.3g}")
@@ -39,7 +39,7 @@ def regressions(new: Mapping[str, Any], stored: Mapping[str, Any]) -> list[str]:
 
 
 def _spread(figure: Mapping[str, Any], *, inverted: bool) -> Spread:
-    """Repeats of a ratio, as larger is worse."""
+    """Return the repeats of a ratio such that larger is worse."""
     return Spread.of([1 / value for value in figure["values"]] if inverted else figure["values"])
 
 

@@ -1,8 +1,7 @@
-"""Run one program and print what it cost. A process of its own, and a small one: imports of the standard library alone.
+"""Run one program and print its cost. This process is small: it imports only the standard library.
 
-The largest memory that the system reports for a program counts that of the process which started it, from the moment
-between the start and the loading of the program. So a large parent would be carried into a small child's figure; this
-one has some 11 MB, less than any subject.
+The peak memory that the system reports for a program includes that of its parent between fork and exec. A large parent
+would therefore inflate the figure of a small child. This process has about 11 MB, less than any subject.
 
 Run by `measuring`: python -I -S launcher.py '{"command": [...], "environment": {...}, ...}'
 """
@@ -21,20 +20,20 @@ BUSY = (sys.executable, "-I", "-S", "-c", "while True: pass")
 
 
 def started(command: tuple[str, ...], environment: dict[str, str], outputs: tuple[str, str]) -> int:
-    """Start a program in a process group of its own; give its id."""
+    """Start a program in a new process group and return its id."""
     writing = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
     files = [(os.POSIX_SPAWN_OPEN, number, path, writing, 0o600) for number, path in enumerate(outputs, 1)]
     return os.posix_spawn(command[0], command, environment, file_actions=files, setpgroup=0)
 
 
 def ended(group: int) -> None:
-    """End what is left of a process group that was started here."""
+    """Kill the remaining processes of a group that was started here."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
 
 
 def measured(asked: dict[str, Any]) -> dict[str, object]:
-    """CPU and wall seconds, largest memory in bytes, the exit code, and whether the limit of time was passed."""
+    """Return CPU and wall seconds, peak memory in bytes, the exit code, and whether the time limit was exceeded."""
     environment = asked["environment"]
     neighbours = [started(BUSY, environment, (os.devnull, os.devnull)) for _ in range(asked["beside"])]
     late = []
@@ -56,7 +55,7 @@ def measured(asked: dict[str, Any]) -> dict[str, object]:
             raise
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
-        # what it may have started itself
+        # child processes that the program may have left
         ended(child)
         wall = time.perf_counter() - begun
     finally:
@@ -73,6 +72,6 @@ def measured(asked: dict[str, Any]) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    # by an exception, so that nothing that was started here stays
+    # an exception, so that the program is stopped as well
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     print(json.dumps(measured(json.loads(sys.argv[1]))))

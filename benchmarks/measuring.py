@@ -1,6 +1,6 @@
-"""From subjects to measurements: fresh processes in turns, a gap with its reason where one cannot run.
+"""Measure subjects in fresh processes, in turn. A subject that cannot run becomes a gap with a reason.
 
-The standard library alone, so that nothing here waits for the programs that are measured.
+This module imports only the standard library, so that it loads independently of the measured programs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 WHAT = ("cpu", "wall", "memory")
 _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
-_LONGEST = 160  # letters of a reason
+_LONGEST = 160  # characters of a reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +31,23 @@ class Subject:
     Attributes
     ----------
     name, label
-        The key in the results, and what a reader sees.
+        Key in the results, and text for readers.
     words
-        What follows the interpreter; `{NAME}` is the path of a table, or a folder to write to.
+        Arguments of the interpreter. `{NAME}` is replaced by the path of a table or of an output folder.
     parts
-        Names of what the program times itself and prints; without them the whole process is measured.
+        Names of the parts that the program times and prints. Without parts, the whole process is measured.
     ours, refusable
-        Whether it is the product: then a failure is one of the run, unless the product may refuse such a table.
+        Whether the subject is this library. Then a failure fails the run, unless a refusal of the table is allowed.
     environment
-        Folder of the environment whose interpreter runs it.
+        Folder of the virtual environment whose interpreter runs it.
     threads
-        Threads of matrix libraries; none: as many as they choose.
+        Threads of the matrix libraries. None leaves the number to the libraries.
     beside
-        Busy processes that run at the same time.
+        Number of busy processes that run at the same time.
     most, limit
-        Most repeats, and seconds after which it is stopped.
+        Maximum number of repeats, and seconds until it is stopped.
     needs
-        What may not be there: a feature of the product, or so many cores.
+        A requirement that may be missing: a feature of this library, or a number of cores.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Subject:
 
 @dataclass(slots=True)
 class Measurement:
-    """What the repeats of one subject, or of one of its parts, gave; or why there are none."""
+    """The repeats of a subject or of one of its parts, or the reason why there are none."""
 
     name: str
     label: str
@@ -78,7 +78,7 @@ class Measurement:
     failed: bool = False
 
     def values(self, what: str) -> list[float]:
-        """The repeats of CPU seconds, wall seconds or bytes."""
+        """Return the repeats of CPU seconds, wall seconds or bytes."""
         return {"cpu": self.cpu, "wall": self.wall, "memory": self.memory}[what]
 
 
@@ -93,7 +93,7 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
-        """The spread of at least one value.
+        """Compute the spread of at least one value.
 
         >>> Spread.of([3.0, 1.0, 2.0])
         Spread(median=2.0, low=1.0, high=3.0, repeats=3)
@@ -102,7 +102,7 @@ class Spread:
 
 
 def paired(top: Sequence[float], bottom: Sequence[float]) -> list[float]:
-    """Ratios of repeats that ran one after the other; the larger number of repeats is cut to the smaller.
+    """Return ratios of consecutive repeats, as many as the shorter sequence has.
 
     >>> paired([2.0, 9.0, 4.0], [1.0, 3.0])
     [2.0, 3.0]
@@ -110,13 +110,13 @@ def paired(top: Sequence[float], bottom: Sequence[float]) -> list[float]:
     return [one / other for one, other in zip(top, bottom, strict=False)]
 
 
-class Unavailable(Exception):  # noqa: N818  # no error: a rival that is not there
-    """A subject cannot run here, for a reason that is shown."""
+class Unavailable(Exception):  # noqa: N818  # not an error: a baseline is not installed
+    """A subject that cannot run here, with the reason to report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What one process cost, and what it printed."""
+    """The cost and the output of one process."""
 
     cpu: float
     wall: float
@@ -135,7 +135,7 @@ def launched(
     limit: float = 120.0,
     folder: Path | None = None,
 ) -> Run:
-    """Measure one program from a small process of its own."""
+    """Measure one program, started from a small separate process."""
     environment = {name: value for name, value in os.environ.items() if name not in _THREADS}
     environment |= dict.fromkeys(_THREADS, str(threads)) if threads is not None else {}
     environment |= {"PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
@@ -150,7 +150,7 @@ def launched(
             try:
                 printed, _ = process.communicate()
             except BaseException:
-                # it ends what it started
+                # the launcher stops the programs it started
                 process.terminate()
                 raise
         found = json.loads(printed)
@@ -158,7 +158,7 @@ def launched(
 
 
 def reason(run: Run, limit: float, hidden: Sequence[str] = ()) -> str:
-    """Why a process gave nothing, in one line without a path."""
+    """Explain in one line, without a path, why a process gave no result."""
     if run.late:
         return f"stopped after {limit:g} s"
     lines = [line.strip() for line in (run.err or run.out).splitlines() if line.strip()]
@@ -170,13 +170,13 @@ def reason(run: Run, limit: float, hidden: Sequence[str] = ()) -> str:
 
 
 class Machine:
-    """What others use of the machine while a case runs, where the system says so."""
+    """Use of the machine by other programs during a case, if the system reports it."""
 
     def __init__(self) -> None:
         self._start = time.perf_counter(), self._busy(), self._own()
 
     def others(self) -> float | None:
-        """Cores that other programs used since the start, on average; none where the system does not say."""
+        """Return the average number of cores that other programs used since the start, or None if unknown."""
         begun, busy, own = self._start
         now, passed = self._busy(), time.perf_counter() - begun
         if busy is None or now is None or passed <= 0:
@@ -199,7 +199,7 @@ class Machine:
 
 
 def interpreter(environment: str) -> str:
-    """The interpreter of an environment; a gap if there is none."""
+    """Return the interpreter of an environment."""
     if environment == ".venv":
         return sys.executable
     found = ROOT / environment / "bin" / "python"
@@ -216,21 +216,7 @@ def measured(
     features: frozenset[str] = frozenset(),
     note: Callable[[str], None] = lambda _: None,
 ) -> list[Measurement]:
-    """Measure all subjects in turns: one repeat of each, then the next.
-
-    Parameters
-    ----------
-    subjects
-        What is measured.
-    paths
-        Paths by the names that the subjects' words hold.
-    repeats
-        How often each runs, unless it allows fewer.
-    features
-        What is there of what subjects need.
-    note
-        Called with a word on each repeat.
-    """
+    """Measure all subjects in turn: one repeat of each, then the next repeat."""
     found: dict[str, list[Measurement]] = {}
     for subject in subjects:
         names = [f"{subject.name} {part}" for part in subject.parts] or [subject.name]
@@ -247,7 +233,7 @@ def measured(
 
 
 def _one(subject: Subject, parts: Sequence[Measurement], paths: Mapping[str, str], features: frozenset[str]) -> None:
-    """One repeat, added to the measurements of the subject's parts."""
+    """Run one repeat and add it to the measurements of the subject's parts."""
     try:
         python = _runs(subject, features)
     except Unavailable as error:
@@ -271,7 +257,7 @@ def _one(subject: Subject, parts: Sequence[Measurement], paths: Mapping[str, str
 
 
 def _runs(subject: Subject, features: frozenset[str]) -> str:
-    """The interpreter that runs a subject, if what it needs is there."""
+    """Return the interpreter of a subject, if its requirements are met."""
     for need in subject.needs:
         if need not in features:
             raise Unavailable(f"no {need} here")
@@ -285,5 +271,5 @@ def _gap(parts: Sequence[Measurement], why: str, *, failed: bool) -> None:
 
 
 def _filled(word: str, paths: Mapping[str, str]) -> str:
-    """A word with paths in the places of their names; braces of anything else stay."""
+    """Replace the names of tables in an argument by their paths. Other braces stay."""
     return re.sub(r"\{(\w+)\}", lambda found: paths.get(found[1], found[0]), word)

@@ -1,4 +1,4 @@
-"""Tables of the pages, from a kept run: what stands between `% begin NAME` and `% end NAME` is written here."""
+"""Write the tables of the pages from a stored run, between `% begin NAME` and `% end NAME`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.results import QUIET
 Run = Mapping[str, Any]
 PAGES = ("docs/scale.md", "docs/reference/benchmarks.md")
 _BLOCK = re.compile(r"(?<=^% begin )(\w+)\n.*?^(?=% end \1$)", flags=re.DOTALL | re.MULTILINE)
-# rows of the table of what is wanted: the names of figures, in order
+# rows of the table of limits: names of figures, in order
 WANTED = (
     "large-cpu", "large-cpu-batches", "large-wall", "large-wall-batches", "large-wall-2", "large-wall-2-batches",
     "large-memory", "sklearn-cpu", "sklearn-memory", "gram-100", "gram-300",
@@ -21,12 +21,12 @@ WANTED = (
     "objective-seconds", "csv-cpu", "csv-cpu-batches", "persons", "fit-50-seconds", "fit-300-seconds", "help-seconds",
 )  # fmt: skip
 
-# rows of it without a limit: a stricter comparison than the row before
+# rows of this table without a limit: a stricter comparison than the previous row
 STRICTER = ("large-cpu-batches", "large-wall-batches", "large-wall-2-batches", "csv-cpu-batches")
 
 
 def short(value: float) -> str:
-    """Three digits, without an exponent where it is not needed.
+    """Format a number with three digits, without an exponent if possible.
 
     >>> short(1234.5), short(0.01234), short(2.5)
     ('1,234', '0.0123', '2.50')
@@ -37,7 +37,7 @@ def short(value: float) -> str:
 
 
 def spread(values: Sequence[float]) -> str:
-    """A median with the ends of its repeats.
+    """Format a median with the range of its repeats.
 
     >>> spread([2.0, 1.0, 3.0])
     '2.00 (1.00 to 3.00)'
@@ -51,40 +51,40 @@ def spread(values: Sequence[float]) -> str:
 
 
 def median(values: Sequence[float]) -> str:
-    """A median by itself; a dash where there is none."""
+    """Format a median, or a dash if there is none."""
     return short(Spread.of(values).median) if values else "—"
 
 
 def megabytes(values: Sequence[float]) -> str:
-    """A median of bytes as MB."""
+    """Format a median of bytes as MB."""
     return median([value / 2**20 for value in values])
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown; numbers stand right."""
+    """Format a Markdown table with numbers aligned right."""
     lines = [f"| {' | '.join(head)} |", f"|{'|'.join('---' if index == 0 else '--:' for index in range(len(head)))}|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
 def case_of(run: Run, name: str) -> Mapping[str, Any] | None:
-    """A case by name, if the run has it."""
+    """Return a case by name, if the run has it."""
     return next((case for case in run["cases"] if case["name"] == name), None)
 
 
 def family(run: Run, stem: str) -> list[tuple[int, Mapping[str, Any]]]:
-    """Cases that are called by a stem and a number, by that number."""
+    """Return the cases named by a stem and a number, keyed by that number."""
     named = ((re.fullmatch(rf"{stem}-(\d+)", case["name"]), case) for case in run["cases"])
     return sorted(((int(found[1]), case) for found, case in named if found), key=lambda one: one[0])
 
 
 def measurement(case: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A measurement by name; a gap where the run has none."""
+    """Return a measurement by name, or a gap if the run has none."""
     absent = {"name": name, "label": name, "cpu": [], "wall": [], "memory": [], "gap": "not measured"}
     return next((one for one in case["measurements"] if one["name"] == name), absent)
 
 
 def said(run: Run) -> str:
-    """When, where and how it was measured."""
+    """Describe when, where and how the run was measured."""
     known = run["environment"]
     used = [case["others"] for case in run["cases"] if case["others"] is not None]
     most = max(used, default=None)
@@ -108,7 +108,7 @@ def said(run: Run) -> str:
 
 
 def wrapped(text: str) -> str:
-    """Text in lines that fit."""
+    """Wrap text to the line length."""
     lines, line = [], ""
     for word in text.split():
         if line and len(line) + 1 + len(word) > 118:
@@ -120,7 +120,7 @@ def wrapped(text: str) -> str:
 
 
 def wanted(run: Run) -> str:
-    """Figures for which something is wanted, beside it."""
+    """Tabulate the figures that have a limit."""
     figures = {one["name"]: (case, one) for case in run["cases"] for one in case["figures"]}
     rows = []
     for name in WANTED:
@@ -135,7 +135,7 @@ def wanted(run: Run) -> str:
 
 
 def rows(run: Run) -> str:
-    """Cost by the number of rows."""
+    """Tabulate the cost by number of rows."""
     points = family(run, "rows")
     large = case_of(run, "large")
     if large is not None:
@@ -156,7 +156,7 @@ def _rows_of(case: Mapping[str, Any]) -> int:
 
 
 def columns(run: Run) -> str:
-    """Cost by the number of columns."""
+    """Tabulate the cost by number of columns."""
     noisy = case_of(run, "noise")
     found = []
     for count, case in family(run, "columns"):
@@ -174,7 +174,7 @@ def columns(run: Run) -> str:
 
 
 def levels(run: Run) -> str:
-    """Cost by the levels of a category."""
+    """Tabulate the cost by number of levels of a category."""
     case = case_of(run, "levels")
     if case is None:
         return "Not measured."
@@ -189,7 +189,7 @@ def levels(run: Run) -> str:
 
 
 def mechanisms(run: Run) -> str:
-    """Cost by mechanism, with its passes where it has several."""
+    """Tabulate the cost by mechanism and, if there are several, by pass."""
     case, passes = case_of(run, "mechanisms"), case_of(run, "passes")
     if case is None:
         return "Not measured."
@@ -208,7 +208,7 @@ def mechanisms(run: Run) -> str:
 
 
 def workers(run: Run) -> str:
-    """Wall and CPU by workers."""
+    """Tabulate wall and CPU time by number of workers."""
     case = case_of(run, "large")
     if case is None:
         return "Not measured."
@@ -218,21 +218,21 @@ def workers(run: Run) -> str:
 
 
 def analysis(run: Run) -> str:
-    """Seconds of what an analyst does."""
+    """Tabulate the seconds of an analyst's work."""
     case = case_of(run, "analysis")
     return "Not measured." if case is None else measured_table(case, case["measurements"], memory=False)
 
 
-def rivals(run: Run) -> str:
-    """Rivals on the same file."""
-    case = case_of(run, "rivals")
+def baselines(run: Run) -> str:
+    """Tabulate the baselines on the same file."""
+    case = case_of(run, "baselines")
     return "Not measured." if case is None else measured_table(case, case["measurements"], over="ours")
 
 
 def measured_table(
     case: Mapping[str, Any], found: Sequence[Mapping[str, Any]], *, over: str | None = None, memory: bool = True
 ) -> str:
-    """Measurements of a case: seconds, memory, and costs over one of them."""
+    """Tabulate the measurements of a case: seconds, memory, and cost relative to one of them."""
     base = None if over is None else measurement(case, over)
     head = [case["title"], "CPU s", "wall s", *(["peak MB"] if memory else [])]
     head += ["CPU over ours", "memory over ours"] if base else []
@@ -251,7 +251,7 @@ def measured_table(
 
 
 def versions(run: Run) -> str:
-    """Versions of everything that was measured."""
+    """Tabulate the versions of all measured programs."""
     rows = [
         (f"`{name}`", ", ".join(f"{package} {number}" for package, number in found.items()) or "gap: not there")
         for name, found in run["environment"]["versions"].items()
@@ -260,7 +260,7 @@ def versions(run: Run) -> str:
 
 
 def cases(run: Run) -> str:
-    """Every case with its measurements and figures."""
+    """Tabulate every case with its measurements and figures."""
     parts = []
     for case in run["cases"]:
         parts.append(f"### {case['title']}")
@@ -275,12 +275,12 @@ def cases(run: Run) -> str:
 
 BLOCKS: dict[str, Callable[[Run], str]] = {
     "run": said, "wanted": wanted, "rows": rows, "columns": columns, "levels": levels, "mechanisms": mechanisms,
-    "workers": workers, "analysis": analysis, "rivals": rivals, "versions": versions, "cases": cases,
+    "workers": workers, "analysis": analysis, "baselines": baselines, "versions": versions, "cases": cases,
 }  # fmt: skip
 
 
 def filled(text: str, run: Run) -> str:
-    """A page with its blocks written from a run."""
+    """Fill the blocks of a page from a run."""
     return _BLOCK.sub(lambda found: f"{found[1]}\n\n{BLOCKS[found[1]](run)}\n\n", text)
 
 

@@ -1,14 +1,14 @@
-"""Predictions of `refined` against AdaSSP as published, on tables in a folder: the ratio of their excess errors.
+"""Compare predictions of `refined` with published AdaSSP on tables in a folder, by the ratio of their excess errors.
 
 Run: python benchmarks/refined.py FOLDER [--splits K] [--widen F] [--tables NAME ...] [--mechanism NAME]
      [--scaling private] [--unit-rows] [--seed N]
 
-Each file NAME.parquet has numbers in columns x0, x1, ... and y. One row per person, add-remove, delta = n^-1.1 for the
-n rows of the training part, bounds from the range of the table widened to F times (a protocol for public tables, no
-guarantee: a design of real use is declared without looking). With --unit-rows the table is prepared as in the code of
-AdaSSP: standardised columns, rows of length 1, a centred target of at most 1, no intercept. The error is 1 - R^2 on the
-tenth of the rows that is held out, its median over splits; the excess over least squares is at least 0.002. Noise is
-seeded: NOT PRIVATE.
+Each file NAME.parquet has numeric columns x0, x1, ... and y. Every row is one individual under add-remove, and
+delta = n^-1.1 for n training rows. Bounds are the range of the table, widened by the factor F. This protocol suits
+public tables and gives no guarantee: a real design is declared without looking at the data. With --unit-rows the table
+is prepared as in the code of AdaSSP: standardised columns, rows of length 1, a centred target of at most 1, no
+intercept. The error is the median over splits of 1 - R^2 on the held-out tenth of the rows. The excess over least
+squares is at least 0.002. The noise is seeded: NOT PRIVATE.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from discreet.testing import seeded_release
 
 EPSILONS = (0.1, 0.3, 1.0, 3.0)
 LEAST, MOST = 0.002, 10.0
-# constants were not chosen on these
+# tables that were not used to choose constants
 CHECK_SET = ("randhie", "protein", "energy", "housing")
 Box = tuple[np.ndarray, np.ndarray]
-# public ranges of the columns and of the target; without them rows have length 1 and there is no intercept
+# public ranges of the columns and of the target; None for rows of length 1 without an intercept
 Boxes = tuple[Box, Box] | None
 Predictor = Callable[[np.ndarray], np.ndarray]
 
 
 def widened(values: np.ndarray, factor: float) -> Box:
-    """The range of each column, widened around its middle."""
+    """Widen the range of each column around its midpoint."""
     low, high = values.min(axis=0), values.max(axis=0)
     return (low + high) / 2 - factor * (high - low) / 2, (low + high) / 2 + factor * (high - low) / 2
 
@@ -43,7 +43,7 @@ def widened(values: np.ndarray, factor: float) -> Box:
 def released(
     x: np.ndarray, y: np.ndarray, boxes: Boxes, budget: tuple[float, float], seed: int, how: tuple[str, str]
 ) -> Predictor:
-    """Predictions of a mechanism of the library with a scaling; from moments those of the posterior mean."""
+    """Predict by a mechanism of the library with a scaling, from moments by the posterior mean."""
     if boxes is None:
         ranges = {f"x{j}": (-1.0, 1.0) for j in range(x.shape[1])}
         design = discreet.Design("y", {**ranges, "y": (-1.0, 1.0)}, intercept=False, radius=1.0)
@@ -61,7 +61,7 @@ def released(
 def adassp(
     x: np.ndarray, y: np.ndarray, boxes: Boxes, budget: tuple[float, float], rng: np.random.Generator
 ) -> Predictor:
-    """AdaSSP with the constants of its published code, on rows of length at most 1."""
+    """Predict by AdaSSP with the constants of its published code, on rows of length at most 1."""
     if boxes is None:
         theta = adassp_coefficients(x, y, x.shape[1], budget, rng)
         return lambda new: new @ theta
@@ -79,7 +79,7 @@ def adassp(
 def adassp_coefficients(
     used: np.ndarray, target: np.ndarray, columns: int, budget: tuple[float, float], rng: np.random.Generator
 ) -> np.ndarray:
-    """Its coefficients for rows of length at most 1 and targets of at most 1; `columns` sets the ridge it aims at."""
+    """Compute AdaSSP coefficients for rows of length and targets of size at most 1. `columns` sets the target ridge."""
     size, (epsilon, delta) = used.shape[1], budget
     third, log = epsilon / 3, math.log(6 / delta)
     sd = math.sqrt(log) / third
@@ -93,7 +93,7 @@ def adassp_coefficients(
 
 
 def unit_rows(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Standardised columns over the length of their row, and the centred target over its largest absolute value."""
+    """Divide standardised columns by the row length, and the centred target by its largest absolute value."""
     standard, centred = (x - x.mean(axis=0)) / x.std(axis=0), y - y.mean()
     return standard / np.linalg.norm(standard, axis=1, keepdims=True), centred / np.abs(centred).max()
 
@@ -101,9 +101,9 @@ def unit_rows(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def errors(
     x: np.ndarray, y: np.ndarray, epsilon: float, boxes: Boxes, seeds: tuple[int, int], how: tuple[str, str]
 ) -> tuple[float, float, float]:
-    """Median 1 - R^2 on held-out rows of least squares, of AdaSSP and of the mechanism.
+    """Return the median 1 - R^2 on held-out rows of least squares, AdaSSP and the mechanism.
 
-    `seeds` are the number of splits, and the seed of the noise.
+    `seeds` holds the number of splits and the seed of the noise.
     """
     splits, noise = seeds
     found = []
@@ -114,11 +114,11 @@ def errors(
         ones = x if boxes is None else np.column_stack([np.ones(len(y)), x])
         theta = np.linalg.lstsq(ones[kept], y[kept], rcond=None)[0]
         rng = np.random.default_rng([split, int(10 * epsilon), *([noise] if noise else [])])
-        rivals = (
+        predictors = (
             adassp(x[kept], y[kept], boxes, budget, rng),
             released(x[kept], y[kept], boxes, budget, 10_000 * noise + 100 * split + int(10 * epsilon), how),
         )
-        predicted = [ones[held] @ theta, *(rival(x[held]) for rival in rivals)]
+        predicted = [ones[held] @ theta, *(predictor(x[held]) for predictor in predictors)]
         found.append([min(float(np.mean((y[held] - one) ** 2) / y[held].var()), MOST) for one in predicted])
     least_squares, published, ours = np.median(found, axis=0).tolist()
     return least_squares, published, ours
@@ -136,7 +136,7 @@ def main() -> None:
     parser.add_argument("--mechanism", default="refined")
     parser.add_argument("--scaling", default="declared")
     parser.add_argument("--unit-rows", action="store_true")
-    parser.add_argument("--seed", type=int, default=0, help="of the noise; splits are the same for all")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the noise; splits do not depend on it")
     asked = parser.parse_args()
     how = asked.mechanism, asked.scaling
     ratios: dict[tuple[bool, float], list[float]] = {}

@@ -1,4 +1,4 @@
-"""A run as it is kept: measurements, figures, versions and the machine, as JSON without a path."""
+"""Stored runs: measurements, figures, versions and the machine, as JSON without paths."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.measuring import ROOT, Measurement, Spread, Unavailable, interpr
 
 FOLDER = Path(__file__).parent / "results"
 SCHEMA = 1
-QUIET = 0.1  # cores that others use: from there on wall times are not judged
+QUIET = 0.1  # cores used by other programs, above which wall times are not judged
 PACKAGES = {
     ".venv": ("discreet", "numpy", "pyarrow", "opendp", "scipy", "scikit-learn", "statsmodels", "pandas", "duckdb",
               "polars", "cvxpy"),
@@ -33,12 +33,12 @@ _VERSIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A figure of one run: its spread, or why there is none, and whether it is what was wanted.
+    """A figure of one run: its spread or the reason for its absence, and whether it meets its limit.
 
     Attributes
     ----------
     met
-        None where nothing is wanted, or where it cannot be judged here.
+        None if there is no limit, or if the limit cannot be judged here.
     """
 
     figure: Figure
@@ -49,21 +49,14 @@ class Judged:
 
     @property
     def spread(self) -> Spread | None:
-        """Median and ends of the repeats."""
+        """Median and range of the repeats."""
         return Spread.of(self.values) if self.values else None
 
 
 def judged(figure: Figure, found: Mapping[str, Measurement], others: float | None, *, full: bool) -> Judged:
-    """Read a figure off the measurements of its case.
+    """Compute a figure from the measurements of its case.
 
-    Parameters
-    ----------
-    figure, found
-        What is read, and measurements by name.
-    others
-        Cores that others used meanwhile.
-    full
-        Whether the sizes are those for which something is wanted.
+    Limits are judged at full sizes only. `others` is the number of cores that other programs used meanwhile.
     """
     names = [figure.top, *([figure.bottom] if figure.bottom else [])]
     gaps = [f"{found[name].label}: {found[name].gap}" for name in names if found[name].gap is not None]
@@ -83,7 +76,7 @@ def judged(figure: Figure, found: Mapping[str, Measurement], others: float | Non
 
 
 def entry(case: Case, found: Sequence[Measurement], others: float | None, *, full: bool) -> dict[str, Any]:
-    """One case as it is kept."""
+    """Convert a case to its stored form."""
     by_name = {one.name: one for one in found}
     return {
         "name": case.name,
@@ -104,14 +97,14 @@ def entry(case: Case, found: Sequence[Measurement], others: float | None, *, ful
 
 
 def _rounded(measurement: dict[str, Any]) -> dict[str, Any]:
-    """Seconds to microseconds, memory to bytes."""
+    """Round seconds to microseconds and memory to bytes."""
     for what in ("cpu", "wall"):
         measurement[what] = [round(value, 6) for value in measurement[what]]
     return measurement
 
 
 def environment() -> dict[str, Any]:
-    """What the figures depend on beside the code."""
+    """Describe the machine and software that the figures depend on."""
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
@@ -124,7 +117,7 @@ def environment() -> dict[str, Any]:
 
 
 def versions() -> dict[str, dict[str, str]]:
-    """Versions of the product and its rivals, by environment; an environment that is not there has none."""
+    """Return the versions of this library and the baselines by environment. A missing environment has none."""
     found: dict[str, dict[str, str]] = {}
     for name, packages in PACKAGES.items():
         try:
@@ -137,7 +130,7 @@ def versions() -> dict[str, dict[str, str]]:
 
 
 def commit() -> str:
-    """The commit that was measured, marked if files differ from it."""
+    """Return the measured commit, marked if the working tree differs from it."""
     git = ["git", "-C", str(ROOT)]
     try:
         head = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
@@ -156,12 +149,12 @@ def _processor() -> str:
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def features() -> frozenset[str]:
-    """What some subjects need: options of `discreet release`, and numbers of cores."""
+    """Return the available requirements of subjects: options of `discreet release` and numbers of cores."""
     run = launched([sys.executable, "-m", "discreet", "release", "--help"])
     if run.code:
         raise RuntimeError(run.err)
@@ -169,13 +162,13 @@ def features() -> frozenset[str]:
 
 
 def stored(profile: str | None = None) -> Path:
-    """The stored run of a profile; without one the full run, or the quick one while there is no full one."""
+    """Return the stored run of a profile. By default the full run or, if there is none, the quick run."""
     names = ("full", "quick") if profile is None else (profile,)
     return next((path for name in names if (path := FOLDER / f"{name}.json").exists()), FOLDER / f"{names[-1]}.json")
 
 
 def load(path: Path) -> dict[str, Any]:
-    """A kept run."""
+    """Load a stored run."""
     run = json.loads(path.read_text(encoding="utf-8"))
     if run.get("schema") != SCHEMA:
         raise ValueError(f"{path.name}: expected schema {SCHEMA}, got {run.get('schema')!r}; measure again")
@@ -183,9 +176,9 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def save(run: Mapping[str, Any], path: Path) -> None:
-    """Keep a run, one measurement to a line."""
+    """Store a run with one measurement per line."""
     path.parent.mkdir(exist_ok=True)
     text = json.dumps(run, indent=1, ensure_ascii=False)
-    # lists of numbers on one line
+    # write lists of numbers on one line
     text = re.sub(r"\[\s+([-\d.e,\s]+?)\s+\]", lambda found: f"[{' '.join(found[1].split())}]", text)
     path.write_text(text + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""One run: tables in a temporary folder, cases one after the other, and what is kept of them."""
+"""Run the cases in order on tables in a temporary folder, and collect the results."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ Note = Callable[[str], None]
 
 
 class Files:
-    """Tables of a run, made when a case first asks for them and removed when no later one will."""
+    """Tables of a run, written when a case first needs them and deleted after the last case that does."""
 
     def __init__(self, folder: Path, known: Mapping[str, TableFile]) -> None:
         self._folder = folder
         self._known = known
 
     def path(self, name: str) -> Path:
-        """Where a table is, made or not."""
+        """Return the path of a table, whether or not it exists yet."""
         return self._folder / f"{name}{self._known[name].suffix}"
 
     def make(self, names: Sequence[str]) -> dict[str, str]:
-        """Paths by name, of tables that are there by now."""
+        """Write the tables if necessary, and return their paths by name."""
         paths = {name: str(self.path(name)) for name in names} | {"out": str(self._folder / "release.json")}
-        # what others are made of comes first
+        # a table that another one is copied from comes first
         for name in sorted(names, key=lambda one: "one" in self._known[one].given):
             if not self.path(name).exists():
                 table = self._known[name]
@@ -43,11 +43,11 @@ class Files:
                          for key, value in table.given.items()}  # fmt: skip
                 run = launched([sys.executable, *job(table.job, path=paths[name], **given)], limit=600)
                 if run.code:
-                    raise RuntimeError(f"the table {name} could not be made: {run.err.strip()}")
+                    raise RuntimeError(f"failed to write the table {name}: {run.err.strip()}")
         return paths
 
     def drop(self, names: Sequence[str]) -> None:
-        """Remove tables that were made."""
+        """Delete tables."""
         for path in map(self.path, names):
             if path.is_dir():
                 shutil.rmtree(path)
@@ -59,10 +59,10 @@ class Files:
 
 
 def chosen(every: Sequence[Case], only: Sequence[str]) -> list[Case]:
-    """Cases whose names begin with one of the given words; all without any."""
+    """Return the cases whose names begin with one of the given prefixes, or all if there are none."""
     found = [case for case in every if not only or any(case.name.startswith(word) for word in only)]
     if not found:
-        raise ValueError(f"no case is called {', '.join(only)}; choose from {', '.join(case.name for case in every)}")
+        raise ValueError(f"unknown case {', '.join(only)}; choose from {', '.join(case.name for case in every)}")
     return found
 
 
@@ -73,10 +73,10 @@ def run(profile: str, *, repeats: int | None, only: Sequence[str], note: Note) -
     wanted = chosen(cases(sizes, workers=WORKERS in features), only)
     known = results.environment()
     begun, entries = time.perf_counter(), []
-    # what is installed has its bytecode, and so has every rival
+    # compile the bytecode first, as it is for installed packages and so for every baseline
     compileall.compile_dir(ROOT / "src", quiet=1)
     for name, packages in known["versions"].items():
-        note(f"{name}: {', '.join(f'{key} {value}' for key, value in packages.items()) or 'not there'}\n")
+        note(f"{name}: {', '.join(f'{key} {value}' for key, value in packages.items()) or 'not installed'}\n")
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as place:
         files = Files(Path(place), tables(sizes))
         for index, case in enumerate(wanted):
@@ -104,7 +104,7 @@ def run(profile: str, *, repeats: int | None, only: Sequence[str], note: Note) -
 
 
 def lines(entry: Mapping[str, Any]) -> list[str]:
-    """What a run says of a case: its figures, and gaps with their reasons."""
+    """Describe a case: its figures, and gaps with their reasons."""
     found = []
     for one in entry["figures"]:
         if one["gap"] is not None:
@@ -118,7 +118,7 @@ def lines(entry: Mapping[str, Any]) -> list[str]:
 
 
 def failures(run: Mapping[str, Any]) -> list[str]:
-    """Subjects of the product that failed: gaps that are no missing rival."""
+    """Return the subjects of this library that failed. A missing baseline is not a failure."""
     return [
         f"{case['name']}, {one['label']}: {one['gap']}"
         for case in run["cases"]

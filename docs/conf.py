@@ -1,4 +1,4 @@
-"""How the documentation is built; nothing is fetched from a network, neither here nor by the pages."""
+"""Configuration of the documentation. Neither the build nor the pages fetch anything from a network."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
 
 project = "discreet"
 version = release = discreet.__version__
-copyright = "the discreet authors"  # noqa: A001  # the name that Sphinx asks for
+copyright = "the discreet authors"  # noqa: A001  # the name that Sphinx requires
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
@@ -23,6 +23,7 @@ extensions = [
     "mechanisms",
     "mutants",
     "primitive_pictures",
+    "proofs",
     "verdicts",
 ]
 exclude_patterns = ["_build", "images/*.md"]
@@ -32,9 +33,9 @@ myst_heading_anchors = 3
 myst_enable_extensions = ["deflist", "dollarmath"]
 html_math_renderer = "mathml"
 language = "en"
-# docstrings write names in single back quotes
+# docstrings write names in single backquotes
 default_role = "literal"
-# straight quotes: what is shown can be typed
+# straight quotes, so that readers can copy what they see
 smartquotes = False
 
 # reference
@@ -54,7 +55,7 @@ html_static_path = ["_static"]
 html_css_files = ["discreet.css"]
 html_copy_source = False
 html_show_sourcelink = False
-# outputs stand in ```text and have no button
+# outputs are in ```text blocks and have no copy button
 copybutton_selector = "div:not(.highlight-text) > div.highlight pre"
 pygments_style = "default"
 pygments_dark_style = "monokai"

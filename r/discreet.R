@@ -100,7 +100,7 @@
 
 # ---- the release -----------------------------------------------------------------------------------------------------
 
-.SCHEMA <- 6
+.SCHEMA <- 1
 .DESIGN_KEYS <- c("target", "intercept", "radius", "columns", "unit", "order")
 # how cells were read (missing, missing_codes) no longer matters once they are summed
 .COLUMN_KEYS <- c("bounds", "dtype", "levels", "reference", "missing", "missing_codes", "formula", "release", "found",
@@ -116,8 +116,8 @@
 read_release <- function(path) {
   release <- .read_json(path)
   if (!identical(release$format, "discreet-release")) stop("the file holds no release of discreet", call. = FALSE)
-  if (release$schema > .SCHEMA) {
-    stop("the release has schema version ", release$schema, "; this file reads versions up to ", .SCHEMA, call. = FALSE)
+  if (release$schema != .SCHEMA) {
+    stop("the release has schema version ", release$schema, "; this file reads version ", .SCHEMA, call. = FALSE)
   }
   release$columns <- unlist(release$columns)
   if (release$kind == "moments") release$matrix <- .sums(release)
@@ -137,12 +137,10 @@ read_release <- function(path) {
   sums <- matrix(0, size, size, dimnames = list(release$columns, release$columns))
   # the upper triangle row by row is the lower triangle column by column
   listed <- lower.tri(sums, diag = TRUE)
-  if (release$schema >= 5) {
-    # products of two indicators of one factor are 0 and are not listed
-    for (factor in release$noise$factors) {
-      inside <- seq(factor[[1]] + 1, factor[[2]] + 1)
-      listed[inside, inside] <- diag(TRUE, length(inside))
-    }
+  # products of two indicators of one factor are 0 and are not listed
+  for (factor in release$noise$factors) {
+    inside <- seq(factor[[1]] + 1, factor[[2]] + 1)
+    listed[inside, inside] <- diag(TRUE, length(inside))
   }
   sums[listed] <- totals / .unit(release)
   sums[upper.tri(sums)] <- t(sums)[upper.tri(sums)]

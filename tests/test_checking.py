@@ -16,15 +16,15 @@ def test_what_is_no_design_or_no_table_is_refused() -> None:
         discreet.check({"x": [1.0]}, {})  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="cannot be read"):
         discreet.check(3, DESIGN)
-    with pytest.raises(SpecError, match="compute: expected a ComputeOptions"):
+    with pytest.raises(SpecError, match="expected a ComputeOptions for compute, got int"):
         discreet.check({"y": [1.0], "x": [1.0]}, DESIGN, compute=3)  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="delimiter"):
-        discreet.check({"y": [1.0], "x": [1.0]}, DESIGN, delimiter=";")
+        discreet.check({"y": [1.0], "x": [1.0]}, DESIGN, reading=discreet.ReadOptions(delimiter=";"))
 
 
 def test_encoding_and_delimiter_are_those_of_a_release(tmp_path) -> None:
     (tmp_path / "t.csv").write_bytes("y;x;größe\n0;1;ä\n".encode("latin-1"))
-    assert discreet.check(tmp_path / "t.csv", DESIGN, encoding="latin-1", delimiter=";").rows_fit == 1
+    assert discreet.check(tmp_path / "t.csv", DESIGN, reading=discreet.ReadOptions("latin-1", ";")).rows_fit == 1
 
 
 def test_an_array_is_read_by_position_and_a_notice_points_to_the_call() -> None:

@@ -10,7 +10,7 @@ DESIGN = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
 TABLE = {"x": [1.0, 2.0, 3.0], "y": [2.0, 4.0, 6.0]}
 
 
-@pytest.mark.parametrize("options", [{"delta": 1e-6}, {}, {"delta": 1e-6, "moments": "robust"}])
+@pytest.mark.parametrize("options", [{"delta": 1e-6}, {}, {"delta": 1e-6, "robust": True}])
 def test_it_is_what_the_release_spends_and_promises(options):
     asked = []
 
@@ -65,7 +65,7 @@ def test_choices_refuse_what_a_release_refuses():
 
 @pytest.mark.filterwarnings("error")
 def test_choices_are_silent_and_refuse_what_no_mechanism_can_serve():
-    robust = discreet.mechanism_choices(DESIGN, epsilon=1.0, delta=1e-6, moments="robust")
+    robust = discreet.mechanism_choices(DESIGN, epsilon=1.0, delta=1e-6, robust=True)
     assert [one.name for one in robust if not one.refusal] == ["gaussian"]
     with pytest.raises(discreet.DiscreetError, match="epsilon"):
         discreet.mechanism_choices(DESIGN, epsilon=-1.0)

@@ -11,6 +11,7 @@ import discreet
 from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.registry import mechanisms
+from discreet.options import RobustErrors
 from discreet.planning import (
     _width_at,
     compare_mechanisms,
@@ -59,10 +60,10 @@ def test_planned_noise_is_the_noise_of_the_release(name, neighbours):
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_planned_noise_of_a_robust_release_is_its_noise(neighbours):
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": neighbours})
-    law = noise_law_for(design, 1.0, 1e-6, moments="robust")
-    made = discreet.release({"x": [0.5], "y": [0.5]}, design, epsilon=1.0, delta=1e-6, moments="robust")
+    law = noise_law_for(design, 1.0, 1e-6, robust=True)
+    made = discreet.release({"x": [0.5], "y": [0.5]}, design, epsilon=1.0, delta=1e-6, robust=True)
     assert law == made.noise
-    planning = plan(design, rows=100, epsilon=1.0, delta=1e-6, moments="robust")
+    planning = plan(design, rows=100, epsilon=1.0, delta=1e-6, robust=True)
     assert np.array_equal(np.array(planning.noise_sd), made.noise_sd)
     assert "residual_diagonal" in {one.statistic for one in planning.noise}
 
@@ -98,7 +99,7 @@ def test_less_noise_needs_more_budget_or_more_rows():
 
 BAD_GUESSES = [
     {"rows": 0}, {"rows": float("nan")}, {"rows": "many"}, {"rsquared": 1.0}, {"rsquared": -0.1}, {"spread": 0.0},
-    {"target_spread": 2.0}, {"epsilon": -1.0}, {"delta": 0.0, "mechanism": "gaussian"}, {"moments": "odd"},
+    {"target_spread": 2.0}, {"epsilon": -1.0}, {"delta": 0.0, "mechanism": "gaussian"}, {"robust": "odd"},
     {"mechanism": "odd"}, {"level": 2.0},
 ]  # fmt: skip
 
@@ -163,15 +164,15 @@ def test_a_second_release_of_another_kind_is_put_together_with_the_first():
 
 def test_planned_noise_of_a_release_with_further_models_is_its_noise():
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
-    options = {"moments": "robust", "robust_models": ["y ~ x", "y ~ 1"]}
+    options = {"robust": RobustErrors(models=["y ~ x", "y ~ 1"])}
     made = discreet.release({"x": [0.5], "z": [0.5], "y": [0.5]}, design, epsilon=1.0, delta=1e-6, **options)
     assert noise_law_for(design, 1.0, 1e-6, **options) == made.noise
     planning = plan(design, rows=1e4, epsilon=1.0, delta=1e-6, **options)
     assert {"residual_diagonal_1", "residual_diagonal_2"} <= {one.statistic for one in planning.noise}
-    robust = plan(design, rows=1e4, epsilon=1.0, delta=1e-6, moments="robust")
+    robust = plan(design, rows=1e4, epsilon=1.0, delta=1e-6, robust=True)
     assert planning.coefficients[1].std_error > robust.coefficients[1].std_error
-    with pytest.raises(SpecError, match='without moments "robust"'):
-        plan(design, rows=1e4, epsilon=1.0, delta=1e-6, robust_models=["y ~ x"])
+    with pytest.raises(SpecError, match="robust: expected True, False or RobustErrors"):
+        plan(design, rows=1e4, epsilon=1.0, delta=1e-6, robust=["y ~ x"])
 
 
 def test_mechanisms_side_by_side_are_their_own_plans():
@@ -223,5 +224,5 @@ def test_a_plan_stops_when_it_is_asked_to():
     ):
         with pytest.raises(discreet.Cancelled):
             work()
-    with pytest.raises(SpecError, match="cancel: expected a CancelToken, got bool"):
+    with pytest.raises(SpecError, match="expected a CancelToken for cancel, got bool"):
         plan(design, **asked, cancel=True)

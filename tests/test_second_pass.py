@@ -13,6 +13,7 @@ from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
 from discreet.ledger.ledger import Ledger
+from discreet.options import RobustErrors
 from discreet.workflow import with_residuals
 from support.tables import Untouchable
 
@@ -30,7 +31,7 @@ def table_of(rows, seed=1):
 @pytest.fixture(scope="module")
 def made():
     return discreet.testing.seeded_release(
-        table_of(400), DESIGN, seed=3, epsilon=2.0, delta=1e-6, moments="robust", robust_models=MODELS
+        table_of(400), DESIGN, seed=3, epsilon=2.0, delta=1e-6, robust=RobustErrors(models=MODELS)
     )
 
 
@@ -74,14 +75,13 @@ def test_a_declared_bound_is_for_models_of_the_target_of_the_design(made):
 
 
 REFUSED = {
-    "plain": ({"moments": "plain"}, 'without moments "robust"'),
-    "unknown column": ({"robust_models": ["y ~ q"]}, "unknown column 'q'"),
-    "twice": ({"robust_models": ["y ~ x", "y ~ x"]}, "the same model twice"),
-    "full": ({"robust_models": ["y ~ g + z + x"]}, "is the full model"),
-    "text": ({"robust_models": "y ~ x"}, "expected a list"),
+    "unknown column": ({"models": ["y ~ q"]}, "unknown column 'q'"),
+    "twice": ({"models": ["y ~ x", "y ~ x"]}, "are the same model"),
+    "full": ({"models": ["y ~ g + z + x"]}, "is the full model"),
+    "text": ({"models": "y ~ x"}, "expected a list"),
     "laplace": ({"mechanism": "laplace"}, "robust standard errors need the mechanism 'gaussian', got 'laplace'"),
     "no delta": ({"delta": 0.0}, "need delta above 0"),
-    "private scaling": ({"scaling": "private"}, 'robust_models are for scaling "declared"'),
+    "private scaling": ({"scaling": "private"}, 'additional robust models need scaling "declared"'),
 }
 
 
@@ -89,9 +89,10 @@ REFUSED = {
 def test_bad_requests_open_no_table_and_spend_nothing(options, message, tmp_path):
     ledger = Ledger.create(tmp_path / "l.db")
     ledger.declare("d", epsilon=5.0, delta=1e-5)
-    asked = {"epsilon": 1.0, "delta": 1e-6, "moments": "robust", "robust_models": ["y ~ x"]} | options
+    asked = {"epsilon": 1.0, "delta": 1e-6, "models": ["y ~ x"]} | options
+    models = asked.pop("models")
     with pytest.raises(SpecError, match=message) as caught:
-        discreet.release(Untouchable(), DESIGN, spend=ledger.account("d"), **asked)
+        discreet.release(Untouchable(), DESIGN, spend=ledger.account("d"), robust=RobustErrors(models=models), **asked)
     assert caught.value.exit_code == 2
     assert ledger.status("d").requests == 0
 
@@ -102,7 +103,7 @@ def test_a_release_with_weights_and_one_of_persons_have_them_too():
     persons = Design("y", dict(DESIGN.columns), unit={"id": "who", "max_rows": 2})
     for design in (weighted, persons):
         release = discreet.release(
-            table, design, epsilon=1.0, delta=1e-6, moments="robust", robust_models=["y ~ 1", "y ~ x"]
+            table, design, epsilon=1.0, delta=1e-6, robust=RobustErrors(models=["y ~ 1", "y ~ x"])
         )
         assert discreet.Release.from_json(release.to_json()) == release
         assert discreet.verify(release).loss.delta <= 1e-6
@@ -112,14 +113,16 @@ def test_a_release_with_weights_and_one_of_persons_have_them_too():
 def test_another_order_of_the_models_is_the_same_request(tmp_path):
     ledger = Ledger.create(tmp_path / "books.db")
     ledger.declare("d", epsilon=5.0, delta=1e-5)
-    asked = {"epsilon": 1.0, "delta": 1e-6, "moments": "robust"}
+    asked = {"epsilon": 1.0, "delta": 1e-6}
     given = (MODELS, MODELS[::-1], set(MODELS))
     made = [
-        discreet.release(table_of(60), DESIGN, robust_models=models, spend=ledger.account("d"), **asked)
+        discreet.release(table_of(60), DESIGN, robust=RobustErrors(models=models), spend=ledger.account("d"), **asked)
         for models in given
     ]
     assert len({release.to_json() for release in made}) == 1
     assert ledger.status("d").requests == 1
-    other = discreet.release(table_of(60), DESIGN, robust_models=MODELS[:2], spend=ledger.account("d"), **asked)
+    other = discreet.release(
+        table_of(60), DESIGN, robust=RobustErrors(models=MODELS[:2]), spend=ledger.account("d"), **asked
+    )
     assert other.robust_models == ("y ~ x", "y ~ x + g")
     assert ledger.status("d").requests == 2

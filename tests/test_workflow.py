@@ -217,8 +217,9 @@ def test_what_happens_to_the_table_after_it_was_read_changes_nothing(tmp_path, m
             path.write_text("x,y\n0.5,SECRETCELL\n0.25,1\n")
         return SpendReceipt("ledger entry 1")
 
-    moments = "robust" if mechanism == "gaussian" else "plain"
-    made = discreet.release(path, DESIGN, epsilon=1.0, delta=1e-6, mechanism=mechanism, moments=moments, spend=hook)
+    made = discreet.release(
+        path, DESIGN, epsilon=1.0, delta=1e-6, mechanism=mechanism, robust=mechanism == "gaussian", spend=hook
+    )
     assert len(spent) == 1
     assert (made.mechanism, made.anchor) == (mechanism, "ledger entry 1")
 
@@ -443,7 +444,9 @@ def test_the_same_file_read_otherwise_is_another_request(tmp_path):
     ledger = books_with(tmp_path, "basic")
 
     def ask(name="table.csv", **reading):
-        return discreet.release(tmp_path / name, DESIGN, epsilon=0.5, **reading, spend=ledger.account("people")).digest
+        written = ReadOptions(**reading)
+        account = ledger.account("people")
+        return discreet.release(tmp_path / name, DESIGN, epsilon=0.5, reading=written, spend=account).digest
 
     plain = ask()
     digests = {option: ask(**given) for option, given in READINGS.items()}

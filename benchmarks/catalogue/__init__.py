@@ -1,15 +1,10 @@
-"""All cases of a run, at the sizes of a profile.
-
-Sees: sizes.
-Never: runs anything.
-Hands on: cases, and the files that they name.
-"""
+"""Define all cases of a run at the sizes of a profile, and the files that they need, without running them."""
 
 from __future__ import annotations
 
 from benchmarks.cases import Case, TableFile
 from benchmarks.catalogue.analyst import analysis, solvers
-from benchmarks.catalogue.files import WORKERS, by_rows, checks, large_file, rivals, start_up, text
+from benchmarks.catalogue.files import WORKERS, baselines, by_rows, checks, large_file, start_up, text
 from benchmarks.catalogue.memory import (
     busy,
     by_columns,
@@ -27,7 +22,7 @@ __all__ = ["PROFILES", "WORKERS", "cases", "tables"]
 
 
 def tables(sizes: Sizes) -> dict[str, TableFile]:
-    """Every file that cases name."""
+    """Return every file that the cases need."""
     parquet = {"large": sizes.large, "middle": sizes.middle, **{f"rows{rows}": rows for rows in sizes.rows}}
     return {
         "design": TableFile("tables.design", {"columns": D}, ".toml"),
@@ -40,10 +35,10 @@ def tables(sizes: Sizes) -> dict[str, TableFile]:
 
 
 def cases(sizes: Sizes, *, workers: bool = True) -> list[Case]:
-    """Every case of a profile; `workers`: whether the number of workers can be chosen."""
+    """Return every case of a profile. `workers` tells whether the number of workers can be chosen."""
     one = ("--workers", "1") if workers else ()
     return [
-        start_up(), large_file(sizes, one), rivals(sizes, one), *by_rows(sizes, one), text(sizes, one),
+        start_up(), large_file(sizes, one), baselines(sizes, one), *by_rows(sizes, one), text(sizes, one),
         *by_columns(sizes), gram(sizes), busy(sizes), by_levels(sizes), persons(sizes), noise(sizes), passes(sizes),
         mechanisms(sizes), objective(sizes), analysis(sizes), solvers(), *checks(sizes),
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Cases of what is done with a release, without any row."""
+"""Define cases that analyse a release without reading rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FIT_SECONDS = {50: 0.05, 300: 2.0}
 
 
 def analysis(sizes: Sizes) -> Case:
-    """What an analyst waits for."""
+    """Return the case that analyses a release."""
     subjects, figures = [], []
     for columns in sizes.analysis:
         subjects += [
@@ -36,20 +36,20 @@ def analysis(sizes: Sizes) -> Case:
                     ours=True)
             for columns in sizes.analysis[:3:2]
         ]  # fmt: skip
-    return Case("analysis", "What an analyst waits for", tuple(subjects), tuple(figures), most=3)
+    return Case("analysis", "Analysis of a release", tuple(subjects), tuple(figures), most=3)
 
 
 def solvers() -> Case:
-    """The penalised solver on the same sums as others."""
+    """Return the case of the penalised solver and its baselines on the same sums."""
     share = {"columns": 100, "share": 0.1}
     subjects = (
         Subject("path", "discreet, path of 100 strengths, d = 50", job("analysis.path_solver"), ("path",), ours=True),
-        Subject("path-loose", "scikit-learn lasso_path, tolerance 1e-4", job("analysis.path_solver", rival=1e-4),
+        Subject("path-loose", "scikit-learn lasso_path, tolerance 1e-4", job("analysis.path_solver", baseline=1e-4),
                 ("path",)),
-        Subject("path-tight", "scikit-learn lasso_path, tolerance 1e-10", job("analysis.path_solver", rival=1e-10),
+        Subject("path-tight", "scikit-learn lasso_path, tolerance 1e-10", job("analysis.path_solver", baseline=1e-10),
                 ("path",)),
         Subject("one", "discreet, one problem, d = 100", job("analysis.one_problem", **share), ("problem",), ours=True),
-        Subject("one-cvxpy", "CVXPY with Clarabel", job("analysis.one_problem", **share, rival="CLARABEL"),
+        Subject("one-cvxpy", "CVXPY with Clarabel", job("analysis.one_problem", **share, baseline="CLARABEL"),
                 ("problem",)),
     )  # fmt: skip
     figures = (

@@ -1,4 +1,4 @@
-"""Cases on files: whole processes, imports and all."""
+"""Define cases on files, each of which measures a whole process including imports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WORKERS = "--workers"
 
 
 def start_up() -> Case:
-    """Imports and help."""
+    """Return the case of imports and help."""
     whole = {
         "interpreter": ("bare interpreter", ("-c", "pass")),
         "import": ("import discreet", ("-c", "import discreet")),
@@ -33,7 +33,7 @@ def start_up() -> Case:
 
 
 def large_file(sizes: Sizes, one: tuple[str, ...]) -> Case:
-    """The large file beside reading it."""
+    """Return the case of a release of the large file, compared with reading the file."""
     subjects = (
         Subject("ours", "discreet release, one worker", ours_on_file("large", "design", *one), ours=True),
         Subject("whole", "reading into one table, pyarrow, one thread", job("reading.whole", path="{large}")),
@@ -96,34 +96,34 @@ def large_file(sizes: Sizes, one: tuple[str, ...]) -> Case:
 
 
 def workers(table: str, count: int) -> Subject:
-    """A file by several workers."""
+    """Return the subject that releases a file with several workers."""
     words = ours_on_file(table, "design", "--workers", str(count))
     label = f"discreet release, {count} workers"
     return Subject(f"ours-{count}", label, words, ours=True, needs=(WORKERS, f"{count} cores"), limit=300)
 
 
-def rivals(sizes: Sizes, one: tuple[str, ...]) -> Case:
-    """Load and fit, each in its own process."""
+def baselines(sizes: Sizes, one: tuple[str, ...]) -> Case:
+    """Return the case that loads and fits with each library, each in a separate process."""
     path = "{middle}"
     subjects = (
         Subject("ours", "discreet release, one worker", ours_on_file("middle", "design", *one), ours=True),
         Subject("read", "reading in batches, pyarrow, one thread", job("reading.parquet", path=path)),
         Subject("gram", "streamed NumPy sums and solve", job("reading.gram", path=path)),
-        Subject("polars", "polars sums", job("rivals.polars_sums", path=path, columns=D)),
-        Subject("duckdb", "DuckDB sums", job("rivals.duckdb_sums", path=path, columns=D)),
-        Subject("lstsq", "NumPy lstsq", job("rivals.numpy_lstsq", path=path)),
-        Subject("sklearn", "scikit-learn LinearRegression", job("rivals.sklearn", path=path)),
+        Subject("polars", "polars sums", job("baselines.polars_sums", path=path, columns=D)),
+        Subject("duckdb", "DuckDB sums", job("baselines.duckdb_sums", path=path, columns=D)),
+        Subject("lstsq", "NumPy lstsq", job("baselines.numpy_lstsq", path=path)),
+        Subject("sklearn", "scikit-learn LinearRegression", job("baselines.sklearn", path=path)),
         Subject(
             "diffprivlib",
             "diffprivlib LinearRegression",
-            job("rivals.diffprivlib", path=path),
+            job("baselines.diffprivlib", path=path),
             environment=".venv-diffprivlib",
         ),
-        Subject("statsmodels", "statsmodels OLS", job("rivals.statsmodels", path=path)),
+        Subject("statsmodels", "statsmodels OLS", job("baselines.statsmodels", path=path)),
         Subject(
             "spark",
             "Spark MLlib LinearRegression",
-            job("rivals.spark", path=path),
+            job("baselines.spark", path=path),
             environment=".venv-spark",
             most=3,
             limit=240.0,
@@ -149,11 +149,11 @@ def rivals(sizes: Sizes, one: tuple[str, ...]) -> Case:
         ),
     )
     title = f"Load and fit: {counted(sizes.middle)} x {D} Parquet, whole processes"
-    return Case("rivals", title, subjects, figures, ("middle", "design"))
+    return Case("baselines", title, subjects, figures, ("middle", "design"))
 
 
 def by_rows(sizes: Sizes, one: tuple[str, ...]) -> list[Case]:
-    """Growth in rows; the large file several times over is the end of it."""
+    """Return the cases by number of rows, up to several copies of the large file."""
     points: list[tuple[int, str, int | None]] = [(rows, f"rows{rows}", None) for rows in sizes.rows]
     points += [(sizes.large * times, f"copies{times}", 3) for times in sizes.copies]
     found = []
@@ -180,7 +180,7 @@ def by_rows(sizes: Sizes, one: tuple[str, ...]) -> list[Case]:
 
 
 def text(sizes: Sizes, one: tuple[str, ...]) -> Case:
-    """CSV beside reading it."""
+    """Return the case of a release of a CSV file, compared with reading the file."""
     subjects = (
         Subject("ours", "discreet release, one worker", ours_on_file("text", "design", *one), ours=True),
         Subject("whole", "reading into one table, pyarrow.csv, one thread", job("reading.whole_csv", path="{text}")),
@@ -194,7 +194,7 @@ def text(sizes: Sizes, one: tuple[str, ...]) -> Case:
 
 
 def checks(sizes: Sizes) -> list[Case]:
-    """A check beside reading and beside a release."""
+    """Return the cases of a check, compared with reading and with a release."""
     found = []
     for kind in ("parquet", "csv"):
         words = job("sums.checked", path=f"{{mixed_{kind}}}")

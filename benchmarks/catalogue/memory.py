@@ -1,4 +1,4 @@
-"""Cases on tables in memory: sums, noise, passes, mechanisms."""
+"""Define cases on tables in memory: sums, noise, passes and mechanisms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PASSES: dict[str, dict[str, object]] = {
 
 
 def by_columns(sizes: Sizes) -> list[Case]:
-    """Growth in columns, in memory."""
+    """Return the cases by number of columns."""
     found = []
     for columns, rows in sizes.columns:
         given = {"rows": rows, "columns": columns}
@@ -30,7 +30,7 @@ def by_columns(sizes: Sizes) -> list[Case]:
 
 
 def gram(sizes: Sizes) -> Case:
-    """Exact sums beside plain ones."""
+    """Return the case of exact sums, compared with floating-point sums."""
     subjects, figures = [], []
     for (columns, rows), limit in zip(sizes.gram_rows, (2.0, 1.6), strict=True):
         given = {"rows": rows, "columns": columns, "times": 5}
@@ -48,11 +48,11 @@ def gram(sizes: Sizes) -> Case:
                 limit=limit,
             )
         )
-    return Case("gram", "Exact sums beside plain ones, in memory", tuple(subjects), tuple(figures))
+    return Case("gram", "Exact and plain sums, in memory", tuple(subjects), tuple(figures))
 
 
 def busy(sizes: Sizes) -> Case:
-    """The number of BLAS threads beside two busy processes."""
+    """Return the case of BLAS threads while two other processes are busy."""
     columns, rows = sizes.gram_rows[0]
     words = job("sums.exact", rows=rows, columns=columns, times=3)
     subjects = (
@@ -64,12 +64,12 @@ def busy(sizes: Sizes) -> Case:
         Figure("busy-wall", f"{label}, wall", "default sums", "one sums", "wall", limit=1.2, busy_limit=1.2),
         Figure("busy-cpu", f"{label}, CPU", "default sums", "one sums", limit=1.2),
     )
-    title = f"Beside 2 busy processes: {columns} columns, {counted(rows)} rows in memory"
+    title = f"With 2 busy processes running: {columns} columns, {counted(rows)} rows in memory"
     return Case("busy", title, subjects, figures)
 
 
 def by_levels(sizes: Sizes) -> Case:
-    """Growth in the levels of one category."""
+    """Return the case by number of levels of one category."""
     rows = sizes.level_rows
     subjects = tuple(
         Subject(f"{part}-{levels}", f"{counted(levels)} levels, {part}",
@@ -92,7 +92,7 @@ def by_levels(sizes: Sizes) -> Case:
 
 
 def persons(sizes: Sizes) -> Case:
-    """Persons whose rows are capped beside rows that count by themselves."""
+    """Return the case of individuals with a cap on their rows, compared with independent rows."""
     given = {"rows": sizes.persons_rows, "persons": sizes.persons_rows // 5}
     subjects = (
         Subject(
@@ -101,15 +101,16 @@ def persons(sizes: Sizes) -> Case:
         Subject("rows", "every row", job("sums.persons", **given, by_person=False), ("release",), ours=True),
     )
     figures = (
-        Figure("persons", "persons over rows, CPU", "persons release", "rows release", limit=20.0),
-        Figure("persons-memory", "persons, peak memory of the process, MB", "persons release", of="memory"),
+        Figure("persons", "people over rows, CPU", "persons release", "rows release", limit=20.0),
+        Figure("persons-memory", "people, peak memory of the process, MB", "persons release", of="memory"),
     )
-    title = f"Persons: {counted(sizes.persons_rows)} rows x 5, {counted(sizes.persons_rows // 5)} persons, in memory"
+    rows, people = counted(sizes.persons_rows), counted(sizes.persons_rows // 5)
+    title = f"People with several rows: {rows} rows x 5, {people} people, in memory"
     return Case("persons", title, subjects, figures, most=3)
 
 
 def noise(sizes: Sizes) -> Case:
-    """Noise and bookkeeping, by columns."""
+    """Return the case of noise and accounting by number of columns."""
     subjects = tuple(
         Subject(f"noise-{columns}", f"d = {columns}", job("releases.noise", columns=columns), ("release", "file"),
                 ours=True, most=3 if columns > 300 else None)
@@ -123,7 +124,7 @@ def noise(sizes: Sizes) -> Case:
 
 
 def passes(sizes: Sizes) -> Case:
-    """Later passes beside the first, and beside the only pass of `gaussian`, which keeps no rows."""
+    """Return the case of later passes, compared with the first and with the single pass of `gaussian`."""
     given = {"rows": sizes.pass_rows, "columns": D}
     parts = ("gaussian", "first", "later")
     subjects = tuple(
@@ -143,7 +144,7 @@ def passes(sizes: Sizes) -> Case:
 
 
 def mechanisms(sizes: Sizes) -> Case:
-    """Every mechanism on one table."""
+    """Return the case of every mechanism on the same table."""
     given = {"rows": sizes.mechanism_rows, "columns": 10}
     subjects = tuple(
         Subject(name, name, job("releases.mechanism", name=name, **given, pure=name in PURE), ("release",), ours=True)
@@ -158,7 +159,7 @@ def mechanisms(sizes: Sizes) -> Case:
 
 
 def objective(sizes: Sizes) -> Case:
-    """Exact linear algebra."""
+    """Return the case of exact linear algebra."""
     given = {"name": "objective", "rows": 1000, "columns": sizes.objective}
     subjects = (Subject("objective", "objective", job("releases.mechanism", **given), ("release",), ours=True),)
     label = f"`objective` at d = {sizes.objective}, CPU seconds"

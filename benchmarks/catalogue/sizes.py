@@ -1,4 +1,4 @@
-"""How large the tables of a run are, by profile."""
+"""Define the sizes of the tables in a run, by profile."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Sizes:
     large: int
     middle: int
     rows: tuple[int, ...]
-    copies: tuple[int, ...]  # of the large file, in one folder
+    copies: tuple[int, ...]  # number of copies of the large file in one folder
     columns: tuple[tuple[int, int], ...]  # columns and rows
     gram_rows: tuple[tuple[int, int], ...]
     levels: tuple[int, ...]
@@ -51,7 +51,7 @@ D = 20
 
 
 def counted(number: int) -> str:
-    """A number as a title writes it.
+    """Format a number for a title.
 
     >>> counted(10_000_000), counted(2_100_000)
     ('10,000,000', '2,100,000')

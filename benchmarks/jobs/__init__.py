@@ -1,6 +1,5 @@
-"""What measured processes do: one function is one job, called by name with JSON arguments.
+"""Code of the measured processes: each function is a job, called by name with JSON arguments.
 
-Sees: the arguments, and a table that it makes or reads.
-Never: measures a process; a job that needs a table first makes it, then times what is asked, and gives the seconds.
-Hands on: nothing, or seconds by the name of a part.
+A job simulates or reads its table first, then times the work and returns the seconds by name of the part. Jobs that
+are measured as whole processes return nothing of interest.
 """

@@ -1,4 +1,4 @@
-"""What an analyst does with a release, and the same by others."""
+"""The work of an analyst with a release, and the same work by baselines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATH = {"columns": 50, "strengths": 100}
 
 
 def table_of(columns: int) -> dict[str, np.ndarray]:
-    """Uniform columns of which every tenth matters."""
+    """Simulate uniform columns, of which every tenth has a non-zero coefficient."""
     random = np.random.default_rng(columns)
     X = random.uniform(-1, 1, (ROWS, columns))
     y = X[:, ::10].sum(axis=1) / np.sqrt(max(1.0, columns / 10)) + 0.5 * random.standard_normal(ROWS)
@@ -27,18 +27,18 @@ def table_of(columns: int) -> dict[str, np.ndarray]:
 
 
 def release_of(columns: int) -> discreet.Release:
-    """A release with so little noise that every coefficient is estimable; NOT PRIVATE."""
+    """Make a release with so little noise that every coefficient is estimable. NOT PRIVATE."""
     design = discreet.Design("y", {**tables.declared(columns), "y": (-4, 4)})
     return seeded_release(table_of(columns), design, seed=1, epsilon=1e4, delta=1e-6)
 
 
 def how_often(columns: int) -> dict[str, int]:
-    """Several fits in a row where they are short; a long one needs no warming up."""
+    """Return the number of consecutive fits: several if a fit is short, one if it is long."""
     return {"times": IN_A_ROW, "warm": True} if columns <= 100 else {"times": 1}
 
 
 def fit(columns: int) -> dict[str, Seconds]:
-    """Coefficients, standard errors, intervals and p-values, from a release that has computed nothing yet."""
+    """Time coefficients, standard errors, intervals and p-values from a release without cached results."""
     release = release_of(columns)
 
     def work() -> None:
@@ -49,7 +49,7 @@ def fit(columns: int) -> dict[str, Seconds]:
 
 
 def statsmodels_fit(columns: int) -> dict[str, Seconds]:
-    """The same from rows."""
+    """Time the same fit from rows by statsmodels."""
     import statsmodels.api as sm
 
     table = table_of(columns)
@@ -63,25 +63,25 @@ def statsmodels_fit(columns: int) -> dict[str, Seconds]:
 
 
 def path(columns: int) -> dict[str, Seconds]:
-    """A lasso path of a release."""
+    """Time a lasso path from a release."""
     release = release_of(columns)
     return {"path": timed(lambda: discreet.path(replace(release)), IN_A_ROW, warm=True)}
 
 
 def report(columns: int) -> dict[str, Seconds]:
-    """The HTML page of a release with a model of it."""
+    """Time the HTML report of a release with a model."""
     release = release_of(columns)
     return {"report": timed(lambda: discreet.report(replace(release)).html, warm=True)}
 
 
 def plan(columns: int) -> dict[str, Seconds]:
-    """Expected errors before there is a release."""
+    """Time the expected errors before a release."""
     design = discreet.Design("y", tables.declared(columns))
     return {"plan": timed(lambda: discreet.plan(design, rows=1e6, epsilon=1.0, delta=1e-6, rsquared=0.5), warm=True)}
 
 
 def exact_problem(columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Centred correlated columns of which half matter, and a target."""
+    """Simulate centred correlated columns, of which half have a non-zero coefficient, and a target."""
     random = np.random.default_rng(columns)
     size = PROBLEM_ROWS
     X = 0.25 * (0.8 * random.standard_normal((size, columns)) + 0.6 * random.standard_normal((size, 1)))
@@ -90,7 +90,7 @@ def exact_problem(columns: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def noisy_gram(columns: int) -> tuple[np.ndarray, np.ndarray]:
-    """Sums of products with noise in every entry, shifted as the repair shifts them."""
+    """Return sums of products with noise in every entry, shifted as in the repair."""
     X, y = exact_problem(columns)
     random = np.random.default_rng(1)
     noise = np.triu(random.standard_normal((columns, columns))) * 15
@@ -100,8 +100,8 @@ def noisy_gram(columns: int) -> tuple[np.ndarray, np.ndarray]:
     return A, X.T @ y + 15 * random.standard_normal(columns)
 
 
-def path_solver(rival: float | None = None) -> dict[str, Seconds]:
-    """The solver behind a path on exact sums, or scikit-learn's on the same sums to a tolerance."""
+def path_solver(baseline: float | None = None) -> dict[str, Seconds]:
+    """Time a lasso path on exact sums, by our solver or by scikit-learn with the given tolerance."""
     from sklearn.linear_model import lasso_path
 
     from discreet.analyst.solvers.penalised import minimise
@@ -121,11 +121,11 @@ def path_solver(rival: float | None = None) -> dict[str, Seconds]:
         return lasso_path(X, y, alphas=strengths, precompute=A, Xy=b, tol=tolerance, max_iter=100_000)[1]
 
     assert np.abs(ours() - theirs(1e-10)).max() < 1e-4
-    return {"path": timed(ours if rival is None else lambda: theirs(rival), IN_A_ROW)}
+    return {"path": timed(ours if baseline is None else lambda: theirs(baseline), IN_A_ROW)}
 
 
-def one_problem(columns: int, share: float, rival: str | None = None) -> dict[str, Seconds]:
-    """One repaired problem at a share of the strength where the last slope becomes 0, by us or by CVXPY."""
+def one_problem(columns: int, share: float, baseline: str | None = None) -> dict[str, Seconds]:
+    """Time one repaired problem at a share of the largest useful penalty, by our solver or by CVXPY."""
     import cvxpy
 
     from discreet.analyst.solvers.penalised import minimise
@@ -139,15 +139,15 @@ def one_problem(columns: int, share: float, rival: str | None = None) -> dict[st
 
     def theirs() -> np.ndarray:
         theta = cvxpy.Variable(columns)
-        # psd_wrap spares it the check of the eigenvalues
+        # psd_wrap skips the check of the eigenvalues
         goal = cvxpy.quad_form(theta, cvxpy.psd_wrap(A)) / 2 - b @ theta + limit * cvxpy.norm1(theta)
-        cvxpy.Problem(cvxpy.Minimize(goal)).solve(solver=rival)
+        cvxpy.Problem(cvxpy.Minimize(goal)).solve(solver=baseline)
         return theta.value
 
     def objective(theta: np.ndarray) -> float:
         return float(theta @ A @ theta / 2 - b @ theta + limit * np.abs(theta).sum())
 
-    if rival is not None:
+    if baseline is not None:
         best = objective(ours())
-        assert objective(theirs()) - best > -1e-9 * abs(best), "the rival found a better minimum"
-    return {"problem": timed(ours if rival is None else theirs, IN_A_ROW, warm=True)}
+        assert objective(theirs()) - best > -1e-9 * abs(best), "the baseline found a better minimum"
+    return {"problem": timed(ours if baseline is None else theirs, IN_A_ROW, warm=True)}

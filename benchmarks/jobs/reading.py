@@ -1,4 +1,4 @@
-"""Reading alone, and the least that a regression could do on top of it."""
+"""Reading files without a release, and the minimum that a regression adds to reading."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ BUFFER = 1 << 16
 
 
 def batches(path: str, *, threads: int = 1, buffered: bool = False) -> Iterator[object]:
-    """Record batches of a Parquet file, or of a folder of them, one file after the other."""
+    """Yield record batches of a Parquet file, or of a folder of files in order."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -22,12 +22,12 @@ def batches(path: str, *, threads: int = 1, buffered: bool = False) -> Iterator[
 
 
 def parquet(path: str, threads: int = 1, *, buffered: bool = False) -> int:
-    """Rows of a file, all columns read in batches, of which none is kept."""
+    """Read all columns in batches without keeping them, and return the number of rows."""
     return sum(batch.num_rows for batch in batches(path, threads=threads, buffered=buffered))
 
 
 def whole(path: str, threads: int = 1) -> int:
-    """Rows of a file, all columns read into one table, as most people read one."""
+    """Read all columns into one table, as most people do, and return the number of rows."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -36,7 +36,7 @@ def whole(path: str, threads: int = 1) -> int:
 
 
 def gram(path: str) -> int:
-    """Plain float sums of products by NumPy, batch by batch, and a solve."""
+    """Sum products in floating point batch by batch with NumPy, and solve."""
     import numpy as np
 
     total: np.ndarray | float = 0.0
@@ -48,7 +48,7 @@ def gram(path: str) -> int:
 
 
 def whole_csv(path: str) -> int:
-    """Rows of a text file, read into one table by pyarrow on one thread."""
+    """Read a CSV file into one table with pyarrow on one thread, and return the number of rows."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
 
@@ -57,7 +57,7 @@ def whole_csv(path: str) -> int:
 
 
 def csv(path: str) -> int:
-    """Rows of a text file, read in blocks by pyarrow on one thread; none is kept."""
+    """Read a CSV file in blocks with pyarrow on one thread without keeping them, and return the number of rows."""
     import pyarrow as pa
     import pyarrow.csv as arrow_csv
 

@@ -1,4 +1,4 @@
-"""What a mechanism adds to the sums: noise, later passes, linear algebra."""
+"""Costs of a mechanism in addition to the sums: noise, later passes and linear algebra."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from benchmarks.jobs import tables
 from benchmarks.jobs.sums import BUDGET, alone
 from benchmarks.jobs.timing import Seconds, timed
 
-FEW = 100  # rows: what is left is the cost of noise and bookkeeping
+FEW = 100  # rows, so that noise and accounting dominate the cost
 
 
 def warm_up(name: str, budget: Mapping[str, float] = BUDGET) -> None:
-    """A small release first: what is loaded once is not the cost of a row or of a draw."""
+    """Make a small release first, so that one-time loading is not measured."""
     discreet.release(tables.in_memory(FEW, 2), discreet.Design("y", tables.declared(2)), **budget, mechanism=name)
 
 
 def noise(columns: int) -> dict[str, Seconds]:
-    """A release of so few rows that noise is all that it costs, and the file of it."""
+    """Time a release of so few rows that noise dominates its cost, and the writing of its file."""
     table = tables.in_memory(FEW, columns)
     design = discreet.Design("y", tables.declared(columns))
     warm_up("gaussian")
@@ -29,7 +29,7 @@ def noise(columns: int) -> dict[str, Seconds]:
 
 
 def mechanism(name: str, rows: int, columns: int, *, pure: bool = False) -> dict[str, Seconds]:
-    """One release by a mechanism with its usual settings."""
+    """Time a release by a mechanism with its default settings."""
     table = tables.in_memory(rows, columns)
     design = discreet.Design("y", tables.declared(columns))
     budget = {"epsilon": 1.0} if pure else BUDGET
@@ -38,9 +38,9 @@ def mechanism(name: str, rows: int, columns: int, *, pure: bool = False) -> dict
 
 
 def passes(name: str, rows: int, columns: int, settings: dict[str, object]) -> dict[str, Seconds]:
-    """Passes over a table in memory: the only one of `gaussian`, which keeps no row, and those of a mechanism.
+    """Time passes over a table in memory: the single one of `gaussian`, which buffers no rows, and a mechanism's.
 
-    The first pass of a mechanism reads, rounds and keeps the rows; of the later ones it is the median.
+    The first pass of a mechanism reads, rounds and buffers the rows. For the later passes the median is reported.
     """
     from discreet.curator.table import Table
 

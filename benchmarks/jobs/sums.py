@@ -1,4 +1,4 @@
-"""Exact sums over a table in memory, and plain ones."""
+"""Exact and floating-point sums over a table in memory."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 
 
 def alone() -> ComputeOptions:
-    """One worker, where their number can be chosen."""
+    """Return the option for a single worker, if the number of workers can be chosen."""
     return ComputeOptions(**({"workers": 1} if "workers" in inspect.signature(ComputeOptions).parameters else {}))
 
 
 def exact(rows: int, columns: int, times: int = 3) -> dict[str, Seconds]:
-    """The exact sums of products of all columns."""
+    """Time the exact sums of products of all columns."""
     table = tables.in_memory(rows, columns)
     design = discreet.Design("y", tables.declared(columns))
     return {"sums": timed(lambda: exact_release(table, design, compute=alone()), times, warm=True)}
 
 
 def plain(rows: int, columns: int, times: int = 3) -> dict[str, Seconds]:
-    """The same in floating point: chunks of rows, each multiplied with itself."""
+    """Time the same sums in floating point: each chunk of rows multiplied by itself."""
     table = tables.in_memory(rows, columns)
     block = np.concatenate([np.ones((1, rows)), np.stack(list(table.values()))])
 
@@ -44,7 +44,7 @@ def plain(rows: int, columns: int, times: int = 3) -> dict[str, Seconds]:
 
 
 def levels(rows: int, levels: int, part: str) -> dict[str, Seconds]:
-    """Exact sums of a table with one category, or a whole release of it."""
+    """Time the exact sums of a table with one category, or a whole release of it."""
     table, columns = tables.of_levels(rows, levels)
     design = discreet.Design("y", columns)
     small, of_small = tables.of_levels(100, 3)
@@ -55,7 +55,7 @@ def levels(rows: int, levels: int, part: str) -> dict[str, Seconds]:
 
 
 def persons(rows: int, persons: int, *, by_person: bool) -> dict[str, Seconds]:
-    """A release of a table of persons, of whom 3 rows each count, or one that takes every row for itself."""
+    """Time a release of individuals with at most 3 rows each, or of the same rows as independent ones."""
     table = tables.of_persons(rows, persons)
     unit = {"id": "person", "max_rows": 3} if by_person else None
     design = discreet.Design("y", tables.PERSONS_COLUMNS, **({"unit": unit} if unit else {}))
@@ -64,7 +64,7 @@ def persons(rows: int, persons: int, *, by_person: bool) -> dict[str, Seconds]:
 
 
 def checked(path: str) -> dict[str, Seconds]:
-    """A check of a table, reading it as a release does, and a release."""
+    """Time a check of a table, read as for a release, and a release."""
     from discreet.tables.arrow import declared_arrays
     from discreet.tables.opening import open_source
 

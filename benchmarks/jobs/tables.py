@@ -1,4 +1,4 @@
-"""The tables of the benchmarks, made from seeds: in memory, as Parquet, as CSV, and the designs that declare them."""
+"""Seeded tables of the benchmarks in memory, as Parquet and as CSV, and their designs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 
-GROUP = 100_000  # rows of a row group
+GROUP = 100_000  # rows in a row group
 TARGET = (-8, 8)
 
 
 def groups(rows: int, columns: int) -> Iterator[pa.Table]:
-    """Rows in groups: every other column rounded to two digits, the rest and the target plain doubles."""
+    """Yield groups of rows: every second column rounded to two digits, the rest and the target full doubles."""
     rng = np.random.default_rng(1)
     beta = np.linspace(-1, 1, columns) / np.sqrt(max(1.0, columns / 20))
     for start in range(0, rows, GROUP):
@@ -27,12 +27,12 @@ def groups(rows: int, columns: int) -> Iterator[pa.Table]:
 
 
 def names(columns: int) -> list[str]:
-    """Names of the columns, the target last."""
+    """Return the names of the columns, target last."""
     return [*(f"x{index}" for index in range(columns)), "y"]
 
 
 def parquet(path: str, rows: int, columns: int) -> None:
-    """Snappy, row groups of 100,000; only rounded columns have dictionaries, as doubles with them read slowly."""
+    """Write Parquet with Snappy. Only rounded columns have dictionaries, which slow down other doubles."""
     schema = pa.schema([(name, pa.float64()) for name in names(columns)])
     rounded = names(columns)[:-1:2]
     with pq.ParquetWriter(path, schema, compression="snappy", use_dictionary=rounded) as writer:
@@ -41,7 +41,7 @@ def parquet(path: str, rows: int, columns: int) -> None:
 
 
 def copies(path: str, one: str, times: int) -> None:
-    """A folder of copies of one file; links would be refused, as one row must not count twice."""
+    """Write a folder of copies of a file. Links would be refused, because no row may be included twice."""
     folder = Path(path)
     folder.mkdir()
     for index in range(times):
@@ -49,7 +49,7 @@ def copies(path: str, one: str, times: int) -> None:
 
 
 def csv(path: str, rows: int, columns: int) -> None:
-    """The same rows as text."""
+    """Write the same rows as CSV."""
     schema = pa.schema([(name, pa.float64()) for name in names(columns)])
     with arrow_csv.CSVWriter(path, schema) as writer:
         for group in groups(rows, columns):
@@ -57,25 +57,25 @@ def csv(path: str, rows: int, columns: int) -> None:
 
 
 def design(path: str, columns: int) -> None:
-    """A design file of such a table."""
+    """Write the design file of a table."""
     lines = ['target = "y"', "[columns]", f"y = {{bounds = {list(TARGET)}}}"]
     Path(path).write_text("\n".join([*lines, *(f"{name} = {{bounds = [-1, 1]}}" for name in names(columns)[:-1])]))
 
 
 def declared(columns: int) -> dict[str, object]:
-    """Columns of a design of such a table."""
+    """Return the declared columns of a table."""
     return {"y": TARGET, **dict.fromkeys(names(columns)[:-1], (-1, 1))}
 
 
 def in_memory(rows: int, columns: int) -> dict[str, np.ndarray]:
-    """The rows as one block of memory, column by column."""
+    """Return the rows in memory, column by column."""
     rng = np.random.default_rng(1)
     block = rng.uniform(-1, 1, (columns + 1, rows))
     return dict(zip(names(columns), block, strict=True))
 
 
 def mixed(path: str, rows: int) -> None:
-    """Numbers of which some are outside their bounds or missing, a boolean and a category; by the name, CSV or not."""
+    """Write numbers, some missing or out of bounds, a boolean and a category, as CSV or Parquet by the file name."""
     rng = np.random.default_rng(1)
     numbers = {name: rng.normal(size=rows).round(4) for name in MIXED}
     numbers["x0"][rng.random(rows) < 0.01] = np.nan
@@ -97,7 +97,7 @@ PERSONS_COLUMNS = {"x": (0, 1), "z": (-1, 1), "b": bool, "y": (0, 10)}
 
 
 def of_persons(rows: int, persons: int) -> pa.Table:
-    """Rows of random persons."""
+    """Return rows of random individuals."""
     rng = np.random.default_rng(1)
     return pa.table({
         "person": rng.integers(0, persons, rows),
@@ -109,7 +109,7 @@ def of_persons(rows: int, persons: int) -> pa.Table:
 
 
 def of_levels(rows: int, levels: int) -> tuple[pa.Table, dict[str, object]]:
-    """Two numbers and a category of so many levels, with the columns of its design."""
+    """Return two numbers and a category with the given number of levels, and the declared columns."""
     rng = np.random.default_rng(1)
     known = [f"level {index}" for index in range(levels)]
     codes = pa.array(rng.integers(0, levels, rows).astype(np.int32))

@@ -1,4 +1,4 @@
-"""Seconds of a piece of work inside a process."""
+"""Time a function inside a process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Seconds = dict[str, float]
 
 
 def timed(work: Callable[[], object], times: int = 1, *, warm: bool = False) -> Seconds:
-    """CPU and wall seconds of a call, medians if it is made several times; `warm`: a first call is not counted."""
+    """Return the median CPU and wall seconds of a call. With `warm`, an additional first call is not measured."""
     if warm:
         work()
     cpu, wall = [], []

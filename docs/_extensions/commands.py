@@ -9,7 +9,8 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
-from discreet.cli.main import COMMANDS, program
+from discreet.cli.main import program
+from discreet.cli.plugins import PluginCommand
 
 
 class Commands(Directive):
@@ -19,8 +20,10 @@ class Commands(Directive):
         """Give the sections."""
         with click.Context(program, info_name="discreet") as above:
             found = [_section("discreet", program, above)]
-            for name in COMMANDS:
+            for name in program.list_commands(above):
                 command = program.get_command(above, name)
+                if isinstance(command, PluginCommand):
+                    command = command.load()
                 if command is None:
                     raise self.error(f"the command {name} has no code")
                 with click.Context(command, info_name=name, parent=above) as context:

@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers show by themselves: no script, no picture, nothing fetched."""
+"""Render formulas as MathML, which browsers display without scripts, images or downloads."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _BAR = re.compile(r"<mo[^>]*>\|</mo>")
 
 
 def mathml(formula: str, as_block: bool = False) -> str:
-    """A formula with thin spaces around names of functions, and none inside the bars of an absolute value."""
+    """Convert a formula, with thin spaces around function names and none inside absolute value bars."""
     plain = tex2mathml(formula, as_block=as_block)
     named = _FUNCTION_NAME.sub(r'<mo lspace="0.1667em" rspace="0.1667em">\1</mo>', plain)
     return _BAR.sub('<mo lspace="0" rspace="0" stretchy="false">|</mo>', named)
 
 
 def inline(translator: HTML5Translator, node: nodes.math) -> None:
-    """A formula inside a sentence."""
+    """Render an inline formula."""
     translator.body.append(mathml(node.astext()))
     raise nodes.SkipNode
 
 
 def display(translator: HTML5Translator, node: nodes.math_block) -> None:
-    """A formula on lines of its own."""
+    """Render a displayed formula."""
     translator.body.append(f"<div class='math'>{mathml(node.astext(), as_block=True)}</div>\n")
     raise nodes.SkipNode
 

@@ -1,4 +1,4 @@
-"""The directives `mechanism-table` and `mechanism-picture`, read off the mechanisms themselves."""
+"""The directives `mechanism-table` and `mechanism-picture`, generated from the registry of mechanisms."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ SIZE = 5
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 STYLE = {"svg.fonttype": "none", "svg.hashsalt": "discreet", "font.size": 11}
 LINES = ("-", "--", ":", "-.")
-SOURCES = ("mechanism", "source", "rows in", "persons", "needs", "status", "references")
+SOURCES = ("mechanism", "source", "rows in", "rows per person", "needs", "status", "references")
 
 
 class MechanismTable(Directive):
-    """One row for each mechanism of the registry: what it costs, or where it comes from."""
+    """A table with a row for each mechanism: its noise, or its source."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Give the table."""
+        """Return the table."""
         names, shown, below = {
             "costs": (HEADERS, cells, [nodes.paragraph(text=f"d = 5, d = 20: {FIGURES}.", classes=["caption"])]),
             "sources": (SOURCES, _sources, []),
@@ -54,7 +54,7 @@ class MechanismTable(Directive):
 
 def _sources(row: TableRow) -> tuple[str, ...]:
     needs = "; ".join(row.needs) or "bounds and levels"
-    persons = "several rows" if row.persons else "one row"
+    persons = "several" if row.persons else "one"
     return (row.name, row.document, row.domain, persons, needs, row.status, "; ".join(row.references))
 
 
@@ -65,12 +65,12 @@ def _row(cells: list[nodes.Node]) -> nodes.row:
 
 
 class MechanismPicture(Directive):
-    """Noise against epsilon, beside the joint Gaussian release where both publish moments."""
+    """A plot of noise against epsilon, compared with the Gaussian release if both publish moments."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Give the picture as inline SVG."""
+        """Return the plot as inline SVG."""
         name = self.arguments[0]
         lines = _lines(name)
         if mechanism_named(name).kind == "moments" and name != "gaussian":
@@ -115,7 +115,7 @@ def _svg(lines: dict[str, list[tuple[float, float]]], caption: str) -> str:
 
 
 def inline_svg(figure: Figure, caption: str) -> str:
-    """Give a figure as SVG for a page: as wide as the text, in its colour, read aloud by its caption."""
+    """Return a figure as inline SVG, as wide as the text, in its colour, with the caption as its label."""
     drawn = io.StringIO()
     figure.savefig(drawn, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = drawn.getvalue()[drawn.getvalue().index("<svg") :]
@@ -127,7 +127,7 @@ def inline_svg(figure: Figure, caption: str) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Make the directives known."""
+    """Register the directives."""
     app.add_directive("mechanism-table", MechanismTable)
     app.add_directive("mechanism-picture", MechanismPicture)
     return {"parallel_read_safe": True}

@@ -1,4 +1,4 @@
-"""The directives `mutant-table`, `false-alarm-table` and `mutant-run`: what the last `make mutants` found, and when."""
+"""The directives `mutant-table`, `false-alarm-table` and `mutant-run`: results of the last `make mutants`."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ def _shipped() -> dict[str, object]:
 
 
 class MutantTable(Directive):
-    """A row for each kind of mistake and judge."""
+    """A table with a row for each kind of mistake and check."""
 
     def run(self) -> list[nodes.Node]:
-        """Give the table."""
+        """Return the table."""
         groups: dict[tuple[str, str], list[dict[str, object]]] = {}
         for one in _shipped()["mutants"]:
             groups.setdefault((one["kind"], one["judge"]), []).append(one)
@@ -32,27 +32,27 @@ class MutantTable(Directive):
             where = ", ".join(str(one["where"]) for one in members)
             slowest = max(float(one["seconds"]) for one in members)
             rows.append((kind, where, judge, "; ".join(found), f"{caught} of {len(members)}", f"{slowest:.1f}"))
-        return [plain_table(("mistake", "in", "seen by", "what it says", "seen", "seconds, at most"), rows)]
+        return [plain_table(("mistake", "in", "check", "its message", "detected", "seconds, at most"), rows)]
 
 
 class FalseAlarmTable(Directive):
-    """A row for each entry that was run again and again as it is."""
+    """A table with a row for each unchanged entry that was run repeatedly."""
 
     def run(self) -> list[nodes.Node]:
-        """Give the table."""
+        """Return the table."""
         rows = [
             (name, str(one["runs"]), f"{one['level']:.0%}", f"{one['runs'] * one['level']:g}", str(one["alarms"]))
             for name, one in _shipped()["false_alarms"].items()
         ]
-        names = ("entry", "runs", "level", "false alarms allowed, on average", "false alarms seen")
+        names = ("entry", "runs", "level", "expected false alarms, at most", "false alarms")
         return [plain_table(names, rows)]
 
 
 class MutantRun(Directive):
-    """A sentence on the run that the figures are from."""
+    """A sentence on the run that produced the figures."""
 
     def run(self) -> list[nodes.Node]:
-        """Give the sentence."""
+        """Return the sentence."""
         one = _shipped()["run"]
         words = (
             f"Figures of {one['date']}: discreet {one['version']} ({one['commit']}), Python {one['python']}, "
@@ -62,7 +62,7 @@ class MutantRun(Directive):
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Give Sphinx the directives."""
+    """Register the directives."""
     app.add_directive("mutant-table", MutantTable)
     app.add_directive("false-alarm-table", FalseAlarmTable)
     app.add_directive("mutant-run", MutantRun)

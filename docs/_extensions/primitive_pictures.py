@@ -1,4 +1,4 @@
-"""The directive `primitive-picture`: what the primitives say about their own errors and laws, drawn."""
+"""The directive `primitive-picture`: plots of the errors and distributions that primitives state."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PRIORS = tuple(k / 100 for k in range(101))
 
 
 class PrimitivePicture(Directive):
-    """One of the pictures by its name."""
+    """A plot by its name."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
-        """Give the picture as inline SVG."""
+        """Return the plot as inline SVG."""
         draw, caption = PICTURES[self.arguments[0]]
         with rc_context(STYLE):
             figure = Figure(figsize=(6.4, 3.4), layout="constrained")
@@ -72,6 +72,6 @@ PICTURES: dict[str, tuple[Callable[[Axes], None], str]] = {
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Make the directive known."""
+    """Register the directive."""
     app.add_directive("primitive-picture", PrimitivePicture)
     return {"parallel_read_safe": True}

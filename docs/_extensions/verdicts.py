@@ -10,11 +10,11 @@ from docutils import nodes
 from docutils.parsers.rst import Directive
 from sphinx.application import Sphinx
 
-from discreet.papers.catalogue import DOCUMENTS, NAMES, figure_named
+from discreet_papers.figure_catalogue import DOCUMENTS, NAMES, figure_named
 
 
 def _shipped() -> dict[str, dict[str, dict[str, object]]]:
-    return json.loads((files("discreet.papers") / "verdicts.json").read_text(encoding="utf-8"))
+    return json.loads((files("discreet_papers") / "verdicts.json").read_text(encoding="utf-8"))
 
 
 class VerdictTable(Directive):
@@ -47,7 +47,7 @@ def _found(known: dict[str, object]) -> tuple[str, str]:
 
 
 def plain_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> nodes.table:
-    """A table of plain text."""
+    """Return a table of plain text."""
     table = nodes.table()
     group = nodes.tgroup(cols=len(names))
     table += group

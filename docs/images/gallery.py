@@ -1,4 +1,4 @@
-"""Draw the pictures of docs/gallery: docs/images/earnings.svg, doctors.svg and census.svg.
+"""Draw the figures of docs/gallery: docs/images/earnings.svg, doctors.svg and census.svg.
 
 Run from the root of the repository: `.venv/bin/python docs/images/gallery.py`.
 The noise is drawn afresh, so the numbers differ from run to run.

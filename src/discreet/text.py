@@ -1,4 +1,4 @@
-"""Text that commands nothing: control characters made visible, and tables for notebooks in plain HTML, all escaped."""
+"""Escape control characters in text, and format HTML tables for notebooks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-# control, format (which has the bidirectional marks), surrogate, private use, unassigned, line and paragraph separator
+# control, format (including bidirectional marks), surrogate, private use, unassigned, line and paragraph separators
 _HIDDEN: Final = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"))
-# letters and marks that are drawn as nothing: the rest of Unicode's Default_Ignorable_Code_Point, and empty Braille
+# invisible letters and marks: the rest of Unicode's Default_Ignorable_Code_Point, and empty Braille
 _BLANK: Final = frozenset(
     map(
         chr,
@@ -30,7 +30,7 @@ _GROUP: Final = 4
 
 
 def escape_control(text: str, *, keep: str = "") -> str:
-    r"""Write characters that cannot be seen, or that control a terminal or the text around them, as escapes.
+    r"""Escape characters that are invisible or control a terminal or the surrounding text.
 
     >>> print(escape_control("red \x1b[31m, two\nlines, abc\u202ecba"))
     red \x1b[31m, two\nlines, abc\u202ecba
@@ -41,7 +41,7 @@ def escape_control(text: str, *, keep: str = "") -> str:
 
 
 def has_invisible_characters(text: str) -> bool:
-    r"""Whether a text holds a character that `escape_control` would escape.
+    r"""Return whether a text contains a character that `escape_control` would escape.
 
     >>> has_invisible_characters("north"), has_invisible_characters("no\x1brth"), has_invisible_characters("a\u2028b")
     (False, True, True)
@@ -50,12 +50,12 @@ def has_invisible_characters(text: str) -> bool:
 
 
 def _is_hidden(sign: str) -> bool:
-    """Whether a character cannot be seen, or may control a terminal, a page or the text around it."""
+    """Return whether a character is invisible or may control a terminal, a page or the surrounding text."""
     return unicodedata.category(sign) in _HIDDEN or sign in _BLANK
 
 
 def twins(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
-    r"""Pairs of texts that no reader can tell apart: an accent may be a part of its letter or a character of its own.
+    r"""Yield pairs of texts that look identical, such as an accented letter in composed and decomposed form.
 
     >>> [[ascii(text) for text in pair] for pair in twins(["caf\xe9", "cafe\u0301", "cafe"])]
     [["'caf\\xe9'", "'cafe\\u0301'"]]
@@ -68,9 +68,9 @@ def twins(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def lookalikes(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    r"""Pairs of names that people take for each other: equal but for case, blanks, width, or letters of other scripts.
+    r"""Yield pairs of names that are easily confused: equal except for case, blanks, width or letters of other scripts.
 
-    Letters of Greek and Cyrillic that have the shape of a Latin one count as that one.
+    Greek and Cyrillic letters with the shape of a Latin letter are treated as that letter.
 
     >>> [[ascii(name) for name in pair] for pair in lookalikes(["north", "NORTH", "s\xfcd", "sud", "n\u043erth"])]
     [["'north'", "'NORTH'"], ["'north'", "'n\\u043erth'"]]
@@ -78,7 +78,7 @@ def lookalikes(names: Iterable[str]) -> Iterator[tuple[str, str]]:
     first: dict[str, str] = {}
     for name in names:
         plain = " ".join(unicodedata.normalize("NFKC", name).split())
-        # letters of another script may have the shape of a capital alone
+        # letters of another script may only have the shape of a capital
         shapes = {unicodedata.normalize("NFKC", one.casefold()) for one in (plain, plain.translate(_SHAPES))}
         other = next((first[shape] for shape in sorted(shapes) if shape in first), None)
         if other is not None:
@@ -87,7 +87,7 @@ def lookalikes(names: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def in_groups(digits: str) -> str:
-    """Digits as people read them to each other.
+    """Group digits for reading aloud.
 
     >>> in_groups("0123456789")
     '0123 4567 89'
@@ -96,7 +96,7 @@ def in_groups(digits: str) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    r"""Lines of a table: the first column to the left, the others to the right; rows may end early.
+    r"""Format the lines of a table, the first column left-aligned and the others right-aligned; rows may be shorter.
 
     >>> print("\n".join(aligned([("name", "value"), ("age", "1.5"), ("height",)])))
     name    value
@@ -111,7 +111,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def html_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
-    """A titled table with notes below it; the first column is text, the others are numbers.
+    """Format a titled HTML table with notes below it; the first column is text, the others are numbers.
 
     >>> print(html_table("<b>", ["name", "value"], [["x", "1"]], []))
     <table><caption>&lt;b&gt;</caption><thead><tr><th style="text-align:left">name</th><th>value</th></tr></thead>\

@@ -4,78 +4,49 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
-from itertools import chain
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
-from discreet import __version__
-from discreet.accounting.noise_distribution import DISCOVERY, GUARD, NoiseLaw, Settings
-from discreet.accounting.privacy_maps import loss_of, stopped_loss
 from discreet.curator.sums.cell_counts import DyadicCells
 from discreet.curator.sums.gram import Sums, Totals
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
 from discreet.curator.sums.scaled_rows import WeightedResiduals
 from discreet.curator.table import Table
 from discreet.design.design import Design
-from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain, model_domain
-from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, PrivacyNotice, SpecError
+from discreet.design.domain import RowDomain, model_domain
+from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, SpecError
 from discreet.exact.linear import entry_count
-from discreet.mechanisms.gaussian import checked_bound, residuals_with_noise
-from discreet.mechanisms.guard import (
-    GuardCounts,
-    bounds_record,
-    committed_counts,
-    discovered,
-    discovered_law,
-    guard_counts,
-    guard_record,
-    guarded_law,
-    how_to_stop,
-    part_of,
-    stop_of,
-    stops,
-)
+from discreet.mechanisms.gaussian import residuals_with_noise
+from discreet.mechanisms.guard import bounds_record, guard_record, how_to_stop, stop_of, stops
 from discreet.mechanisms.private_scaling import gram_with_noise, weighting_of
-from discreet.mechanisms.protocol import (
-    Mechanism,
-    NoisyMoments,
-    Published,
-    RunContext,
-    clipped_by_name,
-    run_passes,
-    with_curve,
-    with_origin,
-)
-from discreet.mechanisms.registry import AUTO, DECLARED, chosen_mechanism
+from discreet.mechanisms.protocol import Published, run_passes
 from discreet.mechanisms.sampler import ExactSampler, Sampler
-from discreet.privacy.budget import PrivacyBudget, check_strength
-from discreet.privacy.checks import check_flag
-from discreet.privacy.guarantee import Guarantee
-from discreet.privacy.spend import (
-    UNTRACKED,
-    AdvisingHook,
-    Loss,
-    SpendHook,
-    SpendReceipt,
-    SpendRequest,
-    check_books,
-    checked_receipt,
-    untracked,
+from discreet.options import (
+    AUTO,
+    DECLARED,
+    DEFAULT_GRID_BITS,
+    DEFAULT_OPTIONS,
+    ReleaseOptions,
+    RobustErrors,
+    Scaling,
 )
-from discreet.releases.fields import DiscoveryPart, GuardPart, RatioPart, ResidualPart, found_bounds
+from discreet.privacy.budget import PrivacyBudget
+from discreet.privacy.spend import AdvisingHook, SpendHook, check_books, checked_receipt, untracked
+from discreet.release_request import ReleaseRequest, check_design, checked_budget
+from discreet.releases.fields import RatioPart, ResidualPart
 from discreet.releases.release import Release
 from discreet.releases.verification import SigningKey
 from discreet.spark.dataframe import open_table
-from discreet.tables.csv_format import DEFAULT_READING, ReadOptions
-from discreet.tables.frames import Origin, position_notice
+from discreet.tables.csv_format import ReadOptions, checked_reading
+from discreet.tables.frames import position_notice
 from discreet.tables.source import ComputeOptions, checked_options
 
 if TYPE_CHECKING:
     from discreet.analyst.residual_plan import ResidualPlan
 
 # -- workflow ----------------------------------------------------------------------------------------------------------
-# The straight line: source, bounded rows, moments, mechanism, release, fit. Start reading here.
+# The main sequence: source, bounded rows, moments, mechanism, release, fit. Start reading here.
 
 Made = TypeVar("Made")
 
@@ -90,88 +61,72 @@ def release(
     delta: float = 0.0,
     mechanism: str = AUTO,
     settings: Mapping[str, object] | None = None,
-    moments: Literal["plain", "robust"] = "plain",
-    residual_bound: float | None = None,
-    robust_models: Sequence[str] | None = None,
+    robust: bool | RobustErrors = False,
     clip_counts: bool = False,
+    scaling: Scaling = DECLARED,
+    guard: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
     allow_weak_privacy: bool = False,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-    decimal: str = ".",
-    thousands: str | None = None,
-    quoted_line_breaks: bool = False,
+    reading: ReadOptions | None = None,
     compute: ComputeOptions | None = None,
     spend: SpendHook = untracked,
     sign: str | Path | None = None,
-    guard: bool = False,
-    scaling: Literal["declared", "private"] = "declared",
 ) -> Release:
-    """Publish what a mechanism makes of a table: the one call that sees rows and spends budget.
+    """Release differentially private statistics of a table. Only this call reads rows and spends budget.
 
     Parameters
     ----------
     data
         A path (CSV, Parquet, Arrow, Stata, SPSS, SAS, a folder or a glob), or an in-memory table: pandas, polars,
-        pyarrow, a DuckDB relation, a mapping of names to arrays or lists, or a NumPy array; or a DataFrame of Spark,
-        whose executors sum the rows where they are (extra 'spark'). Each cell is read by
-        itself: text in a list is text whatever it spells, and follows the `missing` rule of its column. An array
-        without names is read by position, in declared order (ids last); a `ColumnNotice` says which position is read as
-        which column. A query is not a table: what is hidden is a row of its result, and a join, a window or an
-        aggregate may let one person touch many rows or put many persons into one. So a relation that is not a plain
-        scan of a table, or a stream, adds to the guarantee the condition that each row stands for one person and
-        depends on that person alone.
+        pyarrow, a DuckDB relation, a mapping of names to arrays or lists, or a NumPy array; or a Spark DataFrame, whose
+        executors sum the rows where they are (extra 'spark'). Each cell is read separately: text in a list is always
+        text, and follows the `missing` rule of its column. An array without names is read by position, in declared
+        order (ids last), and a `ColumnNotice` reports the column at each position. A query is not a table: the privacy
+        unit is a row of its result, and a join, a window or an aggregate may let one person affect many rows or combine
+        many people in one row. For a stream, or a relation that is not a plain scan of a table, the guarantee therefore
+        adds the condition that each row represents one person and depends on that person only.
     design
-        Bounds, levels and rules, declared without looking at the data. Bounds that are "private" are found first, for
-        5% of the budget; where they are not, the release stops with `BoundsNotFound`, and a ledger gets the rest back.
-        Without a ledger every run draws new counts and spends again.
+        Bounds, levels and rules, declared without looking at the data. Private bounds are found first, for 5% of the
+        budget. If they are not found, the release stops with `BoundsNotFound`, and a ledger refunds the rest. Without a
+        ledger every run draws new counts and spends again.
     epsilon, delta
-        The budget. With `delta` = 0 the promise is pure, and the noise larger.
+        The budget. With `delta` = 0 the guarantee is pure, and the noise is larger.
     mechanism
         Name of the mechanism. `auto`: the joint Gaussian release, or without delta the pure one of least error.
     settings
         Public settings of the mechanism by name; `discreet mechanisms` lists them.
-    moments
-        `robust` also releases what heteroskedasticity-consistent standard errors (HC1) of the full model need, from a
-        second pass over the table; both passes are charged, the second with 30% of the budget. With an id in the unit
-        they are clustered by it.
-    residual_bound
-        For `robust`: residuals beyond it are clipped, in units of the target; public. Unless given, twenty residual
-        standard deviations as read off the noisy moments, and at most the width of the target's bounds.
-    robust_models
-        For `robust`: up to 10 further models, as formulas such as `"income ~ age"`, that get robust standard errors
-        too, from sums of their own in the same second pass. All such sums then take 40% of the budget.
+    robust
+        True to release also the sums for heteroskedasticity-consistent standard errors (HC1) of the full model, from a
+        second pass over the table, for 30% of the budget. With an id in the unit they are clustered by it. Pass
+        `discreet.RobustErrors(models=..., residual_bound=...)` for additional models or a public bound of residuals.
     clip_counts
-        Also release, for each numeric column, a noisy count of the rows whose value was outside its bounds and clipped;
-        the other numbers get 2% more noise for it, 3% beside `robust`. With `gaussian` or `laplace` only, so without
-        delta `auto` takes `laplace` where it would take `k-norm`.
+        True to release also, for each numeric column, a noisy count of the rows that were clipped to its bounds. The
+        other numbers have 2% more noise, or 3% with `robust`. Requires `gaussian` or `laplace`, so without delta `auto`
+        selects `laplace` instead of `k-norm`.
     grid_bits
-        Rows are rounded to the grid of 2**-grid_bits scaled units, 8 to 26; the more noise, the fewer it can be.
+        Rows are rounded to the grid of 2**-grid_bits scaled units, 8 to 26. More noise allows fewer bits.
     allow_weak_privacy
         Accept epsilon above 20 or delta above 1e-3.
-    encoding, delimiter, decimal, thousands, quoted_line_breaks
-        How CSV files are written. Encodings: ascii, utf-8, utf-8-sig, utf-16 with its mark, and Python's one-byte ones.
-        `delimiter`: a tab in `.tsv` files and else a comma, unless given. `decimal` and `thousands`: the characters in
-        numbers such as 1.234,5. `quoted_line_breaks`: quoted cells may hold line breaks; the file is then read by RFC
-        4180 to the letter, and the guarantee states that every cell is quoted correctly.
+    reading
+        Format of CSV files: encoding, delimiter, decimal and thousands marks; see `discreet.ReadOptions`.
     compute
-        How the work is done; cannot change the result.
+        Settings of the computation; they cannot change the result.
     spend
-        Called with what is about to be spent, before any noise is drawn: `Ledger.account` of a data set, which also
-        gives the same release again where the same thing was asked before. Without it nobody counts.
+        Called with the planned spend before any noise is drawn, such as the `Ledger.account` of a data set, which
+        returns the same release for a repeated request. By default no spend is recorded.
     sign
-        Path of an Ed25519 private key in PEM, without a password, to sign the release with; it is opened and tried
-        before anything is spent.
+        Path of an Ed25519 private key in PEM, without a password, to sign the release. The key is tested before
+        anything is spent.
     guard
-        Spend 1% of the budget on noisy counts of the rows that fit the design and of those that its rules drop, first.
-        Where far more rows do not fit, the release stops with a `GuardStop`, and the ledger gets the rest back;
-        otherwise the release carries both counts. Needs a ledger, which records the counts before they are acted on.
+        True to spend 1% of the budget first on noisy counts of the rows that fit the design and of those that its rules
+        drop. If far more rows do not fit, the release stops with a `GuardStop`, and the ledger refunds the rest.
+        Otherwise the release includes both counts. Requires a ledger, which records the counts before they are used.
     scaling
-        `declared`: columns are scaled by their declared bounds alone. `private`: centre and scale of every column, and
-        how long a row is, are first found by noisy searches, charged to the same budget, and rows that are longer than
-        most get less weight. Bounds that are far too wide then cost little. Coefficients are those of weighted least
-        squares. The target is clipped at bounds found in the same way, `Release.target_clipping`: where hardly any row
-        is clipped there and the mean of the target is linear, they are the model's own. With `gaussian` only.
+        `declared`: scale columns by their declared bounds. `private`: find the centre and scale of every column, and a
+        bound for the length of a row, by noisy searches within the same budget, and give less weight to unusually long
+        rows. Bounds that are far too wide then cost little. The coefficients are those of weighted least squares. The
+        target is clipped at bounds found in the same way, `Release.target_clipping`. If hardly any row is clipped there
+        and the mean of the target is linear, these are the coefficients of the model. Requires `gaussian`.
 
     Returns
     -------
@@ -186,86 +141,50 @@ def release(
     ('1', 'x', 'y')
     """
     check_design(design)
-    budget = PrivacyBudget(epsilon, delta)
-    for notice in check_strength(budget, allow_weak_privacy):
-        warnings.warn(notice, PrivacyNotice, stacklevel=2)
-    return release_with(
-        ExactSampler(),
-        data,
-        design,
-        epsilon=epsilon,
-        delta=delta,
+    options = ReleaseOptions(
         mechanism=mechanism,
         settings=settings,
-        moments=moments,
-        residual_bound=residual_bound,
-        robust_models=robust_models,
+        robust=robust,
         clip_counts=clip_counts,
-        grid_bits=grid_bits,
-        reading=ReadOptions(encoding, delimiter, decimal, thousands, quoted_line_breaks),
-        compute=compute,
-        spend=spend,
-        sign=sign,
-        guard=guard,
         scaling=scaling,
+        guard=guard,
+        grid_bits=grid_bits,
+        allow_weak_privacy=allow_weak_privacy,
     )
-
-
-def check_design(design: object) -> None:
-    """Refuse what is not a design."""
-    if not isinstance(design, Design):
-        raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
+    budget = checked_budget(epsilon, delta, options)
+    return release_with(
+        ExactSampler(), data, design, budget, options, reading=reading, compute=compute, spend=spend, sign=sign
+    )
 
 
 def release_with(
     sampler: Sampler,
     data: object,
     design: Design,
+    budget: PrivacyBudget,
+    options: ReleaseOptions = DEFAULT_OPTIONS,
     *,
-    epsilon: float,
-    delta: float,
-    mechanism: str,
-    settings: Mapping[str, object] | None,
-    moments: Literal["plain", "robust"],
-    residual_bound: float | None,
-    grid_bits: int,
-    robust_models: Sequence[str] | None = None,
-    clip_counts: bool = False,
-    reading: ReadOptions = DEFAULT_READING,
+    reading: ReadOptions | None = None,
     compute: ComputeOptions | None = None,
     spend: SpendHook = untracked,
     sign: str | Path | None = None,
-    guard: bool = False,
-    scaling: str = DECLARED,
 ) -> Release:
-    """The line itself, whatever the source of the noise; without a promise unless that source is private."""
-    # what an earlier release found is public by now
+    """Make a release with any source of noise; only a private source gives it a guarantee."""
+    # bounds found by an earlier release are public
     design = design.redeclared()
-    asked = Question.checked(
-        design,
-        PrivacyBudget(epsilon, delta),
-        mechanism,
-        settings,
-        moments=moments,
-        residual_bound=residual_bound,
-        robust_models=robust_models,
-        clip_counts=clip_counts,
-        grid_bits=grid_bits,
-        guard=guard,
-        scaling=scaling,
-    )
-    options = checked_options(compute)
+    asked = ReleaseRequest.checked(design, budget, options)
+    work = checked_options(compute)
     if not callable(spend):
         raise SpecError(f"spend: expected ledger.account(name), or a function like it, got {type(spend).__name__}")
-    # a key that cannot sign costs nothing
+    # a key that cannot sign is refused before anything is spent
     key = None if sign is None else SigningKey.load(sign)
     positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
     if positions is not None:
         warnings.warn(positions, ColumnNotice, stacklevel=3)
-    source = open_table(data, reading=reading)
+    source = open_table(data, reading=checked_reading(reading))
     books = spend if isinstance(spend, AdvisingHook) else None
-    check_books(books, guard=guard)
-    # the same bytes that are read otherwise are another question
+    check_books(books, guard=options.guard)
+    # reading the same bytes in another way is another request
     request = replace(asked.request, specification=asked.specification | {"read_as": dict(source.read_as)})
     if books is not None:
         books.advise(request)
@@ -273,9 +192,9 @@ def release_with(
         source,
         design,
         asked.domain,
-        options,
+        work,
         again=asked.rereads,
-        clip_counts=clip_counts,
+        clip_counts=options.clip_counts,
         digest=books is not None and source.fingerprint is None,
     )
     with table:
@@ -284,7 +203,7 @@ def release_with(
         first = table.sums(DyadicCells(design) if passes is None else next(passes))
         # recorded before the draw: a crash must not give a free answer
         fingerprint = None if books is None else source.fingerprint or table.fingerprint
-        options.close_cancel()
+        work.close_cancel()
         receipt = checked_receipt(spend(replace(request, fingerprint=fingerprint)))
         if receipt.stopped is not None:
             raise stop_of(receipt.stopped, receipt)
@@ -296,7 +215,7 @@ def release_with(
 
         def build() -> Release | str:
             counts = None
-            if guard:
+            if options.guard:
                 stop = how_to_stop(receipt)
                 counts = asked.guarded(first, receipt, sampler)
                 if stops(counts, asked.law):
@@ -314,7 +233,7 @@ def release_with(
             if asked.robust:
                 made = with_residuals(made, known.domain, known.residual_bound, table.sums, sampler)
             made = made if key is None else replace(made, signature=key.signature(made.digest))
-            # what is published is what was recorded, read back
+            # publish the recorded release, read back
             return made if receipt.commit is None else Release.from_json(receipt.commit(made.to_json()))
 
         made = after_spend(build, receipt.request_id)
@@ -323,222 +242,22 @@ def release_with(
         return made if sampler.private else replace(made, guarantee=None, signature=None)
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of a table, checked from public numbers alone before the table is opened.
-
-    Attributes
-    ----------
-    budget
-        What is promised: without delta where the noise keeps epsilon alone.
-    settings, law
-        Public settings of the mechanism, and its noise, with that of what is released before it.
-    robust, residual_bound
-        Whether sums over residuals are released too, and where residuals are clipped, in scaled units of the target.
-    """
-
-    design: Design
-    domain: RowDomain
-    budget: PrivacyBudget
-    mechanism: Mechanism
-    settings: Settings
-    law: NoiseLaw
-    robust: bool
-    residual_bound: float | None
-
-    @classmethod
-    def checked(
-        cls,
-        design: Design,
-        budget: PrivacyBudget,
-        mechanism: str,
-        settings: Mapping[str, object] | None,
-        *,
-        moments: str,
-        residual_bound: float | None,
-        clip_counts: bool,
-        grid_bits: int,
-        robust_models: object = None,
-        guard: bool = False,
-        scaling: str = DECLARED,
-    ) -> Question:
-        """The question, or a refusal that says what to change."""
-        domain = RowDomain.of(design, grid_bits)
-        bound = checked_bound(design, moments, residual_bound)
-        check_flag("clip_counts", clip_counts)
-        robust = moments == "robust"
-        models: tuple[tuple[int, ...], ...] = ()
-        if robust_models is not None:
-            from discreet.analyst.equations.model_columns import declared_models
-
-            models = declared_models(design, robust_models, robust=robust)
-        chosen, public, law = chosen_mechanism(
-            mechanism,
-            design,
-            domain,
-            budget,
-            settings,
-            robust=robust,
-            models=models,
-            clip_counts=clip_counts,
-            scaling=scaling,
-        )
-        if law.calibration == "pure":
-            if budget.delta > 0:
-                warnings.warn(
-                    f"delta = {budget.delta:g} is not used by {chosen.name!r} with these settings: the release "
-                    "promises delta = 0; leave delta out, or choose a mechanism that uses it",
-                    PrivacyNotice,
-                    stacklevel=4,
-                )
-            # kept without delta, so none is promised away
-            budget = PrivacyBudget(budget.epsilon)
-        check_flag("guard", guard)
-
-        def law_for(part: PrivacyBudget) -> NoiseLaw:
-            return chosen.noise_model(design, domain, part, public)
-
-        def searched_law(part: PrivacyBudget) -> NoiseLaw:
-            return discovered_law(design, domain, part, law_for) if design.searched else law_for(part)
-
-        if guard or design.searched:
-            law = guarded_law(design, domain, budget, searched_law) if guard else searched_law(budget)
-        return cls(design, domain, budget, chosen, public, law, robust, bound)
-
-    @property
-    def rereads(self) -> bool:
-        """Whether the table is summed more than once."""
-        return self.robust or self.mechanism.info.rereads(self.settings)
-
-    @property
-    def request(self) -> SpendRequest:
-        """What is about to be spent."""
-        return SpendRequest(
-            mechanism=self.mechanism.name,
-            budget=self.budget,
-            unit=self.design.unit,
-            description=f"{self.mechanism.kind} of {self.design.target}",
-            loss=self.loss,
-            specification=self.specification,
-        )
-
-    @property
-    def loss(self) -> Loss:
-        """What is about to be spent in every currency, forwards from the noise; by itself what is promised."""
-        epsilon, delta = self.budget.epsilon, self.budget.delta
-        found = loss_of(
-            self.mechanism.name, self.mechanism.version, self.design, self.law, self.settings, epsilon, delta
-        )
-        return replace(found, epsilon=epsilon, delta=delta, failure=min(found.failure, delta))
-
-    def guarded(self, first: Totals, receipt: SpendReceipt, sampler: Sampler) -> GuardCounts:
-        """The noisy counts of the guard that the ledger has committed for this request."""
-        return GuardCounts(
-            *committed_counts(
-                receipt,
-                GUARD,
-                2,
-                lambda: astuple(guard_counts(first.fitting, self.law, sampler)),
-                lambda counts: stops(GuardCounts(*counts), self.law),
-            )
-        )
-
-    def searched(self, first: Totals, receipt: SpendReceipt, sampler: Sampler) -> DiscoveryPart:
-        """The noisy counts by cell that the ledger has committed for this request; new ones without a ledger."""
-
-        def draw() -> list[int]:
-            part = discovered(first, self.design, self.law, sampler)
-            return [*chain.from_iterable(part.cells.values()), part.rows]
-
-        def stops_release(counts: Sequence[int]) -> bool:
-            return bool(self.not_found(part_of(counts, self.design, self.law)))
-
-        return part_of(
-            committed_counts(receipt, DISCOVERY, len(first.values), draw, stops_release), self.design, self.law
-        )
-
-    def stopped(self, *, found_nothing: bool = False) -> Loss:
-        """What is spent where the counts of a guard, or of a discovery that found nothing, stop the release."""
-        return stopped_loss(self.design, self.law, self.budget.epsilon, self.budget.delta, found_nothing=found_nothing)
-
-    def not_found(self, part: DiscoveryPart) -> list[str]:
-        """Columns whose bounds the noisy counts do not show."""
-        found = found_bounds(part, self.design, self.law.family)
-        return [name for name, ends in found.items() if ends is None]
-
-    def resolved(self, part: DiscoveryPart | None) -> Question:
-        """The question with the bounds that were found; the law of the noise does not depend on them."""
-        if part is None:
-            return self
-        found = found_bounds(part, self.design, self.law.family)
-        return replace(self, design=self.design.with_found({name: ends for name, ends in found.items() if ends}))
-
-    @property
-    def specification(self) -> dict[str, object]:
-        """Everything public that decides what is published."""
-        return {
-            "design": self.design.to_dict() | {"order": list(self.design.columns)},
-            "epsilon": self.budget.epsilon,
-            "delta": self.budget.delta,
-            "mechanism": self.mechanism.name,
-            "mechanism_version": self.mechanism.version,
-            "settings": dict(self.settings),
-            "noise": self.law.to_dict(),
-            "robust": self.robust,
-            "residual_bound": self.residual_bound,
-        }
-
-    def context(self, sampler: Sampler) -> RunContext:
-        """What the mechanism runs with."""
-        return RunContext(self.design, self.domain, self.law.without_before(), self.settings, sampler)
-
-    def release(
-        self,
-        published: Published,
-        first: Totals,
-        anchor: str,
-        origin: Origin | None,
-        counts: GuardCounts | None = None,
-        discovery: DiscoveryPart | None = None,
-    ) -> Release:
-        """The published value with its promise; of the exact sums only the number of units, where it is public."""
-        unit, tracked = self.design.unit, anchor != UNTRACKED
-        noisy = published if isinstance(published, NoisyMoments) else None
-        return Release(
-            design=self.design,
-            guarantee=with_curve(with_origin(Guarantee.promised(unit, self.budget, tracked=tracked), origin), self.law),
-            mechanism=self.mechanism.name,
-            mechanism_version=self.mechanism.version,
-            noise=self.law.without_before(),
-            guard=None if counts is None else GuardPart(self.law.sigma[GUARD], counts.fitting, counts.other),
-            discovery=discovery,
-            totals=() if noisy is None else noisy.totals,
-            units_public=first.count if unit.neighbours == "replace" else None,
-            anchor=anchor,
-            made_by=f"discreet {__version__}",
-            coefficients=None if isinstance(published, NoisyMoments) else published,
-            scalars={} if noisy is None else noisy.scalars,
-            settings=self.settings,
-            numerics=self.mechanism.info.numerics,
-            clipped=clipped_by_name(self.design, published),
-            scaling=None if noisy is None else noisy.scaling,
-        )
-
-
 def after_spend(made: Callable[[], Made], request_id: str, name: str = "release") -> Made:
-    """Make what is published; whatever fails now comes after the spend, and says so without repeating foreign words."""
-    again = f". Request {request_id}: the same command finishes it at no further cost" if request_id else ""
+    """Run the steps after the spend. Errors state that the budget is spent and quote no other library."""
+    again = f"ask for request {request_id} again, which finishes it at no cost" if request_id else None
     try:
         return made()
     except DiscreetError as error:
-        problem = AfterSpendError(f"the {name} {_LATER} {error}{again}").with_traceback(error.__traceback__)
+        problem = AfterSpendError(f"the {name} {_LATER} ", reason=error, remedy=again).with_traceback(
+            error.__traceback__
+        )
     except Exception as error:
         what = f"unexpected failure ({type(error).__name__})"
-        problem = AfterSpendError(f"the {name} {_LATER} {what}{again}").with_traceback(error.__traceback__)
+        problem = AfterSpendError(f"the {name} {_LATER} {what}", remedy=again).with_traceback(error.__traceback__)
     raise problem
 
 
-def _on_found_bounds(known: Question, table: Table, sampler: Sampler) -> Published:
+def _on_found_bounds(known: ReleaseRequest, table: Table, sampler: Sampler) -> Published:
     """Run the mechanism on rows clipped to the bounds that were found."""
     table.resolve(known.design)
     passes = known.mechanism.passes(known.context(sampler))
@@ -546,28 +265,18 @@ def _on_found_bounds(known: Question, table: Table, sampler: Sampler) -> Publish
 
 
 # -- second pass -------------------------------------------------------------------------------------------------------
-# What robust standard errors need, from one more pass over the table: sums over the residuals of declared models.
+# Sums over the residuals of declared models for robust standard errors, from a second pass over the table.
 
 
 def with_residuals(
     made: Release, domain: RowDomain, bound: float | None, read: Callable[[Sums], Totals], sampler: Sampler
 ) -> Release:
-    """Add what robust standard errors of the full model and of further ones need, all from one pass.
+    """Add the sums for robust standard errors of the full model and of additional models, from one pass.
 
-    Parameters
-    ----------
-    made
-        With noisy moments, from which it is decided where residuals are taken and clipped.
-    domain
-        Public geometry of a row.
-    bound
-        Declared bound of a residual in scaled units of the target, if one was.
-    read
-        Goes over the table.
-    sampler
-        Source of the noise.
+    The noisy moments of `made` determine the coefficients and the clipping of residuals. `bound` is the declared bound
+    of a residual in scaled units of the target, if there is one; `read` makes the pass over the table.
     """
-    # only this needs the analyst's rooms, which plain releases do without
+    # only this step needs the analyst's packages, which plain releases do not import
     from discreet.analyst.residual_plan import residual_plan
 
     plans = [residual_plan(made, bound, columns) for columns in (None, *made.noise.models)]
@@ -588,7 +297,7 @@ def with_residuals(
 
 
 def _grams(made: Release, domain: RowDomain, plans: Sequence[ResidualPlan]) -> list[ResidualGram]:
-    """The sum that each plan asks for, the full model first."""
+    """Create the sums of each plan, the full model first."""
     design, rows = made.design, made.design.unit.max_rows
     places = [(domain, None), *((model_domain(design, domain, columns), columns) for columns in made.noise.models)]
     return [
@@ -598,7 +307,7 @@ def _grams(made: Release, domain: RowDomain, plans: Sequence[ResidualPlan]) -> l
 
 
 def _parts(plans: Sequence[ResidualPlan], noisy: Sequence[int]) -> list[ResidualPart]:
-    """Noisy numbers by model."""
+    """Split the noisy numbers by model."""
     parts, behind = [], 0
     for plan in plans:
         first, behind = behind, behind + entry_count(len(plan.coefficients))

@@ -93,7 +93,12 @@ def test_no_rows_to_speak_of_leave_nothing_to_compare():
 
 @pytest.mark.parametrize(
     ("models", "message"),
-    [([], "got no models"), ("ab", "a list of lists"), (3, "a list of lists"), ([["z"]], "unknown feature")],
+    [
+        ([], "got no models"),
+        ("ab", "a list of formulas or of lists"),
+        (3, "a list of formulas or of lists"),
+        ([["z"]], "unknown feature"),
+    ],
 )
 def test_what_is_no_list_of_models_is_refused(models, message):
     with pytest.raises(SpecError, match=message):

@@ -37,6 +37,6 @@ def test_a_release_of_coefficients_has_findings_too() -> None:
 
 @pytest.mark.parametrize("wrong", ["R.json", None, {"x": 1}])
 def test_anything_else_is_refused_with_exit_code_2(wrong: object) -> None:
-    with pytest.raises(SpecError, match="diagnose needs a Fit or a Release, got") as caught:
+    with pytest.raises(SpecError, match="diagnose: expected a Fit or a Release, got") as caught:
         discreet.diagnose(wrong)  # type: ignore[arg-type]
     assert caught.value.exit_code == 2

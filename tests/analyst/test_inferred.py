@@ -31,7 +31,7 @@ def test_no_residual_variance_above_0_still_gives_intervals():
     assert all(share == 1.0 for share in result.privacy_share.values())
     assert all(low < high for low, high in result.conf_int().values())
     assert result.to_dict()["s2"] is None
-    assert "no residual variance" in result.to_dict()["s2_reason"]
+    assert "the noise exceeds the residual variance" in result.to_dict()["s2_reason"]
     assert "Residual standard deviation: not estimable" in " ".join(result.summary().split())
     prediction = result.get_prediction({"x": [3.0], "w": [0.0], "flag": [True]})
     (low, high), (mean_low, mean_high) = prediction.conf_int(obs=True)[0], prediction.conf_int()[0]
@@ -100,7 +100,7 @@ def test_what_works_where_nothing_is_estimable_is_said_once():
 def test_what_is_about_single_rows_is_not_there_and_says_why():
     fitted = fit(made(Design("y", COLUMNS), table(), sigma=0.1).release)
     assert not hasattr(fitted, "resid")
-    with pytest.raises(AttributeError, match="'fittedvalues': it is about single rows, which a release does not hold"):
+    with pytest.raises(AttributeError, match="'fittedvalues': it needs single rows, which a release does not hold"):
         _ = fitted.fittedvalues
     with pytest.raises(AttributeError, match=r"'Fit' object has no attribute 'slope'$"):
         _ = fitted.slope

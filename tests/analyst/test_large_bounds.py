@@ -52,6 +52,7 @@ def readings(release, unit):
     yield "page", render(report_view(release, fit))
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("unit", [1e150, 1e155, 1e200, 1e300])

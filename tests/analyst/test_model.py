@@ -95,14 +95,14 @@ def test_several_targets_give_a_fit_of_each_with_the_same_features(source):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"target": []}, "empty list of targets"),
+        ({"target": []}, "expected at least one declared column for target"),
         ({"target": ["y", "y"]}, "named twice"),
         ({"target": [None, np.array([0.0, 1.0])]}, "unknown target array"),
         ({"target": ["y", "z"]}, "unknown target 'z'"),
         ({"target": ["y", "g"]}, "is categorical"),
         ({"target": ["y", "x"], "features": ["x"]}, "both the target and a feature"),
         ({"target": ["y"], "features": 3}, "a list of declared names"),
-        ({"target": ["y"], "formula": "y ~ x"}, "together with several targets"),
+        ({"target": ["y"], "formula": "y ~ x"}, "a formula and several targets"),
     ],
 )
 def test_targets_that_cannot_be_fitted_are_refused(source, arguments, message):

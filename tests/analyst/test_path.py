@@ -146,13 +146,13 @@ def test_a_path_introduces_itself(release):
     ("options", "message"),
     [
         ({"penalty": "none"}, "unknown penalty 'none'; allowed: ridge, lasso, elastic-net"),
-        ({"penalty": "elastic-net"}, "l1_ratio is None"),
+        ({"penalty": "elastic-net"}, r"expected a number from 0 \(ridge\) to 1 \(lasso\) for l1_ratio, got None"),
         ({"l1_ratio": 0.5}, "got l1_ratio 0.5 with penalty 'lasso'"),
-        ({"strengths": []}, "strengths is empty"),
-        ({"strengths": 0.5}, r"strengths: expected a list of positive numbers, .* got 0.5"),
+        ({"strengths": []}, "expected at least one positive number for strengths"),
+        ({"strengths": 0.5}, r"expected a list of positive numbers, .* for strengths, got 0.5"),
         ({"strengths": "criterion"}, "list of positive numbers, .* got 'criterion'"),
-        ({"strengths": ["criterion"]}, "strength is 'criterion'; penalty 'lasso' needs a positive number"),
-        ({"strengths": [0.1, 0.0]}, "must be positive"),
+        ({"strengths": ["criterion"]}, "expected numbers above 0 .* for strengths, got 'criterion'"),
+        ({"strengths": [0.1, 0.0]}, "expected numbers above 0 .* for strengths, got 0.0$"),
         ({"features": ["nobody"]}, "unknown feature"),
     ],
 )
@@ -169,7 +169,7 @@ def test_only_a_release_has_a_path():
 
 @pytest.mark.parametrize("index", [3, -4, 1.0, True, "best"])
 def test_places_outside_a_path_are_refused(release, index):
-    with pytest.raises(SpecError, match="index: expected one from 0 to 2, for 3 strengths"):
+    with pytest.raises(SpecError, match="expected an integer from 0 to 2 for index"):
         path(release, strengths=[0.1, 0.2, 0.3]).fit(index)
 
 

@@ -47,10 +47,10 @@ def test_a_path_shows_ten_strengths_around_its_choice(release):
     assert len(found.shown) == 10
     assert found.chosen in found.shown
     assert sum(mark == ">" for mark, *_ in found.cells(found.shown)) == 1
-    assert "more strengths" in found._repr_html_()
+    assert "other strengths" in found._repr_html_()
     few = discreet.path(release, strengths=[0.5, 0.1])
     assert list(few.shown) == [0, 1]
-    assert "more strengths" not in few._repr_html_()
+    assert "other strengths" not in few._repr_html_()
     assert found.nonzero[0] == 0
     assert discreet.path(release, intercept=False, strengths=[0.01]).nonzero == [1]
 

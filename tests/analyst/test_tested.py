@@ -45,6 +45,7 @@ def test_aic_and_bic_charge_for_the_noise_that_the_coefficients_follow(noisy):
     assert noisy.bic - small.bic > textbook[noisy] - textbook[small]
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 def test_aic_and_bic_choose_the_true_model_where_textbook_formulas_choose_the_largest():
     """Sixty seeded releases and three nested models, of which the second is true; nothing here varies between runs."""

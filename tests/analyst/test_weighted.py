@@ -7,6 +7,7 @@ import pytest
 
 import discreet
 from discreet.design.design import Design
+from discreet.options import RobustErrors
 
 WIDE = Design("y", {"x": (-50, 50), "z": (-50, 50), "b": bool, "y": (-100, 100)})
 
@@ -18,11 +19,10 @@ def table(rows=20_000, seed=1):
     return {"x": x, "z": z, "b": b, "y": 2 + x - 0.5 * z + b + rng.normal(size=rows)}
 
 
-def made(moments="plain", design=WIDE, epsilon=2.0, data=None):
+def made(robust=False, design=WIDE, epsilon=2.0, data=None):
     return discreet.testing.seeded_release(
-        table() if data is None else data, design,
-        seed=1, epsilon=epsilon, delta=1e-6, scaling="private", moments=moments,
-    )  # fmt: skip
+        table() if data is None else data, design, seed=1, epsilon=epsilon, delta=1e-6, scaling="private", robust=robust
+    )
 
 
 @pytest.fixture(scope="module")
@@ -32,17 +32,17 @@ def plain():
 
 @pytest.fixture(scope="module")
 def robust():
-    return made("robust")
+    return made(True)
 
 
 def test_a_summary_says_that_the_line_is_that_of_weighted_rows(plain):
     text = " ".join(discreet.fit(plain).summary().split())
     assert "none (weighted least squares)" in text
-    assert "linear in the features and hardly any row has its target clipped, they are the model's own" in text
+    assert "linear in the features and hardly any targets were clipped, weighted and ordinary least squares" in text
     assert "y was clipped at released bounds: in rows of full weight values were limited to " in text
     assert "another target or fewer features" in text
     assert "clip_counts" not in text
-    assert "Adjusted R^2: not estimable: the sums are of weighted rows" in text
+    assert "Adjusted R^2: not estimable: the R^2 of weighted rows is not that of the rows" in text
 
 
 def test_tests_penalties_paths_comparisons_and_predictions_are_served(plain):
@@ -69,7 +69,7 @@ def test_fewer_features_and_another_target_have_errors_but_not_with_the_target_a
     assert discreet.fit(plain, features=["x"]).bse["x"] > 0
     other = discreet.fit(plain, target="x", features=["z", "b"])
     assert abs(other.params["z"]) < 8 * other.bse["z"]
-    assert "does not hold the sums" in str(discreet.fit(plain, target="x", features=["y"]).bse["y"])
+    assert "lacks the sums" in str(discreet.fit(plain, target="x", features=["y"]).bse["y"])
     assert discreet.fit(plain, intercept=False).bse["x"] > 0
 
 
@@ -78,13 +78,13 @@ def test_a_release_with_residuals_has_robust_errors_from_the_start(robust):
     assert fit.is_robust
     assert "robust (HC1)" in fit.summary()
     assert fit.robust().bse["x"] == fit.bse["x"]
-    assert "does not hold the sums" in str(discreet.fit(robust, features=["x"]).bse["x"])
-    assert "does not hold the sums" in str(discreet.fit(robust, penalty="ridge", strength=0.1).bse["x"])
+    assert "lacks the sums" in str(discreet.fit(robust, features=["x"]).bse["x"])
+    assert "lacks the sums" in str(discreet.fit(robust, penalty="ridge", strength=0.1).bse["x"])
 
 
 def test_a_declared_residual_bound_is_in_units_of_the_target():
     release = discreet.testing.seeded_release(
-        table(), WIDE, seed=1, epsilon=2.0, delta=1e-6, scaling="private", moments="robust", residual_bound=5.0
+        table(), WIDE, seed=1, epsilon=2.0, delta=1e-6, scaling="private", robust=RobustErrors(residual_bound=5.0)
     )
     assert "clipped at 5;" in " ".join(discreet.fit(release).summary().split())
 
@@ -93,19 +93,19 @@ def test_rows_of_persons_are_clustered():
     data = table(3000)
     repeated = {name: np.repeat(values, 3) for name, values in data.items()} | {"who": np.repeat(np.arange(3000), 3)}
     design = Design("y", WIDE.columns, unit={"id": "who", "max_rows": 3})
-    clustered = discreet.fit(made("robust", design, 1e4, repeated))
-    rows = discreet.fit(made("robust", WIDE, 1e4, {name: np.repeat(values, 3) for name, values in data.items()}))
+    clustered = discreet.fit(made(True, design, 1e4, repeated))
+    rows = discreet.fit(made(True, WIDE, 1e4, {name: np.repeat(values, 3) for name, values in data.items()}))
     # three equal rows say no more than one
     assert clustered.bse["x"] == pytest.approx(np.sqrt(3) * rows.bse["x"], rel=0.1)
     assert "clustered by 'who'" in clustered.summary()
 
 
-@pytest.mark.parametrize("moments", ["plain", "robust"])
-def test_findings_do_not_speak_of_bounds_and_count_rows(moments):
-    few = made(moments, epsilon=0.1, data=table(20))
+@pytest.mark.parametrize("robust", [False, True])
+def test_findings_do_not_speak_of_bounds_and_count_rows(robust):
+    few = made(robust, epsilon=0.1, data=table(20))
     numbers = [one.number for one in discreet.diagnose(few)]
     assert "D002" in numbers
-    assert discreet.diagnose(made(moments)) is not None
+    assert discreet.diagnose(made(robust)) is not None
     fit = discreet.fit(few, penalty="bayes")
     assert np.isfinite(fit.predict({"x": [1.0], "z": [1.0], "b": [True]})).all()
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from discreet.audit.audit_result import AuditedCase, AuditResult, claimed_against_certified
+from discreet.audit.audit_result import AuditedCase, AuditResult, audit_figure
 from discreet.audit.judging import Claim, Judgement
 from discreet.errors import SpecError
 
@@ -20,7 +20,7 @@ def result(*epsilons):
 
 
 def test_bars_end_at_what_is_certified_and_a_violation_looks_different():
-    picture = claimed_against_certified(result(0.5, 1.5))
+    picture = audit_figure(result(0.5, 1.5))
     (axes,) = picture.axes
     bars = sorted(axes.patches, key=lambda bar: -bar.get_y())
     assert [bar.get_width() for bar in bars] == [0.5, 1.5]
@@ -33,4 +33,4 @@ def test_bars_end_at_what_is_certified_and_a_violation_looks_different():
 def test_a_missing_library_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(SpecError, match=r"pip install 'discreet\[plots\]'"):
-        claimed_against_certified(result(0.5))
+        audit_figure(result(0.5))

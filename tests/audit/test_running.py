@@ -57,7 +57,10 @@ def test_half_the_gaussian_noise_is_caught_by_mu_and_by_its_law(monkeypatch):
     monkeypatch.setattr(sampler, "_gaussian", halved(sampler._gaussian))
     found = audited(Task("gaussian", 4.0, 4000, 1e-9))
     assert found.judgement.mu > found.judgement.claim.mu
-    assert [check.name for check in found.checks if not check.passed] == ["law of the noise", "law of the draws"]
+    assert [check.name for check in found.checks if not check.passed] == [
+        "noise distribution",
+        "distribution of the draws",
+    ]
     assert len(found.violations) == 3
 
 
@@ -65,7 +68,10 @@ def test_half_the_laplace_noise_is_caught_by_its_law(monkeypatch):
     """Half of it lies 0.125 from its law; 24,000 draws err by 0.1 with probability below 1e-200."""
     monkeypatch.setattr(sampler, "laplace_variates", halved(sampler.laplace_variates))
     found = audited(Task("laplace", 4.0, 2000, 1e-9))
-    assert [check.name for check in found.checks if not check.passed] == ["law of the noise", "law of the draws"]
+    assert [check.name for check in found.checks if not check.passed] == [
+        "noise distribution",
+        "distribution of the draws",
+    ]
 
 
 def test_half_the_noise_of_a_primitive_is_caught_by_its_events(monkeypatch):
@@ -146,6 +152,6 @@ def test_all_pairs_go_through_the_whole_path(monkeypatch):
 
 def test_the_estimator_is_given_lists_without_ids():
     entry = mechanism_entries()["gaussian estimator"]
-    served = [situations("gaussian")[place] for place in running._places(entry)]
+    served = [situations("gaussian")[place] for place in running._situation_indices(entry)]
     assert "text under drop" in [one.pair.name for one in served]
     assert all(isinstance(one.pair.table, dict) and one.design.unit.id is None for one in served)

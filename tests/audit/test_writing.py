@@ -33,7 +33,7 @@ def test_attacks_on_membership_have_files_of_their_own(tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_refused_before_the_audit(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(OutputError, match="cannot make the folder"):
+    with pytest.raises(OutputError, match="cannot create the folder"):
         prepared_folder(tmp_path / "file")
     with pytest.raises(OutputError, match="does not exist; create it first"):
         prepared_folder(tmp_path / "file" / "folder")

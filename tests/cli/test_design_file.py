@@ -23,15 +23,15 @@ def test_all_problems_are_printed_and_given_as_json(name: str, folder: Path, cal
     (folder / "bad.toml").write_text(DESIGN.replace("[18, 90]", "[90, 18]").replace('["north", "south"]', '["n"]'))
     told = [
         "error: bad.toml: 2 problems",
-        "  line 5, column 'age': bounds [90, 18] are reversed; the first must be below the second",
-        "  line 7, column 'region': expected at least two levels for a categorical column, got 1",
+        "  line 5, column 'age': bounds [90, 18] are reversed; declare a first bound below the second",
+        "  line 7, column 'region': expected at least 2 levels for a categorical column, got 1",
     ]
     plain = call(*COMMANDS[name], "--design", "bad.toml")
     assert (plain.exit_code, plain.stdout, plain.stderr.splitlines()) == (2, "", told)
     result = call(*COMMANDS[name], "--design", "bad.toml", "--json")
     assert (result.exit_code, result.stderr.splitlines()) == (2, told)
-    document = json.loads(result.stdout)
-    assert document["design"] == "bad.toml"
+    document = json.loads(result.stdout)["error"]
+    assert (document["file"], document["code"]) == ("bad.toml", "invalid-design")
     assert [(one["line"], one["column"], one["key"]) for one in document["problems"]] == [
         (5, "age", "bounds"),
         (7, "region", "levels"),

@@ -417,6 +417,7 @@ def stopping(at, error):
     return Stopping
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("sent", "ended"),

@@ -82,6 +82,7 @@ def scratch(tmp_path, monkeypatch):
     return folder
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("sent", ENDING)
 @pytest.mark.parametrize("stage", [READING, SORTING, SPENDING])
 def test_a_signal_ends_a_library_program_as_by_default_and_leaves_nothing(sent, stage, scratch):

@@ -26,6 +26,8 @@ from discreet.curator.table import Table
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import DataError
+from discreet.options import ReleaseOptions
+from discreet.privacy.budget import PrivacyBudget
 from discreet.tables import csv as csv_module
 from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
@@ -180,10 +182,10 @@ def test_a_row_more_gives_other_totals():
 
 @pytest.mark.parametrize("mechanism", ["gaussian", "irls"])
 def test_a_release_with_the_same_noise_is_the_same_whatever_the_workers(sources, mechanism):
-    asked = {"settings": None, "moments": "robust" if mechanism == "gaussian" else "plain", "residual_bound": None}
+    options, budget = ReleaseOptions(mechanism=mechanism, robust=mechanism == "gaussian"), PrivacyBudget(2.0, 1e-6)
     made = [
         release_with(
-            SeededSampler(1), sources[form], ALONE, epsilon=2.0, delta=1e-6, mechanism=mechanism, grid_bits=16, **asked,
+            SeededSampler(1), sources[form], ALONE, budget, options,
             compute=ComputeOptions(workers=workers, batch_rows=100, chunk_rows=chunk),
         ).to_json()
         for form, workers, chunk in (("pandas", 1, 500), ("csv", 3, 64), ("database", 2, 200))

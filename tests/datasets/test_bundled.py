@@ -9,7 +9,7 @@ import pytest
 
 from discreet.datasets import load
 from discreet.datasets.tables import optional_module, r_frame
-from discreet.errors import SpecError
+from discreet.errors import MissingDependencyError, SpecError
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_a_missing_package_is_named_with_the_extra_that_brings_it(
     name: str, module: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(SpecError, match=rf"needs '{package}', which is not installed; .*discreet\[datasets\]"):
+    with pytest.raises(MissingDependencyError, match=rf"needs '{package}', .*discreet\[datasets\]"):
         load(name)
 
 

@@ -82,6 +82,7 @@ def test_a_release_without_noise_gives_the_ordinary_fit_of_the_clipped_rows(name
 
 
 # the ordinary fit of the small acs12 is left out: noise of several standard errors may eat most of what it explains
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize(
     ("name", "penalty"),
@@ -109,7 +110,10 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
 @pytest.mark.parametrize("spec", [{"rows": 10}, {"seed": 1}, {"rows": 10, "seed": 1}])
 @pytest.mark.parametrize("name", ["census2000", "people.csv"])
 def test_size_and_seed_belong_to_simulated_tables(name: str, spec: dict[str, int]) -> None:
-    with pytest.raises(SpecError, match=f"got {' and '.join(spec)} with '{name}'; only simulated-census"):
+    with pytest.raises(
+        SpecError,
+        match=f"got {' and '.join(spec)} with '{name}', but only simulated data sets use them: simulated-census",
+    ):
         load(name, **spec)
 
 

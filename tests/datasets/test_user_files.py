@@ -47,13 +47,13 @@ def test_a_folder_counts_all_its_files(folder: Path) -> None:
 
 def test_a_path_is_not_read_into_memory(folder: Path) -> None:
     dataset = load(folder / "table.csv", design=DESIGN)
-    with pytest.raises(SpecError, match=r"stay in their files; give dataset\.data to discreet\.release"):
+    with pytest.raises(SpecError, match=r"stay in their files; pass the attribute data to discreet\.release"):
         _ = dataset.table
     assert "4" not in repr(dataset).replace(str(folder), "").replace("(0.0, 4.0)", "")
 
 
 def test_a_path_needs_a_design(folder: Path) -> None:
-    with pytest.raises(SpecError, match="without a design; declare one before you look at the data"):
+    with pytest.raises(SpecError, match="needs a design, declared before looking at the data"):
         load(folder / "table.csv")
     with pytest.raises(SpecError, match="expected a Design, got dict"):
         load(folder / "table.csv", design={"target": "y"})  # type: ignore[arg-type]

@@ -129,11 +129,11 @@ def test_reachable_months_and_weekdays_are_those_of_the_days_between(first, leng
     ("year(x)", "unknown column of dates 'x'; allowed: d"),
     ("year(nothing)", "unknown column of dates 'nothing'"),
     ("year(d + 1)", "takes a column of dates by its name"),
-    ("month(d) + 1", "gives levels and cannot be combined with anything"),
-    ("log(weekday(d))", "gives levels and cannot be combined with anything"),
+    ("month(d) + 1", "has levels and cannot be part of an expression"),
+    ("log(weekday(d))", "has levels and cannot be part of an expression"),
     ("month(d", "close the round bracket of month"),
     ("day(d)", "unknown function 'day'"),
-    ("m + 1", "'m' is made by a formula with levels and is not a number"),
+    ("m + 1", "'m' is a formula with levels and not a number"),
     ('m == "January"', "unknown level of 'm' 'January'; allowed: Jan, Feb"),
 ])  # fmt: skip
 def test_bad_uses_of_dates_in_formulas_are_refused(formula, said):

@@ -156,19 +156,22 @@ REFUSED = {
     ),
     "bounds of a condition": (
         {"z": {"formula": "x > 0", "bounds": [0, 1]}},
-        "a formula of kind 'boolean' takes no bounds; leave them out",
+        "bounds are not allowed for a formula of kind 'boolean'; leave them out",
     ),
-    "reference of a number": ({"z": {"formula": "x + 1", "reference": "a"}}, "is only for a column with levels"),
+    "reference of a number": (
+        {"z": {"formula": "x + 1", "reference": "a"}},
+        "is allowed only for a column with levels",
+    ),
     "unknown reference": ({"z": {"formula": "cut(x, 0)", "reference": "a"}}, "unknown reference level 'a'"),
     "missing rule": (
         {"z": {"formula": "x + 1", "missing": "drop"}},
-        "'missing' cannot be given for a column with a formula",
+        "'missing' is not allowed with a formula",
     ),
     "not text": ({"z": {"formula": 3}}, "formula: expected text"),
     "bad pair": ({"z": {"formula": "x + 1", "bounds": [1]}}, "bounds: expected a pair"),
-    "useless": ({"h": {"bounds": [0, 1], "release": False}}, "is not used in any formula"),
-    "hidden category": ({"h": {"levels": ["a", "b"], "release": False}}, "release must be true or false"),
-    "bad release": ({"h": {"bounds": [0, 1], "release": "no"}}, "release must be true or false"),
+    "useless": ({"h": {"bounds": [0, 1], "release": False}}, "nor used in a formula"),
+    "hidden category": ({"h": {"levels": ["a", "b"], "release": False}}, "expected true or false for release"),
+    "bad release": ({"h": {"bounds": [0, 1], "release": "no"}}, "expected true or false for release"),
 }
 
 

@@ -71,7 +71,7 @@ def test_an_indicator_by_formula_and_a_design_that_reads_back():
 
 
 @pytest.mark.parametrize(("formula", "said"), [
-    ("age:b", "needs a column with levels"),
+    ("age:b", "which an interaction needs"),
     ("age:age", "two different columns"),
     ("age:g:h", "an interaction has two columns"),
     ("log(age):g", "joins two columns by name"),
@@ -95,7 +95,7 @@ def test_what_is_no_interaction_is_refused_with_the_reason(formula, said):
 
 
 @pytest.mark.parametrize(("more", "said"), [
-    ({"bounds": [0, 1]}, "takes no bounds"), ({"reference": "n"}, "only for a column with levels"),
+    ({"bounds": [0, 1]}, "bounds are not allowed"), ({"reference": "n"}, "only for a column with levels"),
 ])  # fmt: skip
 def test_an_interaction_takes_neither_bounds_nor_a_reference(more, said):
     with pytest.raises(DesignError, match=said):
@@ -103,7 +103,7 @@ def test_an_interaction_takes_neither_bounds_nor_a_reference(more, said):
 
 
 def test_nothing_is_made_of_an_interaction_and_none_of_private_bounds():
-    with pytest.raises(DesignError, match="is made by an interaction and is not a number"):
+    with pytest.raises(DesignError, match="is an interaction and not a number"):
         Design("y", {**BASE, "o": {"formula": "old:g"}, "c": {"formula": "o + 1"}})
     with pytest.raises(DesignError, match="unknown number, boolean or column with levels 'o'"):
         Design("y", {**BASE, "o": {"formula": "old:g"}, "c": {"formula": "o:h"}})

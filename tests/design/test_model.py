@@ -21,16 +21,16 @@ COLUMNS = {"y": (0, 10), "x": (-1, 1), "b": bool, "g": ["a", "b", "c"]}
 REFUSED = [
     (("y", {"y": (0, 1)}), {}, "no regressor"),
     (("z", COLUMNS), {}, "unknown target 'z'; allowed: y, x, b, g"),
-    (("y", {}), {}, "^no column is declared; declare the target 'y' and at least one column besides it$"),
+    (("y", {}), {}, "^no column is declared; declare the target 'y' and at least one regressor$"),
     (("y", COLUMNS), {"weights": "w"}, "unknown weights 'w'"),
     (("y", COLUMNS), {"weights": 3}, "unknown weights 3"),
     (("y", COLUMNS), {"weights_are": "sampling"}, "got weights_are without weights"),
     (("y", COLUMNS | {"w": (0, 5)}), {"weights": "w", "weights_are": "survey"}, "unknown weights_are 'survey'"),
     (("y", COLUMNS | {"w": (0, 5)}), {"weights": "y"}, "is the target"),
     (("y", COLUMNS | {"w": (1, 5)}), {"weights": "w"}, r"have the bounds \[1, 5\]; declare \[0, W\]"),
-    (("y", COLUMNS | {"w": bool}), {"weights": "w"}, "are no numbers"),
+    (("y", COLUMNS | {"w": bool}), {"weights": "w"}, "are not numeric"),
     (("y", COLUMNS | {"w": (5, 0)}), {"weights": "w"}, "^column 'w': bounds"),
-    (("y", COLUMNS | {"w": "private"}), {"weights": "w"}, "are private, and the noise is set by them"),
+    (("y", COLUMNS | {"w": "private"}), {"weights": "w"}, "are private, but the noise depends on them"),
     (("y", {"y": (0, 1), "w": (0, 5)}), {"weights": "w"}, "no regressor"),
     (
         ("y", COLUMNS | {"w": {"bounds": (0, 5), "release": False}, "v": {"formula": "w * 2"}}),
@@ -43,23 +43,23 @@ REFUSED = [
     (("y", {**COLUMNS, "w": np.array(3)}), {}, "column 'w': expected a pair of bounds"),
     (("y", {**COLUMNS, "w": np.array([2.0, 1.0])}), {}, "column 'w': bounds .* reversed"),
     ((None, COLUMNS), {}, "unknown target"),
-    (("", COLUMNS), {}, "^target is blank; name the column to explain$"),
+    (("", COLUMNS), {}, "^target is blank; name the outcome column$"),
     (("", {**COLUMNS, "w": {"bounds": ["", ""]}}), {}, "^the design has 2 problems\n  column 'w': bounds are blank"),
-    (("g", COLUMNS), {}, "categorical; a target is numeric or boolean"),
+    (("g", COLUMNS), {}, "categorical; choose a numeric or boolean column"),
     (("y", [("y", (0, 1))]), {}, "columns: expected a mapping from names to declarations"),
-    (("y", {**COLUMNS, "": (0, 1)}), {}, "has no blanks at its ends"),
-    (("y", {**COLUMNS, " x": (0, 1)}), {}, "has no blanks at its ends"),
+    (("y", {**COLUMNS, "": (0, 1)}), {}, "has no surrounding blanks"),
+    (("y", {**COLUMNS, " x": (0, 1)}), {}, "has no surrounding blanks"),
     (("y", {**COLUMNS, 3: (0, 1)}), {}, "a column name that is not empty"),
     (("y", {**COLUMNS, "a\u202eb": (0, 1)}), {}, "invisible characters"),
     (("y", {**COLUMNS, "a\x1b[31m": (0, 1)}), {}, "invisible characters"),
-    (("y", {**COLUMNS, "1": (0, 1)}), {}, "is a reserved name"),
-    (("y", {**COLUMNS, "Intercept": (0, 1)}), {}, "is a reserved name"),
+    (("y", {**COLUMNS, "1": (0, 1)}), {}, "is reserved"),
+    (("y", {**COLUMNS, "Intercept": (0, 1)}), {}, "is reserved"),
     (("y", {**COLUMNS, "g[b]": (0, 1)}), {}, r"two released columns are called 'g\[b\]'"),
     (("y", {**COLUMNS, "w": (3, 2)}), {}, "column 'w': bounds .* reversed"),
     (("y", COLUMNS), {"intercept": "yes"}, "intercept: expected true or false"),
-    (("y", COLUMNS), {"radius": 0.0}, "radius 0.0 is not allowed"),
-    (("y", COLUMNS), {"radius": float("nan")}, "radius nan is not allowed"),
-    (("y", COLUMNS), {"radius": float("inf")}, "radius inf is not allowed"),
+    (("y", COLUMNS), {"radius": 0.0}, "finite radius of at least 1/256, got 0.0"),
+    (("y", COLUMNS), {"radius": float("nan")}, "finite radius of at least 1/256, got nan"),
+    (("y", COLUMNS), {"radius": float("inf")}, "finite radius of at least 1/256, got inf"),
     (("y", COLUMNS), {"radius": "1"}, "radius: expected a number"),
     (("y", COLUMNS), {"radius": True}, "radius: expected a number"),
     (("y", COLUMNS), {"unit": {"neighbours": "swap"}}, "swap"),
@@ -235,7 +235,7 @@ def test_a_design_that_cannot_be_written_is_refused_in_words(tmp_path):
 def test_a_design_replaces_a_file_only_if_asked_to(tmp_path):
     design, path = Design("y", {"y": (0, 1), "x": (0, 1)}), tmp_path / "d.toml"
     path.write_text("precious")
-    with pytest.raises(OutputError, match="exists; choose another name or pass --force"):
+    with pytest.raises(OutputError, match="exists; choose another name, or pass force=True"):
         design.save(path)
     assert path.read_text() == "precious"
     design.save(path, force=True)

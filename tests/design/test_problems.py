@@ -71,7 +71,7 @@ def test_every_problem_of_a_file_has_its_place(tmp_path) -> None:
     assert [(one.line, one.column, one.key) for one in caught.value.problems] == PLACES
     heading, *details = str(caught.value).split("\n")
     assert heading == f"{path}: {len(PLACES)} problems"
-    assert details[6] == "  line 12, column 'age': bounds [90, 18] are reversed; the first must be below the second"
+    assert details[6] == "  line 12, column 'age': bounds [90, 18] are reversed; declare a first bound below the second"
     names = "income, hours, wide, Intercept, age, a b, log, root"
     assert details[7].endswith(f"column 'agee'; allowed: {names}. Did you mean 'age'?")
     assert caught.value.exit_code == 2
@@ -137,7 +137,7 @@ def test_an_error_survives_a_pickle_and_fits_on_one_line() -> None:
     error = DesignError([DesignProblem("a", line=1), DesignProblem("b", "x", "bounds")], "d.toml")
     again = pickle.loads(pickle.dumps(error))
     assert (again.problems, again.file, str(again)) == (error.problems, error.file, str(error))
-    assert error.on_one_line == "d.toml: 2 problems; line 1: a; column 'x': b"
+    assert error.on_one_line() == "d.toml: 2 problems; line 1: a; column 'x': b"
     assert error.problems[1].to_dict() == {"message": "b", "column": "x", "key": "bounds", "line": None}
 
 
@@ -249,9 +249,9 @@ ODD_VALUES = {
     "y = {bounds = [true, false]}": "bounds: expected a pair of numbers [low, high], got [true, false]",
     "y = {bounds = [2026-11-17, 07:32:00]}": "expected a date such as 2019-01-31, without a time, got 07:32:00",
     "y = {bounds = 2026-11-17T07:32:00Z}": "bounds: expected a pair [low, high], got 2026-11-17T07:32:00+00:00",
-    "y = {dtype = true}": "dtype true is not known; allowed: 'bool'",
+    "y = {dtype = true}": "expected dtype = 'bool', got true",
     "y = {bounds = [0, 1], missing = {fill = 2026-11-17}}": "the fill value 2026-11-17 is not a number inside",
-    "y = {dtype = 'bool', missing = {fil = [{a = false}]}}": "missing = {fil = [{a = false}]} is not known",
+    "y = {dtype = 'bool', missing = {fil = [{a = false}]}}": "for missing, got {fil = [{a = false}]}",
     "y = 2026-11-17": "a list of levels, bool, 'private' or a table, got 2026-11-17",
     "y = {levels = [1, 2], reference = true}": "reference: expected one of the levels, got true",
     "y = {formula = true}": "formula: expected text, got true",
@@ -299,7 +299,7 @@ def test_an_integer_of_too_many_digits_has_its_line(sign: str) -> None:
     with pytest.raises(DesignError) as caught:
         discreet.Design.from_toml(f"{before}[columns]\ny = {{bounds = [0,\n {sign}{nines}]}}\n")
     assert [str(one) for one in caught.value.problems] == [
-        "line 7: an integer has 5000 digits, and no double more than 309; write a smaller number"
+        "line 7: expected integers of at most 309 digits, got one of 5000 digits; write a smaller number"
     ]
 
 
@@ -342,6 +342,6 @@ def test_a_level_that_is_blank_is_refused(level: str) -> None:
     (found,) = refused("y", Y | {"g": ["a", level]})
     assert (found.column, found.key) == ("g", "levels")
     assert found.message == (
-        f"the level {level!r} is blank, and an empty cell is a missing one; leave it out and declare what missing = "
-        "does with such cells"
+        f"the level {level!r} is blank, and blank cells are missing; leave the level out and set the rule for "
+        "missing cells"
     )

@@ -7,7 +7,6 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.analyst.equations.model_columns import parse_model
 from discreet.audit.runs import MadeUpRows
 from discreet.design.design import Design
 from discreet.design.domain import (
@@ -19,6 +18,7 @@ from discreet.design.domain import (
     model_names,
     model_text,
 )
+from discreet.design.model_columns import parse_model
 from support.tables import random_design, random_table
 
 DESIGN = Design(

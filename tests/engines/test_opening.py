@@ -54,7 +54,7 @@ def test_an_engine_of_ones_own():
     assert open_table(engine) is engine
     assert exact_release(engine, design) == exact_release(table, design)
     with pytest.raises(SpecError, match="applies only to CSV files"):
-        discreet.release(engine, design, epsilon=1.0, delimiter=";")
+        discreet.release(engine, design, epsilon=1.0, reading=discreet.ReadOptions(delimiter=";"))
 
 
 def test_an_old_spark_is_refused():

@@ -12,14 +12,14 @@ import pytest
 
 from discreet.errors import DataError, SpecError
 from discreet.spark import spark_session as spark_jobs
-from discreet.spark.spark_session import _condition, _of_others, asked, check_spark, explained
+from discreet.spark.spark_session import _condition, _is_other_thread, check_spark, plan_text, run_on_spark
 from support.pretend_spark import PretendSession, pretended
 
 
 def test_an_answer():
     session = PretendSession()
-    assert asked(session, lambda: 5, "it failed") == 5
-    assert asked(None, lambda: 6, "it failed") == 6
+    assert run_on_spark(session, lambda: 5, "it failed") == 5
+    assert run_on_spark(None, lambda: 6, "it failed") == 6
     assert (len(session.tags), session.stopped) == (1, [])
 
 
@@ -28,7 +28,7 @@ def test_errors_of_our_own_pass_through():
         raise SpecError("expected 1, got 2")
 
     with pytest.raises(SpecError, match="expected 1, got 2"):
-        asked(None, refuses, "it failed")
+        run_on_spark(None, refuses, "it failed")
 
 
 def test_any_other_failure_is_one_sentence_without_what_caused_it():
@@ -36,7 +36,7 @@ def test_any_other_failure_is_one_sentence_without_what_caused_it():
         raise ValueError("secret")
 
     with pytest.raises(DataError, match=r"^it failed$") as error:
-        asked(None, fails, "it failed")
+        run_on_spark(None, fails, "it failed")
     assert (error.value.__cause__, error.value.__context__) == (None, None)
 
 
@@ -44,10 +44,10 @@ def test_nobody_waits_for_ever(monkeypatch):
     monkeypatch.setattr(spark_jobs, "_GRACE", 0.1)
     session, never = PretendSession(), threading.Event()
     with pytest.raises(DataError, match="too late"):
-        asked(session, never.wait, "it failed", within=0.2, late="too late")
+        run_on_spark(session, never.wait, "it failed", within=0.2, late="too late")
     assert session.stopped == session.tags
     with pytest.raises(DataError, match="too late"):
-        asked(None, never.wait, "it failed", within=0.2, late="too late")
+        run_on_spark(None, never.wait, "it failed", within=0.2, late="too late")
     never.set()
 
 
@@ -64,7 +64,7 @@ def test_an_interrupt_stops_the_job(monkeypatch):
 
     monkeypatch.setattr(spark_jobs.threading, "Thread", Thread)
     with pytest.raises(KeyboardInterrupt):
-        asked(session, never.wait, "it failed")
+        run_on_spark(session, never.wait, "it failed")
     assert session.stopped == session.tags
     never.set()
 
@@ -74,14 +74,14 @@ def test_a_session_that_does_not_hear_does_not_matter(monkeypatch):
     session, never = PretendSession(), threading.Event()
     session.interruptTag = lambda tag: 1 / 0
     with pytest.raises(DataError, match="too late"):
-        asked(session, never.wait, "it failed", within=0.1, late="too late")
+        run_on_spark(session, never.wait, "it failed", within=0.1, late="too late")
     never.set()
 
 
 def test_warnings_of_the_library_are_not_passed_on():
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        asked(None, lambda: warnings.warn("not for our users", stacklevel=1), "it failed")
+        run_on_spark(None, lambda: warnings.warn("not for our users", stacklevel=1), "it failed")
     assert seen == []
 
 
@@ -99,11 +99,11 @@ def test_loggers_of_the_library_say_nothing_of_our_questions():
             loggers["SQLQueryContextLogger"].addHandler(handler)
             loggers["SQLQueryContextLogger"].error("secret")
 
-        asked(None, writes, "it failed")
+        run_on_spark(None, writes, "it failed")
         # and others hear all of it
         loggers["SQLQueryContextLogger"].error("of somebody else")
     assert [record.getMessage() for record in seen] == ["of somebody else"]
-    assert _of_others(logging.makeLogRecord({"threadName": "MainThread"}))
+    assert _is_other_thread(logging.makeLogRecord({"threadName": "MainThread"}))
 
 
 @pytest.mark.parametrize("name", ["secret cell", "lower", "A B", "", None, 5])
@@ -143,5 +143,5 @@ def test_a_plan_is_heard_and_what_other_threads_print_is_not_kept(capsys):
             other.start()
             other.join()
 
-    assert explained(Frame()) == "== Physical Plan ==\n"
+    assert plan_text(Frame()) == "== Physical Plan ==\n"
     assert capsys.readouterr().out == "of another thread\n"

@@ -47,9 +47,9 @@ def test_weights():
     ("design", "options"),
     [
         (FEW, {"mechanism": "gradient", "settings": {"iterations": 4}}),
-        (FEW_PERSONS, {"moments": "robust"}),
-        (FEW_PERSONS, {"moments": "robust", "clip_counts": True}),
-        (FEW, {"moments": "robust", "clip_counts": True}),
+        (FEW_PERSONS, {"robust": True}),
+        (FEW_PERSONS, {"robust": True, "clip_counts": True}),
+        (FEW, {"robust": True, "clip_counts": True}),
         (SEARCHED, {"epsilon": 10.0}),
     ],
 )
@@ -89,13 +89,13 @@ def test_a_refusal_by_the_ledger_asks_spark_for_nothing(tmp_path):
         discreet.release(asked, FEW, **BUDGET, spend=ledger.account("people"))
 
 
-@pytest.mark.parametrize("options", [{}, {"moments": "robust"}])
+@pytest.mark.parametrize("options", [{}, {"robust": True}])
 def test_a_table_without_rows(options):
     with pytest.raises(DataError, match="the table has no rows"):
         discreet.release(frame(TABLE.slice(0, 0), ()), FEW, **BUDGET, **options)
 
 
-@pytest.mark.parametrize("options", [{}, {"moments": "robust"}])
+@pytest.mark.parametrize("options", [{}, {"robust": True}])
 def test_a_plan_for_which_spark_runs_no_task(options):
     nothing = frame(TABLE.slice(0, 0), ())
     nothing._compute = list
@@ -103,7 +103,7 @@ def test_a_plan_for_which_spark_runs_no_task(options):
         discreet.release(nothing, FEW, **BUDGET, **options)
 
 
-@pytest.mark.parametrize("options", [{}, {"moments": "robust"}])
+@pytest.mark.parametrize("options", [{}, {"robust": True}])
 @pytest.mark.parametrize("unit", [{}, {"unit": {"id": "who", "max_rows": 2}}])
 def test_a_bad_cell_is_refused_in_the_words_of_one_machine(options, unit):
     strict = discreet.Design("float", {"y": (-3, 3), "float": (-2, 2)}, **unit)
@@ -142,7 +142,10 @@ def test_an_id_of_a_wrong_type():
 @pytest.mark.parametrize("design", [FEW, FEW_PERSONS])
 def test_executors_of_another_version(monkeypatch, design):
     monkeypatch.setattr(spark_source, "__version__", "9.9.9")
-    with pytest.raises(SpecError, match=r"has discreet [0-9.]+, and the driver 9\.9\.9: install discreet==9\.9\.9"):
+    with pytest.raises(
+        SpecError,
+        match=r"has discreet [0-9.]+, and the driver has 9\.9\.9\. Nothing was spent; install discreet==9\.9\.9",
+    ):
         discreet.release(frame(), design, **BUDGET)
 
 
@@ -162,7 +165,7 @@ def test_a_task_that_fails_is_named_by_its_kind_alone(monkeypatch):
         raise MemoryError("secret")
 
     monkeypatch.setattr("discreet.spark.executor_tasks.part_sums", broken)
-    with pytest.raises(DataError, match=r"a task of Spark failed \(MemoryError\); nothing was spent"):
+    with pytest.raises(DataError, match=r"a task of Spark failed \(MemoryError\), and nothing was spent"):
         discreet.release(frame(), FEW, **BUDGET)
 
 
@@ -195,7 +198,7 @@ def test_lost_rows_are_missed(monkeypatch):
     taken = spark_source._taken
     monkeypatch.setattr(spark_source, "_taken", lambda rows, *more: taken(list(rows)[1:], *more))
     with pytest.raises(DataError, match="parts of the table were lost"):
-        seeded_release(frame(), FEW, **SEEDED, moments="robust")
+        seeded_release(frame(), FEW, **SEEDED, robust=True)
 
 
 def test_lost_parts_are_missed(monkeypatch):
@@ -215,7 +218,7 @@ def test_a_part_that_is_summed_twice_is_seen(monkeypatch):
 def test_a_stream_is_refused():
     endless = frame()
     endless.isStreaming = True
-    with pytest.raises(SpecError, match="a stream without an end"):
+    with pytest.raises(SpecError, match="an unbounded stream"):
         discreet.release(endless, FEW, **BUDGET)
 
 
@@ -236,7 +239,7 @@ def test_text_files_are_refused(name):
 def test_text_is_refused_whatever_its_files_are_called(plan, capsys):
     given = frame(files=("file:///data/part-0",))
     given.plan = plan
-    with pytest.raises(SpecError, match="the DataFrame reads text files, which are refused"):
+    with pytest.raises(SpecError, match="the DataFrame reads text files, which are not supported"):
         discreet.release(given, FEW, **BUDGET)
     assert capsys.readouterr().out == ""
 
@@ -256,8 +259,8 @@ def test_a_cluster_without_room_for_a_task(monkeypatch):
 
 
 def test_options_of_csv_files_are_refused():
-    with pytest.raises(SpecError, match="applies only to CSV files, and a DataFrame of Spark is not one"):
-        discreet.release(frame(), FEW, **BUDGET, decimal=",")
+    with pytest.raises(SpecError, match="applies only to CSV files, and a Spark DataFrame is not one"):
+        discreet.release(frame(), FEW, **BUDGET, reading=discreet.ReadOptions(decimal=","))
 
 
 def test_large_sums_are_added_by_more_tasks():

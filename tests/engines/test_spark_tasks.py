@@ -70,7 +70,7 @@ def test_sums_are_added_and_problems_handed_on():
 
 
 def test_many_parts_are_added_in_pieces(monkeypatch):
-    monkeypatch.setattr(spark_tasks, "_AT_ONCE", 3)
+    monkeypatch.setattr(spark_tasks, "_MERGED_AT_ONCE", 3)
     batches = [batch for part in range(8) for batch in run("sums", BODY, [BATCH], part)]
     (answer,) = answers(run("add", b"", batches, 0))
     found = PartSums.unpacked(answer["body"])

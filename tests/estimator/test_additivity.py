@@ -86,6 +86,7 @@ def odd_cells(kind, made, ordinary):
     return found
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("rule", EACH_RULE)
 @pytest.mark.parametrize("kind", X_OF_OBJECTS)
@@ -102,6 +103,7 @@ def test_a_cell_of_x_is_read_as_a_release_reads_it_and_changes_no_other(kind, ru
                 assert together == added(ordinary, one), (name, index)
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("rule", EACH_RULE)
 @pytest.mark.parametrize("kind", Y_OF_OBJECTS)
@@ -123,6 +125,7 @@ TYPED_ROWS = [(0.25, 0.75), (0.1, 0.3), (0.7, 0.0), (1.0, 0.625)]
 ODD_VALUES = [None, float("nan"), float("inf"), float("-inf"), 1.7e308, -1e-320, 5.0, 0.1]
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.filterwarnings("ignore:overflow encountered")  # by the maker of the column, at 1.7e308 as a float32
 @pytest.mark.parametrize("rule", EACH_RULE)
@@ -169,6 +172,7 @@ def arrow_table(table, text) -> pa.Table:
     return pa.table(table, schema=pa.schema({"g": text, "flag": pa.bool_(), "v": pa.float64()}))
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("rule", EACH_RULE)
 @pytest.mark.parametrize("kind", TEXT_COLUMNS)

@@ -346,6 +346,7 @@ def counts(X, y) -> np.ndarray:
         return np.array([model.fit(X, y).release_.moments[0, 0] for _ in range(100)])
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 def test_one_text_cell_does_not_tell_two_tables_apart():
     """The count of 600 rows against that of 601, one with a target of text, by 100 releases of each.

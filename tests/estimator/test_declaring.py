@@ -93,7 +93,7 @@ def test_a_formula_chooses_a_release_of_moments(rows):
         ({"formula": "age ~ hidden"}, "explains 'age', but y is 'y'"),
         ({"formula": 5}, "expected a formula"),
         ({"formula": "y ~ age", "mechanism": "refined"}, "one model on all columns"),
-        ({"bounds": {"hidden": (0, 80), "age": (0, 80), "other": (0, 1)}}, "bounds and X differ"),
+        ({"bounds": {"hidden": (0, 80), "age": (0, 80), "other": (0, 1)}}, "bounds and X have different columns"),
         ({"bounds": {"hidden": (0, 80), "age": (0, 80), "odd": {"formula": "log(nobody)"}}}, "nobody"),
         ({"design": DESIGN}, "a design and bounds"),
         ({"design": DESIGN, "bounds": None}, "a design and target_bounds"),
@@ -121,10 +121,10 @@ def test_a_design_with_other_columns_persons_or_weights_is_refused(rows):
     with pytest.raises(SpecError, match="y is called 'wage', but the target of the design is 'income'"):
         fit(X, pd.Series(y, name="wage"))
     persons = discreet.Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"id": "who", "max_rows": 2})
-    with pytest.raises(SpecError, match="every row counts as a person of its own"):
+    with pytest.raises(SpecError, match="treats every row as another person"):
         PrivateLinearRegression(**BUDGET, design=persons).fit([[0.5]], [0.5])
     weighted = discreet.Design("y", {"y": (0, 1), "x": (0, 1), "w": (0, 5)}, weights="w")
-    with pytest.raises(SpecError, match=r"has weights, 'w'.*Use discreet\.release"):
+    with pytest.raises(SpecError, match=r"has weights, 'w'.*use discreet\.release"):
         PrivateLinearRegression(**BUDGET, design=weighted).fit([[0.5, 1.0]], [0.5])
 
 

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import pytest
 
-from discreet.errors import DataError, SpecError
+from discreet.errors import DataError, MissingDependencyError
 from discreet.estimator import PrivateLinearRegression
 
 X_MARK, Y_MARK = 12.345678901234567, 98.76543210987654
@@ -116,5 +116,5 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
     for name in [name for name in sys.modules if name.startswith("discreet.estimator")]:
         monkeypatch.delitem(sys.modules, name)
-    with pytest.raises(SpecError, match=r"'scikit-learn', which is not installed.*discreet\[sklearn\]"):
+    with pytest.raises(MissingDependencyError, match=r"'scikit-learn', which is not installed.*discreet\[sklearn\]"):
         importlib.import_module("discreet.estimator")

@@ -107,7 +107,7 @@ def test_a_model_that_cannot_be_solved_leaves_its_release_behind(monkeypatch):
             getattr(model, name)
     with pytest.raises(AttributeError, match="no attribute 'coeff_'"):
         _ = model.coeff_
-    with pytest.raises(DiscreetError, match="--penalty bayes"):
+    with pytest.raises(DiscreetError, match="pass penalty='bayes'"):
         model.predict(same)
     again = pickle.loads(pickle.dumps(model))
     assert not again.fit_.estimable

@@ -104,7 +104,7 @@ def test_a_ledger_with_two_names_is_refused_until_it_has_one(path, tmp_path):
 
 
 def test_a_missing_ledger_is_not_made(tmp_path):
-    with pytest.raises(LedgerError, match=r"there is no ledger .* discreet ledger init"):
+    with pytest.raises(LedgerError, match=r"there is no ledger .* make one with Ledger.create"):
         Ledger(tmp_path / "books.db")
     with pytest.raises(LedgerError, match="there is no ledger"):
         Ledger(tmp_path / "books.db" / "deeper.db")
@@ -388,6 +388,7 @@ def used(path: Path) -> str:
     return ""
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("small", [64_000_000, 10], ids=["followed", "too large to be followed"])
 @pytest.mark.parametrize("table", TABLES)
 def test_a_cell_of_any_other_type_is_refused_in_our_words(tmp_path, monkeypatch, table, small):

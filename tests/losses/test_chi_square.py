@@ -14,6 +14,7 @@ from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
 from discreet.mechanisms.registry import chosen_mechanism
 from discreet.mechanisms.wishart import Scales
+from discreet.options import ReleaseOptions
 from discreet.privacy.budget import PrivacyBudget
 
 
@@ -21,7 +22,8 @@ from discreet.privacy.budget import PrivacyBudget
 def test_under_replace_a_weak_promise_is_served_by_that_of_30_at_once(epsilon):
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": "replace"})
     laws = [
-        chosen_mechanism("wishart", design, RowDomain.of(design), PrivacyBudget(one, 1e-6))[2] for one in (30, epsilon)
+        chosen_mechanism(design, PrivacyBudget(one, 1e-6), ReleaseOptions(mechanism="wishart"))[2]
+        for one in (30, epsilon)
     ]
     assert laws[0] == laws[1]
 
@@ -35,7 +37,7 @@ def test_where_the_distribution_function_is_1_to_all_digits_a_rest_is_still_char
 def test_the_fewest_degrees_keep_the_budget_and_one_less_does_not(neighbours, epsilon):
     design = Design("y", {**{f"x{j}": (-1, 1) for j in range(3)}, "y": (-1, 1)}, unit={"neighbours": neighbours})
     domain, budget = RowDomain.of(design), PrivacyBudget(epsilon, 1e-6)
-    law = chosen_mechanism("wishart", design, domain, budget, {"fewest": True})[2]
+    law = chosen_mechanism(design, budget, ReleaseOptions(mechanism="wishart", settings={"fewest": True}))[2]
     shift, exact = Scales.of(law).shift(domain), Fraction(epsilon)
     assert float(shift) == pytest.approx(1, rel=1e-3)
 
@@ -48,7 +50,7 @@ def test_the_fewest_degrees_keep_the_budget_and_one_less_does_not(neighbours, ep
     # the split of epsilon is searched on another grid here, so that two degrees are allowed for under replace
     assert least_delta(law.parameters["degrees"]) <= budget.delta * (1 + 1e-2)
     assert least_delta(law.parameters["degrees"] - (1 if neighbours == "add-remove" else 2)) > budget.delta
-    assert law.sd("cross") > chosen_mechanism("wishart", design, domain, budget)[2].sd("cross")
+    assert law.sd("cross") > chosen_mechanism(design, budget, ReleaseOptions(mechanism="wishart"))[2].sd("cross")
 
 
 def test_a_budget_that_needs_more_degrees_than_allowed_is_refused():

@@ -10,9 +10,9 @@ import pytest
 
 import discreet
 from discreet.design.design import Design
-from discreet.design.domain import RowDomain
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.mechanisms.registry import NOT_OFFERED, chosen_mechanism, mechanisms, predicted_error
+from discreet.options import ReleaseOptions
 from discreet.privacy.budget import PrivacyBudget
 
 BOX = {"x": (-1, 1), "z": (-1, 1), "y": (-1, 1)}
@@ -20,7 +20,7 @@ BOX = {"x": (-1, 1), "z": (-1, 1), "y": (-1, 1)}
 
 def taken(delta, **declared) -> str:
     design = Design("y", BOX, **declared)
-    return chosen_mechanism("auto", design, RowDomain.of(design), PrivacyBudget(1.0, delta))[0].name
+    return chosen_mechanism(design, PrivacyBudget(1.0, delta))[0].name
 
 
 def test_auto_is_gaussian_with_delta_and_the_pure_one_of_less_error_without():
@@ -34,7 +34,7 @@ def test_auto_is_gaussian_with_delta_and_the_pure_one_of_less_error_without():
 def test_what_auto_takes_has_the_smaller_predicted_error(unit):
     design = Design("y", BOX, unit=unit)
     errors = {
-        name: predicted_error(chosen_mechanism(name, design, RowDomain.of(design), PrivacyBudget(1.0))[2], 4)
+        name: predicted_error(chosen_mechanism(design, PrivacyBudget(1.0), ReleaseOptions(mechanism=name))[2], 4)
         for name in ("laplace", "k-norm")
     }
     assert taken(0.0, unit=unit) == min(errors, key=errors.get)
@@ -49,9 +49,7 @@ def test_without_delta_a_release_simply_works_and_promises_none():
 @pytest.mark.parametrize("name", ["laplace", "ssp", "irls"])
 def test_robust_standard_errors_come_with_gaussian_only(name):
     with pytest.raises(SpecError, match=f"need the mechanism 'gaussian', got '{name}'"):
-        discreet.release(
-            "no such file.csv", Design("y", BOX), epsilon=1.0, delta=1e-6, mechanism=name, moments="robust"
-        )
+        discreet.release("no such file.csv", Design("y", BOX), epsilon=1.0, delta=1e-6, mechanism=name, robust=True)
 
 
 def test_a_line_that_would_miss_the_origin_is_refused_before_data():
@@ -114,12 +112,12 @@ def test_a_mechanism_that_needs_delta_is_named_with_those_that_do_without(name):
     for other in without:
         assert mechanisms()[other].kind == own
         design = Design("y", BOX)
-        assert chosen_mechanism(other, design, RowDomain.of(design), PrivacyBudget(1.0))[0].name == other
+        assert chosen_mechanism(design, PrivacyBudget(1.0), ReleaseOptions(mechanism=other))[0].name == other
 
 
 def test_robust_standard_errors_without_delta_are_refused_with_no_mechanism_in_their_place():
     with pytest.raises(SpecError, match="robust standard errors need delta above 0") as caught:
-        discreet.release("no such file.csv", Design("y", BOX), epsilon=1.0, moments="robust")
+        discreet.release("no such file.csv", Design("y", BOX), epsilon=1.0, robust=True)
     assert "laplace" not in str(caught.value)
 
 
@@ -159,4 +157,4 @@ def test_a_grid_that_is_too_fine_is_refused_with_the_finest_that_works(epsilon, 
 def test_noise_that_no_grid_holds_is_refused_without_one():
     design = Design("y", BOX)
     with pytest.raises(SpecError, match="too much for every grid from 8 on; raise epsilon"):
-        chosen_mechanism("laplace", design, RowDomain.of(design), PrivacyBudget(1e-12))
+        chosen_mechanism(design, PrivacyBudget(1e-12), ReleaseOptions(mechanism="laplace"))

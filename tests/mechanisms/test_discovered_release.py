@@ -15,6 +15,8 @@ from discreet.curator.table import Table
 from discreet.design.domain import RowDomain
 from discreet.errors import BoundsNotFound, GuardStop, ReleaseFileError, SpecError
 from discreet.mechanisms.sampler import ExactSampler
+from discreet.options import ReleaseOptions, RobustErrors
+from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.spend import SpendReceipt
 from discreet.releases import Release
 from discreet.releases.fields import digest_of, found_bounds
@@ -22,7 +24,7 @@ from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing import exact_release, seeded_release
 from discreet.workflow import release_with
-from support.release_edits import DELETE, edited
+from support.release_edits import edited
 
 DESIGN = discreet.Design("y", {"y": "private", "x": {"bounds": "private", "within": (0, 32)}, "b": bool})
 # noise alone finds bounds of all six with a probability below 1e-12, and few rows of theirs share a cell
@@ -76,8 +78,7 @@ REFUSED = {
     "no counts": ({"discovery__cells": {}}, "exactly the columns"),
     "less noise than was promised": ({"discovery__sigma": str(MADE.discovery.sigma // 3)}, "are not|is stronger"),
     "no noise": ({"discovery__sigma": "0"}, "are not|expected noise"),
-    "an older version": ({"schema": 3, "noise__indicators": DELETE}, "schema version 3 has no field 'discovery'"),
-    "bounds that are yet private": ({"design__columns__x": {"bounds": "private"}}, "does not have what"),
+    "bounds that are yet private": ({"design__columns__x": {"bounds": "private"}}, "does not have the counts"),
     "a bound that nobody found": ({"design__columns__x": {"bounds": list(MADE.found_bounds["x"])}}, "exactly the"),
 }
 
@@ -93,7 +94,7 @@ def test_a_file_without_the_counts_is_refused():
     body = json.loads(MADE.to_json())
     del body["discovery"]
     body["digest"] = digest_of(body)
-    with pytest.raises(ReleaseFileError, match="does not have what they were found from"):
+    with pytest.raises(ReleaseFileError, match="does not have the counts for them"):
         Release.from_json(json.dumps(body))
 
 
@@ -101,7 +102,7 @@ def test_a_file_without_the_counts_is_refused():
 @pytest.mark.parametrize(
     ("mechanism", "delta", "options"),
     [
-        ("gaussian", 1e-6, {"moments": "robust", "clip_counts": True}), ("laplace", 0.0, {"clip_counts": True}),
+        ("gaussian", 1e-6, {"robust": True, "clip_counts": True}), ("laplace", 0.0, {"clip_counts": True}),
         ("k-norm", 0.0, {}), ("ssp", 1e-6, {}), ("adassp", 1e-6, {}), ("functional", 0.0, {}), ("dpme", 0.0, {}),
         ("frank-wolfe", 0.0, {}), ("irls", 1e-6, {}), ("gradient", 1e-6, {}), ("output", 1e-6, {}),
         ("refined", 1e-6, {}),
@@ -134,7 +135,7 @@ def test_persons_of_several_rows_and_rules_for_missing_cells():
 
 @pytest.mark.parametrize("words", ["residual bound", "wishart"])
 def test_what_depends_on_bounds_that_are_not_known_is_refused_before_the_spend(words):
-    options = {"moments": "robust", "residual_bound": 1.0} if words == "residual bound" else {"mechanism": words}
+    options = {"robust": RobustErrors(residual_bound=1.0)} if words == "residual bound" else {"mechanism": words}
     spent = []
 
     def spend(request):
@@ -240,10 +241,7 @@ class Moved:
 
 
 def with_noise(sampler, rows):
-    return release_with(
-        sampler, rows, DESIGN, epsilon=4.0, delta=1e-6, mechanism="gaussian", settings=None, moments="plain",
-        residual_bound=None, grid_bits=16,
-    )  # fmt: skip
+    return release_with(sampler, rows, DESIGN, PrivacyBudget(4.0, 1e-6), ReleaseOptions(mechanism="gaussian"))
 
 
 def exact_counts(rows):
@@ -272,7 +270,7 @@ def test_two_unrelated_tables_with_equal_noisy_numbers_publish_the_same_bits():
 def test_fits_descriptions_and_pages_say_which_bounds_were_found():
     low, high = MADE.found_bounds["x"]
     text = " ".join(discreet.fit(MADE).summary().split())
-    assert f"Bounds found privately, from noisy counts in this release: y [{MADE.found_bounds['y'][0]:g}," in text
+    assert f"Private bounds, from noisy counts in this release: y [{MADE.found_bounds['y'][0]:g}," in text
     assert f"x [{low:g}, {high:g}]. Values outside were clipped, which biases coefficients" in text
     assert "declared bounds" not in text
     alone = " ".join(discreet.fit(MADE, target="b", features=["x"]).summary().split())
@@ -287,7 +285,7 @@ def test_fits_descriptions_and_pages_say_which_bounds_were_found():
     assert "found_bounds" not in plain.describe().to_dict()
 
 
-def test_a_check_copes_and_a_plan_refuses():
+def test_a_check_copes_and_a_plan_needs_a_mean_and_an_sd():
     found = discreet.check(table(), DESIGN)
     assert found.column("x").searched
     assert "Private bounds: y, x." in " ".join(repr(found).split())
@@ -295,11 +293,12 @@ def test_a_check_copes_and_a_plan_refuses():
     assert "searched" not in found.column("b").to_dict()
     for plan in (
         lambda: discreet.plan(DESIGN, rows=100, epsilon=1.0),
-        lambda: discreet.planning.noise_law_for(DESIGN, 1.0, 1e-6),
         lambda: discreet.planning.smallest_rows(DESIGN, "x", 1.0, epsilon=1.0),
     ):
-        with pytest.raises(SpecError, match="the bounds of 'y', 'x' are private, and what a release gives depends on"):
+        with pytest.raises(SpecError, match="the bounds of 'y' are private, and what a release gives depends on"):
             plan()
+    # the noise does not depend on the bounds
+    assert discreet.planning.noise_law_for(DESIGN, 4.0, 1e-6).sigma == MADE.noise.sigma
     assert discreet.planning.second_release(MADE, epsilon=1.0, delta=1e-6).both.epsilon == 5.0
 
 

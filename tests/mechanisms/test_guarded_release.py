@@ -9,6 +9,8 @@ import pytest
 
 import discreet
 from discreet.errors import GuardStop, LedgerError, SpecError
+from discreet.options import ReleaseOptions
+from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.spend import SpendReceipt
 from discreet.testing.not_private import SeededSampler
 from discreet.workflow import release_with
@@ -36,7 +38,9 @@ def guarded(ledger, rows, **options):
 
 def test_a_table_in_which_hardly_any_row_fits_is_stopped_and_pays_for_the_counts_alone(ledger):
     """A false verdict needs noise of 15 standard deviations."""
-    with pytest.raises(GuardStop, match=r"the guard stopped this release: about .*discreet check") as stopped:
+    with pytest.raises(
+        GuardStop, match=r"the guard stopped this release: about .*see why with discreet.check"
+    ) as stopped:
         guarded(ledger, table(5000, 0.05))
     assert stopped.value.exit_code == 5
     assert "has spent epsilon" in str(stopped.value)
@@ -106,14 +110,12 @@ def test_a_guard_needs_a_ledger_that_can_record_a_stop():
 
 def test_a_guard_is_refused_where_the_loss_is_no_sum(ledger):
     for mechanism in ("wishart", "objective"):
-        with pytest.raises(SpecError, match="leave --guard out"):
+        with pytest.raises(SpecError, match="leave guard out"):
             guarded(ledger, table(50, 0.5), mechanism=mechanism)
     assert ledger.status("survey").requests == 0
 
 
-@pytest.mark.parametrize(
-    "options", [{"mechanism": "laplace", "delta": 0.0}, {"moments": "robust"}, {"clip_counts": True}]
-)
+@pytest.mark.parametrize("options", [{"mechanism": "laplace", "delta": 0.0}, {"robust": True}, {"clip_counts": True}])
 def test_other_releases_can_be_guarded_too(ledger, options):
     made = guarded(ledger, table(5000, 0.9), **options)
     assert made.guard is not None
@@ -161,10 +163,13 @@ def test_two_tables_with_equal_noisy_counts_get_one_verdict(ledger):
     for rows, shift in ((table(1000, 0.95), (-900 * unit, 900 * unit)), (table(1000, 0.05), (0, 0))):
         with pytest.raises(GuardStop) as stopped:
             release_with(
-                Shifted(shift), rows, DESIGN, epsilon=1.0, delta=1e-7, mechanism="gaussian", settings=None,
-                moments="plain", residual_bound=None, grid_bits=16, guard=True,
+                Shifted(shift),
+                rows,
+                DESIGN,
+                PrivacyBudget(1.0, 1e-7),
+                ReleaseOptions(mechanism="gaussian", guard=True),
                 spend=ledger.account("survey", new_release=True, accept_changed_data=True),
-            )  # fmt: skip
+            )
         said.append(str(stopped.value).split("(noisy")[0])
     assert said[0] == said[1]
 

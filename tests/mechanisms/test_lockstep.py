@@ -65,7 +65,7 @@ def test_so_do_releases_with_interactions(name, unit):
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_so_do_releases_with_a_part_for_robust_errors(unit):
-    first, second = two_runs(setup_of("gaussian", unit, intercept=True, moments="robust"), unit)
+    first, second = two_runs(setup_of("gaussian", unit, intercept=True, robust=True), unit)
     assert_in_step(first, second)
     assert len(first.passes) == 2
     assert first.release.residuals == second.release.residuals

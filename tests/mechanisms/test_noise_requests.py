@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from discreet import workflow
+from discreet import release_request
 from discreet import workflow as second_pass
 from discreet.errors import SpecError
 from discreet.exact.linear import pairs, size_of
 from discreet.mechanisms import gaussian, k_norm, laplace, sampler, wishart
-from discreet.mechanisms import gaussian as weighted
 from discreet.mechanisms import guard as discovery
 from discreet.mechanisms import irls as iterates
 from discreet.mechanisms import private_scaling as scaled
 from discreet.mechanisms.registry import mechanisms
+from discreet.options import RobustErrors
 from support.noise_requests import SEARCHED, STATED, Case, cases, differences, made, merged
 from support.production_patches import halved_in, last_reused
 
 NAMES = sorted(mechanisms())
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
 def test_the_variates_of_a_release_are_those_that_its_file_states(name):
@@ -80,19 +81,19 @@ def first_step_twice(patch):
 MISTAKES = {
     "off-diagonal residuals of scaled rows": (
         halved_in(second_pass, "gram_with_noise", "residual_off_diagonal"),
-        Case("gaussian", options={"scaling": "private", "moments": "robust"}),
+        Case("gaussian", options={"scaling": "private", "robust": True}),
     ),
     "scales at the wrong entries": (
         exchanged_scales,
-        Case("gaussian", options={"scaling": "private", "moments": "robust"}),
+        Case("gaussian", options={"scaling": "private", "robust": True}),
     ),
     "one additional model": (
         halved_in(second_pass, "residuals_with_noise", "residual_diagonal_1"),
-        Case("gaussian", options={"moments": "robust", "robust_models": ["y ~ x"]}),
+        Case("gaussian", options={"robust": RobustErrors(models=["y ~ x"])}),
     ),
     "moments": (halved_in(gaussian.GaussianMoments, "randomise", "cross"), Case("gaussian")),
     "rows of weights": (
-        halved_in(weighted.WeightedMoments, "randomise", "rows"),
+        halved_in(gaussian, "weighted_moments", "rows"),
         Case("gaussian", options={"weights": "w"}),
     ),
     "a search": (halved_in(scaled, "noisy", "radius"), Case("gaussian", options={"scaling": "private"})),
@@ -109,7 +110,10 @@ MISTAKES = {
         halved_in(discovery, "noisy_counts", "discovery"),
         Case("gaussian", options={"columns": SEARCHED}),
     ),
-    "a guard": (halved_in(workflow, "guard_counts", "guard"), Case("laplace", options={"guard": True}, delta=0.0)),
+    "a guard": (
+        halved_in(release_request, "guard_counts", "guard"),
+        Case("laplace", options={"guard": True}, delta=0.0),
+    ),
     "clip counts": (
         halved_in(gaussian.GaussianMoments, "passes", "clipped"),
         Case("gaussian", options={"clip_counts": True}),

@@ -11,6 +11,8 @@ import discreet
 from discreet.accounting.noise_distribution import GUARD, NoiseLaw
 from discreet.errors import BoundsNotFound, GuardStop, LedgerError, SpecError
 from discreet.mechanisms.guard import GuardCounts, bounds_record, committed_counts, guard_record, how_to_stop, stop_of
+from discreet.options import ReleaseOptions
+from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.spend import Loss, SpendReceipt
 from discreet.testing.not_private import calling
 from discreet.workflow import release_with
@@ -126,9 +128,13 @@ def stage(request):
 
 def scripted(ledger, stage, sampler, rows=ROWS):
     return release_with(
-        sampler, rows, DESIGNS[stage], epsilon=2.0, delta=1e-6, mechanism="gaussian", settings=None, moments="plain",
-        residual_bound=None, grid_bits=16, guard=stage == "guard", spend=ledger.account("survey", "one"),
-    )  # fmt: skip
+        sampler,
+        rows,
+        DESIGNS[stage],
+        PrivacyBudget(2.0, 1e-6),
+        ReleaseOptions(mechanism="gaussian", guard=stage == "guard"),
+        spend=ledger.account("survey", "one"),
+    )
 
 
 def recorded(ledger):

@@ -69,7 +69,7 @@ def test_a_release_with_gaussian_noise_tells_the_risk_of_its_noise_beside_that_o
     mu = 4 * mu_from(1.0, 1e-6)
     assert told.family_mechanism_power == pytest.approx(stats.norm.sf(stats.norm.isf(0.05) - mu), abs=1e-6)
     page = render(report_view(discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6)))
-    section = page[page.index('id="attacker"') : page.index("Not hidden")]
+    section = page[page.index('id="attacker"') : page.index("General facts")]
     assert section.count("by this mechanism") == section.count("by the definition") == 2
 
 
@@ -176,12 +176,12 @@ def test_the_bound_on_exceeding_follows_the_curve_that_is_proved() -> None:
 
 def test_the_page_does_not_call_delta_the_probability_of_exceeding_the_factor() -> None:
     page = render(report_view(discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6)))
-    said = page[page.index("multiplies its odds") :].split("</p>")[0]
-    assert "except with a probability of at most 5." in said
+    said = page[page.index("The release can raise") :].split("</p>")[0]
+    assert "except with probability at most 5." in said
     assert "1e-6" not in said
     inside = render(report_view(discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, mechanism="irls")))
-    said = inside[inside.index("multiplies its odds") :].split("</p>")[0]
-    assert "except" in said or "delta bounds the probability that is added" in said
+    said = inside[inside.index("The release can raise") :].split("</p>")[0]
+    assert "except" in said or "delta does not bound how often" in said
 
 
 def test_a_promise_that_says_nothing_is_still_told_in_finite_numbers() -> None:

@@ -29,13 +29,13 @@ def test_a_page_of_coefficients_promises_shows_and_explains_and_has_no_interval(
         reader.ids
     )
     assert "Largest power of a 5% test" in text.replace("\N{NO-BREAK SPACE}", " ")
-    assert "No standard errors, intervals or p-values: the mechanism 'steps' publishes coefficients and no sums" in text
+    assert "No standard errors, intervals or p-values: the mechanism 'steps' publishes coefficients but no sums" in text
     assert "what privacy adds" not in text, "the legend of intervals"
     assert "std. error" not in text
     assert "not released" in text
     assert "idealised: the proof is for real numbers" in text
     assert "steps, version 1; it publishes the coefficients of one model" in text
-    assert "several pieces, added up by an accountant" in text
+    assert "several mechanisms, composed by an accountant" in text
     assert "discrete Laplace: each number has independent noise" in text
     assert "Setting averaged yes Setting loss huber Setting passes 3 Setting rate 0.5" in text
     assert "Noise inside the mechanism, by statistic" in text
@@ -106,7 +106,7 @@ def test_a_page_of_sums_left_out_says_so_and_no_nan_leaks(absent: tuple[str, ...
     for spec in ({}, {"penalty": "adaptive"}):
         page = page_of(release, **spec)
         text = words(page)
-        assert "No standard errors, intervals or p-values: the release holds no sum of squares of the target" in text
+        assert "No standard errors, intervals or p-values: the release has no sum of squares of the target" in text
         assert not re.search(r"\bnan\b", text, re.IGNORECASE)
         assert "square of the target" not in [line.block for line in provenance(release).noise]
         json.dumps(report_view(release, fit(release, **spec)).to_dict(), allow_nan=False)

@@ -28,7 +28,7 @@ def test_the_page_is_that_of_the_full_model_unless_a_fit_is_given() -> None:
     assert page.html == render(report_view(release, ridge, level=0.8))
     assert page.to_dict() == report_view(release, ridge, level=0.8).to_dict()
     json.dumps(page.to_dict(), allow_nan=False)
-    assert repr(page) == "<report of 2 coefficients; write it with .save('R.html')>"
+    assert repr(page) == "<report of 2 coefficients; save it with .save('R.html')>"
 
 
 def test_a_page_is_saved_whole_and_replaces_nothing_unasked(tmp_path: Path) -> None:
@@ -48,8 +48,8 @@ def test_a_page_is_saved_whole_and_replaces_nothing_unasked(tmp_path: Path) -> N
     [
         (lambda: ("R.json",), "report: expected a Release, got str; load one with Release.load"),
         (lambda: (discreet.fit(seeded()),), "report: expected a Release, got Fit"),
-        (lambda: (seeded(), "y ~ x"), "report needs a Fit of the release, got str"),
-        (lambda: (seeded(), discreet.fit(seeded(2))), "the fit was read from another release"),
+        (lambda: (seeded(), "y ~ x"), "report: expected a Fit, got str"),
+        (lambda: (seeded(), discreet.fit(seeded(2))), "the fit belongs to another release"),
     ],
 )
 def test_bad_input_is_one_of_our_errors_with_exit_code_2(arguments, message: str) -> None:

@@ -6,18 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.pages.view import (
-    Coefficient,
-    confidence_set,
-    count,
-    estimate,
-    in_row,
-    number,
-    p_value,
-    percent,
-    plain,
-    share,
-)
+from discreet.number_text import count, number, p_value, percent, plain, share
+from discreet.pages.view import Coefficient, confidence_set, estimate, in_row
 
 
 def row(**more: object) -> Coefficient:
@@ -50,7 +40,7 @@ def test_a_share_is_called_all_or_nothing_only_if_it_is() -> None:
         "more than 99.9%",
         "100%",
     ]
-    assert [p_value(value) for value in (0.0, 0.00099, 0.001, 1.0)] == ["< 0.001", "< 0.001", "0.001", "1.000"]
+    assert [p_value(value) for value in (0.0, 0.00099, 0.001, 1.0)] == ["<0.001", "<0.001", "0.001", "1.000"]
 
 
 def test_what_is_not_known_is_a_dash_or_words() -> None:

@@ -51,7 +51,7 @@ def test_the_lines_to_copy_give_the_same_robust_errors(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     design = Design("y", dict.fromkeys("ya", (0, 1)))
-    release = seeded_release(table("ya", 500), design, seed=1, epsilon=9.0, delta=1e-6, moments="robust")
+    release = seeded_release(table("ya", 500), design, seed=1, epsilon=9.0, delta=1e-6, robust=True)
     model = fit(release, cov_type=kind)
     lines = usage(release, model)
     scope: dict[str, object] = {"discreet": discreet, "release": release}

@@ -69,9 +69,9 @@ def test_an_unbounded_set_is_shown_with_its_reason() -> None:
         if row.name in shown:
             assert shown[row.name].kind == row.kind
             assert (shown[row.name].estimate is None) == (row.kind == "everything")
-    assert any("In brackets" in note for note in view.model.notes)
+    assert any("Estimates in brackets" in note for note in view.model.notes)
     mixed = len(weak) < len(view.coefficients)
-    assert any("are a selection" in note for note in view.model.notes) == mixed
+    assert any("The bounded ones cover" in note for note in view.model.notes) == mixed
     json.dumps(view.to_dict(), allow_nan=False)
 
 
@@ -87,7 +87,7 @@ def test_a_model_without_coefficients_has_any_value_and_says_what_predicts() -> 
     assert {(effect.estimate, effect.kind) for effect in view.effects} == {(None, "everything")}
     assert "not positive definite" in view.refusal
     assert (view.model.rsquared_low, view.model.rsquared_high) == (0.0, 1.0)
-    assert not [note for note in view.model.notes if "Any value" in note or "In brackets" in note]
+    assert not [note for note in view.model.notes if "No value" in note or "Estimates in brackets" in note]
     assert view.usage.commands[0] == "discreet fit R.json --features a,c"
     assert view.usage.commands[1] == (
         "discreet predict R.json new.csv --features a,c --penalty bayes -o predictions.csv"

@@ -91,7 +91,7 @@ def test_a_merged_release_is_an_ordinary_one(release, tmp_path):
     assert "merged from 3 parts, noise in shares, 2 of them counted" in release.summary()
     page = discreet.report(release).html
     assert "at least 2 of the 3 curators" in page
-    assert "the sum of 3 shares, one of each curator" in page
+    assert "the sum of 3 shares, one from each curator" in page
     assert "at least 2 of the 3 curators" in release.guarantee.sentence()
     assert release.anchor == "untracked"
 
@@ -105,7 +105,7 @@ def test_a_merged_release_is_an_ordinary_one(release, tmp_path):
         ({"curators": DELETE}, "conditions are"),
         ({"curators__parts": 2}, "expected an integer from 3"),
         ({"curators": 5}, "curators"),
-        ({"curators__honest": 1, "noise__parameters__honest": "1"}, "the promise is stronger than the noise"),
+        ({"curators__honest": 1, "noise__parameters__honest": "1"}, "the guarantee is stronger than the noise"),
         ({"guarantee__conditions": ["one-row", "blind-choices", "only-release"]}, "conditions are"),
         ({"guarantee__conditions": ["part-row", "blind-choices", "ledger-budgets", "honest-parts"]}, "untracked"),
     ],
@@ -172,7 +172,7 @@ def test_origins_and_ledgers_of_parts_become_conditions(tmp_path):
         str(replace(merged, anchors=("a", "b"))),
         str(replace(merged, anchors=("untracked",) * 3)),
     ):
-        with pytest.raises(ReleaseFileError, match="does not name a ledger of each curator"):
+        with pytest.raises(ReleaseFileError, match="does not name a ledger for each curator"):
             Release.from_json(edited(found, anchor=anchor))
     # a spend that two parts name counts for neither
     doubled = [
@@ -265,7 +265,7 @@ def test_a_kept_release_of_other_parts_or_a_damaged_one_is_refused(for_merger):
         whole.replace(b'"epsilon"', b'"epsilom"'),
     ):
         kept.write_bytes(damaged)
-        with pytest.raises(OutputError, match=rf"{kept.name}' is damaged; nothing was drawn.*Restore the file"):
+        with pytest.raises(OutputError, match=rf"{kept.name}' is damaged; nothing was drawn.*restore the file"):
             discreet.merge(paths, merger_noise=True)
     for make in (lambda: kept.symlink_to("nowhere"), kept.mkdir):
         kept.unlink()
@@ -276,15 +276,15 @@ def test_a_kept_release_of_other_parts_or_a_damaged_one_is_refused(for_merger):
 
 def test_a_kept_release_that_comes_and_goes_is_said(for_merger, monkeypatch):
     monkeypatch.setattr(merging, "write_once", lambda *_: False)
-    with pytest.raises(OutputError, match="comes and goes; nothing was written"):
+    with pytest.raises(OutputError, match="written and deleted by another program; nothing was written"):
         discreet.merge(for_merger[1], merger_noise=True)
 
 
 def test_who_draws_the_noise_is_said_by_both(for_merger, parts):
     _, paths = for_merger
-    with pytest.raises(SpecError, match="pass --merger-noise"):
+    with pytest.raises(SpecError, match="pass merger_noise=True"):
         discreet.merge(paths)
-    with pytest.raises(SpecError, match="leave --merger-noise"):
+    with pytest.raises(SpecError, match="leave merger_noise out"):
         discreet.merge(parts, merger_noise=True)
     with pytest.raises(SpecError, match="give paths of the parts"):
         discreet.merge([discreet.Part.load(path) for path in paths], merger_noise=True)

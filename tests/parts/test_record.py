@@ -78,7 +78,7 @@ def test_the_record_is_for_its_owner_alone_and_holds_no_sum(people):
 def test_a_damaged_record_counts_as_a_used_session(people, damage):
     kept = record(people)
     kept.path.write_bytes(damage)
-    with pytest.raises(SpecError, match="is damaged, so the session counts as used"):
+    with pytest.raises(SpecError, match="is damaged, so the session is treated as used"):
         kept.find(VALUES)
 
 
@@ -100,7 +100,7 @@ def test_a_record_that_is_a_folder_is_refused(people):
 
 def test_a_record_that_comes_and_goes_is_refused(people, monkeypatch):
     monkeypatch.setattr(module, "write_once", lambda *_: False)
-    with pytest.raises(OutputError, match="comes and goes"):
+    with pytest.raises(OutputError, match="written and deleted by another program"):
         record(people).keep(VALUES, signed(people))
 
 
@@ -145,7 +145,7 @@ def test_a_link_that_leads_nowhere_counts_as_a_used_session(people):
     assert not kept.is_used
     kept.path.symlink_to("nowhere")
     assert kept.is_used
-    with pytest.raises(SpecError, match=r"it is a link, a folder or a device; the session counts as used"):
+    with pytest.raises(SpecError, match=r"it is a link, a folder or a device, so the session is treated as used"):
         kept.find(VALUES)
 
 

@@ -47,6 +47,7 @@ def test_the_rate_cannot_be_much_larger(epsilon):
     assert worst_loss(n, unit, 2 * unit / epsilon) == pytest.approx(math.log(2 * math.exp(epsilon) - 1), rel=0.03)
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("total", "furthest", "scale"), [(3, 4, 2.0), (-4, 4, 2.0), (2, 3, 10.0)])
 def test_draws_have_the_law(total, furthest, scale):

@@ -39,7 +39,7 @@ def test_expected_errors_agree_with_enumeration(scale, how_many):
 @pytest.mark.parametrize("how_many", [1, 1000])
 def test_the_two_ways_to_the_expected_largest_error_meet(monkeypatch, how_many):
     term_by_term = error_law.laplace_expected_largest(300.0, how_many)
-    monkeypatch.setattr(error_law, "_TERMS", 0)
+    monkeypatch.setattr(error_law, "_MAX_TERMS", 0)
     assert error_law.laplace_expected_largest(300.0, how_many) == pytest.approx(term_by_term, rel=1e-5)
 
 

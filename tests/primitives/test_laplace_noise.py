@@ -37,6 +37,7 @@ def exact_loss(one, other, drawn) -> Fraction:
     )  # fmt: skip
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
 @pytest.mark.parametrize("by_epsilon", [True, False])
@@ -146,14 +147,14 @@ def test_whole_numbers_stay_whole_and_have_the_stated_scale():
         ({"changes": {1.0}, "epsilon": 1}, "not a number"),
         ({"changes": np.array(1.0), "epsilon": 1}, "not a number"),
         ({"changes": 1, "epsilon": 1, "step": -1}, "step"),
-        ({"changes": 1e-320, "epsilon": 1}, "finer than doubles"),
+        ({"changes": 1e-320, "epsilon": 1}, "smaller than the smallest normal double"),
         ({"changes": 1, "epsilon": 1, "neighbours": np.array([1, 2])}, "neighbours"),
         ({"changes": [1, 2], "epsilon": 1}, "one change for each"),
         ({"changes": [[1], [1, 2]], "epsilon": 1}, "of equal length"),
         ({"changes": [1, [2]], "epsilon": 1}, "mixes"),
         ({"changes": [], "epsilon": 1}, "of equal length"),
-        ({"changes": 0, "epsilon": 1}, "nobody changes it"),
-        ({"changes": [[0.0], [0]], "epsilon": 1}, "nobody changes it"),
+        ({"changes": 0, "epsilon": 1}, "no neighbour changes it"),
+        ({"changes": [[0.0], [0]], "epsilon": 1}, "no neighbour changes it"),
         ({"changes": "1", "epsilon": 1}, "not a number"),
         ({"changes": 1, "scales": [1, 2]}, "2 entries for 1"),
         ({"changes": 1, "scales": 1e-9}, "epsilon"),
@@ -200,7 +201,7 @@ def test_a_noisy_value_beyond_the_doubles_is_the_largest_of_them():
     assert np.isfinite(released.values).all()
     # forty chances of nearly one half: none with probability below 1e-11
     assert max(released.values) == np.finfo(float).max
-    with pytest.raises(SpecError, match="larger than a double holds"):
+    with pytest.raises(SpecError, match="exceed the range of doubles"):
         laplace([1.7e308], changes=1e308, epsilon=0.1)
 
 
@@ -247,7 +248,7 @@ def test_no_neighbour_loses_more_and_one_loses_as_much(seen, width):
         ({"changes": 1, "sensitivity": 1}, "exactly one of changes and sensitivity"),
         ({"sensitivity": 0}, "sensitivity"),
         ({"sensitivity": [1, 2]}, "sensitivity"),
-        ({"sensitivity": 1, "weights": 2}, "weights with changes"),
+        ({"sensitivity": 1, "weights": 2}, "use changes instead of sensitivity"),
         ({"sensitivity": 1, "step": [1, 2]}, "step"),
     ],
 )

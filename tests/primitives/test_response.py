@@ -39,7 +39,7 @@ def outcomes(answers, q, monkeypatch) -> dict[tuple[bool, ...], Fraction]:
             return toss
 
         monkeypatch.setattr(module, "bernoulli", coin)
-        said = randomised_response(answers, q=q).said
+        said = randomised_response(answers, q=q).values
         # tosses that this path did not need stand for two equal paths each
         unused = len(list(tosses))
         law[said] = law.get(said, Fraction(0)) + weight / 2**unused
@@ -85,10 +85,10 @@ def test_a_huge_epsilon_still_leaves_a_coin():
 
 
 def test_drawn_responses_have_the_stated_law_and_a_wrong_q_is_rejected():
-    said = sum(randomised_response([True] * 30_000, q=Fraction(1, 3)).said)
+    said = sum(randomised_response([True] * 30_000, q=Fraction(1, 3)).values)
     assert stats.binomtest(said, 30_000, 2 / 3).pvalue > FALSE_ALARM
     assert stats.binomtest(said, 30_000, 0.63).pvalue < FALSE_ALARM
-    assert stats.binomtest(sum(randomised_response([0] * 30_000, q=0.5).said), 30_000, 0.25).pvalue > FALSE_ALARM
+    assert stats.binomtest(sum(randomised_response([0] * 30_000, q=0.5).values), 30_000, 0.25).pvalue > FALSE_ALARM
 
 
 def covers(n: int, q: Fraction, target: float) -> np.ndarray:
@@ -141,7 +141,7 @@ def test_plausible_deniability_is_bayes_rule():
     r = 0.1
     assert asked.posterior(r) == pytest.approx(0.75 * r / (0.75 * r + 0.25 * (1 - r)), rel=1e-12)
     assert asked.posterior(r) <= 3 * r
-    assert asked.posterior(r, said=False) == pytest.approx(0.25 * r / (0.25 * r + 0.75 * (1 - r)), rel=1e-12)
+    assert asked.posterior(r, response=False) == pytest.approx(0.25 * r / (0.25 * r + 0.75 * (1 - r)), rel=1e-12)
     assert asked.posterior(0) == 0
     assert asked.posterior(1) == 1
     with pytest.raises(SpecError, match="prior"):
@@ -156,7 +156,7 @@ def test_plausible_deniability_is_bayes_rule():
         ({"q": 1}, "below 1"),
         ({"q": -0.1}, "at least 0 and below 1"),
         ({"q": math.nan}, "at least 0 and below 1"),
-        ({"q": 1e-12}, "0, or at least 1e-09"),
+        ({"q": 1e-12}, "0, or a number of at least 1e-09"),
         ({"q": True}, "not a number"),
         ({"epsilon": 0}, "epsilon"),
     ],
@@ -173,11 +173,11 @@ def test_bad_answers_are_refused_without_their_values():
         assert "7777" not in str(refused.value)
     with pytest.raises(SpecError, match="empty"):
         randomised_response([], q=0.5)
-    assert len(randomised_response(np.array([True, False]), q=0.5).said) == 2
+    assert len(randomised_response(np.array([True, False]), q=0.5).values) == 2
     for answers in (np.ones((2, 2), dtype=bool), np.array(True), {True}, np.ma.array([True, False], mask=[0, 1])):
         with pytest.raises(DataError, match=r"one-dimensional array|mask"):
             randomised_response(answers, q=0.5)
-    with pytest.raises(SpecError, match="said = 'no'"):
-        randomised_response([True], q=0.5).posterior(0.1, said="no")
+    with pytest.raises(SpecError, match="expected True or False for response, got 'no'"):
+        randomised_response([True], q=0.5).posterior(0.1, response="no")
     with pytest.raises(SpecError, match="level"):
         randomised_response([True], q=0.5).estimate(level=95)

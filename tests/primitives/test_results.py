@@ -7,7 +7,7 @@ import pytest
 
 from discreet import primitives
 from discreet.errors import DiscreetError, SpecError
-from discreet.primitives.arguments import one_line, only_value, short_number
+from discreet.primitives.arguments import only_value, result_repr, short_number
 
 BUDGET = {"epsilon": 1.0}
 ONE = {
@@ -61,9 +61,9 @@ def test_what_is_neither_a_number_nor_a_list_is_refused(value):
 
 
 def test_several_values_have_no_single_one():
-    with pytest.raises(SpecError, match=r"50 values and not one; read \.values"):
+    with pytest.raises(SpecError, match=r"50 values, so there is no single value; read \.values"):
         _ = RESULTS["NoisyValues"]().value
-    with pytest.raises(SpecError, match=r"read \.said"):
+    with pytest.raises(SpecError, match=r"read \.values"):
         _ = RESULTS["Responses"]().value
     with pytest.raises(SpecError, match="half_widths"):
         RESULTS["NoisyValues"]().half_width()
@@ -89,7 +89,7 @@ def test_the_line_has_the_noise_and_the_promise():
     assert "0.95 interval" in repr(share)
     several = primitives.laplace([1, 2], changes=[10, 1], epsilon=1.0)
     assert "Laplace noise of scale 20, 2" in repr(several)
-    nobody = one_line("PrivateMean", (None,), "no entries", several.guarantee)
+    nobody = result_repr("PrivateMean", (None,), "no entries", several.guarantee)
     assert nobody == "<PrivateMean None, no entries: epsilon=1, add-remove>"
 
 
@@ -104,7 +104,7 @@ def test_both_spellings_of_a_relation_are_one(name):
     assert call(neighbors="replace").guarantee.neighbours == "replace"
     assert call(neighbours="replace", neighbors="replace").guarantee.neighbours == "replace"
     assert call().guarantee.neighbours == "add-remove"
-    with pytest.raises(SpecError, match="two spellings of one thing"):
+    with pytest.raises(SpecError, match="two spellings of one option"):
         call(neighbours="replace", neighbors="add-remove")
     for wrong in ("nobody", 5, ["replace"]):
         with pytest.raises(SpecError, match="neighbours"):

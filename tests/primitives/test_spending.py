@@ -84,12 +84,12 @@ def test_a_ledger_counts_a_primitive_once_and_refuses_to_answer_it_again(name, t
     ledger = Ledger.create(tmp_path / "books.db")
     unit = PrivacyUnit(neighbours="replace" if name in REPLACE else "add-remove")
     ledger.declare("numbers", epsilon=1.0, delta=1e-5, rule="basic", unit=unit)
-    with pytest.raises(SpecError, match="give a request id"):
+    with pytest.raises(SpecError, match="pass request_id="):
         CALLS[name](spend=ledger.account("numbers"))
     account = ledger.account("numbers", "first")
     assert CALLS[name](spend=account)
     assert ledger.status("numbers").spent_epsilon == 0.5
-    with pytest.raises(SpecError, match="results of primitives are not kept"):
+    with pytest.raises(SpecError, match="results of primitives are not stored"):
         CALLS[name](spend=account)
     assert CALLS[name](spend=ledger.account("numbers", new_release=True))
     with pytest.raises(BudgetError):
@@ -129,7 +129,7 @@ def test_of_twins_that_draw_at_the_same_time_one_is_answered(tmp_path):
         twin.join()
     assert answered == ["noise"]
     assert len(refused) == 1
-    assert "answered meanwhile" in refused[0]
+    assert "at the same time" in refused[0]
     assert ledger.status("numbers").requests == 1
 
 

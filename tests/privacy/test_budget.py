@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import privacy
-from discreet.errors import SpecError
+from discreet.errors import OptionError, SpecError
 from discreet.privacy import gaussian_dp as gaussian
 from discreet.privacy import gaussian_dp as zcdp
 from discreet.privacy.budget import REFERENCE_DELTA, PrivacyBudget, check_strength
@@ -198,8 +198,9 @@ def test_a_large_delta_has_a_notice():
     "budget", [PrivacyBudget(20.1), PrivacyBudget(1e6), PrivacyBudget(1.0, 2e-3), PrivacyBudget.gdp(4.0)]
 )
 def test_next_to_no_privacy_needs_consent(budget):
-    with pytest.raises(SpecError, match="--allow-weak-privacy or allow_weak_privacy=True"):
+    with pytest.raises(OptionError, match=r"if that is intended, pass allow_weak_privacy=True$") as caught:
         check_strength(budget, allow_weak_privacy=False)
+    assert (caught.value.code, caught.value.option in ("epsilon", "delta")) == ("weak-privacy", True)
     assert len(check_strength(budget, allow_weak_privacy=True)) == 1
 
 

@@ -38,33 +38,33 @@ def steps(value: float, count: int) -> float:
     return value
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), GRID)
-def test_mu_keeps_the_promise_and_two_floats_more_would_break_it(epsilon, delta):
-    mu = gaussian.mu_from(epsilon, delta)
-    assert true_delta(epsilon, mu) <= mpmath.mpf(delta)
-    assert true_delta(epsilon, steps(mu, 2)) > mpmath.mpf(delta)
+def test_mu_keeps_the_promise_and_two_floats_more_would_break_it():
+    for epsilon, delta in GRID:
+        mu = gaussian.mu_from(epsilon, delta)
+        assert true_delta(epsilon, mu) <= mpmath.mpf(delta), (epsilon, delta)
+        assert true_delta(epsilon, steps(mu, 2)) > mpmath.mpf(delta), (epsilon, delta)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), GRID)
-def test_epsilon_keeps_the_promise_and_two_floats_less_would_break_it(epsilon, delta):
-    mu = gaussian.mu_from(epsilon, delta)
-    found = gaussian.epsilon_from(mu, delta)
-    assert true_delta(found, mu) <= mpmath.mpf(delta)
-    assert true_delta(steps(found, -2), mu) > mpmath.mpf(delta)
+def test_epsilon_keeps_the_promise_and_two_floats_less_would_break_it():
+    for epsilon, delta in GRID:
+        mu = gaussian.mu_from(epsilon, delta)
+        found = gaussian.epsilon_from(mu, delta)
+        assert true_delta(found, mu) <= mpmath.mpf(delta), (epsilon, delta)
+        assert true_delta(steps(found, -2), mu) > mpmath.mpf(delta), (epsilon, delta)
 
 
-@pytest.mark.parametrize(("epsilon", "delta"), GRID)
-def test_delta_is_above_the_truth_by_less_than_two_floats(epsilon, delta):
-    mu = gaussian.mu_from(epsilon, delta)
-    found = gaussian.delta_from(epsilon, mu)
-    truth = true_delta(epsilon, mu)
-    assert truth <= mpmath.mpf(found)
-    assert truth > mpmath.mpf(steps(found, -2))
-    logarithm = gaussian.log_delta_from(epsilon, mu)
-    with mpmath.workdps(DIGITS):
-        exact = mpmath.log(truth)
-    assert exact <= mpmath.mpf(logarithm)
-    assert exact > mpmath.mpf(steps(logarithm, -2))
+def test_delta_is_above_the_truth_by_less_than_two_floats():
+    for epsilon, delta in GRID:
+        mu = gaussian.mu_from(epsilon, delta)
+        found = gaussian.delta_from(epsilon, mu)
+        truth = true_delta(epsilon, mu)
+        assert truth <= mpmath.mpf(found), (epsilon, delta)
+        assert truth > mpmath.mpf(steps(found, -2)), (epsilon, delta)
+        logarithm = gaussian.log_delta_from(epsilon, mu)
+        with mpmath.workdps(DIGITS):
+            exact = mpmath.log(truth)
+        assert exact <= mpmath.mpf(logarithm), (epsilon, delta)
+        assert exact > mpmath.mpf(steps(logarithm, -2)), (epsilon, delta)
 
 
 @pytest.mark.parametrize(

@@ -72,5 +72,5 @@ def test_a_unit_is_read_from_a_table_only(thing):
 
 
 def test_a_number_of_rows_that_is_blank_is_to_be_filled_in():
-    with pytest.raises(SpecError, match="max_rows is blank; fill in how many rows of one person count at most"):
+    with pytest.raises(SpecError, match="max_rows is blank; fill in how many rows of one person are used at most"):
         PrivacyUnit(id="person", max_rows="")

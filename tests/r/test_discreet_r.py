@@ -109,7 +109,7 @@ def refused():
         "coefficients": discreet.release(many, plain, mechanism="refined", **budget).to_json(),
         "wishart": discreet.release(many, plain, mechanism="wishart", **budget).to_json(),
         "scaled": discreet.release(many, plain, scaling="private", **budget).to_json(),
-        "clustered": discreet.release(twice, persons, moments="robust", **budget).to_json(),
+        "clustered": discreet.release(twice, persons, robust=True, **budget).to_json(),
         "newer": json.dumps(gaussian | {"schema": SCHEMA_VERSION + 1}),
         "weights": json.dumps(gaussian | {"design": gaussian["design"] | {"weights": "w"}}),
         "declaration": json.dumps(odd),

@@ -156,7 +156,7 @@ def test_what_there_is_no_interval_of_is_refused(exact):
         exact.gaussian_conf_int("mean")
     with pytest.raises(SpecError, match="unknown of 'median'"):
         exact.table_conf_int("median")
-    with pytest.raises(SpecError, match="level is 2"):
+    with pytest.raises(SpecError, match="for level, got 2"):
         exact.mean_conf_int(2)
     bare = Description(("x",), 3.0, {"x": 1.0}, {"x": 1.0}, {"x": {"x": 1.0}}, {"x": {"x": 1.0}})
     with pytest.raises(SpecError, match=r"release\.describe\(\)"):

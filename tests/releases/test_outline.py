@@ -10,6 +10,7 @@ import pytest
 
 import discreet
 from discreet.design.design import Design
+from discreet.options import RobustErrors
 from discreet.releases.release_summary import outline, outline_facts
 from discreet.testing.not_private import exact_release, seeded_release
 
@@ -25,7 +26,7 @@ TABLE = {
 @pytest.fixture(scope="module")
 def made():
     return discreet.release(
-        TABLE, Design("y", COLUMNS), epsilon=1.0, delta=1e-6, moments="robust", clip_counts=True, guard=False
+        TABLE, Design("y", COLUMNS), epsilon=1.0, delta=1e-6, robust=True, clip_counts=True, guard=False
     )
 
 
@@ -105,7 +106,7 @@ def test_private_scaling_guards_and_found_bounds_are_named():
         table, Design("y", {"y": (0, 8), "x": {"bounds": "private"}}), seed=1, epsilon=20.0, delta=1e-6
     )
     lines = dict(outline(found))
-    assert "(found privately)" in lines["Features"]
+    assert "found privately)" in lines["Features"]
     assert lines["Also"] == "counts that bounds were found from"
 
 
@@ -119,7 +120,7 @@ def test_dates_are_shown_as_dates():
 def test_further_models_with_robust_errors_are_named():
     design = Design("y", {"y": (0, 8), "x": (0, 2), "flag": bool})
     made = seeded_release(
-        TABLE, design, seed=1, epsilon=1.0, delta=1e-6, moments="robust", robust_models=["y ~ x", "x ~ flag"]
+        TABLE, design, seed=1, epsilon=1.0, delta=1e-6, robust=RobustErrors(models=["y ~ x", "x ~ flag"])
     )
     assert dict(outline(made))["Also"] == "sums for robust standard errors of the full model and of 'y ~ x', 'x ~ flag'"
     assert outline_facts(made)["robust_models"] == ["y ~ x", "x ~ flag"]

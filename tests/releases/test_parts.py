@@ -11,6 +11,7 @@ import pytest
 
 import discreet
 from discreet.errors import ReleaseFileError, SpecError
+from discreet.options import RobustErrors
 from discreet.planning import noise_law_for
 from discreet.releases import Release
 from support.release_edits import DELETE, SCHEMA, edited
@@ -19,7 +20,7 @@ from support.release_edits import DELETE, SCHEMA, edited
 def test_a_robust_part_that_does_not_hold_together_is_refused():
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
     table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
-    release = discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust", residual_bound=0.25)
+    release = discreet.release(table, design, epsilon=1.0, delta=1e-6, robust=RobustErrors(residual_bound=0.25))
     jsonschema.validate(json.loads(release.to_json()), SCHEMA)
     # in steps of the product grid and of the squared bound, 1/2
     assert release.residual_moments[0, 1] == release.residuals.totals[1] / 4**16 / 4
@@ -30,15 +31,15 @@ def test_a_robust_part_that_does_not_hold_together_is_refused():
         "residuals__coefficients": ([1.0], "must be 2 numbers"),
         "residuals__bound": (0.0, "must be a number above 0"),
         "residuals__totals": (["1"], "upper triangle of a 2 x 2"),
-        "residuals": (DELETE, "must give the blocks"),
+        "residuals": (DELETE, "must list the blocks"),
         "noise__sigma__residual_diagonal": ("0", "must be positive"),
-        "noise__sigma__residual_ratio": (DELETE, "must give the blocks .*residual_ratio"),
-        "residuals__ratio": (DELETE, "must give the blocks"),
+        "noise__sigma__residual_ratio": (DELETE, "must list the blocks .*residual_ratio"),
+        "residuals__ratio": (DELETE, "must list the blocks"),
         "residuals__ratio__total": (3, "must hold integers"),
         "residuals__ratio__mean": ("0", "must be 3 numbers"),
         "residuals__ratio__bound": (0.0, "a bound above 0 and up to 2, a ratio from 0 to 1"),
         "residuals__ratio__ratio": (1.5, "a bound above 0 and up to 2, a ratio from 0 to 1"),
-        "scalars": ({"residual_ratio": "5"}, "has the name of a block"),
+        "scalars": ({"residual_ratio": "5"}, "is that of a block"),
     }
     for path, (value, message) in bad.items():
         with pytest.raises(ReleaseFileError, match=message):
@@ -48,7 +49,7 @@ def test_a_robust_part_that_does_not_hold_together_is_refused():
             Release.from_json(edited(release, residuals__coefficients=coefficients))
 
 
-@pytest.mark.parametrize("budget", [{"delta": 1e-6}, {}, {"delta": 1e-6, "moments": "robust"}], ids=str)
+@pytest.mark.parametrize("budget", [{"delta": 1e-6}, {}, {"delta": 1e-6, "robust": True}], ids=str)
 def test_counts_of_clipped_rows_survive_their_file_and_must_fit_design_and_noise(budget, tmp_path):
     design = discreet.Design("y", {"x": (0, 1), "b": bool, "y": (0, 1)})
     table = {"x": [0.1, 5.0], "b": [True, False], "y": [0.3, 0.4]}
@@ -66,14 +67,14 @@ def test_counts_of_clipped_rows_survive_their_file_and_must_fit_design_and_noise
         "clip_counts": ({"x": "1"}, "must list exactly the columns whose values can be clipped"),
         "clip_counts__b": ("1", "must list exactly the columns whose values can be clipped"),
         "clip_counts__x": (1.5, "integers as decimal text"),
-        "noise__sigma__clipped": (DELETE, "must give the blocks"),
-        "scalars": ({"clipped": "5"}, "has the name of a block"),
+        "noise__sigma__clipped": (DELETE, "must list the blocks"),
+        "scalars": ({"clipped": "5"}, "is that of a block"),
     }
     for path, (value, message) in bad.items():
         with pytest.raises(ReleaseFileError, match=message):
             Release.from_json(edited(release, **{path: value}))
     for changes, message in (
-        ({"clip_counts": DELETE}, "must give the blocks"),
+        ({"clip_counts": DELETE}, "must list the blocks"),
         ({"clip_counts": {}}, "must list exactly the columns"),
         ({"clip_counts": 3}, "'clip_counts' is not a table"),
         ({"noise__sigma__clipped": "0"}, "must be positive"),
@@ -82,21 +83,19 @@ def test_counts_of_clipped_rows_survive_their_file_and_must_fit_design_and_noise
             Release.from_json(edited(release, **changes))
 
 
-def test_a_robust_release_of_an_earlier_version_is_read_and_has_no_sum_for_r_squared():
+def test_a_robust_release_without_the_sum_for_r_squared_is_refused():
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
-    made = discreet.release({"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6, moments="robust")
+    made = discreet.release({"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6, robust=True)
     sigma = {block: value for block, value in made.noise.sigma.items() if block != "residual_ratio"}
-    earlier = replace(made, noise=replace(made.noise, sigma=sigma), residuals=replace(made.residuals, ratio=None))
-    loaded = Release.from_json(earlier.to_json())
-    assert loaded == earlier
-    assert loaded.ratio_square is None
-    jsonschema.validate(json.loads(earlier.to_json()), SCHEMA)
+    without = replace(made, noise=replace(made.noise, sigma=sigma), residuals=replace(made.residuals, ratio=None))
+    with pytest.raises(ReleaseFileError, match="expected a scale 'residual_ratio'"):
+        Release.from_json(without.to_json())
 
 
 def test_a_forged_gap_or_residual_part_is_refused():
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
     table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
-    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust")
+    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, robust=True)
     for changes, message in (
         ({"guarantee__mu_gap": 0.0}, "mu or rho"),
         ({"residuals__bound": 1e200}, "residuals.bound must be a number above 0 and up to 4"),
@@ -108,11 +107,11 @@ def test_a_forged_gap_or_residual_part_is_refused():
             Release.from_json(edited(made, **changes))
 
 
-@pytest.mark.parametrize("moments", ["plain", "robust"])
-def test_the_law_of_a_release_with_clip_counts_can_be_checked_from_public_numbers(moments):
+@pytest.mark.parametrize("robust", [False, True])
+def test_the_law_of_a_release_with_clip_counts_can_be_checked_from_public_numbers(robust):
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
     table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
-    options = {"moments": moments, "clip_counts": True, "grid_bits": 20}
+    options = {"robust": robust, "clip_counts": True, "grid_bits": 20}
     made = discreet.release(table, design, epsilon=1.0, delta=1e-6, **options)
     assert noise_law_for(design, 1.0, 1e-6, **options) == made.noise
 
@@ -133,33 +132,20 @@ def test_ranges_are_read_back_and_ranges_that_cannot_be_are_refused():
     ):
         with pytest.raises(ReleaseFileError, match=message):
             Release.from_json(edited(made, coefficients__ranges=ranges))
-    with pytest.raises(ReleaseFileError, match="schema version 2 has no"):
-        Release.from_json(edited(made, schema=2))
 
 
-def test_files_of_the_version_before_are_read_and_keep_their_digest():
-    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
-    made = discreet.release({"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6, mechanism="irls")
-    before = Release.from_json(edited(made, schema=2))
-    assert (before.schema, made.schema) == (2, 5)
-    assert before.digest == json.loads(edited(made, schema=2))["digest"] != made.digest
-    assert before.coefficients == made.coefficients
-    assert before.coefficients.ranges == ()
-
-
-@pytest.mark.parametrize("moments", ["plain", "robust"])
+@pytest.mark.parametrize("robust", [False, True])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-def test_numbers_that_scaled_the_rows_are_read_back_and_must_hold_together(moments, neighbours):
+def test_numbers_that_scaled_the_rows_are_read_back_and_must_hold_together(robust, neighbours):
     design = discreet.Design("y", {"x": (0, 1), "b": bool, "y": (0, 1)}, unit={"neighbours": neighbours})
     table = {"x": [0.1, 0.9], "b": [True, False], "y": [0.3, 0.4]}
-    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, scaling="private", moments=moments)
+    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, scaling="private", robust=robust)
     assert Release.from_json(made.to_json()) == made
-    assert noise_law_for(design, 1.0, 1e-6, scaling="private", moments=moments) == made.noise
+    assert noise_law_for(design, 1.0, 1e-6, scaling="private", robust=robust) == made.noise
     jsonschema.validate(json.loads(made.to_json()), SCHEMA)
-    other = {"fourth": ["1"] * 6} if moments == "robust" else {"fourth": []}
+    other = {"fourth": ["1"] * 6} if robust else {"fourth": []}
     rows = {"scalars__rows": DELETE} if neighbours == "add-remove" else {"scalars": {"rows": "5"}}
     for changes, message in (
-        ({"schema": 3}, "schema version 3 has no field 'scaling'"),
         ({"design__radius": 1.0}, "with an intercept and without a radius"),
         ({"scaling": 3}, "not a table"),
         ({"scaling__centres": [0.0]}, "scaling.centres must be 2 numbers"),
@@ -176,10 +162,10 @@ def test_numbers_that_scaled_the_rows_are_read_back_and_must_hold_together(momen
         ({"scaling__target_clipped": ["1"]}, "must be two counts, or none for a boolean target"),
         ({"scaling__target_clipped": DELETE}, "must be two counts, or none for a boolean target"),
         ({"scaling__fourth": other["fourth"]}, "either scaling.fourth or residuals"),
-        ({"scaling": DELETE}, "must give the blocks"),
-        ({"mechanism__version": "1"}, "contradicts the field 'scaling'"),
+        ({"scaling": DELETE}, "must list the blocks"),
+        ({"mechanism__version": "scaled-1"}, "knows version 1; update discreet"),
         ({"noise__sigma__count": "0"}, "the noise of the count"),
-        ({"noise__sigma__radius": DELETE}, "must give the blocks"),
+        ({"noise__sigma__radius": DELETE}, "must list the blocks"),
         (rows, "their number in 'scalars' unless it is public"),
     ):
         with pytest.raises(ReleaseFileError, match=message):
@@ -191,8 +177,15 @@ def test_numbers_that_scaled_the_rows_are_read_back_and_must_hold_together(momen
 def test_a_release_without_scaling_cannot_say_that_it_has_it():
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
     made = discreet.release({"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6)
-    with pytest.raises(ReleaseFileError, match="contradicts the field 'scaling'"):
-        Release.from_json(edited(made, mechanism__version="scaled-1"))
+    private = discreet.release(
+        {"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6, scaling="private"
+    )  # fmt: skip
+    scaling = json.loads(private.to_json())["scaling"]
+    with pytest.raises(ReleaseFileError, match="their number in 'scalars' unless it is public"):
+        Release.from_json(edited(made, scaling=scaling))
+    wider = dict.fromkeys(set(private.noise.sigma) - set(made.noise.sigma), str(10**9))
+    with pytest.raises(ReleaseFileError, match="must list the blocks"):
+        Release.from_json(edited(made, **{f"noise__sigma__{block}": scale for block, scale in wider.items()}))
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +193,7 @@ def with_models():
     design = discreet.Design("y", {"x": (0, 1), "g": ["a", "b", "c"], "y": (0, 1)})
     table = {"x": [0.1, 0.9], "g": ["a", "c"], "y": [0.3, 0.4]}
     models = ["y ~ x", "y ~ g", "x ~ 1"]
-    return discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust", robust_models=models)
+    return discreet.release(table, design, epsilon=1.0, delta=1e-6, robust=RobustErrors(models=models))
 
 
 def test_a_release_with_further_models_survives_its_file(with_models, tmp_path):
@@ -216,22 +209,21 @@ def test_a_release_with_further_models_survives_its_file(with_models, tmp_path):
 
 
 MODELS = {
-    "an earlier version": ({"schema": 5, "noise__indicators": DELETE}, "schema version 5 has no noise.models"),
-    "no list": ({"noise__models": 3}, "noise.models must list the columns of models"),
-    "none": ({"noise__models": []}, "noise.models must list the columns of models"),
-    "text": ({"noise__models": ["y ~ x"]}, "noise.models must list the columns of models"),
-    "the full model": ({"noise__models": [[1, 4], [1, 2, 3, 4], [1]]}, "each model once"),
-    "twice": ({"noise__models": [[1, 4], [1, 4], [1]]}, "each model once"),
-    "other columns": ({"noise__models": [[2, 1, 4], [2, 3, 4], [1]]}, "each model once"),
+    "no list": ({"noise__models": 3}, "noise.models must list the columns of each"),
+    "none": ({"noise__models": []}, "noise.models must list the columns of each"),
+    "text": ({"noise__models": ["y ~ x"]}, "noise.models must list the columns of each"),
+    "the full model": ({"noise__models": [[1, 4], [1, 2, 3, 4], [1]]}, "each additional model once"),
+    "twice": ({"noise__models": [[1, 4], [1, 4], [1]]}, "each additional model once"),
+    "other columns": ({"noise__models": [[2, 1, 4], [2, 3, 4], [1]]}, "each additional model once"),
     "a longer model": ({"noise__models": [[1, 2, 4], [2, 3, 4], [1]]}, "must be 3 numbers"),
-    "fewer models": ({"noise__models": [[1, 4], [2, 3, 4]]}, "residuals.further does not list the sums of the models"),
-    "no models": ({"noise__models": DELETE}, "residuals.further does not list the sums of the models"),
-    "no sums": ({"residuals__further": DELETE}, "residuals.further does not list the sums of the models"),
-    "sums in a table": ({"residuals__further": {}}, "residuals.further does not list the sums of the models"),
+    "fewer models": ({"noise__models": [[1, 4], [2, 3, 4]]}, "residuals.further must list the sums of the models"),
+    "no models": ({"noise__models": DELETE}, "residuals.further must list the sums of the models"),
+    "no sums": ({"residuals__further": DELETE}, "residuals.further must list the sums of the models"),
+    "sums in a table": ({"residuals__further": {}}, "residuals.further must list the sums of the models"),
     "a sum that is none": ({"residuals__further": [1, 2, 3]}, "'residuals.further' is not a table"),
-    "no noise": ({"noise__sigma__residual_diagonal_2": DELETE}, "must give the blocks"),
+    "no noise": ({"noise__sigma__residual_diagonal_2": DELETE}, "must list the blocks"),
     "less noise": ({"noise__sigma__residual_diagonal_3": "5"}, "the noise .*delta"),
-    "a number of that name": ({"scalars": {"residual_diagonal_1": "5"}}, "has the name of a block"),
+    "a number of that name": ({"scalars": {"residual_diagonal_1": "5"}}, "is that of a block"),
 }
 
 
@@ -250,11 +242,3 @@ def test_a_field_inside_that_is_not_known_is_said_as_one_outside_is(with_models,
     field = f"'{table.replace('__', '.')}.tail'"
     with pytest.warns(UserWarning, match=f"the release file has a field {field} that this version does not know"):
         assert Release.from_json(edited(with_models, **changes)) == with_models
-
-
-def test_a_file_without_further_models_is_of_the_version_that_earlier_programs_read(with_models):
-    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
-    made = discreet.release({"x": [0.1], "y": [0.3]}, design, epsilon=1.0, delta=1e-6, moments="robust")
-    assert (made.schema, with_models.schema) == (5, 6)
-    newer = Release.from_json(edited(made, schema=6))
-    assert (newer.schema, newer.residuals, newer.robust_models) == (6, made.residuals, ())

@@ -47,7 +47,7 @@ def test_whether_a_ledger_has_the_release_is_not_seen(tmp_path):
     made = discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=ledger.account("people"))
     tracked = discreet.verify(made)
     assert tracked.anchor == made.anchor
-    assert any("discreet ledger verify LEDGER R.json" in line for line in tracked.cannot_see)
+    assert any("see Ledger.verify" in line for line in tracked.cannot_see)
     for anchor in ("x", "9" * 5000, made.anchor.replace(":", ";")):
         text = edited(made, anchor=anchor)
         (line,) = (line for line in discreet.verify(Release.from_json(text)).cannot_see if "anchor" in line)

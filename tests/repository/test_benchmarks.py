@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import __main__ as program
-from benchmarks import comparison, measuring, page, pictures, results, running
+from benchmarks import comparison, measuring, page, plots, results, running
 from benchmarks.cases import Case, Figure, job
 from benchmarks.catalogue import PROFILES, cases, sizes, tables
 from benchmarks.jobs import tables as job_tables
@@ -114,7 +114,7 @@ def test_an_interrupted_run_leaves_no_process_behind(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("subject", "why", "failed"),
     [
-        (quick("r", "import no_such_rival"), "No module named 'no_such_rival'", False),
+        (quick("r", "import no_such_baseline"), "No module named 'no_such_baseline'", False),
         (quick("o", "raise SystemExit('broken')", ours=True), "broken", True),
         (quick("f", "raise SystemExit('too many levels')", ours=True, refusable=True), "too many levels", False),
         (quick("e", "pass", environment=".venv-nowhere"), "no environment .venv-nowhere", False),
@@ -163,9 +163,9 @@ def test_a_figure_is_judged_by_what_is_wanted(figure: Figure, others: float | No
 
 
 def test_a_figure_of_a_gap_is_a_gap() -> None:
-    pair = {**PAIR, "b": Measurement("b", "the rival", gap="not installed")}
+    pair = {**PAIR, "b": Measurement("b", "the baseline", gap="not installed")}
     found = results.judged(Figure("f", "f", "a", "b", limit=1.0), pair, 0.0, full=True)
-    assert (found.gap, found.values, found.met) == ("the rival: not installed", (), None)
+    assert (found.gap, found.values, found.met) == ("the baseline: not installed", (), None)
 
 
 # a run, kept, shown and compared
@@ -173,9 +173,9 @@ def test_a_figure_of_a_gap_is_a_gap() -> None:
 
 def kept(*values: float, bottom: str | None = "b", least: bool = False, gap: str | None = None) -> dict:
     figure = Figure("f", "ours over theirs", "a", bottom, least=least)
-    rival = Measurement("b", "the rival", gap=gap) if gap else of("b", [1.0] * len(values))
+    baseline = Measurement("b", "the baseline", gap=gap) if gap else of("b", [1.0] * len(values))
     case = Case("case", "A case", (), (figure,))
-    entry = results.entry(case, [of("a", list(values)), rival], 0.5, full=False)
+    entry = results.entry(case, [of("a", list(values)), baseline], 0.5, full=False)
     return {"schema": results.SCHEMA, "profile": "quick", "cases": [entry]}
 
 
@@ -189,7 +189,7 @@ def kept(*values: float, bottom: str | None = "b", least: bool = False, gap: str
         (kept(1.1, 1.6, 1.7), kept(1.0, 1.1, 1.2), False),
         # a little worse
         (kept(1.25, 1.3, 1.35), kept(1.0, 1.1, 1.2), False),
-        # of a rival over ours the larger is the better
+        # of a baseline over ours the larger is the better
         (kept(3.0, 3.1, least=True), kept(5.0, 5.1, least=True), True),
         (kept(8.0, 8.1, least=True), kept(5.0, 5.1, least=True), False),
         # what was measured is no longer there
@@ -227,8 +227,8 @@ def test_a_failure_of_ours_is_one_of_the_run() -> None:
 
 def test_a_gap_is_said_in_a_run_and_on_a_page() -> None:
     entry = kept(1.0, gap="not installed")["cases"][0]
-    assert running.lines(entry) == ["ours over theirs: gap (the rival: not installed)"]
-    assert "| the rival | gap: not installed | — | — |" in page.cases({"cases": [entry]})
+    assert running.lines(entry) == ["ours over theirs: gap (the baseline: not installed)"]
+    assert "| the baseline | gap: not installed | — | — |" in page.cases({"cases": [entry]})
 
 
 def test_a_run_is_read_as_it_was_kept_and_another_schema_is_refused(tmp_path: Path) -> None:
@@ -253,10 +253,10 @@ def test_pages_show_the_stored_run(name: str) -> None:
     assert text.count("% begin ") == text.count("% end ") >= 3
 
 
-@pytest.mark.parametrize("name", pictures.PICTURES)
+@pytest.mark.parametrize("name", plots.PLOTS)
 def test_pictures_are_of_the_stored_run(name: str) -> None:
-    drawn = (ROOT / pictures.FOLDER / f"bench-{name}.svg").read_text(encoding="utf-8")
-    assert html.escape(pictures.foot(STORED), quote=False) in drawn, "draw it with: make bench-page"
+    drawn = (ROOT / plots.FOLDER / f"bench-{name}.svg").read_text(encoding="utf-8")
+    assert html.escape(plots.foot(STORED), quote=False) in drawn, "draw it with: make bench-page"
 
 
 @pytest.mark.parametrize("file", sorted(results.FOLDER.glob("*.json")), ids=lambda file: file.name)
@@ -328,5 +328,5 @@ def test_the_parquet_file_has_dictionaries_for_rounded_columns_alone(tmp_path, m
 
 
 def test_a_case_that_is_not_there_is_refused() -> None:
-    with pytest.raises(ValueError, match="no case is called nothing; choose from start-up, large"):
+    with pytest.raises(ValueError, match="unknown case nothing; choose from start-up, large"):
         running.chosen(cases(PROFILES["tiny"]), ["nothing"])

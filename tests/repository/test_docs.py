@@ -7,21 +7,24 @@ says that the text below is exactly what the block above prints.
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
 from html.parser import HTMLParser
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import discreet
 from discreet.cli.main import COMMANDS
+from discreet.cli.plugins import PACKAGED
 from support.page_runs import RUN, Page, parts
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
+PAGES = sorted(page for page in DOCS.rglob("*.md") if not {"_build", "proofs"} & {*page.relative_to(DOCS).parts})
 WIDTH = 90  # what a window of 1280 pixels shows without scrolling
 
 
@@ -57,11 +60,42 @@ def test_code_fits_the_width_of_a_page():
                 assert len(line) <= WIDTH, (page, line)
 
 
-def test_every_proof_beside_the_code_has_a_page():
-    pages = "".join(page.read_text() for page in (DOCS / "reference").glob("*.md"))
-    for proof in (ROOT / "src").rglob("*.proof.md"):
-        path = proof.relative_to(ROOT).as_posix()
-        assert f"```{{include}} ../../{path}\n" in pages, f"include {path} in a page of docs/reference"
+def proofs_extension() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("proofs", DOCS / "_extensions" / "proofs.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_proof_gets_a_page_with_links_and_a_line_in_the_index(tmp_path):
+    for name, text in {
+        "src/discreet/curator/sums/gram.proof.md": "# Sums are exact\n\nUses: `tables/encoder.proof.md`.\n",
+        "src/discreet/tables/encoder.proof.md": "# Rows are integers\n\nSee gram.proof.md, not other.proof.md.\n",
+        "packages/discreet-papers/src/discreet_papers/rows.proof.md": "# Rows lie in the ball\n",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    folder = tmp_path / "proofs"
+    folder.mkdir()
+    (folder / "gone.md").write_text("# A proof that was deleted\n")
+    proofs_extension().write(folder, tmp_path)
+    pages = {page.name: page.read_text() for page in folder.iterdir()}
+    assert set(pages) == {"index.md", "gram.md", "encoder.md", "rows.md"}
+    assert "Uses: [`tables/encoder.proof.md`](encoder.md)." in pages["gram.md"]
+    assert "See [`gram.proof.md`](gram.md), not other.proof.md." in pages["encoder.md"]
+    packages = re.findall(r"^## (.*)$", pages["index.md"], flags=re.MULTILINE)
+    assert packages == ["discreet.curator", "discreet.tables", "discreet_papers"]
+    assert "- [Sums are exact](gram.md)" in pages["index.md"]
+
+
+def test_two_proofs_of_the_same_name_are_an_error(tmp_path):
+    for package in ("curator", "tables"):
+        path = tmp_path / "src" / "discreet" / package / "rows.proof.md"
+        path.parent.mkdir(parents=True)
+        path.write_text("# Rows\n")
+    with pytest.raises(ValueError, match="same file name"):
+        proofs_extension().pages(tmp_path)
 
 
 def test_enough_examples_are_collected():
@@ -113,8 +147,10 @@ def test_the_docs_build_without_warnings_fetch_nothing_and_name_everything_publi
         text = file.read_text()
         found = re.findall(r"(?:url\(|@import\s+)([^);]+)", text)
         assert not external(found), (file.name, external(found))
+    for proof in [*ROOT.glob("src/**/*.proof.md"), *ROOT.glob("packages/*/src/**/*.proof.md")]:
+        assert (html / "proofs" / proof.name.replace(".proof.md", ".html")).exists(), proof
     assert [name for name in discreet.__all__ if f"discreet.{name}" not in ids] == []
-    assert [name for name in COMMANDS if f"discreet-{name}" not in commands] == []
+    assert [name for name in (*COMMANDS, *PACKAGED) if f"discreet-{name}" not in commands] == []
 
 
 def test_the_check_for_fetched_addresses_finds_them():

@@ -85,11 +85,11 @@ def test_any_column(name: str, column: object) -> None:
 
 
 ARGUMENTS = {
-    "release": ("epsilon", "delta", "mechanism", "settings", "moments", "residual_bound", "clip_counts", "grid_bits",
-                "encoding", "delimiter", "compute", "spend", "sign", "guard", "allow_weak_privacy"),
+    "release": ("epsilon", "delta", "mechanism", "settings", "robust", "clip_counts", "grid_bits",
+                "scaling", "reading", "compute", "spend", "sign", "guard", "allow_weak_privacy"),
     "fit": ("formula", "target", "features", "intercept", "penalty", "strength", "l1_ratio"),
     "plan": ("rows", "epsilon", "delta", "rsquared", "spread", "target_spread", "assume", "correlation", "level",
-             "mechanism", "moments", "settings"),
+             "mechanism", "robust", "settings", "clip_counts", "guard", "grid_bits"),
     "path": ("penalty", "target", "features", "intercept", "l1_ratio"),
 }  # fmt: skip
 
@@ -134,6 +134,7 @@ def problems(found: dict[str, Any]) -> list[str]:
     return list(found["finds"])
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 def test_mutated_files_are_read_or_refused(tmp_path: Path) -> None:
     found = spawned(QUICK, 0, tmp_path)

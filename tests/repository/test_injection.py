@@ -344,10 +344,10 @@ def test_the_command_line_prints_nothing_that_a_terminal_obeys(place, inside, tm
 
 
 def test_the_page_counts_what_is_tried():
-    page = (Path(__file__).parents[2] / "docs" / "promise" / "tried.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "guarantee" / "tested.md").read_text()
     for words, count in (
         ("hostile names", len(HOSTILE)),
-        ("places of the Python interface", len(PLACES)),
-        ("places of the command line", len(COMMANDS)),
+        ("places in the Python interface", len(PLACES)),
+        ("places in the command line", len(COMMANDS)),
     ):
         assert f"| {words} | {count} |" in page, words

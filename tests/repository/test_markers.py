@@ -146,8 +146,8 @@ def mechanism_cases():
         yield pytest.param(name, delta, {}, False, id=name)
         if name != "wishart":
             yield pytest.param(name, delta, {}, True, id=f"{name}, persons")
-    yield pytest.param("gaussian", 1e-6, {"moments": "robust"}, False, id="robust")
-    yield pytest.param("gaussian", 1e-6, {"moments": "robust"}, True, id="robust, persons")
+    yield pytest.param("gaussian", 1e-6, {"robust": True}, False, id="robust")
+    yield pytest.param("gaussian", 1e-6, {"robust": True}, True, id="robust, persons")
     yield pytest.param("gaussian", 1e-6, {"clip_counts": True}, False, id="clip counts")
     yield pytest.param("laplace", 0.0, {"clip_counts": True}, True, id="clip counts, laplace, persons")
     yield pytest.param("gaussian", 1e-6, {"guard": True}, False, id="guard")
@@ -264,9 +264,7 @@ def failing_sampler(monkeypatch, at_call):
 @pytest.mark.parametrize("at_call", [1, 2])
 def test_a_sampler_that_fails_shows_no_marker(at_call, scratch, monkeypatch, ledger, tmp_path):
     failing_sampler(monkeypatch, at_call)
-    places = released(
-        arrow(), design(persons=True), scratch, hook=ledger.account("persons"), moments="robust", grid_bits=16
-    )
+    places = released(arrow(), design(persons=True), scratch, hook=ledger.account("persons"), robust=True, grid_bits=16)
     check(bytes_of_the_ledger(places, tmp_path), error=discreet.errors.AfterSpendError)
     assert list(scratch.iterdir()) == []
 
@@ -445,14 +443,14 @@ def test_a_leak_is_found_in_every_place(place, scratch, monkeypatch):
 
 
 def test_a_leak_into_the_ledger_is_found(scratch, ledger, tmp_path, monkeypatch):
-    from discreet.workflow import Question
+    from discreet.release_request import ReleaseRequest
 
-    before = Question.request.fget
+    before = ReleaseRequest.request.fget
     described = property(lambda self: discreet.privacy.SpendRequest(
         *(getattr(before(self), name) for name in ("mechanism", "budget", "unit")), description=QUOTED,
         loss=before(self).loss, specification=before(self).specification,
     ))  # fmt: skip
-    monkeypatch.setattr(Question, "request", described)
+    monkeypatch.setattr(ReleaseRequest, "request", described)
     places = released(arrow(), design(), scratch, hook=ledger.account("rows"))
     found = bytes_of_the_ledger(places, tmp_path).found()
     assert {one.partition(" as ")[0] for one in found if one.endswith(LEDGER_PLACE)} == set(MARKERS)
@@ -481,16 +479,16 @@ def test_the_markers_are_in_the_table():
 
 
 def test_the_page_counts_what_is_tried():
-    page = (Path(__file__).parents[2] / "docs" / "promise" / "tried.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "guarantee" / "tested.md").read_text()
     counts = {
         "markers": len(MARKERS),
         "spellings of a marker": len(SPELLINGS),
         "sources,": len(SOURCE_CASES),
         "mechanisms and options": len(list(mechanism_cases())),
-        "readers that fail": 2 * len(FAILING_READERS),
-        "named steps": len(STEPS),
+        "failing readers": 2 * len(FAILING_READERS),
+        "steps at which": len(STEPS),
         # and the ledger
-        "places in which a planted leak is found": len(LEAKS) + 1,
+        "places where a planted leak is found": len(LEAKS) + 1,
     }
     for words, count in counts.items():
         (line,) = (one for one in page.splitlines() if one.startswith(f"| {words}"))

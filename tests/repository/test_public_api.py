@@ -6,11 +6,14 @@ import inspect
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import discreet
+import discreet_papers
+import discreet_studio
 
 ROOT = Path(__file__).parents[2]
 PUBLIC = [
@@ -31,12 +34,14 @@ PUBLIC = [
     "PrivacyBudget",
     "PrivacyUnit",
     "PrivateLinearRegression",
+    "ReadOptions",
     "Release",
+    "ReleaseOptions",
+    "RobustErrors",
     "Session",
     "blank_design",
     "check",
     "check_pipeline",
-    "compare_methods",
     "compare_models",
     "cost",
     "database_tables",
@@ -54,7 +59,7 @@ PUBLIC = [
     "table",
     "verify",
 ]
-ROOMS = ["audit", "datasets", "papers", "planning", "primitives", "privacy", "testing"]
+ROOMS = ["audit", "datasets", "planning", "primitives", "privacy", "testing"]
 
 
 def test_public_names_are_the_stored_list():
@@ -69,9 +74,9 @@ def test_every_public_name_resolves_and_is_documented(name):
     assert not thing.__doc__.startswith(f"{name}(")
 
 
-@pytest.mark.parametrize("room", ["", *ROOMS])
+@pytest.mark.parametrize("room", ["", *ROOMS, "discreet_papers"])
 def test_every_public_function_has_an_example(room):
-    home = getattr(discreet, room) if room else discreet
+    home = discreet_papers if room == "discreet_papers" else getattr(discreet, room) if room else discreet
     functions = [name for name in home.__all__ if inspect.isfunction(getattr(home, name))]
     assert [name for name in functions if ">>>" not in (getattr(home, name).__doc__ or "")] == []
     assert functions
@@ -106,13 +111,26 @@ def test_importing_the_package_imports_nothing_heavy():
     assert not loaded & heavy
 
 
+def test_the_three_packages_have_one_version():
+    assert discreet_papers.__version__ == discreet_studio.__version__ == discreet.__version__
+    for project in ROOT.glob("packages/*/pyproject.toml"):
+        needed = tomllib.loads(project.read_text())["project"]["dependencies"]
+        [library] = [one for one in needed if one.startswith("discreet")]
+        assert library.partition("==")[2] == discreet.__version__
+
+
 def test_the_version_is_one_and_the_same():
     changelog = (ROOT / "CHANGELOG.md").read_text()
     assert re.search(rf"^## {re.escape(discreet.__version__)}\b", changelog, flags=re.MULTILINE)
 
 
 def test_no_file_names_a_path_of_a_machine():
-    for file in [*(ROOT / "src").rglob("*.py"), *ROOT.glob("*.md"), ROOT / "Makefile"]:
+    for file in [
+        *(ROOT / "src").rglob("*.py"),
+        *(ROOT / "packages").rglob("*.py"),
+        *ROOT.glob("*.md"),
+        ROOT / "Makefile",
+    ]:
         text = file.read_text()
         for path in ("/wo" + "rk/", "/ro" + "ot/", "/ho" + "me/"):
             assert path not in text, (file, path)

@@ -14,7 +14,7 @@ import pytest
 import discreet
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("audit", "datasets", "papers", "planning", "primitives", "privacy", "testing")
+ROOMS = ("audit", "datasets", "planning", "primitives", "privacy", "testing")
 TEXTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 TEXTS = [page for page in TEXTS if "_build" not in page.parts]
 _BLOCK = re.compile(r"^```(\S*)[^\n]*\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)

@@ -12,7 +12,7 @@ import pytest
 import discreet
 
 PACKAGE = Path(discreet.__file__).parent
-ROOMS = ("audit", "datasets", "papers", "planning", "primitives", "privacy", "testing")
+ROOMS = ("audit", "datasets", "planning", "primitives", "privacy", "testing")
 # takes every public name before and after all modules of the package are imported, and prints those that changed
 TWICE = """
 import pkgutil, sys

@@ -1,4 +1,4 @@
-"""The wheel installs without extras in a clean environment and does the main job there."""
+"""The wheels hold what they should, and the library's does the main job in a clean environment without extras."""
 
 from __future__ import annotations
 
@@ -23,9 +23,13 @@ def run(*words: object, cwd: Path) -> str:
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, "-m", "build", "--wheel", "--outdir", folder, ROOT, cwd=folder)
-    (built,) = folder.glob("discreet-*.whl")
-    return built
+    return built(ROOT, folder)
+
+
+def built(project: Path, folder: Path) -> Path:
+    run(sys.executable, "-m", "build", "--wheel", "--outdir", folder, project, cwd=folder)
+    (wheel,) = folder.glob("*.whl")
+    return wheel
 
 
 def test_the_wheel_holds_the_package_its_proofs_and_its_schema_and_nothing_else(wheel):
@@ -38,6 +42,21 @@ def test_the_wheel_holds_the_package_its_proofs_and_its_schema_and_nothing_else(
         "discreet/pages/templates/page.html.j2",
     ):
         assert needed in names
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize(("project", "needed"), [
+    ("discreet-studio", ("py.typed", "templates/base.html.j2", "static/studio.css", "static/htmx-LICENSE.txt")),
+    ("discreet-papers", ("py.typed", "verdicts.json", "baselines/tukey.proof.md")),
+])  # fmt: skip
+def test_the_wheels_of_the_other_packages_hold_their_package_only(project, needed, tmp_path):
+    wheel = built(ROOT / "packages" / project, tmp_path)
+    files = zipfile.ZipFile(wheel)
+    package, metadata = project.replace("-", "_"), wheel.name.split("-py3")[0] + ".dist-info"
+    assert {name.split("/")[0] for name in files.namelist()} == {package, metadata}
+    assert {f"{package}/{name}" for name in needed} <= set(files.namelist())
+    assert f"{metadata}/licenses/LICENSE" in files.namelist()
+    assert b"[discreet.commands]" in files.read(f"{metadata}/entry_points.txt")
 
 
 def test_help_release_and_fit_work_from_the_wheel_without_extras(wheel, tmp_path):
@@ -53,7 +72,9 @@ def test_help_release_and_fit_work_from_the_wheel_without_extras(wheel, tmp_path
     (tmp_path / "t.csv").write_text("x,y\n" + "\n".join(f"{k / 500},{k / 250}" for k in range(500)) + "\n")
     (tmp_path / "design.toml").write_text('target = "y"\n[columns]\ny = {bounds = [0, 2]}\nx = {bounds = [0, 1]}\n')
     command = home / "bin" / "discreet"
-    assert "release" in run(command, "--help", cwd=tmp_path)
+    told = " ".join(run(command, "--help", cwd=tmp_path).split())
+    assert "release" in told
+    assert "as a local page in your browser (not installed)." in told
     run(
         command,
         "release",

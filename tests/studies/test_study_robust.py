@@ -52,7 +52,7 @@ def test_resampled_tables_add_up_to_the_integers_of_the_public_path(name):
     gram = ResidualGram(domain, len(plan.coefficients), plan.coefficients, plan.bound)
     squares = RatioSquares(domain, plan.coefficients, plan.ratio, plan.mean, plan.ratio_bound)
     assert totals(ResidualPass([gram], squares)) == population.second_totals(counts, plan)
-    public = discreet.release(drawn, design, epsilon=5.0, delta=1e-6, moments="robust")
+    public = discreet.release(drawn, design, epsilon=5.0, delta=1e-6, robust=True)
     assert public.noise.sigma == made.noise.sigma
 
 
@@ -126,17 +126,17 @@ def test_tables_of_persons_add_up_to_the_integers_of_the_public_path():
         return list(accumulate(open_source(own.table), DESIGN, own.domain, ComputeOptions(), sums).values)
 
     laws = person_laws()
-    made = own.robust(laws["robust"], random)
+    made = own.robust(laws[True], random)
     plan = residual_plan(made)
     assert totals() == own.first_totals()
     assert totals(own.residual_pass(plan)) == own.second_totals(plan)
-    for moments, law in laws.items():
-        public = discreet.release(own.table, DESIGN, epsilon=PERSON_EPSILON, delta=1e-6, moments=moments)
+    for robust, law in laws.items():
+        public = discreet.release(own.table, DESIGN, epsilon=PERSON_EPSILON, delta=1e-6, robust=robust)
         assert public.noise.sigma == law.sigma
 
 
 def person_laws():
-    return {moments: person_law(PERSON_EPSILON, robust=moments == "robust") for moments in ("plain", "robust")}
+    return {robust: person_law(PERSON_EPSILON, robust=robust) for robust in (False, True)}
 
 
 @pytest.mark.slow
@@ -147,7 +147,7 @@ def test_clustered_intervals_cover_for_persons_and_plain_ones_do_not():
     inside = np.zeros((2, len(TRUTH)))
     for _ in range(PERSON_RELEASES):
         table = Visits.of(visits(6_000, random), empty)
-        fits = [discreet.fit(table.plain(laws["plain"], random)), discreet.fit(table.robust(laws["robust"], random))]
+        fits = [discreet.fit(table.plain(laws[False], random)), discreet.fit(table.robust(laws[True], random))]
         assert [one.is_robust for one in fits] == [False, True]
         inside += [[holds(one.conf_int()[name], true) for name, true in TRUTH.items()] for one in fits]
     plain, clustered = inside / PERSON_RELEASES

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.options import RobustErrors
 
 RELEASES = int(os.environ.get("ROBUST_MODEL_RELEASES", "1000"))
 DESIGN = discreet.Design("y", {"y": (-6, 8), "a": (0, 1), "b": (0, 1), "c": bool})
@@ -41,9 +42,8 @@ def figures(rows: int, epsilon: float, seed: int) -> dict[tuple[str, str], np.nd
     hits = {(model, kind): [] for model in models for kind in ("robust", "plain")}
     for seed in range(RELEASES):
         made = discreet.testing.seeded_release(
-            table(rows, random), DESIGN, seed=seed, epsilon=epsilon, delta=1e-6, moments="robust",
-            robust_models=models[1:],
-        )  # fmt: skip
+            table(rows, random), DESIGN, seed=seed, epsilon=epsilon, delta=1e-6, robust=RobustErrors(models=models[1:])
+        )
         for model in models:
             fit = discreet.fit(made, model)
             hits[model, "plain"].append(covered(fit, TRUTHS[model]))

@@ -101,9 +101,7 @@ def slope_and_alarms(kind, rows, epsilon):
     covered, alarms = [], []
     for seed in range(RELEASES):
         table = kind(np.random.default_rng([1, rows, round(10 * epsilon), seed]), rows)
-        made = seeded_release(
-            table, design, seed=seed, epsilon=epsilon, delta=1e-6, scaling="private", moments="robust"
-        )
+        made = seeded_release(table, design, seed=seed, epsilon=epsilon, delta=1e-6, scaling="private", robust=True)
         fit = discreet.fit(made)
         covered.append(fit.conf_int()["x"].contains(2.0))
         alarms.append(any(finding.number == "D022" for finding in discreet.diagnose(fit)))
@@ -177,7 +175,7 @@ def test_with_a_curved_mean_robust_intervals_cover_the_weighted_projection(popul
     design, inside = wide(table([0, 0])), []
     for seed in range(RELEASES):
         made = seeded_release(
-            table([1, seed]), design, seed=seed, epsilon=epsilon, delta=1e-6, scaling="private", moments="robust"
+            table([1, seed]), design, seed=seed, epsilon=epsilon, delta=1e-6, scaling="private", robust=True
         )
         sets = discreet.fit(made).conf_int().values()
         truth = population.projection(made).tolist()

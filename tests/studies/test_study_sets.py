@@ -18,11 +18,11 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.noise import EntryNoise
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.inference.rows_needed import bounded, rows_factors
 from discreet.analyst.inference.score import score_from_sums
+from discreet.design.model_columns import model_of
 from support.many_releases import ALPHA, BLOCK, Case, Many, Setup, as_release, drawn_moments, forms, law_of, with_noise
 
 RELEASES = int(os.environ.get("SET_RELEASES", "4000"))
@@ -327,7 +327,7 @@ def test_tables_with_as_many_rows_as_forecast_give_an_interval(name, n, epsilon)
         weak = [index for index, ends in enumerate(fit.conf_int().values()) if not ends.bounded]
         if not weak:
             continue
-        equations = normal_equations(release, choose(release, **case.model))
+        equations = normal_equations(release, model_of(release.design, **case.model))
         found = rows_factors(equations, L[weak], 1.96, release.digest)
         for coefficient, factor in zip(weak, found, strict=True):
             if factor is None:

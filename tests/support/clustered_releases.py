@@ -13,8 +13,9 @@ import numpy as np
 import discreet
 from discreet.analyst.residual_plan import ResidualPlan, residual_plan
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
-from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
+from discreet.design.domain import RowDomain
 from discreet.mechanisms.registry import chosen_mechanism
+from discreet.options import DEFAULT_GRID_BITS, ReleaseOptions
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw, RatioPart, Release, ResidualPart
 from discreet.testing.not_private import exact_release
@@ -87,5 +88,6 @@ def empty_release() -> Release:
 
 
 def person_law(epsilon: float, *, robust: bool) -> NoiseLaw:
-    domain = RowDomain.of(DESIGN, DEFAULT_GRID_BITS)
-    return chosen_mechanism("gaussian", DESIGN, domain, PrivacyBudget(epsilon, 1e-6), robust=robust)[2]
+    return chosen_mechanism(DESIGN, PrivacyBudget(epsilon, 1e-6), ReleaseOptions(mechanism="gaussian", robust=robust))[
+        2
+    ]

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from pandas import DataFrame
 
-from discreet.papers.dandekar.experiment import (
+from discreet_papers.dandekar.dandekar_experiment import (
     CORRECTED,
+    EXTRACT_BOUNDS,
     NOT_PRIVATE,
     NOT_PRIVATE_PUBLIC,
     OURS,
@@ -17,8 +18,7 @@ from discreet.papers.dandekar.experiment import (
     WRITTEN,
     ZERO,
 )
-from discreet.papers.dandekar.regressions import REGRESSIONS
-from discreet.papers.dandekar.tables import EXTRACT_BOUNDS
+from discreet_papers.dandekar.dandekar_methods import REGRESSIONS
 
 LOW, HIGH = 0.1, 1.0
 PANEL = "simulated-ipums, stand-in for the census"

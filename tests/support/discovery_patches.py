@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from discreet import workflow
+from discreet import release_request
 from discreet.accounting.noise_distribution import DISCOVERY
 from discreet.releases.fields import DiscoveryPart
 from support.production_patches import Changed, Patch, half
@@ -12,9 +12,9 @@ from support.production_patches import Changed, Patch, half
 
 def counts_free(patch: Patch) -> None:
     """The mechanism has the whole budget, and the counts have noise beside it."""
-    law = workflow.discovered_law
+    law = release_request.discovered_law
     patch.setattr(
-        workflow,
+        release_request,
         "discovered_law",
         lambda design, domain, budget, law_for: law_for(budget).with_before(
             DISCOVERY, law(design, domain, budget, law_for).sigma[DISCOVERY]
@@ -23,16 +23,18 @@ def counts_free(patch: Patch) -> None:
 
 
 def counts_halved(patch: Patch) -> None:
-    made = workflow.discovered
+    made = release_request.discovered
     patch.setattr(
-        workflow, "discovered", lambda totals, design, law, source: made(totals, design, law, Changed(source, half))
+        release_request,
+        "discovered",
+        lambda totals, design, law, source: made(totals, design, law, Changed(source, half)),
     )
 
 
 def counts_exact(patch: Patch) -> None:
-    made = workflow.discovered
+    made = release_request.discovered
     patch.setattr(
-        workflow,
+        release_request,
         "discovered",
         lambda totals, design, law, source: _exact(made(totals, design, law, source), totals, law),
     )
@@ -40,15 +42,15 @@ def counts_exact(patch: Patch) -> None:
 
 def exact_bounds(patch: Patch) -> None:
     """Noisy counts are published, and exact ones decide about the bounds."""
-    made, found, kept = workflow.discovered, workflow.found_bounds, []
+    made, found, kept = release_request.discovered, release_request.found_bounds, []
 
     def discovered(totals, design, law, source):
         part = made(totals, design, law, source)
         kept.append(_exact(part, totals, law))
         return part
 
-    patch.setattr(workflow, "discovered", discovered)
-    patch.setattr(workflow, "found_bounds", lambda part, design, family: found(kept[-1], design, family))
+    patch.setattr(release_request, "discovered", discovered)
+    patch.setattr(release_request, "found_bounds", lambda part, design, family: found(kept[-1], design, family))
 
 
 def _exact(part: DiscoveryPart, totals, law) -> DiscoveryPart:

@@ -171,7 +171,7 @@ class Readers:
         full = discreet.Design("income", dict(self.design.columns), unit=persons)
         models = ["income ~ age", "age ~ income"]
         robust = discreet.release(
-            table, full, epsilon=1.0, delta=1e-6, moments="robust", robust_models=models, clip_counts=True
+            table, full, epsilon=1.0, delta=1e-6, robust=discreet.RobustErrors(models=models), clip_counts=True
         )
         fitted = discreet.release(
             table, self.design, epsilon=1.0, delta=1e-6, mechanism="gradient", settings={"iterations": 3}

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 import discreet
+from discreet.options import ReleaseOptions
+from discreet.privacy.budget import PrivacyBudget
 from discreet.testing.not_private import SeededSampler
 from discreet.workflow import release_with
 
@@ -95,12 +97,12 @@ def released(
 ) -> discreet.Release:
     """A release with repeated noise, without the version of the program and with coefficients of ten digits."""
     mechanism, budget, settings = VARIANTS[variant]
-    options = {"moments": "plain", "residual_bound": None, "grid_bits": 16, "delta": 0.0, **budget, **more}
+    options = {"delta": 0.0, **budget, **more}
     if epsilon is not None:
         options["epsilon"] = epsilon
-    made = release_with(
-        RepeatedSampler(1), table(rows), DESIGNS[design], mechanism=mechanism, settings=settings, **options
-    )
+    spent = PrivacyBudget(options.pop("epsilon"), options.pop("delta"))
+    asked = ReleaseOptions(mechanism=mechanism, settings=settings, **options)
+    made = release_with(RepeatedSampler(1), table(rows), DESIGNS[design], spent, asked)
     return digits_cut(replace(made, made_by="discreet"))
 
 

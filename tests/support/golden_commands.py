@@ -9,6 +9,8 @@ from click.testing import CliRunner
 
 import discreet
 from discreet.cli.main import program
+from discreet.options import ReleaseOptions
+from discreet.privacy.budget import PrivacyBudget
 from discreet.workflow import release_with
 from support.cli_folder import DESIGN as TOML
 from support.golden_cases import RepeatedSampler
@@ -99,7 +101,10 @@ def prepare(folder: Path) -> None:
     (folder / "empty folder").mkdir()
     design = discreet.Design.from_toml(TOML)
     made = release_with(
-        RepeatedSampler(1), folder / "people.csv", design, epsilon=8.0, delta=1e-6, mechanism="gaussian", settings=None,
-        moments="plain", residual_bound=None, grid_bits=16,
-    )  # fmt: skip
+        RepeatedSampler(1),
+        folder / "people.csv",
+        design,
+        PrivacyBudget(8.0, 1e-6),
+        ReleaseOptions(mechanism="gaussian"),
+    )
     made.save(folder / "R.json")

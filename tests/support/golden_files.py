@@ -23,6 +23,7 @@ from click.testing import CliRunner
 
 import discreet
 from discreet.cli.main import program
+from discreet.options import RobustErrors
 from support.golden_cases import DESIGNS, VARIANTS, outcome, released, ten_digits
 
 FOLDER = Path(__file__).parents[1] / "repository" / "golden"
@@ -32,9 +33,9 @@ MOST_SHOWN = 60
 ALL, SOME = ("add-remove", "replace", "persons", "no intercept"), ("persons replaced", "ball", "derived")
 BRIEF = ("gaussian", "laplace", "dpme", "irls", "output", "objective")
 EXTRAS: dict[str, dict[str, Any]] = {
-    "robust": {"moments": "robust"},
-    "robust with a bound": {"moments": "robust", "residual_bound": 8.0},
-    "robust, finer grid": {"moments": "robust", "grid_bits": 20},
+    "robust": {"robust": True},
+    "robust with a bound": {"robust": RobustErrors(residual_bound=8.0)},
+    "robust, finer grid": {"robust": True, "grid_bits": 20},
     "clip counts": {"clip_counts": True},
 }
 MODELS: dict[str, dict[str, Any]] = {
@@ -204,7 +205,7 @@ def plans() -> str:
                 f"{variant}: {design}",
                 lambda d=design, more=more: discreet.plan(DESIGNS[d], rows=20_000, **more).to_dict(),
             )
-    for more in ({"moments": "robust"}, {"rsquared": 0.9, "spread": 0.2, "target_spread": 0.3, "level": 0.8}):
+    for more in ({"robust": True}, {"rsquared": 0.9, "spread": 0.2, "target_spread": 0.3, "level": 0.8}):
         lines += section(
             str(more),
             lambda more=more: discreet.plan(DESIGNS["replace"], rows=5000, epsilon=0.5, delta=1e-7, **more).to_dict(),

@@ -74,23 +74,45 @@ FORMULA_COLUMNS: list[dict[str, Any]] = [
     {"z": {"formula": "cut(x, 0)", "reference": "a"}}, {"z": {"formula": "x + 1", "missing": "drop"}},
     {"z": {"formula": "x + 1", "bounds": [1]}}, {"h": {"bounds": [0, 1], "release": False}},
 ]  # fmt: skip
+
+
+class Late:
+    """Options that are made where they are used, as making them may be refused."""
+
+    def __init__(self, kind: str, **given: Any) -> None:
+        self._kind, self._given = kind, given
+
+    def __repr__(self) -> str:
+        return f"{self._kind}({', '.join(f'{name}={value!r}' for name, value in self._given.items())})"
+
+    def made(self) -> Any:
+        return getattr(discreet, self._kind)(**self._given)
+
+
+def made_now(given: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.made() if isinstance(value, Late) else value for name, value in given.items()}
+
+
 REQUESTS: list[dict[str, Any]] = [
     {"epsilon": 0}, {"epsilon": -1.0}, {"epsilon": NAN}, {"epsilon": INF}, {"epsilon": "1"}, {"epsilon": True},
     {"epsilon": None}, {"epsilon": 21.0}, {"epsilon": 1e-12}, {"epsilon": 1e-12, "delta": 0.0}, {"delta": -1e-6},
     {"delta": NAN}, {"delta": 1.0}, {"delta": 2.0}, {"delta": "tiny"}, {"delta": 0.01}, {"mechanism": "laplce"},
     {"mechanism": []}, {"mechanism": "posterior"}, {"settings": "bins=4"}, {"settings": {"bins": 3}},
-    {"grid_bits": 40}, {"grid_bits": 7}, {"grid_bits": 16.0}, {"grid_bits": True}, {"moments": "sturdy"},
-    {"residual_bound": 1.0}, {"moments": "robust", "residual_bound": -1.0},
-    {"moments": "robust", "residual_bound": "1"},
-    {"moments": "robust", "residual_bound": 1e9}, {"moments": "robust", "residual_bound": True},
-    {"moments": "robust", "delta": 0.0}, {"moments": "robust", "mechanism": "laplace"},
-    {"robust_models": ["y ~ 1"]}, {"moments": "robust", "robust_models": "y ~ 1"},
-    {"moments": "robust", "robust_models": ["y ~ q"]}, {"moments": "robust", "robust_models": ["y ~ ."]},
-    {"moments": "robust", "robust_models": ["y ~ 1", "y ~ 1"]}, {"moments": "robust", "robust_models": ["y ~ 1"] * 11},
-    {"moments": "robust", "robust_models": [3]}, {"moments": "robust", "robust_models": ["y ~ x - 1"]},
-    {"moments": "robust", "robust_models": ["y ~ 1"], "scaling": "private"},
-    {"encoding": "klingon"}, {"encoding": 3}, {"delimiter": "::"}, {"delimiter": "a"}, {"delimiter": "ä"},
-    {"encoding": "utf-7"}, {"encoding": "unicode_escape"}, {"clip_counts": "yes"},
+    {"grid_bits": 40}, {"grid_bits": 7}, {"grid_bits": 16.0}, {"grid_bits": True}, {"robust": "sturdy"},
+    {"robust": Late("RobustErrors", residual_bound=-1.0)},
+    {"robust": Late("RobustErrors", residual_bound="1")},
+    {"robust": Late("RobustErrors", residual_bound=1e9)}, {"robust": Late("RobustErrors", residual_bound=True)},
+    {"robust": True, "delta": 0.0}, {"robust": True, "mechanism": "laplace"},
+    {"robust": Late("RobustErrors", models="y ~ 1")},
+    {"robust": Late("RobustErrors", models=["y ~ q"])}, {"robust": Late("RobustErrors", models=["y ~ ."])},
+    {"robust": Late("RobustErrors", models=["y ~ 1", "y ~ 1"])},
+    {"robust": Late("RobustErrors", models=["y ~ 1"] * 11)},
+    {"robust": Late("RobustErrors", models=[3])}, {"robust": Late("RobustErrors", models=["y ~ x - 1"])},
+    {"robust": Late("RobustErrors", models=["y ~ 1"]), "scaling": "private"},
+    {"reading": Late("ReadOptions", encoding="klingon")}, {"reading": Late("ReadOptions", encoding=3)},
+    {"reading": Late("ReadOptions", delimiter="::")}, {"reading": Late("ReadOptions", delimiter="a")},
+    {"reading": Late("ReadOptions", delimiter="ä")}, {"reading": Late("ReadOptions", encoding="utf-7")},
+    {"reading": Late("ReadOptions", encoding="unicode_escape")}, {"reading": "utf-8"}, {"clip_counts": "yes"},
     {"clip_counts": True, "mechanism": "ssp"}, {"spend": lambda request: None},
 ]  # fmt: skip
 SETTINGS: list[tuple[str, dict[str, Any]]] = [
@@ -140,7 +162,7 @@ PLANS: list[dict[str, Any]] = [
     {"rows": 0}, {"rows": NAN}, {"rows": "many"}, {"rows": True}, {"rows": 1e15}, {"rsquared": 1.0}, {"rsquared": -0.1},
     {"rsquared": None}, {"spread": 0}, {"spread": 2.0}, {"target_spread": NAN}, {"level": 0}, {"level": 1.0},
     {"level": "high"}, {"epsilon": 0}, {"epsilon": 25.0}, {"delta": 1.0}, {"mechanism": "gausian"},
-    {"moments": "sturdy"}, {"settings": {"bins": 3}}, {"mechanism": "laplace", "moments": "robust"},
+    {"robust": "sturdy"}, {"settings": {"bins": 3}}, {"mechanism": "laplace", "robust": True},
 ]  # fmt: skip
 FRAMES: dict[str, Callable[[], Any]] = {
     "none": lambda: None,
@@ -340,7 +362,7 @@ def cases() -> Iterator[Case]:
     yield "design file: none", lambda: discreet.Design.load("none.toml")
     for request in REQUESTS:
         shown = {name: "no receipt" if name == "spend" else value for name, value in request.items()}
-        yield f"release {shown!r}", lambda request=request: release(ROW, **{**BUDGET, **request})
+        yield f"release {shown!r}", lambda request=request: release(ROW, **{**BUDGET, **made_now(request)})
     for name, settings in SETTINGS:
         more = {"mechanism": name, "settings": settings}
         yield f"settings of {name} {settings!r}"[:100], lambda more=more: release(ROW, **BUDGET, **more)

@@ -6,7 +6,6 @@ from support.mutants import Mutant
 
 ACCOUNT = "tests/ledger/test_account.py"
 FILTER = "tests/ledger/test_filter.py"
-LEDGER = "tests/ledger/test_ledger.py"
 STORAGE = "tests/ledger/test_storage.py"
 GUARD = "tests/mechanisms/test_guard.py"
 GUARDED = "tests/mechanisms/test_guarded_release.py"
@@ -45,8 +44,8 @@ PLACES = {
     "law with a pure guard": "discreet.mechanisms.calibration:_Shared.pure",
     "noise of a guard": "discreet.mechanisms.guard:noisy_counts",
     "rule of a guard": "discreet.mechanisms.guard:stops",
-    "loss with a guard": "discreet.accounting.preliminary_counts:with_before",
-    "loss of a stop": "discreet.accounting.preliminary_counts:before_loss",
+    "loss with a guard": "discreet.accounting.preliminary_counts:with_counts",
+    "loss of a stop": "discreet.accounting.preliminary_counts:counts_loss",
     "promise and noise": "discreet.accounting.privacy_loss:keeps",
     "content of a digest": "discreet.releases.fields:digest_of",
     "check of a signature": "discreet.releases.verification:VerifyKey.check",
@@ -167,7 +166,7 @@ MUTANTS: dict[str, Mutant] = {
         "read_otherwise",
     ),
     "request id: the encoding": Mutant(
-        "how a file is read", '"encoding": charset_named(self.encoding), ', "", WORKFLOW, "read_otherwise"
+        "how a file is read", '"encoding": self.charset, ', "", WORKFLOW, "read_otherwise"
     ),
     "request id: the delimiter": Mutant(
         "how a file is read", '"delimiter": self.delimiter or ",", ', "", WORKFLOW, "read_otherwise"
@@ -215,7 +214,7 @@ MUTANTS: dict[str, Mutant] = {
         "half_the_noise",
     ),
     "guard: a stop costs nothing": Mutant(
-        "loss of a stop", "up(stated.over(counts.sensitivity, counts.block))", "1e-6", MAPS, "stopped"
+        "loss of a stop", "root_up(counts.squared_loss(stated.scales))", "1e-6", MAPS, "stopped"
     ),
     "verify: less noise than promised": Mutant("promise and noise", "", "True", GUARDED, "forged"),
     "verify: the signature is not checked": Mutant(

@@ -23,7 +23,9 @@ import pytest
 
 import discreet
 from discreet.accounting.noise_distribution import entry_blocks
+from discreet.options import ReleaseOptions
 from discreet.planning import noise_law_for
+from discreet.privacy.budget import PrivacyBudget
 from discreet.testing.not_private import SeededSampler
 from discreet.workflow import release_with
 
@@ -84,7 +86,7 @@ class Setup:
     mechanism: str
     design: discreet.Design
     settings: dict[str, Any] = field(default_factory=dict)
-    moments: str = "plain"
+    robust: bool = False
     clip_counts: bool = False
     epsilon: float = 2.0
     delta: float = 1e-6
@@ -234,14 +236,14 @@ def watched_release(setup: Setup, data: object, run: Run) -> discreet.Release:
             run,
             data,
             setup.design,
-            epsilon=setup.epsilon,
-            delta=setup.delta,
-            mechanism=setup.mechanism,
-            settings=setup.settings,
-            moments=setup.moments,
-            residual_bound=None,
-            clip_counts=setup.clip_counts,
-            grid_bits=setup.grid_bits,
+            PrivacyBudget(setup.epsilon, setup.delta),
+            ReleaseOptions(
+                mechanism=setup.mechanism,
+                settings=setup.settings,
+                robust=setup.robust,
+                clip_counts=setup.clip_counts,
+                grid_bits=setup.grid_bits,
+            ),
         )
     return run.release
 

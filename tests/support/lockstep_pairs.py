@@ -6,6 +6,8 @@ import numpy as np
 
 import discreet
 from discreet.audit.exact_losses import ReplaySampler
+from discreet.options import ReleaseOptions
+from discreet.privacy.budget import PrivacyBudget
 from discreet.testing.not_private import SeededSampler
 from discreet.workflow import release_with
 from support.lockstep import Run, Setup, seeded, shifted, watched_release
@@ -113,9 +115,12 @@ def assert_choices_decide(unit: str, seed: int, *, intercept: bool) -> None:
 
 def watched_release_of_choices(setup: Setup, data: object, chosen: Chosen) -> discreet.Release:
     return release_with(
-        chosen, data, setup.design, epsilon=setup.epsilon, delta=0.0, mechanism=setup.mechanism,
-        settings=setup.settings, moments="plain", residual_bound=None, grid_bits=setup.grid_bits,
-    )  # fmt: skip
+        chosen,
+        data,
+        setup.design,
+        PrivacyBudget(setup.epsilon, 0.0),
+        ReleaseOptions(mechanism=setup.mechanism, settings=setup.settings, grid_bits=setup.grid_bits),
+    )
 
 
 def refined_setup(unit: str, *, intercept: bool) -> Setup:

@@ -10,10 +10,10 @@ from discreet.accounting.noise_distribution import NoiseLaw, Settings
 from discreet.accounting.privacy_loss import keeps
 from discreet.accounting.privacy_maps import loss_of
 from discreet.design.design import Design
-from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
 from discreet.mechanisms.protocol import Mechanism
 from discreet.mechanisms.registry import chosen_mechanism
+from discreet.options import ReleaseOptions, RobustErrors
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.spend import Loss
 
@@ -66,8 +66,7 @@ class Case:
 
     def loss_with(self, law: NoiseLaw, **settings: object) -> Loss:
         public = {**self.settings, **settings}
-        one = self.mechanism
-        return loss_of(one.name, one.version, self.design, law, public, self.epsilon, self.delta)
+        return loss_of(self.mechanism.name, self.design, law, public, self.epsilon, self.delta)
 
     @property
     def kept(self) -> bool:
@@ -96,7 +95,9 @@ def cases(name: str, budgets=BUDGETS, grids=(16,)) -> Iterator[Case]:
     for design, given, beside, (epsilon, delta), bits in choices:
         try:
             one, settings, law = chosen_mechanism(
-                name, design, RowDomain.of(design, bits), PrivacyBudget(epsilon, delta), given, **beside
+                design,
+                PrivacyBudget(epsilon, delta),
+                ReleaseOptions(mechanism=name, settings=given, grid_bits=bits, **beside),
             )
         except SpecError:
             continue
@@ -105,7 +106,15 @@ def cases(name: str, budgets=BUDGETS, grids=(16,)) -> Iterator[Case]:
 
 def one_case(name: str, design: Design | None = None, epsilon=1.0, delta=1e-6, beside=None, **settings) -> Case:
     design = design or Design("y", {"y": (0, 10), "x": (0, 5), "z": (-1, 1)})
+    more = dict(beside or {})
+    if "models" in more:
+        # columns of the features and of the target, as formulas
+        names = [["1", *(design.released[index] for index in columns)] for columns in more.pop("models")]
+        formulas = [f"{target} ~ {' + '.join(features)}" for *features, target in names]
+        more["robust"] = RobustErrors(models=formulas)
     one, public, law = chosen_mechanism(
-        name, design, RowDomain.of(design), PrivacyBudget(epsilon, delta), settings or None, **(beside or {})
+        design,
+        PrivacyBudget(epsilon, delta),
+        ReleaseOptions(mechanism=name, settings=settings or None, **more),
     )
     return Case(one, design, law, public, epsilon, 0.0 if law.calibration == "pure" else delta)

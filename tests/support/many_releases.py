@@ -13,11 +13,11 @@ import numpy as np
 from scipy.special import chdtri, fdtrc, stdtrit
 
 import discreet
-from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.inference.nuisance import level_given
-from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
+from discreet.design.model_columns import model_of
 from discreet.design.scales import scales_of
 from discreet.mechanisms.registry import chosen_mechanism
+from discreet.options import DEFAULT_GRID_BITS, ReleaseOptions
 from discreet.privacy.budget import PrivacyBudget
 from discreet.testing.not_private import exact_release
 
@@ -85,7 +85,7 @@ class Setup:
             if isinstance(declared, list):
                 few[name] = [declared[index] for index in few[name]]
         empty = exact_release(few, case.design)
-        model = choose(empty, **case.model)
+        model = model_of(empty.design, **case.model)
         scales = scales_of(case.design, (*model.features, model.target))
         half, mid = np.array(scales.half), np.array(scales.mid)
         size = len(model.names)
@@ -105,7 +105,7 @@ class Setup:
 
     def original(self, case: Case, theta: np.ndarray) -> np.ndarray:
         """Coefficients in the units of the columns."""
-        model = choose(self.empty, **case.model)
+        model = model_of(self.empty.design, **case.model)
         mid = np.array(scales_of(case.design, (*model.features, model.target)).mid)
         return self.units @ theta + (mid[-1] * (np.arange(self.size) == 0) if "Intercept" in self.names else 0.0)
 
@@ -128,8 +128,8 @@ def drawn_moments(case: Case, count: int, random: np.random.Generator) -> tuple[
 
 
 def law_of(case: Case, epsilon: float, *, robust: bool = False):
-    domain, budget = RowDomain.of(case.design, DEFAULT_GRID_BITS), PrivacyBudget(epsilon, DELTA)
-    return chosen_mechanism("gaussian", case.design, domain, budget, robust=robust)[2]
+    budget = PrivacyBudget(epsilon, DELTA)
+    return chosen_mechanism(case.design, budget, ReleaseOptions(mechanism="gaussian", robust=robust))[2]
 
 
 def with_noise(

@@ -12,7 +12,7 @@ import numpy as np
 
 import discreet
 from discreet.analyst.residual_plan import _DEVIATIONS, _NOISE, _SMALLEST_BOUND, WIDEST_BOUND
-from discreet.design.domain import DEFAULT_GRID_BITS
+from discreet.options import DEFAULT_GRID_BITS
 from discreet.releases import NoiseLaw, ResidualPart
 from support.many_releases import Case, Many, Setup, Tested, as_release, forms, law_of, with_noise
 

@@ -23,7 +23,6 @@ PLACES = {
     "lattice gap": "discreet.privacy.lattice:lattice_gap",
     "what the lattice leaves": "discreet.privacy.lattice:delta_left",
     "lattice or not": "discreet.privacy.lattice:gaussian_mu",
-    "moments drawn": "discreet.mechanisms.calibration:variates",
     "pieces drawn": "discreet.mechanisms.calibration:_variates",
     "gradient passes": "discreet.mechanisms.gradient:NoisyGradientDescent.passes",
     "gradient rows": "discreet.mechanisms.gradient:row_bound",
@@ -92,8 +91,9 @@ PLACES = {
     "robust score": "discreet.mechanisms.irls:RobustLoss.score",
     "solver of ridge": "discreet.mechanisms.output:_Problem.certified",
     "solver of huber": "discreet.mechanisms.objective:_Precision.certified",
-    "gaussian forwards": "discreet.accounting.moments:_all_moments",
-    "gradient forwards": "discreet.accounting.iterations:gradient",
+    "entries of moments": "discreet.accounting.queries:MomentsQuery.blocks",
+    "sum for the ratio": "discreet.accounting.moment_queries:ratio_query",
+    "loss of a query": "discreet.accounting.queries:VectorQuery.squared_loss",
     "promise kept": "discreet.accounting.privacy_loss:keeps",
     "loss of a row": "discreet.accounting.moments:add_remove_loss",
     "loss of a person": "discreet.accounting.moments:weighted_loss",
@@ -153,10 +153,10 @@ MUTANTS: dict[str, Mutant] = {
         "lattice or not", "mu_from(*account(epsilon, left))", "mu_from(epsilon, left)", LATTICE
     ),
     "pieces: one release is counted": Mutant(
-        "pieces drawn", "piece.entries * piece.times", "piece.entries", RULES
+        "pieces drawn", "query.times * (", "(", RULES
     ),
     "moments: one variate of each block is counted": Mutant(
-        "moments drawn", "entries.get(block, 1)", "1", "tests/mechanisms/calibration/test_blocks.py", "lattice_gap"
+        "entries of moments", '"cross": x', '"cross": 1', "tests/mechanisms/calibration/test_blocks.py", "lattice_gap"
     ),
     "gradient: no noise in the first step": Mutant(
         "gradient passes",
@@ -209,7 +209,7 @@ MUTANTS: dict[str, Mutant] = {
         PURE_SCORES, "noise_is_laplace",
     ),
     "irls without delta: one pass is charged": Mutant(
-        "pure scores", "iterations * score_l1_sensitivity", "score_l1_sensitivity", PURE_SCORES, "spends"
+        "pure scores", "iterations * scores.laplace_sensitivity", "scores.laplace_sensitivity", PURE_SCORES, "spends"
     ),
     "irls without delta: a replaced row counts once": Mutant(
         "pure score sensitivity", 'neighbours == "add-remove" else 2', 'neighbours == "add-remove" else 1', PURE_SCORES,
@@ -456,11 +456,11 @@ MUTANTS: dict[str, Mutant] = {
         "solver of huber", "", "True", "tests/mechanisms/coefficients/test_huber_minimum.py"
     ),
     "forwards: the ratio is free": Mutant(
-        "gaussian forwards", "stated.over(ratio_sensitivity(), RATIO_BLOCK) ** 2", "0",
+        "sum for the ratio", "ratio_sensitivity()", "1e-9",
         "tests/losses/maps/test_gaussian.py", "clipped_rows_are_counted",
     ),
     "forwards: one step counts": Mutant(
-        "gradient forwards", "steps * stated.over(score", "stated.over(score", "tests/losses/maps/test_iterative.py",
+        "loss of a query", "self.times * (", "(", "tests/losses/maps/test_iterative.py",
         "twice_the_passes",
     ),
     "forwards: every Gaussian promise is kept": Mutant(

@@ -25,6 +25,7 @@ from discreet.design.columns import Numeric
 from discreet.mechanisms import irls as wishart_moments
 from discreet.mechanisms import k_norm, sampler, wishart
 from discreet.mechanisms.registry import mechanism_named
+from discreet.options import RobustErrors
 from discreet.parts import making, merging
 from discreet.releases import NoiseLaw, Release
 from support.curators import DESIGN, NAMES, curators, rows
@@ -61,15 +62,15 @@ SETTINGS: Mapping[str, Sequence[Mapping[str, object]]] = {
 MODELS = ["y ~ x", "y ~ x + b"]
 OPTIONS: Mapping[str, Sequence[Mapping[str, object]]] = {
     "gaussian": (
-        {"moments": "robust"},
-        {"moments": "robust", "robust_models": MODELS, "clip_counts": True},
+        {"robust": True},
+        {"robust": RobustErrors(models=MODELS), "clip_counts": True},
         {"clip_counts": True},
         {"scaling": "private"},
-        {"scaling": "private", "moments": "robust"},
+        {"scaling": "private", "robust": True},
         {"grid_bits": 12},
         {"weights": "w"},
-        {"weights": "w", "moments": "robust"},
-        {"weights": "w", "moments": "robust", "robust_models": MODELS},
+        {"weights": "w", "robust": True},
+        {"weights": "w", "robust": RobustErrors(models=MODELS)},
     ),
     "laplace": ({"clip_counts": True},),
 }

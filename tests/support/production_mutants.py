@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from discreet import workflow
+from discreet import release_request
 from discreet import workflow as second_pass
 from discreet.accounting.noise_distribution import CLIPPED
 from discreet.mechanisms import frank_wolfe, gaussian, gradient, irls, refined
@@ -122,7 +122,7 @@ def _table() -> list[ProductionMutant]:
             ("minimum of objective", mistakes.point_noise_halved, "objective", False),
         )
     ]
-    robust, scaled_robust = {"moments": "robust"}, {"moments": "robust", "scaling": "private"}
+    robust, scaled_robust = {"robust": True}, {"robust": True, "scaling": "private"}
     made += [
         ProductionMutant("scale of one block halved", where, mistakes.halved_in(module, name, block), judge, quick)
         for where, module, name, block, judge, quick in (
@@ -132,7 +132,8 @@ def _table() -> list[ProductionMutant]:
              requests("gaussian robust", "gaussian", **robust), False),
             ("ratio of residuals", second_pass, "residuals_with_noise", "residual_ratio",
              requests("gaussian robust", "gaussian", **robust), False),
-            ("guard", workflow, "guard_counts", "guard", requests("gaussian guard", "gaussian", guard=True), False),
+            ("guard", release_request, "guard_counts", "guard",
+             requests("gaussian guard", "gaussian", guard=True), False),
             ("private bounds", discovery, "noisy_counts", "discovery",
              requests("gaussian private bounds", "gaussian", columns=SEARCHED), False),
             ("gram of refined", refined, "_noisy_gram", "gram_off_diagonal", requests("refined", "refined"), False),
@@ -174,18 +175,18 @@ def _table() -> list[ProductionMutant]:
         ProductionMutant(
             "one pass uncharged",
             "irls gaussian",
-            mistakes.one_pass_less(irls, "score_pieces"),
+            mistakes.one_pass_less(irls, "score_shares"),
             audit("irls gaussian"),
             True,
         ),
         ProductionMutant(
             "one pass uncharged",
             "irls moment",
-            mistakes.one_pass_less(irls, "moment_pieces"),
+            mistakes.one_pass_less(irls, "moment_shares"),
             verified("irls", iterations=3, form="moment"),
         ),
         ProductionMutant(
-            "one pass uncharged", "gradient", mistakes.one_pass_less(gradient, "gradient_pieces"), audit("gradient")
+            "one pass uncharged", "gradient", mistakes.one_pass_less(gradient, "gradient_shares"), audit("gradient")
         ),
         ProductionMutant(
             "one pass uncharged",
@@ -203,7 +204,7 @@ def _table() -> list[ProductionMutant]:
             scaled_patches.searches_free,
             verified("gaussian", scaling="private"),
         ),
-        ProductionMutant("Gram uncharged", "refined", refined_patches.part_free("gram"), audit("refined")),
+        ProductionMutant("Gram uncharged", "refined", refined_patches.part_free("gram_diagonal"), audit("refined")),
         ProductionMutant("one pass uncharged", "residuals", mistakes.residual_pass_free, audit("gaussian robust")),
         ProductionMutant("count uncharged", "laplace", mistakes.count_free_in_laplace, audit("laplace")),
         ProductionMutant("count uncharged", "gradient", mistakes.count_free_in_gradient, audit("gradient")),

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet import workflow
+from discreet import release_request
 from discreet import workflow as second_pass
+from discreet.accounting.moment_queries import EIGENVALUE
 from discreet.accounting.moments import l1_sensitivity
 from discreet.audit import runs
 from discreet.mechanisms import calibration as blocks
 from discreet.mechanisms import frank_wolfe, gaussian, gradient, irls, k_norm, laplace, sampler, wishart
 from discreet.mechanisms import irls as iterates
 from discreet.mechanisms import irls as wishart_moments
-from discreet.mechanisms.adassp import EIGENVALUE
 from discreet.mechanisms.dpme import PerturbedHistogram
 from discreet.mechanisms.guard import GuardCounts
 from discreet.mechanisms.irls import fitted_indices
@@ -28,8 +28,8 @@ from discreet.mechanisms.protocol import RunContext
 from discreet.primitives import counts, gaussian_noise, laplace_noise, mean, response, selection
 from discreet.primitives import grid_noise as grids
 from discreet.privacy import lattice
+from discreet.release_request import ReleaseRequest
 from discreet.releases import NoiseLaw
-from discreet.workflow import Question
 
 Patch = pytest.MonkeyPatch
 
@@ -73,8 +73,8 @@ class Changed:
 
 def variates_changed(change: Callable[[list[int], Sequence[int]], list[int]]) -> Callable[[Patch], None]:
     def apply(patch: Patch) -> None:
-        context = Question.context
-        patch.setattr(Question, "context", lambda self, source: context(self, Changed(source, change)))
+        context = ReleaseRequest.context
+        patch.setattr(ReleaseRequest, "context", lambda self, source: context(self, Changed(source, change)))
 
     return apply
 
@@ -102,8 +102,8 @@ def half(values: list[int], scales: Sequence[int]) -> list[int]:
 
 
 def guard_halved(patch: Patch) -> None:
-    counts = workflow.guard_counts
-    for module in (workflow, runs):
+    counts = release_request.guard_counts
+    for module in (release_request, runs):
         patch.setattr(module, "guard_counts", lambda fitting, law, source: counts(fitting, law, Changed(source, half)))
 
 
@@ -132,13 +132,13 @@ def count_halved_in_gradient(patch: Patch) -> None:
 
 
 def point_noise_halved(patch: Patch) -> None:
-    context = Question.context
+    context = ReleaseRequest.context
 
     def smaller(self: Any, source: Any) -> Any:
         point = self.law.sigma["coefficients"]
         return context(self, Changed(source, lambda values, scales: half(values, ()) if point in scales else values))
 
-    patch.setattr(Question, "context", smaller)
+    patch.setattr(ReleaseRequest, "context", smaller)
 
 
 class AtHalfTheScale(Changed):
@@ -150,8 +150,8 @@ class AtHalfTheScale(Changed):
 
 
 def asked_at_half_the_scale(patch: Patch) -> None:
-    context = Question.context
-    patch.setattr(Question, "context", lambda self, source: context(self, AtHalfTheScale(source, half)))
+    context = ReleaseRequest.context
+    patch.setattr(ReleaseRequest, "context", lambda self, source: context(self, AtHalfTheScale(source, half)))
 
 
 def halved_in(module: Any, name: str, block: str) -> Callable[[Patch], None]:
@@ -186,8 +186,8 @@ class LastReused(Changed):
 
 
 def last_reused(patch: Patch) -> None:
-    context = Question.context
-    patch.setattr(Question, "context", lambda self, source: context(self, LastReused(source, half)))
+    context = ReleaseRequest.context
+    patch.setattr(ReleaseRequest, "context", lambda self, source: context(self, LastReused(source, half)))
 
 
 def primitives_halved(patch: Patch) -> None:
@@ -240,9 +240,9 @@ def residual_pass_free(patch: Patch) -> None:
 
 
 def guard_free(patch: Patch) -> None:
-    guarded = workflow.guarded_law
+    guarded = release_request.guarded_law
     patch.setattr(
-        workflow,
+        release_request,
         "guarded_law",
         lambda design, domain, budget, law_for: law_for(budget).with_before(
             "guard", guarded(design, domain, budget, law_for).sigma["guard"]
@@ -271,9 +271,9 @@ def beside_free(kind: Any, block: str, without: Callable[[Any, Any], Any]) -> Ca
 def eigenvalue_free(patch: Patch) -> None:
     law = blocks.noise_law
 
-    def free(*given: Any, beside: Any = None, **more: Any) -> NoiseLaw:
-        made = law(*given, beside=beside, **more)
-        alone = law(*given, **more)
+    def free(moments: Any, budget: Any, shares: Any, others: Any, *, share: float) -> NoiseLaw:
+        made = law(moments, budget, shares, others, share=share)
+        alone = law(moments, budget, shares)
         return replace(alone, sigma={**alone.sigma, EIGENVALUE: made.sigma[EIGENVALUE]})
 
     patch.setattr("discreet.mechanisms.adassp.noise_law", free)
@@ -286,15 +286,14 @@ def count_free_in_laplace(patch: Patch) -> None:
 
 
 def count_free_in_gradient(patch: Patch) -> None:
-    pieces, law = gradient.gradient_pieces, gradient.pieces_law
+    law = gradient.queries_law
 
     def free(domain: Any, budget: Any, given: Any) -> NoiseLaw:
         made = law(domain, budget, given)
-        alone = law(domain, budget, {"score": replace(given["score"], share=1.0)})
+        alone = law(domain, budget, [(query, 1.0) for query, _ in given if query.block == "score"])
         return replace(alone, sigma={**made.sigma, **alone.sigma})
 
-    assert pieces is gradient.gradient_pieces
-    patch.setattr(gradient, "pieces_law", free)
+    patch.setattr(gradient, "queries_law", free)
 
 
 def each_entry_alone(patch: Patch) -> None:
@@ -393,7 +392,7 @@ def residuals_exact(patch: Patch) -> None:
 
 
 def guard_exact(patch: Patch) -> None:
-    for module in (workflow, runs):
+    for module in (release_request, runs):
         patch.setattr(
             module, "guard_counts", lambda fitting, law, source: GuardCounts(*(one * law.unit for one in fitting))
         )
@@ -488,23 +487,23 @@ def exact_number(first: Any) -> int:
 
 
 def exact_sum_among_the_noisy(patch: Patch) -> None:
-    released = Question.release
+    released = ReleaseRequest.release
 
     def leaking(self: Any, published: Any, first: Any, *rest: Any) -> Any:
         made = released(self, published, first, *rest)
         return replace(made, scalars={**made.scalars, "exact": exact_number(first)})
 
-    patch.setattr(Question, "release", leaking)
+    patch.setattr(ReleaseRequest, "release", leaking)
 
 
 def exact_sum_in_the_words(patch: Patch) -> None:
-    released = Question.release
+    released = ReleaseRequest.release
 
     def leaking(self: Any, published: Any, first: Any, *rest: Any) -> Any:
         made = released(self, published, first, *rest)
         return replace(made, made_by=f"{made.made_by} ({exact_number(first)})")
 
-    patch.setattr(Question, "release", leaking)
+    patch.setattr(ReleaseRequest, "release", leaking)
 
 
 # -- Wishart -----------------------------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "discreet"
+OTHERS = sorted((ROOT / "packages").glob("*/src"))
 STORE = ROOT / "tests" / "repository" / "proofs.json"
 TAG = re.compile(r"\[P:([a-z0-9-]+)\]")
 # every definition here needs a proof; from `releases` on, everything is post-processing
@@ -39,17 +40,22 @@ TRUSTED = (
     "parts/",
 )
 # a proof may list definitions here too
-FINGERPRINTED = (*TRUSTED, "spark/", "papers/rivals/", "workflow.py")
+FINGERPRINTED = (*TRUSTED, "spark/", "discreet_papers/baselines/", "workflow.py", "release_request.py")
+# beginnings of the names of modules that are read here
+OWN = ("discreet.", "discreet_papers.", "discreet_studio.")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def proofs() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.proof.md"), key=lambda path: path.name)
+    return sorted(
+        [path for folder in (PACKAGE, *OTHERS) for path in folder.rglob("*.proof.md")], key=lambda path: path.name
+    )
 
 
 def sources() -> dict[str, str]:
-    """Read every module of the package, by its path in it."""
-    return {path.relative_to(PACKAGE).as_posix(): path.read_text() for path in sorted(PACKAGE.rglob("*.py"))}
+    """Read every module, by its path in the library, or by one that begins with the name of another package."""
+    folders = (PACKAGE, *OTHERS)
+    return {path.relative_to(one).as_posix(): path.read_text() for one in folders for path in sorted(one.rglob("*.py"))}
 
 
 def named_files(proof: Path) -> list[str]:
@@ -141,7 +147,7 @@ class Code:
 
     def module(self, dotted: str) -> str | None:
         """Return the file of a module of the package, or None."""
-        if not dotted.startswith("discreet."):
+        if not dotted.startswith(OWN):
             return None
         path = dotted.removeprefix("discreet.").replace(".", "/")
         return next((file for file in (f"{path}.py", f"{path}/__init__.py") if file in self.trees), None)
@@ -193,10 +199,10 @@ class _Resolved(_Plain):
     def text(self, value: object) -> str:
         if isinstance(value, ast.Name):
             target = self.code.resolve(self.file, value.id, self.names)
-            outside = self.names.get(value.id, "discreet.")
+            outside = self.names.get(value.id, OWN[0])
             if target is not None:
                 return f"Name({self.code.label(target)})"
-            return f"Name({value.id if outside.startswith('discreet.') else outside})"
+            return f"Name({value.id if outside.startswith(OWN) else outside})"
         if isinstance(value, ast.Attribute) and isinstance(value.value, ast.Name):
             module = self.code.module(self.names.get(value.value.id, ""))
             target = self.code.resolve(module, value.attr) if module else None

@@ -26,14 +26,14 @@ def part_free(name: str) -> Callable[[Patch], None]:
     """The account of all other parts is that without one of them, which keeps its noise."""
 
     def apply(patch: Patch) -> None:
-        law = refined.pieces_law
+        law = refined.queries_law
 
         def free(domain: Any, budget: Any, given: Any) -> NoiseLaw:
             made = law(domain, budget, given)
-            alone = law(domain, budget, {one: piece for one, piece in given.items() if one != name})
-            return replace(alone, sigma={**alone.sigma, name: made.sigma[name]})
+            alone = law(domain, budget, [(query, share) for query, share in given if name not in query.blocks])
+            return replace(alone, sigma={**made.sigma, **alone.sigma})
 
-        patch.setattr(refined, "pieces_law", free)
+        patch.setattr(refined, "queries_law", free)
 
     return apply
 
@@ -42,13 +42,15 @@ def one_time_less(name: str) -> Callable[[Patch], None]:
     """The account of a part is that of one release less."""
 
     def apply(patch: Patch) -> None:
-        counted = refined.refined_pieces
+        counted = refined.refined_shares
 
         def fewer(design: Any) -> Any:
-            found = counted(design)
-            return found | {name: replace(found[name], times=found[name].times - 1)}
+            return [
+                (replace(query, times=query.times - 1) if name in query.blocks else query, share)
+                for query, share in counted(design)
+            ]
 
-        patch.setattr(refined, "refined_pieces", fewer)
+        patch.setattr(refined, "refined_shares", fewer)
 
     return apply
 

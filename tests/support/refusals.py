@@ -7,7 +7,7 @@ import traceback
 import pytest
 
 from discreet.design.columns import Boolean, Categorical, Numeric
-from discreet.errors import CellError, DiscreetError
+from discreet.errors import CellError, DiscreetError, OptionError, UnsupportedError
 from discreet.tables.arrow import declared_arrays
 from discreet.tables.cells import settle_missing
 from discreet.tables.csv_format import ReadOptions
@@ -31,7 +31,7 @@ def refusal(data: object, kind: type[DiscreetError], reading: ReadOptions | None
     with pytest.raises(kind) as caught:
         read_all(data, reading)
     error = caught.value
-    assert type(error) in (kind, CellError)
+    assert type(error) in (kind, CellError, OptionError, UnsupportedError)
     assert isinstance(error, kind)
     assert error.exit_code == 2
     assert error.__context__ is None

@@ -45,7 +45,7 @@ PROVENANCE = Provenance(
     family="discrete Gaussian",
     calibration="exact",
     grid_bits=16,
-    anchor="untracked",
+    anchor="untracked: repeated releases of this table are not counted",
     made_by="discreet 0",
     digest="sha256:00",
     target="income",
@@ -153,7 +153,7 @@ INSIDE = replace(
     rows=None,
     rows_sd=0.0,
     model=replace(
-        MODEL, penalty="as the mechanism 'steps' fitted it", interval_target="none", no_intervals="no sums",
+        MODEL, penalty="fitted by the mechanism 'steps'", interval_target="none", no_intervals="no sums",
         rsquared=None, rsquared_low=None, rsquared_high=None, rsquared_reason="no sums", residual_sd=None,
     ),
     coefficients=tuple(

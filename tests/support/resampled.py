@@ -10,8 +10,9 @@ import discreet
 from discreet.analyst.residual_plan import ResidualPlan, residual_plan
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram
 from discreet.curator.table import Table
-from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
+from discreet.design.domain import RowDomain
 from discreet.mechanisms.registry import chosen_mechanism
+from discreet.options import DEFAULT_GRID_BITS, ReleaseOptions
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import RatioPart, Release, ResidualPart
 from discreet.releases.reference_law import NotEstimable
@@ -54,7 +55,9 @@ class Resampled:
         self.rsquared = float(population.rsquared)
 
     def law(self, epsilon: float, delta: float = 1e-6):
-        return chosen_mechanism("gaussian", self.design, self.domain, PrivacyBudget(epsilon, delta), robust=True)[2]
+        return chosen_mechanism(
+            self.design, PrivacyBudget(epsilon, delta), ReleaseOptions(mechanism="gaussian", robust=True)
+        )[2]
 
     def counts(self, n: int, random: np.random.Generator) -> np.ndarray:
         return np.bincount(random.integers(0, self.size, n), minlength=self.size).astype(float)

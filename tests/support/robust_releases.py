@@ -25,7 +25,12 @@ def released(table, epsilon, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyNotice)
         return discreet.release(
-            table, DESIGN, epsilon=epsilon, delta=1e-6, moments="robust", allow_weak_privacy=True, **options
+            table,
+            DESIGN,
+            epsilon=epsilon,
+            delta=1e-6,
+            robust=discreet.RobustErrors(**options),
+            allow_weak_privacy=True,
         )
 
 
@@ -37,9 +42,14 @@ def visits(people, rng):
     return {"person": person, "x": x, "y": y}
 
 
-def released_persons(table, epsilon=1e8, moments="robust", **options):
+def released_persons(table, epsilon=1e8, robust=True, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyNotice)
         return discreet.release(
-            table, PERSONS, epsilon=epsilon, delta=1e-6, moments=moments, allow_weak_privacy=True, **options
+            table,
+            PERSONS,
+            epsilon=epsilon,
+            delta=1e-6,
+            robust=discreet.RobustErrors(**options) if robust else False,
+            allow_weak_privacy=True,
         )

@@ -22,9 +22,9 @@ def searches_free(patch: Patch) -> None:
     """The account of all other parts is that without the first pass, whose searches keep their noise."""
     law = scaled.scaled_law
 
-    def free(design: Any, domain: Any, statistics: Any, mu: Any, calibration: Any) -> NoiseLaw:
-        made = law(design, domain, statistics, mu, calibration)
-        rest = {name: one for name, one in statistics.items() if name not in _FIRST_PASS}
+    def free(design: Any, domain: Any, queries: Any, mu: Any, calibration: Any) -> NoiseLaw:
+        made = law(design, domain, queries, mu, calibration)
+        rest = [query for query in queries if not {*query.blocks} & {*_FIRST_PASS}]
         alone = law(design, domain, rest, mu, calibration)
         return replace(alone, sigma={**alone.sigma, **{name: made.sigma[name] for name in _FIRST_PASS}})
 

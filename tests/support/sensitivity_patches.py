@@ -9,22 +9,21 @@ import pytest
 
 from discreet.accounting import fitted_models as fitted
 from discreet.accounting import iterations as iterative
-from discreet.accounting import moments as gaussian_map
+from discreet.accounting import queries
 from discreet.mechanisms import calibration as blocks
-from discreet.mechanisms import gradient, irls, objective
+from discreet.mechanisms import objective
 
 Patch = pytest.MonkeyPatch
 
 
 def exchanged_scores_as_added(patch: Patch) -> None:
     """A row that is exchanged is charged like one that is added."""
-    found = gradient.score_sensitivity
+    found = iterative.score_sensitivity
 
     def added(domain: Any, unit: Any, *, intercept: bool) -> float:
         return found(domain, replace(unit, neighbours="add-remove"), intercept=intercept)
 
-    for module in (gradient, irls, iterative):
-        patch.setattr(module, "score_sensitivity", added)
+    patch.setattr(iterative, "score_sensitivity", added)
 
 
 def dropped_rows_forgotten(patch: Patch) -> None:
@@ -34,7 +33,7 @@ def dropped_rows_forgotten(patch: Patch) -> None:
     def staying(domain: Any, neighbours: Any, weights: Any, *, count_public: bool, **more: Any) -> float:
         return found(domain, neighbours, weights, count_public=count_public or neighbours == "replace", **more)
 
-    for module in (blocks, gaussian_map):
+    for module in (blocks, queries):
         patch.setattr(module, "weighted_loss", staying)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 import discreet
-from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
 from discreet.mechanisms.registry import chosen_mechanism
+from discreet.options import ReleaseOptions
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import NoiseLaw
 from discreet.releases.reference_law import NotEstimable
@@ -59,8 +59,10 @@ class NoisyReleases:
     """Releases of one exact one at many budgets, with noise of the law that the mechanism would use."""
 
     def __init__(self, design: discreet.Design, epsilons, delta: float = 1e-6, mechanism: str = "gaussian") -> None:
-        domain = RowDomain.of(design, DEFAULT_GRID_BITS)
-        self.laws = {one: chosen_mechanism(mechanism, design, domain, PrivacyBudget(one, delta))[2] for one in epsilons}
+        self.laws = {
+            one: chosen_mechanism(design, PrivacyBudget(one, delta), ReleaseOptions(mechanism=mechanism))[2]
+            for one in epsilons
+        }
         self.design = design
         self._steps = {
             one: np.array([float(s) for s in law.steps(len(design.released))]) for one, law in self.laws.items()

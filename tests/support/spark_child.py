@@ -165,7 +165,7 @@ class Cases:
 
     def robust(self) -> bool:
         """A second pass that takes the rows of a person together."""
-        both = (seeded_release(one, FEW_PERSONS, moments="robust", **SEEDED) for one in (self.frame, self.table))
+        both = (seeded_release(one, FEW_PERSONS, robust=True, **SEEDED) for one in (self.frame, self.table))
         return next(both) == next(both)
 
     def bounds(self) -> bool:
@@ -235,7 +235,7 @@ class Cases:
             yield from batches
 
         frame = self.session.range(4).mapInArrow(ends, "y double, float double, other double")
-        return "executors were lost more often" in self._refused(frame, SLOW)
+        return "Executors were lost repeatedly" in self._refused(frame, SLOW)
 
     def interrupt(self) -> bool:
         """Ctrl-C ends a job that runs, soon, and Spark goes on to the next."""

@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 import discreet
 from discreet.datasets import simulated_rows
-from discreet.studio.app import Studio
+from discreet_studio.app import Studio
 
 HOST = "127.0.0.1:8642"
 SAME = {"sec-fetch-site": "same-origin"}

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 import discreet
-from discreet.studio.server import Running
+from discreet_studio.server import Running
 from support.studio_client import DESIGN, small_table
 
 PATIENCE = 30_000
@@ -89,7 +89,7 @@ def ready(tab: Tab, rows: int = 400) -> None:
     page = tab.page
     tab.go("/table")
     page.select_option("#file", "people.csv")
-    tab.click("text=Read the names")
+    tab.click("text=Open this table")
     page.wait_for_selector("text=Whose presence")
     tab.go("/design")
     tab.click("summary:has-text('Load a design file')")

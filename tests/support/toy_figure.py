@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.papers.drawing import lines
-from discreet.papers.figure import Cell, Criterion, Figure, Outcome, Row, Run
-from discreet.papers.methods import READER, reader_method
+from discreet_papers.drawing import lines
+from discreet_papers.figure import Cell, Criterion, Figure, Outcome, Row, Run
+from discreet_papers.methods import READER, reader_method
 
 ROWS = np.random.default_rng(5).uniform(-1, 1, (60, 2))
 

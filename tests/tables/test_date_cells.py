@@ -189,11 +189,11 @@ def test_codes_of_levels_that_are_integers_and_in_dictionaries():
     ({"bounds": [0, 9], "missing_codes": ["x"]}, "missing_codes: expected numbers, got 'x'"),
     ({"bounds": [0, 9], "missing_codes": [float("nan")]}, "missing_codes: expected numbers"),
     ({"bounds": [0, 9], "missing_codes": [True]}, "missing_codes: expected numbers"),
-    ({"levels": ["a", "b"], "missing_codes": ["a"]}, "missing_codes: 'a' is one of the levels"),
-    ({"levels": ["a", "b"], "missing_codes": [9]}, "the levels are text, and 9 is not"),
-    ({"levels": [1, 2], "missing_codes": ["9"]}, "the levels are integers, and '9' is not"),
-    ({"dtype": "bool", "missing_codes": [9]}, "'missing_codes' are for numbers, dates and levels"),
-    ({"formula": "y + 1", "missing_codes": [9]}, "cannot be given for a column with a formula"),
+    ({"levels": ["a", "b"], "missing_codes": ["a"]}, "missing_codes: 'a' is also a level"),
+    ({"levels": ["a", "b"], "missing_codes": [9]}, "missing_codes: expected text like the levels, got 9"),
+    ({"levels": [1, 2], "missing_codes": ["9"]}, "missing_codes: expected integers like the levels, got '9'"),
+    ({"dtype": "bool", "missing_codes": [9]}, "'missing_codes' are allowed for numbers, dates and levels"),
+    ({"formula": "y + 1", "missing_codes": [9]}, "'missing_codes' is not allowed with a formula"),
 ])  # fmt: skip
 def test_codes_that_make_no_sense_are_refused(declared, said):
     with pytest.raises(discreet.DesignError) as caught:

@@ -107,4 +107,4 @@ def test_the_error_rule_names_the_column_and_what_to_do(column, cell, remedy):
     # dropping is the last thing to think of, and its price is told
     assert message.index(remedy) < message.index('missing = "drop" leaves out every row with such a cell')
     assert "{fill" not in message
-    assert "discreet check" in message
+    assert "discreet.check" in message

@@ -79,7 +79,7 @@ def test_a_target_is_one_column_and_says_whether_it_had_two_dimensions(target, t
 
 @pytest.mark.parametrize("target", [np.array(ROWS), pd.DataFrame(NAMED), np.array(0.5), "text"], ids=str)
 def test_more_or_less_than_one_target_is_refused(target):
-    with pytest.raises(SpecError, match="one target is fitted at a time"):
+    with pytest.raises(SpecError, match="pass one target, with one number for each row"):
         target_column(target)
 
 

@@ -128,7 +128,7 @@ def test_a_lazy_frame_is_collected_first():
 
 @pytest.mark.parametrize(
     "options",
-    [{"mechanism": "irls"}, {"mechanism": "objective"}, {"moments": "robust"}, {"mechanism": "laplace", "delta": 0.0}],
+    [{"mechanism": "irls"}, {"mechanism": "objective"}, {"robust": True}, {"mechanism": "laplace", "delta": 0.0}],
 )
 def test_every_kind_of_release_keeps_the_condition_in_its_file(options, database, tmp_path):
     made = discreet.release(database.sql("FROM joined"), DESIGN, **{**BUDGET, **options})

@@ -23,7 +23,7 @@ def test_bad_compute_options_are_refused(value):
 
 @pytest.mark.parametrize("name", ["batch_rows", "chunk_rows"])
 def test_either_number_of_rows_is_refused_by_name_and_the_smallest_is_taken(name):
-    with pytest.raises(SpecError, match=f"^{name} 0 is not allowed; choose a positive integer$"):
+    with pytest.raises(SpecError, match=f"^expected a positive integer for {name}, got 0$"):
         ComputeOptions(**{name: 0})
     assert getattr(ComputeOptions(**{name: 1}), name) == 1
 
@@ -80,13 +80,13 @@ def test_a_place_is_a_line_or_a_row_and_names_its_file_only_among_several(tmp_pa
 
 @pytest.mark.parametrize("progress", [5, "often", [print]])
 def test_a_progress_that_cannot_be_called_is_refused_before_anything_is_read(progress):
-    with pytest.raises(SpecError, match="progress: expected a function of one argument, got "):
+    with pytest.raises(SpecError, match="expected a function of one argument for progress, got "):
         ComputeOptions(progress=progress)
 
 
 @pytest.mark.parametrize("workers", [0, -1, 257, 2.0, True, "2", None])
 def test_a_number_of_workers_that_is_none_is_refused(workers):
-    with pytest.raises(SpecError, match=r"workers .* is not allowed; choose an integer from 1 to 256"):
+    with pytest.raises(SpecError, match=r"expected an integer from 1 to 256 for workers, got"):
         ComputeOptions(workers=workers)
 
 
@@ -94,7 +94,7 @@ def test_integers_of_numpy_are_integers():
     options = ComputeOptions(batch_rows=np.int32(7), chunk_rows=np.uint8(5), workers=np.int64(2))
     assert [type(value) for value in (options.batch_rows, options.chunk_rows, options.workers)] == [int] * 3
     assert options == ComputeOptions(batch_rows=7, chunk_rows=5, workers=2)
-    with pytest.raises(SpecError, match=r"workers .* is not allowed"):
+    with pytest.raises(SpecError, match=r"expected an integer from 1 to 256 for workers"):
         ComputeOptions(workers=np.int64(0))
 
 

@@ -10,6 +10,8 @@ import pytest
 import discreet
 from discreet.errors import SpecError
 from discreet.mechanisms.registry import mechanisms
+from discreet.options import ReleaseOptions, RobustErrors
+from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import Release
 from discreet.testing.not_private import SeededSampler, exact_release, seeded_release
 from discreet.workflow import release_with
@@ -39,11 +41,11 @@ def test_a_seeded_release_is_the_private_one_but_for_its_noise_and_its_marks(nam
 
 
 def test_robust_seeded_releases_repeat_and_follow_the_declared_bound():
-    one, two, other = (seeded_release(TABLE, DESIGN, seed=s, moments="robust", **BUDGET) for s in (1, 1, 2))
+    one, two, other = (seeded_release(TABLE, DESIGN, seed=s, robust=True, **BUDGET) for s in (1, 1, 2))
     assert one == two
     assert one.residuals is not None
     assert one.residuals.totals != other.residuals.totals
-    bounded = seeded_release(TABLE, DESIGN, seed=1, moments="robust", residual_bound=2.0, **BUDGET)
+    bounded = seeded_release(TABLE, DESIGN, seed=1, robust=RobustErrors(residual_bound=2.0), **BUDGET)
     assert bounded.totals == one.totals
     assert bounded.residuals.bound == 2.0 / 5.0
     assert not bounded.private
@@ -53,10 +55,10 @@ def test_robust_seeded_releases_repeat_and_follow_the_declared_bound():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"moments": "sturdy"}, "moments"),
-        ({"residual_bound": 1.0}, "residual bound"),
-        ({"moments": "robust", "mechanism": "laplace"}, "need the mechanism 'gaussian'"),
-        ({"moments": "robust", "delta": 0.0}, "delta"),
+        ({"robust": "sturdy"}, "robust"),
+        ({"robust": RobustErrors(residual_bound=1e9)}, "residual bound"),
+        ({"robust": True, "mechanism": "laplace"}, "need the mechanism 'gaussian'"),
+        ({"robust": True, "delta": 0.0}, "delta"),
         ({"settings": {"bins": 3}}, "no settings"),
     ],
 )
@@ -74,12 +76,8 @@ def test_no_promise_comes_with_noise_that_is_not_private():
         SeededSampler(1),
         TABLE,
         DESIGN,
-        **BUDGET,
-        mechanism="gaussian",
-        settings=None,
-        moments="plain",
-        residual_bound=None,
-        grid_bits=16,
+        PrivacyBudget(**BUDGET),
+        ReleaseOptions(mechanism="gaussian"),
     )
     assert made.guarantee is None
     assert not made.private

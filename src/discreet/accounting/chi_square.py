@@ -1,4 +1,4 @@
-"""Bound delta for chi-square noise, from above, for the Wishart mechanism."""
+"""Compute upper bounds of delta for chi-square noise, for the Wishart mechanism."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet.exact.arrays import FloatArray
 from discreet.exact.rounding import EIGHTY_DIGITS, PI
 
 # -- chi square --------------------------------------------------------------------------------------------------------
-# How well chi-square noise hides a shift: delta at a given epsilon, proved from above.
+# Proved upper bounds of delta at a given epsilon for chi-square noise and a shift.
 #
 # A row added to a matrix with Wishart noise shifts one chi-square variate C by r (chi_square.proof.md). With F the
 # distribution function of C, nu its degrees of freedom and a = nu/2 - 1 > 0,
@@ -21,7 +21,7 @@ from discreet.exact.rounding import EIGHTY_DIGITS, PI
 #     row absent:   delta = F(c) - e^eps F(c - r),               c = r / (1 - exp(-(eps + r/2) / a));
 #     row present:  delta = 1 - F(c) - e^eps (1 - F(c + r)),     c = r / (exp((r/2 - eps) / a) - 1), or 0 if r <= 2 eps.
 #
-# `Decimal` results are upper bounds, whatever the rounding. Floats only look for good values, which are then proved.
+# `Decimal` results are upper bounds including rounding. Floats only search for good values, which are then proved.
 
 EPSILON_LOWEST, EPSILON_HIGHEST = 1e-6, 1e9
 DELTA_LOWEST: Final = 1e-30
@@ -31,7 +31,7 @@ _MARGIN: Final = Decimal("1e-50")
 # 1 - F beyond 8 nu + 2000 is below it by far
 _NOTHING: Final = Decimal("1e-100")
 _LEAST_EXPONENT: Final = Decimal("1e-20")
-# above it e^eps would magnify rounding, and the second term is left out, which only raises delta
+# above it e^eps would amplify rounding, and the second term is omitted, which only raises delta
 _EPSILON_SMALL: Final = 30
 # shares of epsilon for the first of two steps
 _SPLITS: Final = np.linspace(0.05, 0.95, 91)
@@ -40,7 +40,7 @@ _MOST_EXCHANGED: Final = 30.0
 
 
 def added_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
-    """Smallest delta at epsilon when one row is added or removed, from above.
+    """Return an upper bound of delta at epsilon when one row is added or removed.
 
     >>> bool(added_delta(43, Fraction(1), Fraction(1)) <= 1e-6 < added_delta(42, Fraction(1), Fraction(1)))
     True
@@ -49,7 +49,10 @@ def added_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
 
 
 def exchanged_delta(degrees: int, shift: Fraction, epsilon: Fraction, first: Fraction) -> Decimal:
-    """A delta at epsilon when one row is exchanged or dropped: the other row joins at `first`, then the row leaves."""
+    """Return a valid delta for this epsilon when one row is replaced or dropped.
+
+    The other row is added with epsilon `first`, then the row is removed.
+    """
     with localcontext(EIGHTY_DIGITS):
         joined = absent_delta(degrees, shift, first)
         left = present_delta(degrees, shift, epsilon - first)
@@ -57,7 +60,7 @@ def exchanged_delta(degrees: int, shift: Fraction, epsilon: Fraction, first: Fra
 
 
 def proved_delta(degrees: int, shift: Fraction, epsilon: float, share: float, *, exchanged: bool) -> Decimal:
-    """Delta at epsilon, from above; with `exchanged` this share of epsilon goes to the first of two steps."""
+    """Return an upper bound of delta at epsilon. With `exchanged`, `share` is that of the first of two steps."""
     exact = Fraction(epsilon)
     if exchanged:
         return exchanged_delta(degrees, shift, exact, exact * Fraction(share))
@@ -65,7 +68,7 @@ def proved_delta(degrees: int, shift: Fraction, epsilon: float, share: float, *,
 
 
 def served_epsilon(epsilon: float, *, exchanged: bool) -> float:
-    """The epsilon that noise is made for: with two steps one above 30 gains nothing and would lose digits.
+    """Return the epsilon for which noise is made. With two steps one above 30 gains nothing and would lose digits.
 
     >>> served_epsilon(50.0, exchanged=True), served_epsilon(50.0, exchanged=False)
     (30.0, 50.0)
@@ -74,7 +77,7 @@ def served_epsilon(epsilon: float, *, exchanged: bool) -> float:
 
 
 def best_share(degrees: int, shift: float, epsilon: float, *, exchanged: bool) -> float:
-    """The share of epsilon for the first of two steps that makes delta least, nearly; 1 where there is one step.
+    """Return the share of epsilon for the first of two steps that nearly minimises delta, or 1 for one step.
 
     >>> best_share(1000, 0.1, 1.0, exchanged=False)
     1.0
@@ -85,7 +88,7 @@ def best_share(degrees: int, shift: float, epsilon: float, *, exchanged: bool) -
 
 
 def absent_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
-    """Delta at epsilon of the table without the row against the table with it, from above."""
+    """Return an upper bound of delta at epsilon of the table without the row against the table with it."""
     with localcontext(EIGHTY_DIGITS):
         r, eps = _decimal(shift), _decimal(epsilon)
         ratio = (-(eps + r / 2) / (Decimal(degrees) / 2 - 1)).exp()
@@ -96,7 +99,7 @@ def absent_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
 
 
 def present_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
-    """Delta at epsilon of the table with the row against the table without it, from above."""
+    """Return an upper bound of delta at epsilon of the table with the row against the table without it."""
     if shift <= 2 * epsilon:
         return Decimal(0)
     with localcontext(EIGHTY_DIGITS):
@@ -111,9 +114,9 @@ def present_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
 
 
 def largest_shift(degrees: int, epsilon: float, delta: float, *, exchanged: bool) -> tuple[float, float]:
-    """The largest shift that (epsilon, delta) allows and the share of epsilon for the first step, to many digits.
+    """Return the largest shift that (epsilon, delta) allows, and the share of epsilon for the first step.
 
-    Found with floats: whoever relies on it proves the delta of what it uses.
+    Computed with floats: callers must prove the delta of the values they use.
 
     >>> shift, _ = largest_shift(1142, 1.0, 1e-6, exchanged=False)
     >>> round(1146**0.5 / shift, 3)
@@ -133,7 +136,7 @@ def largest_shift(degrees: int, epsilon: float, delta: float, *, exchanged: bool
 
 
 def _float_delta(degrees: int, shift: float, epsilon: float, shares: FloatArray) -> FloatArray:
-    """Delta for each share of epsilon in the first step; a share of 1 means a single step."""
+    """Return delta for each share of epsilon in the first step. A share of 1 means a single step."""
     # slow to load, and most mechanisms do without
     from scipy.special import gammainc, gammaincc
 
@@ -152,7 +155,7 @@ def _float_delta(degrees: int, shift: float, epsilon: float, shares: FloatArray)
 
 
 def _cdf(degrees: int, value: Decimal) -> tuple[Decimal, Decimal]:
-    """Bounds of the chi-square distribution function at a value above 0, the lower one up to 1e-100."""
+    """Return bounds of the chi-square distribution function at a value above 0, the lower one up to 1e-100."""
     if value > 8 * degrees + 2000:
         return Decimal(1), Decimal(1)
     x, s = value / 2, Decimal(degrees) / 2
@@ -181,7 +184,7 @@ def _decimal(value: Fraction) -> Decimal:
 
 
 def row_shift(domain: RowDomain, constant: int, regressor: int, target: int) -> Fraction:
-    """Largest squared length of a row (1, x, y) whose columns are divided by their scales, given in grid steps.
+    """Return the largest squared length of a row (1, x, y) whose columns are divided by their scales in grid steps.
 
     >>> row_shift(RowDomain(2, 0, 0, None, False, 8), 256, 256, 512)
     Fraction(13, 4)

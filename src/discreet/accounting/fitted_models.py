@@ -1,4 +1,4 @@
-"""Account for output and objective perturbation and for noisy histograms."""
+"""List the queries of output and objective perturbation and of noisy histograms, and their loss."""
 
 from __future__ import annotations
 
@@ -7,31 +7,29 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
-from discreet.accounting.moments import JOINT, gaussian_loss
-from discreet.accounting.noise_distribution import Settings
+from discreet.accounting.noise_distribution import JOINT, Settings
 from discreet.accounting.privacy_loss import Stated, concentrated_delta
+from discreet.accounting.queries import NOTHING_KEPT, Account, SeparateQuery, VectorQuery
 from discreet.design.columns import Interaction, Numeric, SplineBasis
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain, norm2
-from discreet.errors import SpecError
-from discreet.exact.rounding import up
+from discreet.errors import OptionError, SpecError, UnsupportedError
+from discreet.exact.rounding import MARGIN, up
 from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.gaussian_dp import MU_HIGHEST, MU_LOWEST, delta_from
 from discreet.privacy.lattice import ROUNDING, lattice_gap
 from discreet.privacy.spend import Loss
 
 # -- ball --------------------------------------------------------------------------------------------------------------
-# What one row can do to ridge coefficients in a ball, and how exact their solver is. Proof: ball_ridge.proof.md.
+# Effect of one row on ridge coefficients in a ball, and the accuracy of their solver. Proof: ball_ridge.proof.md.
 
-# how far from the exact minimum the solution may be before it is rounded, in steps of the product grid
+# largest distance of the unrounded solution from the exact minimum, in steps of the product grid
 SOLVER_STEPS: Final = Fraction(1, 16)
-# covers the rounding of some tens of double operations, each relative 2**-53
-_UP: Final = 1 + 2**-44
 
 
 @dataclass(frozen=True, slots=True)
 class RowSensitivity:
-    """What one row can do, in scaled units, rounded up.
+    """Upper bounds of the effect of one row, in scaled units.
 
     Attributes
     ----------
@@ -40,7 +38,7 @@ class RowSensitivity:
     residual
         Largest |y - z'theta| inside the ball.
     rows
-        How many rows of two neighbouring tables differ, counted in both.
+        Number of rows in which two neighbouring tables differ, counted in both.
     """
 
     norm: float
@@ -49,35 +47,35 @@ class RowSensitivity:
 
     @classmethod
     def of(cls, design: Design, domain: RowDomain, bound: float) -> RowSensitivity:
-        """Read off public quantities.
+        """Compute the bounds from public quantities.
 
         >>> design = Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"neighbours": "replace"}, intercept=False)
         >>> sensitivity = RowSensitivity.of(design, RowDomain.of(design), 2.0)
         >>> round(sensitivity.norm, 9), round(sensitivity.residual, 9), sensitivity.rows
         (1.0, 3.0, 2)
         """
-        norm = math.sqrt(norm2(domain) + (1.0 if design.intercept else 0.0)) * _UP
+        norm = math.sqrt(norm2(domain) + (1.0 if design.intercept else 0.0)) * MARGIN
         k = design.unit.max_rows
         rows = k if design.unit.neighbours == "add-remove" else 2 * k  # [P:rows-that-differ]
-        return cls(norm, (1.0 + norm * bound) * _UP, rows)
+        return cls(norm, (1.0 + norm * bound) * MARGIN, rows)
 
 
 def rounding_sensitivity(size: int) -> float:
-    """Largest distance from the exact minimum to the lattice point that represents it, in steps of the product grid."""
-    return (math.sqrt(size) / 2 + float(SOLVER_STEPS)) * _UP  # [P:rounded-point]
+    """Return the largest distance from the exact minimum to its lattice point, in steps of the product grid."""
+    return (math.sqrt(size) / 2 + float(SOLVER_STEPS)) * MARGIN  # [P:rounded-point]
 
 
 def coefficient_count(design: Design) -> int:
-    """Number of coefficients of (1, x), or of x in a design without intercept."""
+    """Return the number of coefficients of (1, x), or of x in a design without intercept."""
     return len(design.released) - (1 if design.intercept else 2)
 
 
 # -- cells -------------------------------------------------------------------------------------------------------------
-# How far one unit moves the counts of cells, and how many cells there are. Proof: dpme.proof.md.
+# Sensitivity of the counts of cells, and the number of cells. Proof: dpme.proof.md.
 
 
 def cells_l1_sensitivity(unit: PrivacyUnit) -> int:
-    """Largest sum of sizes of the changes of all counts between neighbouring tables, in rows.
+    """Return the L1 sensitivity of all counts, in rows.
 
     >>> cells_l1_sensitivity(PrivacyUnit(neighbours="replace")), cells_l1_sensitivity(PrivacyUnit())
     (2, 1)
@@ -86,12 +84,12 @@ def cells_l1_sensitivity(unit: PrivacyUnit) -> int:
 
 
 def cells_l2_sensitivity(unit: PrivacyUnit) -> float:
-    """Largest Euclidean length of the change of all counts between neighbouring tables, in rows."""
+    """Return the L2 sensitivity of all counts, in rows."""
     return unit.max_rows * (math.sqrt(2) if unit.neighbours == "replace" else 1.0)  # [P:l2-cells]
 
 
 def cell_count(design: Design, bins: int) -> int:
-    """How many cells there are with so many intervals for each number.
+    """Return the number of cells with this number of intervals per numeric column.
 
     >>> cell_count(Design("y", {"x": (0, 1), "g": ["a", "b", "c"], "y": (0, 1)}), 8)
     192
@@ -103,30 +101,30 @@ def cell_count(design: Design, bins: int) -> int:
 
 
 # -- objective ---------------------------------------------------------------------------------------------------------
-# How far one unit moves the random linear term of a penalised loss, and the volume. Proof: objective.proof.md.
+# Effect of one unit on the random linear term of a penalised loss, and on the volume. Proof: objective.proof.md.
 
 SQUARED: Final = "squared"
 HUBER: Final = "huber"
-# more epsilon than this does not lower the noise: the step to the lattice costs e^epsilon
+# a larger epsilon does not lower the noise: the cost of the lattice grows as e^epsilon
 EPSILON_USED: Final = 16.0
-# of epsilon, for what separates the lattice point from the exact minimum
+# share of epsilon for the distance between the lattice point and the exact minimum
 OUTPUT_EPSILON: Final = 1 / 50
 # directions that represent a circle where one row is exchanged for another
 _DIRECTIONS: Final = 16
-# delta is divided by 2 to this power at most; a double holds hardly more
+# delta is divided by at most 2 to this power, near the limit of doubles
 _MOST_HALVINGS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """How far apart the linear terms of neighbouring tables are that have one minimum.
+    """Distance between the linear terms of neighbouring tables that give the same minimum.
 
     Attributes
     ----------
     length
-        Largest Euclidean length, in scaled units, and largest length of a vector that represents a direction of it.
+        Bound in scaled units of its Euclidean length, and of the vectors that represent its directions.
     halvings
-        The number of these vectors as a power of two.
+        Number of these vectors, as a power of two.
     """
 
     length: float
@@ -134,17 +132,18 @@ class Shift:
 
 
 def in_units(steps: int, domain: RowDomain) -> float:
-    """A penalty in scaled units, exactly: as many bits as a double has, or fewer."""
+    """Return a penalty in scaled units, exactly: it has at most as many bits as a double."""
     return steps / domain.unit**2
 
 
 def threshold_steps(settings: Settings, domain: RowDomain) -> int:
-    """Where Huber's loss turns linear, in whole steps of the grid, rounded down."""
+    """Return where Huber's loss becomes linear, in steps of the grid, rounded down."""
     steps = int(float(settings["threshold"]) * domain.unit)
     if steps == 0:
-        raise SpecError(
-            f"threshold = {settings['threshold']:g} is less than a step of the grid of grid_bits = {domain.grid_bits}; "
-            f"choose {1 / domain.unit:g} or more, or raise grid_bits"
+        raise OptionError(
+            f"threshold = {settings['threshold']:g} is less than a step of the grid of grid_bits = {domain.grid_bits}",
+            option="threshold",
+            remedy=f"choose {1 / domain.unit:g} or more, or raise grid_bits",
         )
     return steps
 
@@ -152,7 +151,7 @@ def threshold_steps(settings: Settings, domain: RowDomain) -> int:
 def sensitivity_and_shifts(
     design: Design, domain: RowDomain, settings: Settings
 ) -> tuple[RowSensitivity, tuple[Shift, ...]]:
-    """What one row can do under the loss that was chosen, and how far apart the linear terms of neighbours are."""
+    """Return the effect of one row under the chosen loss, and the shifts of the linear term."""
     bound = float(settings["bound"])
     sensitivity = RowSensitivity.of(design, domain, bound)
     if settings["loss"] == SQUARED:
@@ -162,7 +161,7 @@ def sensitivity_and_shifts(
 
 
 def shifts(design: Design, sensitivity: RowSensitivity, bound: float | None = None) -> tuple[Shift, ...]:
-    """Bounds that hold each by itself, from public quantities; a unit with too many rows is refused.
+    """Return bounds of the shift, each of which is valid. Reject a unit with too many rows.
 
     With a `bound` of the coefficients the loss is squared, and its gradient is linear in them.
 
@@ -178,12 +177,18 @@ def shifts(design: Design, sensitivity: RowSensitivity, bound: float | None = No
         found.append(Shift(k * norm * (2 + around) * ROUNDING, k * (2 + int(math.log2(_DIRECTIONS)))))
     usable = tuple(shift for shift in found if shift.halvings <= _MOST_HALVINGS)
     if not usable:
-        raise SpecError(f"max_rows = {k} is too large for this mechanism; lower it or use the mechanism 'output'")
+        raise UnsupportedError(
+            f"max_rows = {k} is too large for this mechanism",
+            option="max_rows",
+            remedy="lower it or use the mechanism 'output'",
+        )
     return usable
 
 
 def volume_loss(rows: int, norm: float, size: int, strength: float) -> float:
-    """Largest change of log volume between linear terms of neighbouring tables: `rows` of length `norm`, one table.
+    """Return the largest change of log volume between linear terms of neighbouring tables.
+
+    One table has `rows` additional rows of length `norm`.
 
     >>> round(volume_loss(1, 1.0, 3, 1.0), 9)
     0.693147181
@@ -193,16 +198,16 @@ def volume_loss(rows: int, norm: float, size: int, strength: float) -> float:
 
 
 def solution_gap(size: int, strength: float) -> float:
-    """Largest distance of the lattice point from the minimum for the unrounded linear term, in lattice steps."""
+    """Return the largest distance of the lattice point from the minimum for the unrounded term, in lattice steps."""
     return (rounding_sensitivity(size) + math.sqrt(size) / (2 * strength)) * ROUNDING  # [P:point-distance]
 
 
 # -- output ------------------------------------------------------------------------------------------------------------
-# How far one unit moves ridge coefficients inside a ball. Proof: output.proof.md.
+# Sensitivity of ridge coefficients inside a ball. Proof: output.proof.md.
 
 
 def coefficient_sensitivity(design: Design, domain: RowDomain, settings: Settings) -> float:
-    """Largest change of the lattice point between neighbouring tables, in scaled units.
+    """Return the sensitivity of the lattice point, in scaled units.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
     >>> round(coefficient_sensitivity(design, RowDomain.of(design), {"strength": 100.0, "bound": 1.0}), 6)
@@ -214,11 +219,11 @@ def coefficient_sensitivity(design: Design, domain: RowDomain, settings: Setting
     if design.unit.neighbours == "replace":
         exact = min(exact, exchange_sensitivity(sensitivity, strength, bound))
     step = math.ldexp(1.0, -2 * domain.grid_bits)
-    return (exact + 2 * rounding_sensitivity(coefficient_count(design)) * step) * _UP  # [P:lattice-distance]
+    return (exact + 2 * rounding_sensitivity(coefficient_count(design)) * step) * MARGIN  # [P:lattice-distance]
 
 
 def minimum_sensitivity(sensitivity: RowSensitivity, strength: float, bound: float) -> float:
-    """Largest change of the exact minimum between neighbouring tables, in scaled units.
+    """Return the sensitivity of the exact minimum, in scaled units.
 
     >>> minimum_sensitivity(RowSensitivity(norm=1.0, residual=2.0, rows=1), 1.0, 1.0)
     1.0000000000000568
@@ -229,13 +234,13 @@ def minimum_sensitivity(sensitivity: RowSensitivity, strength: float, bound: flo
         if strength <= both
         else sensitivity.rows * sensitivity.norm / (strength + both)
     )
-    return min(sensitivity.residual * steepest, 2 * bound) * _UP  # [P:minimum-distance]
+    return min(sensitivity.residual * steepest, 2 * bound) * MARGIN  # [P:minimum-distance]
 
 
 def exchange_sensitivity(sensitivity: RowSensitivity, strength: float, bound: float) -> float:
-    """Largest change of the exact minimum where rows are exchanged one by one; a bound that serves large strengths.
+    """Return a bound of the sensitivity of the exact minimum where rows are replaced, for large strengths.
 
-    The residuals of an old and of a new row cannot both be largest and pull the same way.
+    The residuals of an old and of a new row cannot both be largest and act in the same direction.
 
     >>> sensitivity = RowSensitivity(norm=1.0, residual=2.0, rows=2)
     >>> round(exchange_sensitivity(sensitivity, 100.0, 1.0), 6), round(minimum_sensitivity(sensitivity, 100.0, 1.0), 6)
@@ -244,20 +249,23 @@ def exchange_sensitivity(sensitivity: RowSensitivity, strength: float, bound: fl
     part = sensitivity.norm * bound
     sine = 2 * part / (1 + math.sqrt(1 + 8 * part**2))
     pair = 2 * sensitivity.norm * math.sqrt(1 - sine**2) * (1 + part * sine)
-    return sensitivity.rows / 2 * pair / strength * _UP  # [P:pair-distance]
+    return sensitivity.rows / 2 * pair / strength * MARGIN  # [P:pair-distance]
 
 
 # -- fitted ------------------------------------------------------------------------------------------------------------
 # One model from one pass over the table: `dpme`, `output`, `objective`. Proof: maps.proof.md.
 
-_NOTHING_KEPT: Final = 1 - 2**-20
+
+def cells_query(design: Design, cells: int) -> VectorQuery:
+    """Return the counts of cells that `dpme` releases."""
+    unit = design.unit
+    return VectorQuery("cells", cells, cells_l2_sensitivity(unit), cells_l1_sensitivity(unit), margin=ROUNDING)
 
 
-def histogram(stated: Stated) -> Loss:
-    """Map of `dpme`: counts of cells."""
+def dpme(stated: Stated) -> Account:
+    """Account for `dpme`."""
     design, law = stated.design, stated.law
-    pure = stated.word("noise", ("laplace", "gaussian")) == "laplace"
-    if pure:
+    if stated.word("noise", ("laplace", "gaussian")) == "laplace":
         stated.check("discrete-laplace", ("pure",), ["cells"], ["bins", "cells"])
     else:
         stated.check("discrete-gaussian", JOINT, ["cells"], ["bins", "cells"])
@@ -267,54 +275,64 @@ def histogram(stated: Stated) -> Loss:
     if any(
         isinstance(column, SplineBasis) or (isinstance(column, Interaction) and column.signed) for column in released
     ):
-        raise SpecError("got a spline or an interaction with a number, which has no cells of its own")
-    asked = stated.integer("bins", 0, 100_000)
+        raise SpecError("got a spline or an interaction with a number, for which there are no cells")
+    requested = stated.integer("bins", 0, 100_000)
     bins, cells = law.parameters["bins"], law.parameters["cells"]
-    if bins > 100_000 or (asked and bins != asked) or cells != cell_count(design, bins):
+    if bins > 100_000 or (requested and bins != requested) or cells != cell_count(design, bins):
         raise SpecError("the bins and cells of the noise are not those of the design and the settings")
-    if pure:
-        return Loss.pure(up(stated.over(Fraction(cells_l1_sensitivity(design.unit)), "cells")))
-    square = (stated.over(cells_l2_sensitivity(design.unit), "cells") * Fraction(ROUNDING)) ** 2
-    return gaussian_loss(stated, square, [(cells, law.sigma["cells"])])  # [P:forward-cells]
+    return Account(stated, [cells_query(design, cells)])  # [P:forward-cells]
 
 
-def perturbed_output(stated: Stated) -> Loss:
-    """Map of `output`: ridge coefficients inside a ball."""
+def output_query(design: Design, domain: RowDomain, settings: Settings) -> VectorQuery:
+    """Return the ridge coefficients inside a ball that `output` releases."""
+    return VectorQuery("coefficients", coefficient_count(design), coefficient_sensitivity(design, domain, settings))
+
+
+def output(stated: Stated) -> Account:
+    """Account for `output`."""
     stated.check("discrete-gaussian", JOINT, ["coefficients"])
     stated.number("strength", 1e-3, 1e12)
     stated.number("bound", 1e-3, 1e3)
-    sensitivity = coefficient_sensitivity(stated.design, stated.domain, stated.settings)
+    return Account(stated, [output_query(stated.design, stated.domain, stated.settings)])  # [P:forward-output]
+
+
+def objective(stated: Stated) -> Account:
+    """Account for `objective`: a random linear term, and a little noise on the minimum."""
     size = coefficient_count(stated.design)
-    square = stated.over(sensitivity, "coefficients") ** 2
-    return gaussian_loss(stated, square, [(size, stated.law.sigma["coefficients"])])  # [P:forward-output]
-
-
-def perturbed_objective(stated: Stated) -> Loss:
-    """Map of `objective`: a random linear term, and a little noise on the minimum."""
-    stated.check("discrete-gaussian", ("bound",), ["linear", "coefficients"], ["strength"])
+    query = SeparateQuery({"linear": size, "coefficients": size})
+    stated.check("discrete-gaussian", ("bound",), query.blocks, ["strength"])
     stated.word("loss", (HUBER, SQUARED))
     stated.number("bound", 1e-3, 1e3)
     stated.number("threshold", 1e-4, 2.0)
-    asked = stated.number("strength", 0.0, 1e12)
+    requested = stated.number("strength", 0.0, 1e12)
     steps = stated.law.parameters["strength"]
-    if asked and steps != math.ceil(Fraction(asked) * stated.domain.unit**2):
+    if requested and steps != math.ceil(Fraction(requested) * stated.domain.unit**2):
         raise SpecError("the penalty of the noise is not that of the settings")
-    strength, size = in_units(steps, stated.domain), coefficient_count(stated.design)
-    epsilon = min(stated.epsilon, EPSILON_USED)
-    row, shifts = sensitivity_and_shifts(stated.design, stated.domain, stated.settings)
-    volume = volume_loss(stated.design.unit.max_rows, row.norm, size, strength)
-    left = (epsilon * (1 - OUTPUT_EPSILON) - volume) / ROUNDING
-    linear = min(_linear_delta(stated, shift, left) for shift in shifts)
-    gap = lattice_gap(epsilon, [(size, stated.law.sigma["linear"])])
-    apart = 2 * solution_gap(size, strength) / stated.law.sigma["coefficients"]
-    output = concentrated_delta(epsilon * OUTPUT_EPSILON, apart * apart / 2)
-    total = (linear + gap + output) * ROUNDING  # [P:forward-objective]
-    return Loss.approximate(stated.epsilon, min(total, _NOTHING_KEPT))
+    return _ObjectiveAccount(stated, [query])
+
+
+class _ObjectiveAccount(Account):
+    """Loss of the linear term, the lattice and the noise of the point, each with a part of epsilon or delta."""
+
+    def loss(self) -> Loss:
+        stated, sigma = self.stated, self.stated.law.sigma
+        strength = in_units(stated.law.parameters["strength"], stated.domain)
+        size = coefficient_count(stated.design)
+        epsilon = min(stated.epsilon, EPSILON_USED)
+        row, shifts = sensitivity_and_shifts(stated.design, stated.domain, stated.settings)
+        volume = volume_loss(stated.design.unit.max_rows, row.norm, size, strength)
+        left = (epsilon * (1 - OUTPUT_EPSILON) - volume) / ROUNDING
+        linear = min(_linear_delta(stated, shift, left) for shift in shifts)
+        gap = lattice_gap(epsilon, [(size, sigma["linear"])])
+        apart = 2 * solution_gap(size, strength) / sigma["coefficients"]
+        output = concentrated_delta(epsilon * OUTPUT_EPSILON, apart * apart / 2)
+        total = (linear + gap + output) * ROUNDING  # [P:forward-objective]
+        return Loss.approximate(stated.epsilon, min(total, NOTHING_KEPT))
 
 
 def _linear_delta(stated: Stated, shift: Shift, epsilon: float) -> float:
-    """Delta of the linear term at what is left of epsilon; 1 where the bound does not hold."""
-    mu = max(up(stated.over(shift.length * ROUNDING, "linear")), MU_LOWEST)
+    """Compute delta of the linear term at the remaining epsilon, or 1 where the bound does not hold."""
+    mu = max(up(Fraction(shift.length * ROUNDING) / stated.scales["linear"]), MU_LOWEST)
     if not (epsilon > 0 and mu <= MU_HIGHEST and mu * mu / 2 * ROUNDING <= epsilon * ROUNDING**3):
         return 1.0
     return math.ldexp(delta_from(epsilon, mu), shift.halvings) * ROUNDING

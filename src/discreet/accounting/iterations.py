@@ -1,8 +1,10 @@
-"""Account for mechanisms that release scores or weighted products in several passes."""
+"""List the queries of mechanisms that release scores or weighted products in several passes, and their loss."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Final
@@ -16,51 +18,50 @@ from discreet.accounting.chi_square import (
     row_shift,
     served_epsilon,
 )
-from discreet.accounting.moments import (
-    JOINT,
-    Blocks,
-    L1Geometry,
-    gaussian_loss,
-    gram_weight,
-    l1_sensitivity,
-    weighted_loss,
-)
-from discreet.accounting.noise_distribution import Calibration
+from discreet.accounting.moments import OFF_WEIGHT, Blocks, L1Geometry, l1_sensitivity, weighted_loss
+from discreet.accounting.noise_distribution import JOINT, Calibration
 from discreet.accounting.privacy_loss import Stated, concentrated_delta, iteration_count, split
+from discreet.accounting.queries import (
+    NOTHING_KEPT,
+    Account,
+    BlockScales,
+    GramQuery,
+    MomentsQuery,
+    Query,
+    SeparateQuery,
+    VectorQuery,
+    blocks_of,
+)
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain, norm2
 from discreet.errors import SpecError
-from discreet.exact.rounding import root_up, up
+from discreet.exact.linear import entry_count
+from discreet.exact.rounding import MARGIN, root_up, up
 from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.lattice import ROUNDING
 from discreet.privacy.spend import Loss, pure_mu
 
 # -- scores ------------------------------------------------------------------------------------------------------------
-# How far one unit moves sums that depend on residuals: scores and weighted products. Proof: irls.proof.md.
-
-# covers the rounding of a few double operations
-_ROUNDING: Final = 1 + 2**-44
-# what an entry off the diagonal weighs: the square root of 2, rounded up
-OFF_WEIGHT: Final = math.nextafter(math.sqrt(2), 2.0)
+# Sensitivity of sums that depend on residuals: scores and weighted products. Proof: irls.proof.md.
 
 
 def row_norm(domain: RowDomain, *, intercept: bool) -> float:
-    """Largest norm of (1, x), or of x without intercept, in scaled units, rounded up.
+    """Return the largest norm of (1, x), or of x without intercept, in scaled units, rounded up.
 
     >>> row_norm(RowDomain(3, 0, 0, None, False, 16), intercept=True)
     2.0000000000001137
     """
-    return math.sqrt(norm2(domain) + intercept) * _ROUNDING
+    return math.sqrt(norm2(domain) + intercept) * MARGIN
 
 
 def score_sensitivity(domain: RowDomain, unit: PrivacyUnit, *, intercept: bool) -> float:
-    """Largest Euclidean length of a change of a sum of scores between neighbouring tables, in scaled units."""
+    """Return the L2 sensitivity of a sum of scores, in scaled units."""
     apart = 1.0 if unit.neighbours == "add-remove" else 2.0
     return row_norm(domain, intercept=intercept) * apart * unit.max_rows  # [P:score-sensitivity]
 
 
 def coordinate_sensitivity(unit: PrivacyUnit) -> int:
-    """Largest change of any one coordinate of a sum of scores between neighbouring tables, in scaled units.
+    """Return the sensitivity of any one coordinate of a sum of scores, in scaled units.
 
     >>> coordinate_sensitivity(PrivacyUnit(neighbours="replace"))
     2
@@ -69,22 +70,23 @@ def coordinate_sensitivity(unit: PrivacyUnit) -> int:
 
 
 def weighted_gram_sensitivity(domain: RowDomain, unit: PrivacyUnit, *, intercept: bool) -> tuple[float, float]:
-    """Largest changes of weighted products between neighbouring tables, in scaled units, each by itself.
+    """Return the separate sensitivities of weighted products, in scaled units.
 
-    Of the products of (1, x) with itself, as a Frobenius norm, and of those with y, as a Euclidean length.
+    The first is that of the products of (1, x) with itself, as a Frobenius norm, and the second that of the products
+    with y, as a Euclidean length.
     """
     length, rows = row_norm(domain, intercept=intercept), unit.max_rows
-    gram, cross = length**2 * rows * _ROUNDING, length * rows
+    gram, cross = length**2 * rows * MARGIN, length * rows
     if unit.neighbours == "replace":
         gram, cross = gram * math.sqrt(2), cross * 2  # [P:weighted-pieces]
     return gram, cross
 
 
 def joint_part(gram: float, cross: float) -> float:
-    """How much two parts of mu^2 are together, at most, where one row is replaced and each is counted at its maximum.
+    """Return the largest joint part of mu^2 of two parts that are each stated at their maximum, under `replace`.
 
-    With the two maxima of the Gram and of the products with y that no pair of rows reaches at once: the largest value
-    of gram (1 - k^2) + cross (1 + k) / 2 over the cosine k.
+    No pair of rows reaches the maxima of the Gram matrix and of the products with y at once. The result is the largest
+    value of gram (1 - k^2) + cross (1 + k) / 2 over the cosine k.
 
     >>> joint_part(0.5, 0.5) <= 0.79, joint_part(0.0, 1.0) >= 1.0
     (True, True)
@@ -94,7 +96,7 @@ def joint_part(gram: float, cross: float) -> float:
 
 
 def gram_sensitivity(design: Design, domain: RowDomain) -> float:
-    """Largest change of the Gram of (1, x), or of x without intercept, as a Frobenius norm, in scaled units."""
+    """Return the Frobenius sensitivity of the Gram matrix of (1, x), or of x without intercept, in scaled units."""
     constant = 1.0 if design.intercept else 0.0
     loss = weighted_loss(  # [P:gram-sensitivity]
         domain,
@@ -107,7 +109,7 @@ def gram_sensitivity(design: Design, domain: RowDomain) -> float:
 
 
 def gram_l1_sensitivity(design: Design, domain: RowDomain) -> float:
-    """Largest L1 change of the upper triangle of the Gram of (1, x), entries off the diagonal weighed with sqrt(2)."""
+    """Return the L1 sensitivity of the triangle of the Gram matrix, with weight sqrt(2) off the diagonal."""
     constant = 1.0 if design.intercept else 0.0
     weights = {
         "count": constant,
@@ -119,7 +121,7 @@ def gram_l1_sensitivity(design: Design, domain: RowDomain) -> float:
 
 
 def score_l1_sensitivity(design: Design, domain: RowDomain) -> float:
-    """Largest L1 change of a sum of scores between neighbouring tables, in scaled units, rounded up.
+    """Return the L1 sensitivity of a sum of scores, in scaled units, rounded up.
 
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1), "z": (-1, 1)}, unit={"neighbours": "replace"})
     >>> score_l1_sensitivity(design, RowDomain.of(design))
@@ -134,7 +136,7 @@ def score_l1_sensitivity(design: Design, domain: RowDomain) -> float:
 
 
 def weighted_row_shift(domain: RowDomain, row: int, target: int) -> Fraction:
-    """Largest squared length of a weighted row (1, x, y) whose columns are divided by their scales in grid steps."""
+    """Return the largest squared length of a weighted row (1, x, y) divided by column scales in grid steps."""
     unit2 = domain.unit**2
     return Fraction(unit2 + domain.norm2_bound, row**2) + Fraction(unit2, target**2)  # [P:weighted-shift]
 
@@ -143,56 +145,76 @@ def weighted_row_shift(domain: RowDomain, row: int, target: int) -> Fraction:
 # Wishart noise: `wishart`, and `irls` with it. Proof: maps.proof.md.
 
 
-def all_moments(stated: Stated) -> Loss:
-    """Map of `wishart`: all moments."""
-    stated.check("wishart", ("chi-square",), stated.moments_blocks(), ["degrees"])
+def wishart(stated: Stated) -> Account:
+    """Account for `wishart`, which releases all moments at once."""
+    query = MomentsQuery(stated.design, stated.domain)
+    stated.check_count()
+    stated.check("wishart", ("chi-square",), query.blocks, ["degrees"])
     if stated.design.count_public and not stated.flag("debiased"):
         raise SpecError("got debiased = false with a public number of rows, which this mechanism refuses")
-    sigma = stated.law.sigma
-    x = math.isqrt(sigma["gram_diagonal"])
-    c, y = sigma["sum_x"] // x, sigma["cross"] // x
-    _check_products(stated, {
-        "count": 0 if stated.design.count_public else c * c, "sum_x": c * x, "gram_diagonal": x * x,
-        "gram_off_diagonal": x * x, "sum_y": c * y, "cross": x * y, "target_square": y * y,
+    return _WishartAccount(stated, [query])
+
+
+class _WishartAccount(Account):
+    """Account of one Wishart matrix on all moments."""
+
+    def loss(self) -> Loss:
+        stated, sigma = self.stated, self.stated.law.sigma
+        x = math.isqrt(sigma["gram_diagonal"])
+        c, y = sigma["sum_x"] // x, sigma["cross"] // x
+        _check_products(stated, {
+            "count": 0 if stated.design.count_public else c * c, "sum_x": c * x, "gram_diagonal": x * x,
+            "gram_off_diagonal": x * x, "sum_y": c * y, "cross": x * y, "target_square": y * y,
+        })  # fmt: skip
+        delta = _delta(stated, row_shift(stated.domain, c, x, y), stated.epsilon)
+        return Loss.approximate(stated.epsilon, min(up(delta), NOTHING_KEPT))
+
+
+def wishart_products(stated: Stated) -> Account:
+    """Account for `irls` with Wishart noise: weighted products of (1, x, y) in every iteration."""
+    columns = stated.size - 1
+    query = SeparateQuery({
+        "gram_diagonal": columns, "gram_off_diagonal": entry_count(columns) - columns, "cross": columns,
+        "target_square": 1,
     })  # fmt: skip
-    delta = _delta(stated, row_shift(stated.domain, c, x, y), stated.epsilon)
-    return Loss.approximate(stated.epsilon, min(up(delta), 1 - 2**-20))
-
-
-def weighted_moments(stated: Stated) -> Loss:
-    """Map of `irls` with Wishart noise: weighted moments in every iteration."""
-    stated.check(
-        "wishart", ("composed",), ["gram_diagonal", "gram_off_diagonal", "cross", "target_square"], ["degrees"]
-    )
+    stated.check("wishart", ("composed",), query.blocks, ["degrees"])
     stated.word("form", ("moment",))
-    rule = "advanced" if stated.word("composition", ("exact", "basic", "advanced")) == "advanced" else "basic"
-    sigma = stated.law.sigma
-    row = math.isqrt(sigma["gram_diagonal"])
-    target = sigma["cross"] // row
-    _check_products(stated, {
-        "gram_diagonal": row * row, "gram_off_diagonal": row * row, "cross": row * target,
-        "target_square": target * target,
-    })  # fmt: skip
+    stated.word("composition", ("exact", "basic", "advanced"))
     stated.integer("iterations", 0, 1000)
-    passes = iteration_count(stated.settings)
     if not stated.delta > 0:
         raise SpecError("Wishart noise needs delta above 0")
-    each, _ = split(rule, stated.epsilon, stated.delta, passes)
-    delta = up(_delta(stated, weighted_row_shift(stated.domain, row, target), each)) * passes * ROUNDING
-    if rule == "advanced":
-        delta += stated.delta / 2  # [P:forward-passes]
-    return Loss.approximate(stated.epsilon, min(delta, 1 - 2**-20))
+    return _WishartPassesAccount(stated, [query])
+
+
+class _WishartPassesAccount(Account):
+    """Account of one Wishart matrix in each pass, composed by the rule in the settings."""
+
+    def loss(self) -> Loss:
+        stated, sigma = self.stated, self.stated.law.sigma
+        rule = "advanced" if stated.settings["composition"] == "advanced" else "basic"
+        row = math.isqrt(sigma["gram_diagonal"])
+        target = sigma["cross"] // row
+        _check_products(stated, {
+            "gram_diagonal": row * row, "gram_off_diagonal": row * row, "cross": row * target,
+            "target_square": target * target,
+        })  # fmt: skip
+        passes = iteration_count(stated.settings)
+        each, _ = split(rule, stated.epsilon, stated.delta, passes)
+        delta = up(_delta(stated, weighted_row_shift(stated.domain, row, target), each)) * passes * ROUNDING
+        if rule == "advanced":
+            delta += stated.delta / 2  # [P:forward-passes]
+        return Loss.approximate(stated.epsilon, min(delta, NOTHING_KEPT))
 
 
 def _delta(stated: Stated, shift: Fraction, epsilon: float) -> Decimal:
-    """Delta at epsilon of one Wishart matrix, proved from above."""
+    """Return a proved upper bound of delta at epsilon of one Wishart matrix."""
     unit, degrees = stated.design.unit, stated.law.parameters["degrees"] - stated.size + 1
     if unit.max_rows > 1:
-        raise SpecError("the loss of Wishart noise is proved for one row of each person")
+        raise SpecError("the privacy loss of Wishart noise is proved for one row per person only")
     if degrees < 3 or stated.law.parameters["degrees"] > 4_000_000:
         raise SpecError("the degrees of freedom of the noise are not those of this mechanism")
     if not (EPSILON_LOWEST <= epsilon <= EPSILON_HIGHEST and stated.delta >= DELTA_LOWEST):
-        raise SpecError("Wishart noise is not proved for so small an epsilon or delta, or so large an epsilon")
+        raise SpecError("epsilon or delta is outside the range for which Wishart noise is proved")
     exchanged = unit.neighbours == "replace"
     served = served_epsilon(epsilon, exchanged=exchanged)
     share = best_share(degrees, float(shift), served, exchanged=exchanged)
@@ -200,100 +222,158 @@ def _delta(stated: Stated, shift: Fraction, epsilon: float) -> Decimal:
 
 
 def _check_products(stated: Stated, wanted: dict[str, int]) -> None:
-    """The scales of the entries are products of scales of columns."""
+    """Check that the scales of the entries are products of column scales."""
     if dict(stated.law.sigma) != wanted:
-        raise SpecError("the scales of the noise are not products of scales of columns, which Wishart noise has")
+        raise SpecError("the scales of Wishart noise must be products of column scales")
 
 
 # -- iterative ---------------------------------------------------------------------------------------------------------
-# Mechanisms that go over the table in several passes: `gradient`, `irls`, `frank-wolfe`. Proof: maps.proof.md.
+# Mechanisms with several passes over the table: `gradient`, `irls`, `frank-wolfe`. Proof: maps.proof.md.
 
 MOMENTUM: Final = "momentum_per_mille"
 _GRAM: Final = ("gram_diagonal", "gram_off_diagonal")
 _ADDED_UP: Final[tuple[Calibration, ...]] = (*JOINT, "composed")
-_SCORE_ROUNDING: Final = 1 + Fraction(1, 2**44)
 
 
-def gradient(stated: Stated) -> Loss:
-    """Map of `gradient`: the number of rows unless it is public, and a sum of scores for each step."""
-    design, sigma = stated.design, stated.law.sigma
-    counted = () if design.count_public else ("count",)
-    stated.check("discrete-gaussian", JOINT, [*counted, "score"], [MOMENTUM] if stated.flag("momentum") else [])
-    steps = stated.integer("iterations", 1, 1000)
-    square = (
-        steps * stated.over(score_sensitivity(stated.domain, design.unit, intercept=design.intercept), "score") ** 2
+def fitted_columns(design: Design) -> int:
+    """Return the number of columns of (1, x), or of x without intercept."""
+    return len(design.released) - (1 if design.intercept else 2)
+
+
+def gradient_queries(design: Design, domain: RowDomain, iterations: int) -> list[VectorQuery]:
+    """List the queries of `gradient`: the number of rows unless public, and a sum of scores for each step."""
+    sensitivity = score_sensitivity(domain, design.unit, intercept=design.intercept)
+    score = VectorQuery("score", fitted_columns(design), sensitivity, times=iterations)
+    if design.count_public:
+        return [score]
+    return [VectorQuery("count", 1, float(design.unit.max_rows)), score]  # [P:forward-steps]
+
+
+def gradient(stated: Stated) -> Account:
+    """Account for `gradient`."""
+    parameters = [MOMENTUM] if stated.flag("momentum") else []
+    queries = gradient_queries(stated.design, stated.domain, stated.integer("iterations", 1, 1000))
+    stated.check("discrete-gaussian", JOINT, blocks_of(queries), parameters)
+    return Account(stated, queries)
+
+
+def score_queries(design: Design, domain: RowDomain, passes: int) -> tuple[GramQuery, VectorQuery]:
+    """List the queries of the score form of `irls`: the Gram matrix once, and a sum of scores in every pass."""
+    columns = fitted_columns(design)
+    score = score_sensitivity(domain, design.unit, intercept=design.intercept)
+    return (
+        GramQuery(*_GRAM, columns, gram_sensitivity(design, domain)),
+        VectorQuery("score", columns, score, times=passes),
     )
-    variates = [(steps * stated.fitted, sigma["score"])]
-    if counted:
-        square += stated.over(Fraction(design.unit.max_rows), "count") ** 2
-        variates.append((1, sigma["count"]))
-    return gaussian_loss(stated, square, variates)  # [P:forward-steps]
 
 
-def irls(stated: Stated) -> Loss:
-    """Map of `irls`, whatever the form and the noise."""
+def pure_score_queries(design: Design, domain: RowDomain, passes: int) -> tuple[GramQuery, VectorQuery]:
+    """List the same queries with the sensitivities for Laplace noise."""
+    gram, score = score_queries(design, domain, passes)
+    return (
+        replace(gram, l1_sensitivity=gram_l1_sensitivity(design, domain)),
+        replace(score, l1_sensitivity=score_l1_sensitivity(design, domain)),
+    )  # [P:forward-pure-scores]
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedProductsQuery:
+    """Weighted products of (1, x) with itself and with y in every pass of the moment form of `irls`.
+
+    Attributes
+    ----------
+    gram, cross
+        Both parts, each with its sensitivity.
+    replaced
+        Whether rows are replaced, so that no pair of rows reaches both sensitivities at once.
+    """
+
+    gram: GramQuery
+    cross: VectorQuery
+    replaced: bool
+
+    @classmethod
+    def of(cls, design: Design, domain: RowDomain, passes: int) -> WeightedProductsQuery:
+        """Compute the sensitivities from public quantities."""
+        columns = fitted_columns(design)
+        gram, cross = weighted_gram_sensitivity(domain, design.unit, intercept=design.intercept)
+        return cls(
+            GramQuery(*_GRAM, columns, gram, times=passes),
+            VectorQuery("cross", columns, cross, times=passes),
+            design.unit.neighbours == "replace",
+        )
+
+    @property
+    def blocks(self) -> dict[str, int]:
+        """Number of noisy entries by block."""
+        return {**self.gram.blocks, **self.cross.blocks}
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Description of the entries by block."""
+        return {**self.gram.labels, **self.cross.labels}
+
+    def squared_loss(self, scales: BlockScales) -> Fraction:
+        """Return mu^2 of all passes."""
+        passes = self.cross.times
+        gram, cross = (replace(part, times=1).squared_loss(scales) for part in (self.gram, self.cross))
+        if self.replaced:
+            return passes * (Fraction(joint_part(up(gram), up(cross))) * Fraction(MARGIN))  # [P:forward-weighted]
+        return passes * (gram + cross)
+
+    def pure_loss(self, scales: BlockScales) -> Fraction:
+        """Reject Laplace noise, which this form does not have."""
+        raise SpecError("weighted products have Gaussian or Wishart noise, not Laplace noise")
+
+
+def irls(stated: Stated) -> Account:
+    """Account for `irls` with any form and noise."""
     noise = stated.word("noise", ("auto", "gaussian", "laplace", "wishart"))
     stated.integer("iterations", 0, 1000)
     form = stated.word("form", ("score", "moment"))
     if noise == "wishart":
-        return weighted_moments(stated)
+        return wishart_products(stated)
+    design, domain = stated.design, stated.domain
     if noise == "laplace" or (noise == "auto" and stated.law.family == "discrete-laplace"):
-        return _pure_scores(stated)
-    return _scores(stated) if form == "score" else _weighted(stated)
-
-
-def _scores(stated: Stated) -> Loss:
-    design, sigma, passes = stated.design, stated.law.sigma, iteration_count(stated.settings)
-    stated.check("discrete-gaussian", _ADDED_UP, [*_GRAM, "score"])
-    gram = Fraction(gram_sensitivity(design, stated.domain)) ** 2 * gram_weight(stated, *_GRAM, columns=stated.fitted)
-    score = score_sensitivity(stated.domain, design.unit, intercept=design.intercept)
-    square = gram + passes * stated.over(score, "score") ** 2
-    return gaussian_loss(stated, square, [*_gram_variates(stated, 1), (passes * stated.fitted, sigma["score"])])
-
-
-def _weighted(stated: Stated) -> Loss:
-    design, sigma, passes = stated.design, stated.law.sigma, iteration_count(stated.settings)
-    stated.check("discrete-gaussian", _ADDED_UP, [*_GRAM, "cross"])
-    of_gram, of_cross = weighted_gram_sensitivity(stated.domain, design.unit, intercept=design.intercept)
-    gram = Fraction(of_gram) ** 2 * gram_weight(stated, *_GRAM, columns=stated.fitted)
-    cross = stated.over(of_cross, "cross") ** 2
-    if design.unit.neighbours == "replace":
-        each = Fraction(joint_part(up(gram), up(cross))) * _SCORE_ROUNDING  # [P:forward-weighted]
-    else:
-        each = gram + cross
-    return gaussian_loss(
-        stated, passes * each, [*_gram_variates(stated, passes), (passes * stated.fitted, sigma["cross"])]
+        scores = pure_score_queries(design, domain, iteration_count(stated.settings, pure=True))
+        stated.check("discrete-laplace", ("pure",), blocks_of(scores))
+        stated.word("form", ("score",))
+        return Account(stated, scores)
+    passes = iteration_count(stated.settings)
+    queries: Sequence[Query] = (
+        score_queries(design, domain, passes) if form == "score" else [WeightedProductsQuery.of(design, domain, passes)]
     )
+    stated.check("discrete-gaussian", _ADDED_UP, blocks_of(queries))
+    return Account(stated, queries)
 
 
-def _gram_variates(stated: Stated, passes: int) -> list[tuple[int, int]]:
-    size, sigma = stated.fitted, stated.law.sigma
-    return [
-        (passes * size, sigma["gram_diagonal"]),
-        (passes * size * (size - 1) // 2, sigma["gram_off_diagonal"]),
-    ]
+def choices_query(design: Design, passes: int) -> VectorQuery:
+    """Return the selections of `frank-wolfe` by the exponential mechanism, which loses twice the score sensitivity."""
+    moved = 2 * coordinate_sensitivity(design.unit)
+    return VectorQuery("selection", 1, float(moved), moved, times=passes)
 
 
-def _pure_scores(stated: Stated) -> Loss:
-    stated.check("discrete-laplace", ("pure",), [*_GRAM, "score"])
-    stated.word("form", ("score",))
-    passes = iteration_count(stated.settings, pure=True)
-    weight = max(1 / stated.scale("gram_diagonal"), 1 / (Fraction(OFF_WEIGHT) * stated.scale("gram_off_diagonal")))
-    epsilon = Fraction(gram_l1_sensitivity(stated.design, stated.domain)) * weight
-    epsilon += passes * stated.over(score_l1_sensitivity(stated.design, stated.domain), "score")
-    return Loss.pure(up(epsilon))  # [P:forward-pure-scores]
-
-
-def frank_wolfe(stated: Stated) -> Loss:
-    """Map of `frank-wolfe`: one choice by the exponential mechanism in each pass."""
-    stated.check("discrete-laplace", ("pure", "composed"), ["selection"], ["iterations"])
+def frank_wolfe(stated: Stated) -> Account:
+    """Account for `frank-wolfe`."""
     passes = stated.integer("iterations", 1, 1000)
+    query = choices_query(stated.design, passes)
+    stated.check("discrete-laplace", ("pure", "composed"), query.blocks, ["iterations"])
     if stated.law.parameters["iterations"] != passes:
-        raise SpecError(f"expected {passes} choices as in the settings, got {stated.law.parameters['iterations']}")
-    each = 2 * stated.over(Fraction(coordinate_sensitivity(stated.design.unit)), "selection")
-    rho = up(passes * each**2 / 8)
-    mu = root_up(passes * Fraction(pure_mu(up(each))) ** 2)
-    if stated.law.calibration == "pure":
-        return Loss(up(passes * each), 0.0, mu, rho)
-    delta = min(concentrated_delta(stated.epsilon, rho), 1 - 2**-20)
-    return Loss(stated.epsilon, delta, mu, rho)  # [P:forward-choices]
+        raise SpecError(f"expected {passes} selections as in the settings, got {stated.law.parameters['iterations']}")
+    return _ChoicesAccount(stated, [query])
+
+
+class _ChoicesAccount(Account):
+    """Account of selections by the exponential mechanism, composed by epsilon or by zCDP."""
+
+    def loss(self) -> Loss:
+        stated, scales = self.stated, self.stated.scales
+        total = sum((query.pure_loss(scales) for query in self.queries), Fraction(0))
+        passes = stated.law.parameters["iterations"]
+        each = total / passes
+        rho = up(passes * each**2 / 8)
+        mu = root_up(passes * Fraction(pure_mu(up(each))) ** 2)
+        if stated.law.calibration == "pure":
+            return Loss(up(total), 0.0, mu, rho)
+        delta = min(concentrated_delta(stated.epsilon, rho), NOTHING_KEPT)
+        return Loss(stated.epsilon, delta, mu, rho)  # [P:forward-choices]

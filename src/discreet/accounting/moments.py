@@ -1,48 +1,35 @@
-"""Bound how far one unit moves the moments, and compute the privacy loss of noisy moments."""
+"""Compute the sensitivities of the moments and of what is released with them."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 import numpy as np
 
-from discreet.accounting.noise_distribution import (
-    BLOCKS,
-    CLIPPED,
-    RATIO_BLOCK,
-    RESIDUAL_BLOCKS,
-    Calibration,
-    model_blocks,
-)
-from discreet.accounting.privacy_loss import Stated, gaussian_delta
+from discreet.accounting.noise_distribution import BLOCKS
 from discreet.design.columns import Categorical, Column, Interaction, SplineBasis
 from discreet.design.design import Design
-from discreet.design.domain import RowDomain, model_domain, norm2
+from discreet.design.domain import RowDomain, norm2
 from discreet.design.formula_syntax import Spline
-from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
-from discreet.exact.linear import entry_count
-from discreet.exact.rounding import root_up, up
+from discreet.exact.rounding import MARGIN
 from discreet.privacy.budget import Neighbours
-from discreet.privacy.spend import Loss
 
 # -- l1 sensitivity ----------------------------------------------------------------------------------------------------
-# How far one unit can move the moments of (1, x, y) in a weighted L1 norm: proved in l1_sensitivity.proof.md.
+# Sensitivity of the moments of (1, x, y) in a weighted L1 norm. Proof: l1_sensitivity.proof.md.
 #
 # Everything is in scaled units. The *weighted L1 sensitivity* is the largest value, over neighbouring tables, of
 #
 #     sum over entries i <= j of  w_block(i, j) * | change of entry (i, j) |.
 #
 # With w = 1 / scale it is epsilon of a release with independent Laplace noise. It is computed in exact fractions and
-# given as the next double above; only a bound for a ball under `replace` is in doubles, with a margin for rounding.
+# returned as the next double above; only a bound for a ball under `replace` is in doubles, with a rounding margin.
 
-# covers the rounding of some tens of double operations, each relative 2**-53
-_ROUNDING: Final = 1 + 2**-44
 # cells into which the search for a ball is split
 _CELLS: Final = 4096
 _ZERO: Final = Fraction(0)
@@ -50,16 +37,16 @@ _ZERO: Final = Fraction(0)
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A block of several columns: one-hot, of a spline, or of an interaction; their sizes sum to about 1.
+    """Block of several columns: one-hot, of a spline, or of an interaction. Their sizes sum to about 1.
 
     Attributes
     ----------
     total
         Largest sum of the absolute values of the columns of one row, after rounding to the grid.
     active
-        How many of them are nonzero in one row.
+        Number of nonzero columns in one row.
     wide
-        How many of them are nonzero in one of two rows.
+        Number of columns that are nonzero in at least one of two rows.
     """
 
     total: Fraction
@@ -69,14 +56,14 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class L1Geometry:
-    """What the L1 sensitivity depends on: the public set of encoded rows, with so many released columns of regressors.
+    """Public set of encoded rows, on which the L1 sensitivity depends.
 
     Groups are one-hot blocks, splines and interactions.
 
     Attributes
     ----------
     numeric, nonnegative
-        How many regressors lie in [-1, 1], and how many in [0, 1] without being part of a group.
+        Numbers of regressors in [-1, 1], and in [0, 1], that are not part of a group.
     norm2
         Largest squared norm of x, after rounding to the grid.
     ball
@@ -84,8 +71,6 @@ class L1Geometry:
     target_nonnegative
         Whether y lies in [0, 1] rather than [-1, 1].
 
-    Examples
-    --------
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "b": bool, "g": ["a", "b", "c"]}, radius=1.0)
     >>> geometry = L1Geometry.of(design, RowDomain.of(design))
     >>> geometry.box, round(float(geometry.ball), 3)
@@ -102,7 +87,7 @@ class L1Geometry:
 
     @classmethod
     def of(cls, design: Design, domain: RowDomain) -> L1Geometry:
-        """The geometry that a design declares."""
+        """Return the quantities of a design that determine its sensitivities."""
         regressors = [design.columns[name] for name in design.regressors]
         groups = tuple(_group(c, domain) for c in regressors if isinstance(c, SplineBasis) or _several(c))
         numeric, nonnegative = domain.numeric, domain.boolean
@@ -119,7 +104,7 @@ class L1Geometry:
 
     @property
     def free(self) -> int:
-        """How many regressors are not part of a group."""
+        """Number of regressors that are not part of a group."""
         return self.numeric + self.nonnegative
 
     @property
@@ -129,29 +114,20 @@ class L1Geometry:
 
     @property
     def box(self) -> Fraction:
-        """Largest sum of absolute values of x, the ball left aside."""
+        """Largest sum of absolute values of x without the ball."""
         return self.free + self.grouped
 
     @property
     def nonzero(self) -> int:
-        """How many regressors of a row can be nonzero together."""
+        """Largest number of nonzero regressors of a row."""
         return self.free + sum(group.active for group in self.groups)
 
 
 def l1_sensitivity(design: Design, domain: RowDomain, weights: Mapping[str, float | Fraction]) -> float:
-    """Largest weighted L1 change of the upper triangle between neighbouring tables, from above.
+    """Return an upper bound of the weighted L1 sensitivity of the upper triangle.
 
-    Parameters
-    ----------
-    design
-        Gives the columns, the neighbouring relation, and how many rows of one person count.
-    domain
-        Public geometry of a row of this design.
-    weights
-        For each block its weight; a block that is not named has weight 0.
+    `weights` are by block. A block that is not named has weight 0.
 
-    Examples
-    --------
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "z": (0, 1)})
     >>> l1_sensitivity(design, RowDomain.of(design), dict.fromkeys(BLOCKS, 1.0))
     10.0
@@ -168,7 +144,10 @@ def l1_sensitivity(design: Design, domain: RowDomain, weights: Mapping[str, floa
 
 
 def add_remove(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
-    """Largest weighted change when one row is added or removed; attained by a corner row of a box without splines."""
+    """Return the largest weighted change of the moments when one row is added or removed.
+
+    A corner row attains it in a box without splines.
+    """
     off, skew = w["gram_off_diagonal"], w["gram_diagonal"] - w["gram_off_diagonal"] / 2
     constant = w["count"] + w["sum_y"] + w["target_square"]
 
@@ -183,7 +162,7 @@ def add_remove(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
 
 
 def replaced(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
-    """Largest weighted change when one row is replaced by another: the least of three upper bounds."""
+    """Return the largest weighted change when one row is replaced: the least of three upper bounds."""
     twice = 2 * (add_remove(geometry, w) - w["count"])  # [P:two-rows]
     bounds = [twice, _replaced_in_box(geometry, w)]
     if geometry.ball < geometry.box:
@@ -192,7 +171,7 @@ def replaced(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
 
 
 def _replaced_in_box(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
-    """The maximum over P = sum |x_j - z_j| outside groups and T = |y - t|, with the groups at their most."""
+    """Maximise over P = sum |x_j - z_j| outside groups and T = |y - t|, with the groups at their maximum."""
     free, grouped = geometry.free, geometry.grouped
     off, skew = w["gram_off_diagonal"], w["gram_diagonal"] - w["gram_off_diagonal"] / 2
     squares = sum((1 if skew >= 0 else group.total**2 / group.active for group in geometry.groups), _ZERO)
@@ -217,7 +196,10 @@ def _widest_target(geometry: L1Geometry) -> Fraction:
 def _largest_on_rectangle(
     *, pp: Fraction, tt: Fraction, pt: Fraction, p: Fraction, t: Fraction, high: tuple[Fraction, Fraction]
 ) -> Fraction:
-    """Exact maximum of pp P^2 + tt T^2 + pt P T + p P + t T over 0 <= P <= high[0], 0 <= T <= high[1]; pp, tt <= 0."""
+    """Return the maximum of pp P^2 + tt T^2 + pt P T + p P + t T over a rectangle, exactly.
+
+    0 <= P <= high[0], 0 <= T <= high[1], and pp, tt <= 0.
+    """
     indices = set(itertools.product((_ZERO, high[0]), (_ZERO, high[1])))
     if pp:
         indices |= {(_within(-(p + pt * side) / (2 * pp), high[0]), side) for side in (_ZERO, high[1])}
@@ -235,11 +217,14 @@ def _within(value: Fraction, high: Fraction) -> Fraction:
 
 
 def _replaced_in_ball(geometry: L1Geometry, w: Mapping[str, float]) -> float:
-    """An upper bound from P^2 + Q^2 <= 4 m |x|^2, P = sum |x_j - z_j|, Q = sum |x_j + z_j|, by cells of P."""
+    """Return an upper bound from P^2 + Q^2 <= 4 m |x|^2, by cells of P.
+
+    P = sum |x_j - z_j|, Q = sum |x_j + z_j|.
+    """
     wide = geometry.free + sum(group.wide for group in geometry.groups)
-    sensitivity2 = 4 * wide * float(geometry.norm2) * _ROUNDING
-    most = 2 * float(min(geometry.ball, geometry.box)) * _ROUNDING
-    together = 2 * float(geometry.free + 2 * geometry.grouped) * _ROUNDING
+    sensitivity2 = 4 * wide * float(geometry.norm2) * MARGIN
+    most = 2 * float(min(geometry.ball, geometry.box)) * MARGIN
+    together = 2 * float(geometry.free + 2 * geometry.grouped) * MARGIN
     low, up = np.linspace(0, most, _CELLS + 1)[:-1], np.linspace(0, most, _CELLS + 1)[1:]
     # [P:ball-cells]
     plus = np.minimum(np.minimum(most, together - low), np.sqrt(np.maximum(sensitivity2 - low * low, 0)))
@@ -253,7 +238,7 @@ def _replaced_in_ball(geometry: L1Geometry, w: Mapping[str, float]) -> float:
         top = np.clip(slope / (2 * w["target_square"]), 0, high)
         target = np.maximum(target, slope * top - w["target_square"] * top * top)
     value = (w["sum_x"] + w["cross"]) * up + w["gram_off_diagonal"] / 2 * up * plus + skew * squares + target
-    return float(value.max()) * _ROUNDING
+    return float(value.max()) * MARGIN
 
 
 def _several(column: Column) -> bool:
@@ -274,7 +259,7 @@ def _next_above(exact: Fraction) -> float:
 
 
 # -- l2 sensitivity ----------------------------------------------------------------------------------------------------
-# How far one row can move the moments of (1, x, y): named functions, proved in l2_sensitivity.proof.md.
+# L2 sensitivity of the moments of (1, x, y). Proof: l2_sensitivity.proof.md.
 #
 # Everything is in scaled units. A *weighted loss* is the largest value, over neighbouring tables, of
 #
@@ -282,8 +267,11 @@ def _next_above(exact: Fraction) -> float:
 #
 # with svec (Frobenius) norm inside the Gram block. With w_k = 1 / sigma_k^2 it is mu^2 of the joint Gaussian release.
 
-# how closely branch and bound encloses the joint maximum under `replace`
+# relative accuracy of branch and bound for the joint maximum under `replace`: for calibration, and for a privacy loss
 GAP: Final = 1e-4
+CLOSE: Final = 1e-6
+# weight of an entry off the diagonal of a Gram in an L1 norm: the square root of 2, rounded up
+OFF_WEIGHT: Final = math.nextafter(math.sqrt(2), 2.0)
 _MAX_CELLS = 400_000
 
 
@@ -300,9 +288,10 @@ class Blocks:
 
 
 def block_maxima(domain: RowDomain, neighbours: Neighbours) -> Blocks:
-    """Upper bounds on the change of each block by itself, as norms: n, sum x, X'X (Frobenius), sum y, X'y, y'y.
+    """Return upper bounds of the change of each block alone, as norms.
 
-    They set how the noise is shared; the guarantee rests on the weighted loss below, never on these by themselves.
+    The blocks are n, sum x, X'X (Frobenius), sum y, X'y and y'y. They determine the split of the noise. The guarantee
+    is based on the weighted loss below, never on these bounds.
 
     >>> block_maxima(RowDomain(1, 0, 0, None, False, 16), "add-remove").gram
     1.0
@@ -324,20 +313,20 @@ def weighted_loss(
     close: float = GAP,
     copied: int = 0,
 ) -> float:
-    """Largest weighted squared change between neighbouring tables, from above.
+    """Return an upper bound of the weighted squared change between neighbouring tables.
 
     Parameters
     ----------
     count_public
-        Under `replace`, whether every row counts in both tables. If not, a row may be absent from one of them (a
+        Under `replace`, whether every row is used in both tables. If not, a row may be absent from one of them (a
         `missing = "drop"` rule, or a person with fewer rows), so that replacing can also mean adding or removing.
     rows_per_unit
         How many rows of one person count.
     close
-        How closely the joint maximum under `replace` is enclosed.
+        Relative accuracy of the joint maximum under `replace`.
     copied
-        Of how many declared columns of indicators the squares are not released beside the sums. An exchanged row is
-        charged as if they were.
+        Number of declared columns of indicators whose squares are not released in addition to the sums. A replaced
+        row is charged as if they were.
     """
     if neighbours == "add-remove":
         loss = add_remove_loss(domain, weights, copied)
@@ -345,11 +334,13 @@ def weighted_loss(
         loss = replace_loss(domain, weights, close)
     else:
         loss = max(replace_loss(domain, weights, close), add_remove_loss(domain, weights, copied))
-    return loss * rows_per_unit**2 * _ROUNDING  # [P:rows-of-a-unit]
+    return loss * rows_per_unit**2 * MARGIN  # [P:rows-of-a-unit]
 
 
 def add_remove_loss(domain: RowDomain, w: Blocks, copied: int = 0) -> float:
-    """Largest weighted squared change when one row is added or removed; one corner row attains every block at once.
+    """Return the largest weighted squared change when one row is added or removed.
+
+    One corner row attains every block at once.
 
     >>> one = Blocks(1, 1, 1, 1, 1, 1)
     >>> round(add_remove_loss(RowDomain(2, 0, 0, None, False, 16), one), 9)
@@ -360,14 +351,14 @@ def add_remove_loss(domain: RowDomain, w: Blocks, copied: int = 0) -> float:
     r2 = norm2(domain)
     gram = r2 * r2 - copied  # [P:copied-row]
     # [P:added-row]
-    return (w.count + w.sum_x * r2 + w.gram * gram + w.sum_y + w.cross * r2 + w.target_square) * _ROUNDING
+    return (w.count + w.sum_x * r2 + w.gram * gram + w.sum_y + w.cross * r2 + w.target_square) * MARGIN
 
 
 def replace_loss(domain: RowDomain, w: Blocks, close: float = GAP) -> float:
-    """Joint maximum of the weighted squared change when one row is replaced, from above, by branch and bound.
+    """Return an upper bound of the joint weighted squared change when one row is replaced, by branch and bound.
 
     The block maxima are not attained together. Two rows enter only through a = |x|^2, b = |z|^2, c = x.z and their
-    targets; a proof reduces the search to c and one target, and cells of that rectangle are split until the enclosure
+    targets. A proof reduces the search to c and one target, and cells of that rectangle are split until the enclosure
     is tight.
     """
     r2 = norm2(domain)
@@ -383,14 +374,14 @@ def replace_loss(domain: RowDomain, w: Blocks, close: float = GAP) -> float:
         settled = max(settled, float(upper[~undecided].max(initial=0.0)))
         cells = cells[undecided]
         if cells.shape[0] == 0:
-            return settled * _ROUNDING
+            return settled * MARGIN
         if cells.shape[0] * 4 > _MAX_CELLS:
-            return max(settled, float(upper.max())) * _ROUNDING  # [P:replace-search]
+            return max(settled, float(upper.max())) * MARGIN  # [P:replace-search]
         cells = _split(cells, times=1)
 
 
 def _norm2_beside(domain: RowDomain, r2: float, c: FloatArray) -> FloatArray:
-    """Largest b = |z|^2 that goes with a = |x|^2 = r2 and x.z = c."""
+    """Return the largest b = |z|^2 that is possible with a = |x|^2 = r2 and x.z = c."""
     if domain.numeric + domain.boolean == 1 and domain.blocks + domain.signed_blocks == 0:
         return c * c / r2  # [P:single-column]
     sensitivity = 3.0 * (domain.numeric + domain.signed_blocks) + domain.boolean + 2.0 * domain.blocks
@@ -440,36 +431,36 @@ def _split(cells: FloatArray, *, times: int) -> FloatArray:
 
 
 # -- residuals ---------------------------------------------------------------------------------------------------------
-# How far one unit moves the sums over residuals. Proof: residual_sums.proof.md.
+# Sensitivity of the sums over residuals. Proof: residual_sums.proof.md.
 
 
 def residual_sensitivity(domain: RowDomain, neighbours: Neighbours) -> float:
-    """Largest Frobenius norm of a change of the sum of v v' between neighbouring tables, in scaled units, rounded up.
+    """Return the Frobenius sensitivity of the sum of v v', in scaled units, rounded up.
 
-    A person enters as one row, whatever the number of rows that count.
+    A person enters as one row, whatever the number of rows used.
 
     >>> residual_sensitivity(RowDomain(2, 0, 0, None, False, 16), "add-remove")
     3.0000000000001705
     """
     row_norm = 1.0 + norm2(domain)
-    return row_norm * (1.0 if neighbours == "add-remove" else 2**0.5) * _ROUNDING  # [P:residual-sensitivity]
+    return row_norm * (1.0 if neighbours == "add-remove" else 2**0.5) * MARGIN  # [P:residual-sensitivity]
 
 
 def ratio_sensitivity() -> float:
-    """Largest change of the sum of q^2 between neighbouring tables under both relations, in scaled units, rounded up.
+    """Return the sensitivity of the sum of q^2 under both relations, in scaled units, rounded up.
 
     >>> ratio_sensitivity() >= 1.0
     True
     """
-    return 1.0 * _ROUNDING  # [P:ratio-sensitivity]
+    return 1.0 * MARGIN  # [P:ratio-sensitivity]
 
 
 # -- clips -------------------------------------------------------------------------------------------------------------
-# How far one unit moves the counts of clipped rows. Proof: clip_counts.proof.md.
+# Sensitivity of the counts of clipped rows. Proof: clip_counts.proof.md.
 
 
 def clips_l1_sensitivity(design: Design) -> int:
-    """Largest sum of sizes of the changes of all counts between neighbouring tables, in rows.
+    """Return the L1 sensitivity of all counts, in rows.
 
     >>> clips_l1_sensitivity(Design("y", {"y": (0, 1), "x": (0, 5)}))
     2
@@ -478,16 +469,16 @@ def clips_l1_sensitivity(design: Design) -> int:
 
 
 def clips_l2_sensitivity(design: Design) -> float:
-    """Largest Euclidean length of the change of all counts between neighbouring tables, in rows."""
+    """Return the L2 sensitivity of all counts, in rows."""
     return math.sqrt(len(design.clippable)) * design.unit.max_rows  # [P:clip-sensitivity]
 
 
 # -- eigenvalue --------------------------------------------------------------------------------------------------------
-# How far one unit moves the smallest eigenvalue of X'X. Proof: adassp.proof.md.
+# Sensitivity of the smallest eigenvalue of X'X. Proof: adassp.proof.md.
 
 
 def eigenvalue_sensitivity(design: Design, domain: RowDomain) -> float:
-    """Largest change of the smallest eigenvalue between neighbouring tables, in scaled units.
+    """Return the sensitivity of the smallest eigenvalue, in scaled units.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "z": (0, 1)})
     >>> eigenvalue_sensitivity(design, RowDomain.of(design))
@@ -495,168 +486,3 @@ def eigenvalue_sensitivity(design: Design, domain: RowDomain) -> float:
     """
     row_norm = norm2(domain) + (1.0 if design.needs_sums else 0.0)
     return row_norm * design.unit.max_rows  # [P:eigenvalue-sensitivity]
-
-
-# -- gaussian ----------------------------------------------------------------------------------------------------------
-# Discrete Gaussian noise on moments: `gaussian`, `ssp`, `adassp`. Proof: maps.proof.md.
-
-EIGENVALUE: Final = "smallest_eigenvalue"
-JOINT: Final[tuple[Calibration, ...]] = ("gaussian", "discrete-zcdp")
-# how closely the worst exchange of two rows is enclosed; calibrations are content with less
-CLOSE: Final = 1e-6
-
-
-def all_moments(stated: Stated) -> Loss:
-    """Map of version 1 of `gaussian`: all moments have noise, products of two indicators of one factor too."""
-    return _all_moments(stated, ())
-
-
-def moments_but_zeros(stated: Stated) -> Loss:
-    """Map of version 2 of `gaussian`: all moments but those that are 0 in every table."""
-    return _all_moments(stated, stated.design.factors)  # [P:forward-zeros]
-
-
-def indicators_once(stated: Stated) -> Loss:
-    """Map of `gaussian`: the same, with one number for the sum and the square of an indicator."""
-    return _all_moments(stated, stated.design.factors, stated.design.indicators)  # [P:forward-indicators]
-
-
-def _all_moments(
-    stated: Stated, factors: tuple[tuple[int, int], ...], indicators: tuple[tuple[int, int], ...] = ()
-) -> Loss:
-    """Moments with or without sums over residuals and counts of clipped rows."""
-    sigma = stated.law.sigma
-    blocks = stated.moments_blocks()
-    robust = any(block in sigma for block in (*RESIDUAL_BLOCKS, RATIO_BLOCK)) or bool(stated.law.models)
-    grams = stated.law.residual_entries(stated.size) if robust else {}
-    beside = [*grams, *(name for name in (RATIO_BLOCK, CLIPPED) if name in sigma)]
-    stated.check("discrete-gaussian", JOINT, [*blocks, *beside], factors=factors, indicators=indicators, models=True)
-    square, variates = _moments(stated)
-    if robust:
-        square += residual_square(stated)
-        variates += [(many, sigma[block]) for block, many in grams.items()]
-    if RATIO_BLOCK in sigma:
-        square += stated.over(ratio_sensitivity(), RATIO_BLOCK) ** 2
-        variates.append((1, sigma[RATIO_BLOCK]))
-    if CLIPPED in sigma:
-        square += stated.over(clips_l2_sensitivity(stated.design), CLIPPED) ** 2
-        variates.append((len(stated.design.clippable), sigma[CLIPPED]))
-    return gaussian_loss(stated, square, variates)
-
-
-def one_model(stated: Stated) -> Loss:
-    """Map of `ssp`: the moments that one model needs."""
-    blocks = _of_one_model(stated)
-    stated.check("discrete-gaussian", JOINT, blocks)
-    return gaussian_loss(stated, *_moments(stated))
-
-
-def with_eigenvalue(stated: Stated) -> Loss:
-    """Map of `adassp`: the moments that one model needs, and the smallest eigenvalue of X'X."""
-    stated.check("discrete-gaussian", JOINT, [*_of_one_model(stated), EIGENVALUE])
-    square, variates = _moments(stated)
-    square += stated.over(eigenvalue_sensitivity(stated.design, stated.domain), EIGENVALUE) ** 2
-    return gaussian_loss(stated, square, [*variates, (1, stated.law.sigma[EIGENVALUE])])
-
-
-def gaussian_loss(stated: Stated, square: Fraction, variates: Iterable[tuple[int, int]]) -> Loss:
-    """The loss of independent discrete Gaussian noise with this mu^2 and so many variates of each scale, in steps."""
-    mu = root_up(square)
-    tau = up(sum((Fraction(many, 16 * sigma * sigma) for many, sigma in variates if sigma), Fraction(0)))
-    delta = min(gaussian_delta(stated.epsilon, mu, tau), 1 - 2**-20)  # [P:forward-gaussian]
-    return Loss.gaussian(stated.epsilon, delta, mu=mu, tau=min(tau, 1 - 2**-20))
-
-
-def gram_weight(stated: Stated, diagonal: str, off: str, *, columns: int) -> Fraction:
-    """What a squared Frobenius norm of a Gram weighs: the larger of what its two kinds of entries say."""
-    heavy = 1 / stated.scale(diagonal) ** 2
-    return max(heavy, 1 / (2 * stated.scale(off) ** 2)) if columns > 1 else heavy  # [P:forward-gram]
-
-
-def residual_square(stated: Stated) -> Fraction:
-    """The largest squared changes of the residual Grams in units of their scales, over the full and further models."""
-    design, domain = stated.design, stated.domain
-    domains = [domain, *(model_domain(design, domain, columns) for columns in stated.law.models)]
-    total = Fraction(0)
-    for number, (one, size) in enumerate(zip(domains, stated.law.residual_sizes(stated.size), strict=True)):
-        sensitivity = Fraction(residual_sensitivity(one, design.unit.neighbours))
-        total += gram_weight(stated, *model_blocks(number), columns=size) * sensitivity**2  # [P:forward-residuals]
-    return total
-
-
-def _of_one_model(stated: Stated) -> list[str]:
-    return stated.moments_blocks(sums=stated.design.needs_sums, target_square=stated.flag("target_square"))
-
-
-def moment_weights(stated: Stated) -> Blocks:
-    """One over the square of every scale, rounded up; 0 for a block that is absent or public."""
-    sigma, x = stated.law.sigma, stated.size - 2
-    one = {block: up(1 / stated.scale(block) ** 2) if sigma.get(block) else 0.0 for block in sigma}
-    return Blocks(
-        count=one["count"],
-        sum_x=one.get("sum_x", 0.0),
-        gram=up(gram_weight(stated, "gram_diagonal", "gram_off_diagonal", columns=x)),
-        sum_y=one.get("sum_y", 0.0),
-        cross=one["cross"],
-        target_square=one.get("target_square", 0.0),
-    )
-
-
-def joint_square(stated: Stated) -> Fraction:
-    """The largest squared change of all moments in units of their scales."""
-    unit = stated.design.unit
-    loss = weighted_loss(
-        stated.domain,
-        unit.neighbours,
-        moment_weights(stated),
-        count_public=stated.design.count_public,
-        rows_per_unit=unit.max_rows,
-        close=CLOSE,
-        copied=len(stated.law.indicators),
-    )
-    return Fraction(loss)  # [P:forward-moments]
-
-
-def _moments(stated: Stated) -> tuple[Fraction, list[tuple[int, int]]]:
-    x = stated.size - 2
-    products = x * (x - 1) // 2 - stated.law.zeros
-    squares = x - len(stated.law.indicator_columns)
-    entries = {"sum_x": x, "gram_diagonal": squares, "gram_off_diagonal": products, "cross": x}
-    blocks = stated.moments_blocks()
-    variates = [(entries.get(block, 1), stated.law.sigma[block]) for block in blocks if block in stated.law.sigma]
-    return joint_square(stated), variates
-
-
-# -- pure --------------------------------------------------------------------------------------------------------------
-# Noise that keeps epsilon alone: `laplace`, `functional`, `k-norm`. Proof: maps.proof.md.
-
-
-def all_pure_moments(stated: Stated) -> Loss:
-    """Map of `laplace`: all moments, with or without counts of clipped rows."""
-    clipped = [CLIPPED] if CLIPPED in stated.law.sigma else []
-    stated.check("discrete-laplace", ("pure",), [*stated.moments_blocks(), *clipped])
-    epsilon = _pure_moments(stated)
-    if clipped:
-        epsilon += stated.over(Fraction(clips_l1_sensitivity(stated.design)), CLIPPED)
-    return Loss.pure(up(epsilon))
-
-
-def monomials(stated: Stated) -> Loss:
-    """Map of `functional`: the moments that are coefficients of the squared loss."""
-    blocks = stated.moments_blocks(sums=stated.design.needs_sums, target_square=stated.flag("target_square"))
-    stated.check("discrete-laplace", ("pure",), blocks)
-    return Loss.pure(up(_pure_moments(stated)))
-
-
-def k_norm(stated: Stated) -> Loss:
-    """Map of `k-norm`: one vector of noise for all moments."""
-    stated.check("k-norm", ("pure",), stated.moments_blocks(), ["dimension"])
-    dimension = entry_count(stated.size) - stated.design.count_public
-    if stated.law.parameters["dimension"] != dimension:
-        raise SpecError(f"expected noise in {dimension} dimensions, got {stated.law.parameters['dimension']}")
-    return Loss.pure(root_up(joint_square(stated)))  # [P:forward-norm]
-
-
-def _pure_moments(stated: Stated) -> Fraction:
-    weights = {block: 1 / stated.scale(block) for block, sigma in stated.law.sigma.items() if sigma}
-    return Fraction(l1_sensitivity(stated.design, stated.domain, weights))  # [P:forward-l1]

@@ -11,14 +11,15 @@ from typing import Final, Literal, TypeAlias, TypeVar, cast
 import numpy as np
 
 from discreet.design.design import Design
-from discreet.design.domain import MAX_GRID_BITS, MIN_GRID_BITS, is_model
+from discreet.design.domain import is_model
 from discreet.errors import ReleaseFileError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.linear import pairs, position, symmetric
+from discreet.options import MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.privacy.checks import is_integer
 
 # -- law ---------------------------------------------------------------------------------------------------------------
-# The law of the noise in a release, as it is published.
+# The noise distribution of a release, as it is published.
 
 # public settings of a mechanism by name
 Settings: TypeAlias = Mapping[str, bool | int | float | str]
@@ -30,23 +31,27 @@ Block = Literal[
 BLOCKS: Final[tuple[Block, ...]] = (
     "count", "sum_x", "gram_diagonal", "gram_off_diagonal", "sum_y", "cross", "target_square",
 )  # fmt: skip
-RESIDUAL_BLOCKS: Final[tuple[Block, ...]] = ("residual_diagonal", "residual_off_diagonal")
+RESIDUAL_BLOCKS: Final[tuple[Block, Block]] = ("residual_diagonal", "residual_off_diagonal")
 RATIO_BLOCK: Final[Block] = "residual_ratio"
 # released columns of one model: those of its features from left to right, and that of its target last
 Columns: TypeAlias = tuple[int, ...]
 # numbers of clipped rows by numeric column
 CLIPPED: Final[Block] = "clipped"
-# numbers of rows that fit and of rows that do not, released before anything else
+# numbers of rows that fit and of rows that do not, released first
 GUARD: Final[Block] = "guard"
 GUARD_COUNTS: Final = 2
-# numbers of rows by dyadic cell, from which bounds are found, and of all rows
+# numbers of rows by dyadic cell, for private bounds, and of all rows
 DISCOVERY: Final[Block] = "discovery"
-# what is released before a mechanism runs, in this order
+# preliminary counts, in order of release
 BEFORE: Final[tuple[Block, ...]] = (GUARD, DISCOVERY)
 DIAGONAL_BLOCKS: Final = ("count", "gram_diagonal", "target_square")
-# bits of the weights of rows, a parameter of the law
+# number of rows, released with sums of weighted rows
+ROWS: Final = "rows"
+# counts in the search for the radius in private scaling
+RADIUS: Final = "radius"
+# bits of the weights of rows, a parameter of the distribution
 WEIGHT_STEPS: Final = "weight_bits"
-# of how many independent shares the noise of every number is the sum, a parameter of the law
+# number of independent shares that add up to the noise of every number, a parameter of the distribution
 SHARES: Final = "shares"
 
 _Entry = TypeVar("_Entry")
@@ -55,20 +60,22 @@ NoiseFamily = Literal["discrete-gaussian", "discrete-laplace", "k-norm", "wishar
 FAMILIES: Final = ("discrete-gaussian", "discrete-laplace", "k-norm", "wishart")
 Calibration = Literal["gaussian", "discrete-zcdp", "pure", "chi-square", "composed", "bound", "none"]
 CALIBRATIONS: Final = ("gaussian", "discrete-zcdp", "pure", "chi-square", "composed", "bound", "none")
+# calibrations of Gaussian noise that is charged jointly
+JOINT: Final[tuple[Calibration, ...]] = ("gaussian", "discrete-zcdp")
 
 
 @dataclass(frozen=True)
 class NoiseLaw:
-    """Noise on the product grid, one scale for each block of the moments or each statistic of another mechanism.
+    """Noise on the product grid, with one scale for each block of moments or other statistic.
 
     Attributes
     ----------
     grid_bits
-        A scaled value is `2**grid_bits` steps, a product `4**grid_bits`, one of weighted rows `2**weight_bits` times
-        as many.
+        A scaled value has `2**grid_bits` steps, a product `4**grid_bits`, and a product of weighted rows
+        `2**weight_bits` times as many.
     sigma
-        Scale of each released block in steps of the product grid, as integers; 0 only for a count that is public,
-        or where the noise is switched off. A block that is absent is not released.
+        Scale of each released block in steps of the product grid, as integers. 0 only for a public count, or where
+        the noise is switched off. A block that is absent is not released.
         `coefficients` alone: all noise was added to the published coefficients, after everything else.
     calibration
         `gaussian`: exact Gaussian accounting with the lattice gap paid in delta; `discrete-zcdp`: the discrete law's
@@ -80,18 +87,17 @@ class NoiseLaw:
         `exp(-norm(z))` in `parameters["dimension"]` dimensions, rounded. `wishart`: entries scale * W with
         `parameters["degrees"]` degrees of freedom, less their mean, rounded.
     parameters
-        What else the family needs, as integers; with weights `weight_bits`, by which the grid is finer; with `shares`
-        every entry is the sum of so many independent variates of the stated scale.
+        Other parameters of the family, as integers. With weights, `weight_bits`, by which the grid is finer. With
+        `shares`, every entry is the sum of this number of independent variates of the stated scale.
     factors
-        First and last column of every factor whose indicators have no noise on their products with each other: those
-        are 0 in every row. Empty where they have noise as other products have.
+        First and last column of every factor whose indicators have no noise on their products with each other, which
+        are 0 in every row. Empty where they have noise like other products.
     indicators
-        First and last column of every declared column whose released ones are 0 or 1 in every row, and whose sums of
-        squares are their sums: one number, with one variate, of the scale of the sums. Empty where both have noise of
-        their own.
+        First and last released column of every declared column of indicators, whose sum of squares and sum are one
+        number with one variate, of the scale of the sums. Empty where they have separate noise.
     models
-        Columns of every further model whose residuals have a Gram of their own, beside that of the full model. The
-        scales of model k, counted from 1, are in the blocks `model_blocks(k)`.
+        Columns of every additional model with a residual Gram matrix. The scales of model k, counted from 1, are in
+        the blocks `model_blocks(k)`.
     """
 
     grid_bits: int
@@ -112,17 +118,17 @@ class NoiseLaw:
         plain = self.grid_bits, dict(self.sigma), self.calibration, self.family, dict(self.parameters)
         return NoiseLaw, (*plain, self.factors, self.indicators, self.models)
 
-    def with_before(self, block: Block, sigma: int) -> NoiseLaw:
-        """The law of a mechanism and of counts that are released before it."""
+    def with_before(self, block: str, sigma: int) -> NoiseLaw:
+        """Return the joint noise of a mechanism and of preliminary counts."""
         return replace(self, sigma={**self.sigma, block: sigma})
 
     def without_before(self) -> NoiseLaw:
-        """The law of the mechanism alone, whatever is released before it."""
+        """Return the noise of the mechanism without preliminary counts."""
         rest = {block: sigma for block, sigma in self.sigma.items() if block not in BEFORE}
         return self if len(rest) == len(self.sigma) else replace(self, sigma=rest)
 
     def to_dict(self) -> dict[str, object]:
-        """The law as plain values for JSON, integers as decimal text."""
+        """Return the distribution as plain values for JSON, integers as decimal text."""
         runs = {"factors": self.factors, "indicators": self.indicators, "models": self.models}
         return {name: [list(one) for one in columns] for name, columns in runs.items() if columns} | {
             "family": self.family,
@@ -134,11 +140,11 @@ class NoiseLaw:
 
     @property
     def unit(self) -> int:
-        """Steps of the noise in one scaled unit: those of the product grid."""
+        """Number of noise steps in one scaled unit, which is that of the product grid."""
         return 1 << 2 * self.grid_bits + self.parameters.get(WEIGHT_STEPS, 0)
 
     def steps(self, size: int) -> list[int]:
-        """Scale of every entry of the upper triangle, row by row, for `size` columns; 0 without noise of its own."""
+        """Return the scale of every entry of the upper triangle for `size` columns, 0 without separate noise."""
         scales = {block: self.sigma.get(block, 0) for block in BLOCKS}
         steps = [scales[block] for block in entry_blocks(size)]
         for start, end in self.zero_runs(size):
@@ -157,7 +163,7 @@ class NoiseLaw:
         return [column for first, last in self.indicators for column in range(first, last + 1)]
 
     def copies(self, size: int) -> dict[int, int]:
-        """Where the upper triangle has the square of an indicator, and where the sum that it is a copy of.
+        """Return the positions in the triangle of squares of indicators, and of the sums that they copy.
 
         >>> NoiseLaw(8, {}, "none", indicators=((1, 2),)).copies(4)
         {4: 1, 7: 2}
@@ -165,7 +171,7 @@ class NoiseLaw:
         return {position(j, j, size): position(0, j, size) for j in self.indicator_columns}
 
     def with_copies(self, upper: Sequence[_Entry], size: int) -> list[_Entry]:
-        """An upper triangle with the squares of indicators taken from their sums.
+        """Return an upper triangle with the squares of indicators copied from their sums.
 
         >>> NoiseLaw(8, {}, "none", indicators=((1, 1),)).with_copies("nsyqcv", 3)
         ['n', 's', 'y', 's', 'c', 'v']
@@ -176,7 +182,7 @@ class NoiseLaw:
         return out
 
     def zero_runs(self, size: int) -> list[tuple[int, int]]:
-        """Where entries of the upper triangle are products of two indicators of one factor: first, and behind the last.
+        """Return the runs of products of two indicators of one factor in the triangle, as first and end.
 
         They are 0 and have no noise.
 
@@ -190,7 +196,7 @@ class NoiseLaw:
         ]
 
     def without_zeros(self, upper: Sequence[_Entry], size: int) -> list[_Entry]:
-        """The entries of an upper triangle that are not products of two indicators of one factor.
+        """Return the entries of an upper triangle that are not products of two indicators of one factor.
 
         >>> NoiseLaw(8, {}, "none", factors=((1, 2),)).without_zeros("abcdef", 3)
         ['a', 'b', 'c', 'd', 'f']
@@ -203,7 +209,7 @@ class NoiseLaw:
         return [*kept, *upper[behind:]]
 
     def with_zeros(self, kept: Sequence[_Entry], size: int, zero: _Entry) -> list[_Entry]:
-        """The whole upper triangle, from its entries without these products.
+        """Rebuild the full upper triangle by inserting zeros for the omitted products.
 
         >>> NoiseLaw(8, {}, "none", factors=((1, 2),)).with_zeros([7, 7, 7, 7, 7], 3, 0)
         [7, 7, 7, 7, 0, 7]
@@ -218,27 +224,15 @@ class NoiseLaw:
         return [*upper, *kept[behind:]]
 
     def residual_sizes(self, size: int) -> list[int]:
-        """How many columns (1, features) each residual Gram has, the full model first, for `size` released columns.
+        """Return the number of columns (1, features) of each residual Gram matrix, the full model first.
 
         >>> NoiseLaw(8, {}, "none", models=((1, 4), (2, 3, 4))).residual_sizes(5)
         [4, 2, 3]
         """
         return [size - 1, *(len(columns) for columns in self.models)]
 
-    def residual_entries(self, size: int) -> dict[str, int]:
-        """How many numbers each block of the residual Grams has.
-
-        >>> NoiseLaw(8, {}, "none").residual_entries(5)
-        {'residual_diagonal': 4, 'residual_off_diagonal': 6}
-        """
-        return {
-            block: many
-            for number, columns in enumerate(self.residual_sizes(size))
-            for block, many in zip(model_blocks(number), (columns, columns * (columns - 1) // 2), strict=True)
-        }
-
     def residual_steps(self, size: int) -> list[int]:
-        """Scale of every number of the pass over residuals: each Gram row by row, and the sum for R^2 if there is one.
+        """Return the noise scale of each number released in the residual pass.
 
         >>> sigma = {"residual_diagonal": 9, "residual_off_diagonal": 7, "residual_ratio": 2}
         >>> NoiseLaw(8, sigma, "none").residual_steps(3)
@@ -252,17 +246,17 @@ class NoiseLaw:
 
     @property
     def zeros(self) -> int:
-        """How many entries of the upper triangle are 0 and have no noise."""
+        """Return the number of entries of the upper triangle that are 0 and have no noise."""
         return structural_zeros(self.factors)
 
     def sd(self, block: str) -> float:
-        """Standard deviation of a block's noise in scaled units; NaN for a block that is not released."""
+        """Return the standard deviation of the noise of a block in scaled units, NaN if it is not released."""
         if block not in self.sigma:
             return math.nan
         return float(self.sigma[block] / self.unit) * self._factor(block)
 
     def entry_sd(self, size: int) -> FloatArray:
-        """Standard deviation of every entry in scaled units, shape (size, size); NaN where none is released."""
+        """Return the standard deviation of every entry in scaled units, shape (size, size), NaN if not released."""
         by_block = {block: self.sd(block) for block in BLOCKS}
         out = symmetric([by_block[block] for block in entry_blocks(size)], size)
         for first, last in self.factors:
@@ -282,8 +276,13 @@ class NoiseLaw:
         return math.sqrt(self.parameters.get(SHARES, 1))
 
 
+def is_privately_scaled(law: NoiseLaw) -> bool:
+    """Return whether the moments are those of privately scaled rows, whose radius was searched."""
+    return RADIUS in law.sigma and "sum_y" in law.sigma
+
+
 def model_blocks(number: int) -> tuple[str, str]:
-    """Blocks of the residual Gram of a model: 0 is the full one, 1 and on are those of `NoiseLaw.models`.
+    """Return the blocks of the residual Gram matrix of a model. 0 is the full one, others are `NoiseLaw.models`.
 
     >>> model_blocks(0), model_blocks(2)
     (('residual_diagonal', 'residual_off_diagonal'), ('residual_diagonal_2', 'residual_off_diagonal_2'))
@@ -293,7 +292,7 @@ def model_blocks(number: int) -> tuple[str, str]:
 
 
 def structural_zeros(factors: Iterable[tuple[int, int]]) -> int:
-    """How many products of two indicators of one factor there are, given the first and last column of each.
+    """Return the number of products of two indicators of one factor, from the first and last columns.
 
     >>> structural_zeros([(2, 4), (6, 7)])
     4
@@ -302,7 +301,7 @@ def structural_zeros(factors: Iterable[tuple[int, int]]) -> int:
 
 
 def entry_blocks(size: int) -> list[Block]:
-    """Blocks of the entries of the upper triangle, row by row.
+    """Return the blocks of the entries of the upper triangle, row by row.
 
     >>> entry_blocks(3)
     ['count', 'sum_x', 'sum_y', 'gram_diagonal', 'cross', 'target_square']
@@ -316,7 +315,7 @@ def entry_blocks(size: int) -> list[Block]:
 
 
 def block_of(i: int, j: int, size: int) -> Block:
-    """Block of the entry (i, j), i <= j, of the moments of (1, x, y).
+    """Return the block of the entry (i, j), i <= j, of the moments of (1, x, y).
 
     >>> block_of(0, 0, 4), block_of(1, 2, 4), block_of(1, 3, 4)
     ('count', 'gram_off_diagonal', 'cross')
@@ -330,30 +329,30 @@ def block_of(i: int, j: int, size: int) -> Block:
 
 
 # -- fields ------------------------------------------------------------------------------------------------------------
-# Single values of a release file, each of the type it must have.
+# Single values of a release file, checked for their type.
 
 
 def table_of(value: object, name: str) -> Mapping[str, object]:
-    """A table, or a refusal that names the field."""
+    """Return a table, or raise an error that names the field."""
     if not isinstance(value, dict):
         raise ReleaseFileError(f"the field {name!r} is not a table")
     return value
 
 
 def text_of(value: object, name: str) -> str:
-    """Text that is not empty."""
+    """Return text that is not empty."""
     if not isinstance(value, str) or not value:
         raise ReleaseFileError(f"the field {name!r} is not text")
     return value
 
 
 def integers_of(table: Mapping[str, object], name: str) -> dict[str, int]:
-    """Integers by name."""
+    """Return integers by name."""
     return {key: integer_of(value, f"{name}.{key}") for key, value in table.items()}
 
 
 def integer_of(value: object, name: str) -> int:
-    """An integer that is written as decimal text.
+    """Return an integer that is written as decimal text.
 
     >>> integer_of("-12", "totals")
     -12
@@ -365,16 +364,16 @@ def integer_of(value: object, name: str) -> int:
 
 
 # -- law reading -------------------------------------------------------------------------------------------------------
-# From the field `noise` of a release file to the law of the noise: nothing inconsistent is let through.
+# From the field `noise` of a release file to the noise distribution. Anything inconsistent is rejected.
 
 _NEEDED: Final[Mapping[str, set[str]]] = {"k-norm": {"dimension"}, "wishart": {"degrees"}}
 
 
-def law_of(table: Mapping[str, object], design: Design, schema: int) -> NoiseLaw:
-    """The law of the noise that a file of some version states for a design."""
+def law_of(table: Mapping[str, object], design: Design) -> NoiseLaw:
+    """Return the noise distribution in a file for a design."""
     bits, calibration, family = table.get("grid_bits"), table.get("calibration"), table.get("family")
     if family not in FAMILIES or calibration not in CALIBRATIONS:
-        raise ReleaseFileError("this version does not know the noise distribution in the file")
+        raise ReleaseFileError("the noise distribution in the file is unknown to this version")
     if not is_integer(bits) or not MIN_GRID_BITS <= bits <= MAX_GRID_BITS:
         raise ReleaseFileError("noise.grid_bits is out of range")
     sigma = integers_of(table_of(table.get("sigma"), "noise.sigma"), "noise.sigma")
@@ -385,36 +384,32 @@ def law_of(table: Mapping[str, object], design: Design, schema: int) -> NoiseLaw
         raise ReleaseFileError(f"noise.parameters are not those of the family {family!r}")
     if WEIGHT_STEPS in parameters and design.weights is None:
         raise ReleaseFileError(f"noise.parameters has {WEIGHT_STEPS}, but the design has no weights")
-    factors = _factors(table["factors"], design, schema) if "factors" in table else ()
-    indicators = _indicators(table["indicators"], design, schema) if "indicators" in table else ()
-    models = _models(table["models"], design, schema) if "models" in table else ()
+    factors = _factors(table["factors"], design) if "factors" in table else ()
+    indicators = _indicators(table["indicators"], design) if "indicators" in table else ()
+    models = _models(table["models"], design) if "models" in table else ()
     return NoiseLaw(bits, sigma, calibration, family, parameters, factors, indicators, models)
 
 
-def _factors(given: object, design: Design, schema: int) -> tuple[tuple[int, int], ...]:
-    """Factors whose products have no noise: all of the design; files before version 4 have none."""
-    if schema < 4:
-        raise ReleaseFileError(f"a release file of schema version {schema} has no noise.factors")
-    if not design.factors or given != [list(one) for one in design.factors]:
+def _factors(stated: object, design: Design) -> tuple[tuple[int, int], ...]:
+    """Return the factors whose products have no noise, which are all those of the design."""
+    if not design.factors or stated != [list(columns) for columns in design.factors]:
         raise ReleaseFileError("noise.factors are not the first and last columns of the factors of the design")
     return design.factors
 
 
-def _indicators(given: object, design: Design, schema: int) -> tuple[tuple[int, int], ...]:
-    """Indicators whose sum and square are one number: all of the design; files before version 6 have none."""
-    if schema < 6:
-        raise ReleaseFileError(f"a release file of schema version {schema} has no noise.indicators")
-    if not design.indicators or given != [list(one) for one in design.indicators]:
+def _indicators(stated: object, design: Design) -> tuple[tuple[int, int], ...]:
+    """Return the indicators whose sum and square are one number, which are all those of the design."""
+    if not design.indicators or stated != [list(columns) for columns in design.indicators]:
         raise ReleaseFileError("noise.indicators are not the first and last columns of the indicators of the design")
     return design.indicators
 
 
-def _models(given: object, design: Design, schema: int) -> tuple[tuple[int, ...], ...]:
-    """Columns of further models with sums over residuals; files before version 6 have none."""
-    if schema < 6:
-        raise ReleaseFileError(f"a release file of schema version {schema} has no noise.models")
-    listed = given if isinstance(given, list) else []
-    models = tuple(dict.fromkeys(tuple(one) for one in listed if isinstance(one, list) and is_model(design, one)))
+def _models(stated: object, design: Design) -> tuple[tuple[int, ...], ...]:
+    """Return the columns of additional models with sums over residuals."""
+    listed = stated if isinstance(stated, list) else []
+    models = tuple(
+        dict.fromkeys(tuple(columns) for columns in listed if isinstance(columns, list) and is_model(design, columns))
+    )
     if not models or len(models) < len(listed):
-        raise ReleaseFileError("noise.models must list the columns of models beside the full one, each model once")
+        raise ReleaseFileError("noise.models must list the columns of each additional model once")
     return models

@@ -6,28 +6,21 @@ import math
 from dataclasses import replace
 from typing import Final
 
-from discreet.accounting.moments import JOINT, indicators_once
 from discreet.accounting.noise_distribution import SHARES, NoiseLaw
-from discreet.accounting.privacy_loss import Stated
 from discreet.errors import SpecError
+from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.guarantee import FEWEST_PARTS, MOST_PARTS
-from discreet.privacy.spend import Loss
 
-# -- shares ------------------------------------------------------------------------------------------------------------
-# Noise that is the sum of independent shares, and the part of it that a guarantee relies on.
-#
-# Proof: noise_shares.proof.md.
-
-# parameters of the law beside the number of shares
+# parameters of the noise distribution other than the number of shares
 HONEST: Final = "honest"
 PERSON_PARTS: Final = "parts_per_person"
 PARAMETERS: Final = (SHARES, HONEST, PERSON_PARTS)
-# steps of a share, from which on the sum of shares is as good as one discrete Gaussian variate
+# fewest steps of a share at which the sum of shares is as private as one discrete Gaussian variate
 LEAST_SHARE: Final = 16
 
 
 def share_steps(sigma: int, honest: int, parts_per_person: int) -> int:
-    """The least scale of a share with which `honest` shares have `parts_per_person` times a standard deviation.
+    """Return the least scale of a share for which `honest` shares reach `parts_per_person` times a scale.
 
     >>> share_steps(1000, 2, 1), share_steps(1000, 4, 2), share_steps(0, 2, 1)
     (708, 1000, 0)
@@ -38,7 +31,7 @@ def share_steps(sigma: int, honest: int, parts_per_person: int) -> int:
 
 
 def counted_law(law: NoiseLaw) -> NoiseLaw:
-    """The law of one variate that protects no more than the counted shares do, for a person who is in one part.
+    """Return the noise of one variate that protects at most as much as the counted shares, for one part.
 
     >>> law = NoiseLaw(8, {"count": 708}, "gaussian", parameters={"shares": 3, "honest": 2, "parts_per_person": 1})
     >>> counted_law(law).sigma["count"]
@@ -51,7 +44,7 @@ def counted_law(law: NoiseLaw) -> NoiseLaw:
 
 
 def check_share(block: str, sigma: int) -> None:
-    """Refuse a share of so few steps that the sum of shares is not one discrete Gaussian variate for all purposes."""
+    """Reject a share with too few steps for the sum of shares to act as one discrete Gaussian variate."""
     if 0 < sigma < LEAST_SHARE:
         raise SpecError(
             f"the share of the noise of block {block!r} has {sigma} steps of the grid; expected at least "
@@ -59,17 +52,8 @@ def check_share(block: str, sigma: int) -> None:
         )  # [P:least-share]
 
 
-# -- shares ------------------------------------------------------------------------------------------------------------
-# Map of `gaussian` where every part of a table has its share of the noise. Proof: maps.proof.md.
-
-
-def moments_in_shares(stated: Stated) -> Loss:
-    """Every moment but zeros and copies, at the noise that the honest parts have together."""
-    law, design = stated.law, stated.design
-    stated.check(
-        "discrete-gaussian", JOINT, stated.moments_blocks(), PARAMETERS,
-        factors=design.factors, indicators=design.indicators,
-    )  # fmt: skip
+def check_terms(law: NoiseLaw, unit: PrivacyUnit) -> None:
+    """Reject terms of several curators for which the noise of the counted shares is not proved to suffice."""
     shares, honest, most = (law.parameters[name] for name in PARAMETERS)
     whole = shares == 1
     if not (whole or FEWEST_PARTS <= shares <= MOST_PARTS):
@@ -78,8 +62,7 @@ def moments_in_shares(stated: Stated) -> Loss:
         raise SpecError(f"the parameter {HONEST!r}: expected 1 to one less than the {shares} shares, got {honest}")
     if not 1 <= most <= (MOST_PARTS if whole else shares):
         raise SpecError(f"the parameter {PERSON_PARTS!r}: expected 1 to the number of parts, got {most}")
-    if most > 1 and stated.design.unit.neighbours == "replace":
+    if most > 1 and unit.neighbours == "replace":
         raise SpecError("a person in several parts is not proved for replace neighbours; expected parts_per_person = 1")
     for block, sigma in law.sigma.items():
         check_share(block, sigma)
-    return indicators_once(replace(stated, law=counted_law(law)))  # [P:forward-shares]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from discreet.accounting.noise_distribution import DISCOVERY, GUARD, GUARD_COUNTS, Block
+from discreet.accounting.noise_distribution import DISCOVERY, GUARD, GUARD_COUNTS, NoiseLaw
 from discreet.accounting.privacy_loss import Stated, concentrated_delta, gaussian_delta
+from discreet.accounting.queries import NOTHING_KEPT, VectorQuery
 from discreet.design.design import Design
 from discreet.design.domain import cell_edges
 from discreet.errors import SpecError
@@ -17,46 +17,15 @@ from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.gaussian_dp import DELTA_HIGHEST, DELTA_LOWEST, MU_HIGHEST, MU_LOWEST, epsilon_from
 from discreet.privacy.spend import Loss
 
-# -- counts ------------------------------------------------------------------------------------------------------------
-# Counts that are released before a mechanism runs: how many there are, and how far one unit moves them.
-
-
-@dataclass(frozen=True, slots=True)
-class CountsBefore:
-    """One block of counts.
-
-    Attributes
-    ----------
-    block
-        Its name in the law of the noise.
-    numbers
-        How many counts there are.
-    sensitivity, l1_sensitivity
-        Of all of them together, in rows.
-    """
-
-    block: Block
-    numbers: int
-    sensitivity: float
-    l1_sensitivity: int
-
-
 # -- discovery ---------------------------------------------------------------------------------------------------------
-# How far one unit moves the counts by cell and the number of rows. Proof: mechanisms/discovery.proof.md.
+# Sensitivity of the counts by cell and of the number of rows. Proof: mechanisms/discovery.proof.md.
 
 
 def discovery_sensitivity(columns: int, unit: PrivacyUnit) -> float:
-    """Largest Euclidean length of the change of all counts between neighbouring tables, rounded up.
+    """Return the L2 sensitivity of all counts, rounded up.
 
-    Parameters
-    ----------
-    columns
-        How many are searched, at least 1: a row is in one cell of each.
-    unit
-        Whose rows they are.
+    A row is in one cell of each of the `columns` with private bounds, of which there is at least one.
 
-    Examples
-    --------
     >>> discovery_sensitivity(3, PrivacyUnit(id="person", max_rows=2))
     4.0
     """
@@ -65,7 +34,7 @@ def discovery_sensitivity(columns: int, unit: PrivacyUnit) -> float:
 
 
 def discovery_l1_sensitivity(columns: int, unit: PrivacyUnit) -> int:
-    """Largest sum of sizes of the changes of all counts between neighbouring tables.
+    """Return the L1 sensitivity of all counts.
 
     >>> discovery_l1_sensitivity(3, PrivacyUnit(neighbours="replace"))
     6
@@ -73,25 +42,28 @@ def discovery_l1_sensitivity(columns: int, unit: PrivacyUnit) -> int:
     return unit.max_rows * (columns + 1 if unit.neighbours == "add-remove" else 2 * columns)  # [P:discovery-l1]
 
 
-def discovery_block(design: Design) -> CountsBefore:
-    """The counts by cell of all columns whose bounds are to be found, or were found, and the number of rows.
+def bounds_query(design: Design) -> VectorQuery:
+    """Return the counts by cell of all columns with private bounds, and the number of rows.
 
-    >>> discovery_block(Design("y", {"y": (0, 1), "x": "private"})).numbers
+    >>> bounds_query(Design("y", {"y": (0, 1), "x": "private"})).entries
     83
     """
-    numbers = 1 + sum(len(cell_edges(*ends)) - 1 for ends in design.ranges.values())
     columns, unit = len(design.ranges), design.unit
-    return CountsBefore(
-        DISCOVERY, numbers, discovery_sensitivity(columns, unit), discovery_l1_sensitivity(columns, unit)
+    return VectorQuery(
+        DISCOVERY,
+        1 + sum(len(cell_edges(*ends)) - 1 for ends in design.ranges.values()),
+        discovery_sensitivity(columns, unit),
+        discovery_l1_sensitivity(columns, unit),
+        label="counts that bounds were found from",
     )
 
 
 # -- guard -------------------------------------------------------------------------------------------------------------
-# How far one unit moves the numbers of rows that fit and of rows that do not. Proof: mechanisms/guard.proof.md.
+# Sensitivity of the numbers of rows that fit and of rows that do not. Proof: mechanisms/guard.proof.md.
 
 
 def guard_sensitivity(unit: PrivacyUnit) -> float:
-    """Largest Euclidean length of the change of the two counts between neighbouring tables, rounded up.
+    """Return the L2 sensitivity of the two counts, rounded up.
 
     >>> guard_sensitivity(PrivacyUnit(id="person", max_rows=3))
     3.0
@@ -101,7 +73,7 @@ def guard_sensitivity(unit: PrivacyUnit) -> float:
 
 
 def guard_l1_sensitivity(unit: PrivacyUnit) -> int:
-    """Largest sum of sizes of the changes of the two counts between neighbouring tables.
+    """Return the L1 sensitivity of the two counts.
 
     >>> guard_l1_sensitivity(PrivacyUnit(neighbours="replace"))
     2
@@ -109,55 +81,65 @@ def guard_l1_sensitivity(unit: PrivacyUnit) -> int:
     return unit.max_rows * (1 if unit.neighbours == "add-remove" else 2)  # [P:guard-l1-sensitivity]
 
 
-def guard_block(design: Design) -> CountsBefore:
-    """The two counts of a guard.
+def guard_query(design: Design) -> VectorQuery:
+    """Return the two counts of a guard.
 
-    >>> guard_block(Design("y", {"y": (0, 1), "x": (0, 1)})).numbers
+    >>> guard_query(Design("y", {"y": (0, 1), "x": (0, 1)})).entries
     2
     """
     unit = design.unit
-    return CountsBefore(GUARD, GUARD_COUNTS, guard_sensitivity(unit), guard_l1_sensitivity(unit))
+    return VectorQuery(
+        GUARD,
+        GUARD_COUNTS,
+        guard_sensitivity(unit),
+        guard_l1_sensitivity(unit),
+        label="numbers of rows that fit and of those left out (guard)",
+    )
 
 
-# -- before ------------------------------------------------------------------------------------------------------------
-# The loss of counts that are released before a mechanism, and of both together. Proof: maps.proof.md.
+def preliminary_queries(design: Design, law: NoiseLaw) -> list[VectorQuery]:
+    """List the preliminary counts, in order of release."""
+    has_bounds = DISCOVERY in law.sigma
+    if (has_bounds and not design.ranges) or (design.searched and not has_bounds):
+        raise SpecError("the noise of private bounds contradicts the columns of the design")
+    return [*([guard_query(design)] if GUARD in law.sigma else []), *([bounds_query(design)] if has_bounds else [])]
 
-_NOTHING_KEPT: Final = 1 - 2**-20
-# of delta, for counts that are charged by epsilon and delta
+
+# -- loss --------------------------------------------------------------------------------------------------------------
+# The loss of preliminary counts, and of the counts and a mechanism together. Proof: maps.proof.md.
+
+# share of delta for counts that are charged by epsilon and delta
 _DELTA_SHARE: Final = 0.01
 
 
-def before_loss(stated: Stated, counts: CountsBefore) -> Loss:
-    """What noisy counts cost by themselves; Gaussian ones at an epsilon that takes a small part of delta.
-
-    `stated` has the law with the block of the counts.
-    """
+def counts_loss(stated: Stated, counts: VectorQuery) -> Loss:
+    """Compute the loss of preliminary counts alone, Gaussian ones at an epsilon that takes a small part of delta."""
     if stated.law.family == "wishart" or stated.law.calibration == "bound":
-        raise SpecError(f"got a {counts.block} before a mechanism that has none")
+        raise SpecError(f"got noise of the preliminary counts {counts.block!r}, which this mechanism does not have")
     stated.check_scales([counts.block])
     if stated.law.family != "discrete-gaussian":
-        return Loss.pure(up(stated.over(Fraction(counts.l1_sensitivity), counts.block)))
-    mu = up(stated.over(counts.sensitivity, counts.block))
+        return Loss.pure(up(counts.pure_loss(stated.scales)))
+    mu = root_up(counts.squared_loss(stated.scales))
     sigma = stated.law.sigma[counts.block]
-    tau = up(Fraction(counts.numbers, 16 * sigma * sigma))
+    tau = up(Fraction(counts.entries, 16 * sigma * sigma))
     epsilon = _own_epsilon(stated, mu)
-    delta = min(gaussian_delta(epsilon, mu, tau), _NOTHING_KEPT)
-    return Loss.gaussian(epsilon, delta, mu=mu, tau=min(tau, _NOTHING_KEPT))  # [P:forward-stop]
+    delta = min(gaussian_delta(epsilon, mu, tau), NOTHING_KEPT)
+    return Loss.gaussian(epsilon, delta, mu=mu, tau=min(tau, NOTHING_KEPT))  # [P:forward-stop]
 
 
 def both_losses(stated: Stated, first: Loss, second: Loss) -> Loss:
-    """What two blocks of counts cost that are released one after the other, and nothing after them."""
+    """Compute the loss of two preliminary counts that are released in turn, with nothing after them."""
     if first.is_pure:
         return Loss.together(up(Fraction(first.epsilon) + Fraction(second.epsilon)), 0.0, [first, second])
     mu = root_up(Fraction(first.mu) ** 2 + Fraction(second.mu) ** 2)
-    tau = min(up(Fraction(first.tau) + Fraction(second.tau)), _NOTHING_KEPT)
+    tau = min(up(Fraction(first.tau) + Fraction(second.tau)), NOTHING_KEPT)
     epsilon = _own_epsilon(stated, mu)
-    delta = min(gaussian_delta(epsilon, mu, tau), _NOTHING_KEPT)
+    delta = min(gaussian_delta(epsilon, mu, tau), NOTHING_KEPT)
     return Loss.gaussian(epsilon, delta, mu=mu, tau=tau)  # [P:forward-stop-later]
 
 
 def _own_epsilon(stated: Stated, mu: float) -> float:
-    """At which epsilon the counts are stated by themselves: any is true, and this one leaves most of a pair."""
+    """Return the epsilon at which the counts alone are stated. Any is valid, and this one leaves most of a pair."""
     delta = stated.delta * _DELTA_SHARE
     if not (MU_LOWEST <= mu <= MU_HIGHEST and DELTA_LOWEST <= delta <= DELTA_HIGHEST):
         return stated.epsilon
@@ -165,17 +147,17 @@ def _own_epsilon(stated: Stated, mu: float) -> float:
     return own if 0 < own < stated.epsilon else stated.epsilon
 
 
-def with_before(stated: Stated, counts: CountsBefore, mechanism: Loss) -> Loss:
-    """The loss of counts followed by a mechanism of this loss; parts add up, whatever the counts decide."""
-    first = before_loss(stated, counts)
+def with_counts(stated: Stated, counts: VectorQuery, mechanism: Loss) -> Loss:
+    """Compute the loss of preliminary counts and of a mechanism after them, whatever the counts decide."""
+    first = counts_loss(stated, counts)
     if stated.law.family == "discrete-gaussian":
         mu = root_up(Fraction(mechanism.mu) ** 2 + Fraction(first.mu) ** 2)
-        tau = min(up(Fraction(mechanism.tau) + Fraction(first.tau)), _NOTHING_KEPT)
-        delta = min(gaussian_delta(stated.epsilon, mu, tau), _NOTHING_KEPT)
+        tau = min(up(Fraction(mechanism.tau) + Fraction(first.tau)), NOTHING_KEPT)
+        delta = min(gaussian_delta(stated.epsilon, mu, tau), NOTHING_KEPT)
         return Loss.gaussian(stated.epsilon, delta, mu=mu, tau=tau)  # [P:forward-guard]
     if mechanism.is_pure:
         epsilon = up(Fraction(mechanism.epsilon) + Fraction(first.epsilon))
         return Loss.together(epsilon, 0.0, [mechanism, first])  # [P:forward-guard-pure]
     rho = up(Fraction(mechanism.rho) + Fraction(first.rho))
-    delta = min(concentrated_delta(stated.epsilon, rho), _NOTHING_KEPT)
+    delta = min(concentrated_delta(stated.epsilon, rho), NOTHING_KEPT)
     return Loss.together(stated.epsilon, delta, [mechanism, first])

@@ -9,7 +9,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
 
-from discreet.accounting.noise_distribution import Calibration, NoiseFamily, NoiseLaw, Settings
+from discreet.accounting.noise_distribution import Calibration, Columns, NoiseFamily, NoiseLaw, Settings
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain, is_model
 from discreet.errors import SpecError
@@ -31,20 +31,19 @@ from discreet.privacy.spend import Loss
 from discreet.privacy.textbook import advanced_composition
 
 # -- stated ------------------------------------------------------------------------------------------------------------
-# What a release states about its noise, and the checks that every map makes of it.
+# The stated noise of a release, and checks that all mechanisms share.
 
 _MOST_STEPS: Final = 2**100
-_SIZES: Final = ("count", "sum_x", "gram_diagonal", "gram_off_diagonal", "sum_y", "cross", "target_square")
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """Public quantities that decide a privacy loss.
+    """Public quantities that determine a privacy loss.
 
     Attributes
     ----------
     epsilon, delta
-        What is promised: a map that can say only what delta is at some epsilon says it there.
+        The stated guarantee. An account that gives delta at some epsilon gives it at this one.
     """
 
     design: Design
@@ -60,17 +59,16 @@ class Stated:
         return len(self.design.released)
 
     @property
-    def fitted(self) -> int:
-        """Number of columns of (1, x), or of x without intercept."""
-        return self.size - (1 if self.design.intercept else 2)
+    def scales(self) -> dict[str, Fraction]:
+        """Scale of each block in scaled units."""
+        return {block: Fraction(sigma, self.law.unit) for block, sigma in self.law.sigma.items()}
 
-    def scale(self, block: str) -> Fraction:
-        """The scale of a block in scaled units."""
-        return Fraction(self.law.sigma[block], self.law.unit)
-
-    def over(self, sensitivity: float | Fraction, block: str) -> Fraction:
-        """A sensitivity in scaled units, divided by the scale of a block."""
-        return Fraction(sensitivity) / self.scale(block)
+    def models(self) -> tuple[Columns, ...]:
+        """Return the columns of additional models, or reject those that are not columns of a model of the design."""
+        for columns in self.law.models:
+            if not is_model(self.design, columns):
+                raise SpecError(f"expected the columns of a model other than the full one, got {list(columns)}")
+        return self.law.models
 
     def check(
         self,
@@ -83,17 +81,18 @@ class Stated:
         *,
         models: bool = False,
     ) -> None:
-        """Refuse noise of another family or account, a missing or unknown block or parameter, or no noise at all.
+        """Reject noise that the mechanism cannot draw.
 
-        `factors` are those between whose indicators the mechanism adds no noise, `indicators` those whose squares it
-        releases as their sums; with `models` it can sum residuals of further models.
+        Family, calibration, blocks and parameters must be those given here, and every block must have noise. `factors`
+        are those between whose indicators the mechanism adds no noise, `indicators` those whose squares it releases as
+        their sums. With `models` it can sum residuals of additional models.
         """
         law = self.law
         if law.models and not models:
-            raise SpecError("the noise is that of sums over residuals of further models, which this mechanism has not")
-        for columns in law.models:
-            if not is_model(self.design, columns):
-                raise SpecError(f"expected the columns of a model beside the full one, got {list(columns)}")
+            raise SpecError(
+                "the noise is that of sums over residuals of additional models, which this mechanism does not release"
+            )
+        self.models()
         if law.factors != factors:
             raise SpecError(
                 f"the noise leaves out products of the factors {list(law.factors)}; expected {list(factors)}"
@@ -110,7 +109,7 @@ class Stated:
         self.check_scales(law.sigma)
 
     def check_scales(self, blocks: Iterable[str]) -> None:
-        """Refuse a block without noise, or with more than any release has; a count that is public has none."""
+        """Reject a block without noise, or with more than any release has. A public count has none."""
         public = self.design.count_public
         for block in blocks:
             sigma = self.law.sigma[block]
@@ -119,36 +118,34 @@ class Stated:
             if not 1 <= sigma <= _MOST_STEPS:
                 raise SpecError(f"expected noise on {block!r} of 1 to 2^100 steps, got a scale of {sigma}")
 
-    def moments_blocks(self, *, sums: bool = True, target_square: bool = True) -> list[str]:
-        """Blocks of a release of moments; its count has no noise exactly where the number of rows is public."""
+    def check_count(self) -> None:
+        """Check that the count of a release of moments has no noise exactly where the number of rows is public."""
         if "count" in self.law.sigma and (self.law.sigma["count"] == 0) != self.design.count_public:
             raise SpecError("the noise of the count contradicts the neighbouring relation")
-        left_out = {*(() if sums else ("sum_x", "sum_y")), *(() if target_square else ("target_square",))}
-        return [block for block in _SIZES if block not in left_out]
 
     def flag(self, name: str) -> bool:
-        """A setting that is true or false."""
+        """Return a setting that is true or false."""
         value = self.settings.get(name)
         if not isinstance(value, bool):
             raise SpecError(f"the setting {name!r}: expected true or false, got {value!r}")
         return value
 
     def number(self, name: str, low: float, high: float) -> float:
-        """A setting that is a number in a range."""
+        """Return a setting that is a number in a range."""
         value = self.settings.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
             raise SpecError(f"the setting {name!r}: expected a number from {low:g} to {high:g}, got {value!r}")
         return float(value)
 
     def integer(self, name: str, low: int, high: int) -> int:
-        """A setting that is an integer in a range."""
+        """Return a setting that is an integer in a range."""
         value = self.number(name, low, high)
         if value != math.floor(value):
             raise SpecError(f"the setting {name!r}: expected an integer, got {value!r}")
         return int(value)
 
     def word(self, name: str, choices: Iterable[str]) -> str:
-        """A setting that is one of some words."""
+        """Return a setting that is one of some words."""
         value = self.settings.get(name)
         _same(f"the setting {name!r}", value, tuple(choices))
         return str(value)
@@ -168,18 +165,19 @@ def _same_names(what: str, given: Mapping[str, int], wanted: Iterable[str]) -> N
 
 
 # -- promise -----------------------------------------------------------------------------------------------------------
-# Whether a loss keeps a promise, and what it gives at the promised delta. Proof: maps.proof.md.
+# Whether a loss satisfies a guarantee, and its epsilon at the stated delta. Proof: maps.proof.md.
 
-# A loss may exceed a promise by this part: the last bits of logarithms and roots differ between platforms, and the
-# search for the worst exchange of two rows ends within a millionth of the maximum. Noise that is so much too small
-# raises delta by less than a thousandth of itself, up to epsilon = 50.
+# Relative tolerance of the noise: the last bits of logarithms and roots differ between platforms, and the search for
+# the worst replacement of a row ends within a millionth of the maximum. Noise that is too small by this raises delta by
+# less than a thousandth of itself, up to epsilon = 50.
 TOLERANCE: Final = 2e-6
 
 
 def gaussian_delta(epsilon: float, mu: float, tau: float) -> float:
-    """Delta at epsilon of discrete Gaussian noise with a joint mu, `tau` from its continuous law; 1 if nothing is kept.
+    """Return delta at epsilon of discrete Gaussian noise with a joint mu, at distance `tau` from continuous.
 
-    The smaller of the exact curve with the step to the lattice, and of zero-concentrated privacy without one.
+    It is the smaller of the exact curve with the cost of the lattice, and of zero-concentrated privacy without it. 1 if
+    there is no guarantee.
 
     >>> round(gaussian_delta(1.0, 0.2367, 1e-12), 8)
     1e-06
@@ -192,7 +190,7 @@ def gaussian_delta(epsilon: float, mu: float, tau: float) -> float:
 
 
 def concentrated_delta(epsilon: float, rho: float) -> float:
-    """Delta at epsilon of a rho-zCDP mechanism; 1 if nothing is kept.
+    """Return delta at epsilon of a rho-zCDP mechanism, 1 if there is no guarantee.
 
     >>> concentrated_delta(1.0, 1e11)
     1.0
@@ -202,7 +200,7 @@ def concentrated_delta(epsilon: float, rho: float) -> float:
 
 
 def keeps(loss: Loss, epsilon: float, delta: float) -> bool:
-    """Whether the loss is within (epsilon, delta), up to `TOLERANCE` of its noise.
+    """Return whether the loss is within (epsilon, delta), with a relative `TOLERANCE` for the noise scale.
 
     >>> keeps(Loss.pure(1.0), 1.0, 0.0), keeps(Loss.pure(1.0), 0.99, 1e-3)
     (True, False)
@@ -217,7 +215,7 @@ def keeps(loss: Loss, epsilon: float, delta: float) -> bool:
 
 
 def smaller(loss: Loss, epsilon: float) -> float:
-    """Delta at epsilon of a concentrated loss, if its noise were larger by `TOLERANCE`."""
+    """Return delta at epsilon of a concentrated loss, if its noise were larger by `TOLERANCE`."""
     mu, rho = loss.mu / (1 + TOLERANCE), loss.rho / (1 + TOLERANCE)
     # only for discrete Gaussian noise is rho half the square of mu
     if loss.tau > 0:
@@ -226,7 +224,9 @@ def smaller(loss: Loss, epsilon: float) -> float:
 
 
 def epsilon_given(loss: Loss, epsilon: float, delta: float) -> float:
-    """The epsilon that the noise gives at a promised delta; at most the promised epsilon if the promise is kept.
+    """Return the epsilon of the noise at the stated delta.
+
+    It is at most the stated epsilon if the guarantee is satisfied.
 
     >>> round(epsilon_given(Loss.gaussian(1.0, 1e-6, mu=0.2, tau=1e-12), 1.0, 1e-6), 3)
     0.834
@@ -244,19 +244,19 @@ def epsilon_given(loss: Loss, epsilon: float, delta: float) -> float:
 
 
 # -- composition -------------------------------------------------------------------------------------------------------
-# How many releases there are, and what each may spend so that all together keep a budget. Proof: pieces.proof.md.
+# The number of releases, and the budget of each such that all together satisfy the whole. Proof: pieces.proof.md.
 
 # steps of `irls`: one by scores is short, one by moments solves the weighted equations
 USUAL_ITERATIONS: Final[Mapping[str, int]] = MappingProxyType({"score": 100, "moment": 10})
-# epsilons add up, so that every further pass of pure noise costs more than the mean of iterates wins back
+# epsilons add up, so every additional pass of pure noise costs more than the mean of iterates gains
 PURE_ITERATIONS: Final = 20
-# the largest epsilon of a piece that the advanced composition is asked about
+# the largest epsilon of a piece for which advanced composition is tried
 _MOST: Final = 100.0
 _HALVINGS: Final = 100
 
 
 def iteration_count(settings: Settings, *, pure: bool = False) -> int:
-    """How many steps `irls` takes: those that were asked for, or what the form usually needs.
+    """Return the number of steps of `irls`: the setting, or what the form usually needs.
 
     >>> iteration_count({"iterations": 0, "form": "score"}), iteration_count({"iterations": 7, "form": "moment"})
     (100, 7)
@@ -266,7 +266,7 @@ def iteration_count(settings: Settings, *, pure: bool = False) -> int:
 
 
 def split(rule: str, epsilon: float, delta: float, releases: int) -> tuple[float, float]:
-    """Epsilon and delta of each of so many releases that are together (epsilon, delta)-private by that rule.
+    """Return epsilon and delta of each of several releases that together satisfy (epsilon, delta) by a rule.
 
     >>> [round(part, 7) for part in split("basic", 1.0, 1e-6, 10)]
     [0.1, 1e-07]

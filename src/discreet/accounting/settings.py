@@ -1,4 +1,4 @@
-"""Public settings of every mechanism: declared with their range, checked before a release and in its file."""
+"""Declare the public settings of every mechanism, and check them before a release and in its file."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ import numpy as np
 
 from discreet.accounting.fitted_models import HUBER, SQUARED
 from discreet.accounting.noise_distribution import Settings
-from discreet.errors import SpecError, shown
+from discreet.errors import OptionError, SpecError, shown
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One public number, word or switch that a mechanism takes.
+    """Public number, word or switch of a mechanism.
 
     Attributes
     ----------
     default
-        Its value unless given; its type is the type that is taken.
+        Default value, whose type is the type of the setting.
     about
-        What it does, in one line.
+        One-line description.
     low, high
         Smallest and largest number allowed.
     choices
-        Words allowed.
+        Allowed words.
     only_with
-        Another setting and the value of it without which this one has no effect; none if it always counts.
+        Another setting and the value that this one requires to have an effect, None if it always has.
     """
 
     default: bool | int | float | str
@@ -42,7 +42,7 @@ class Setting:
 
     @property
     def condition(self) -> str:
-        """What it counts with, in words; empty if it always counts.
+        """The required value of another setting as a phrase, empty if there is none.
 
         >>> Setting(0.1, "where", only_with=("loss", "huber")).condition
         'loss = huber'
@@ -151,16 +151,24 @@ DECLARED: Final[Mapping[str, Mapping[str, Setting]]] = MappingProxyType(
 
 
 def checked_settings(mechanism: str, declared: Mapping[str, Setting], given: Mapping[str, object] | None) -> Settings:
-    """Every declared setting with its value: the one given, or the default.
+    """Return every declared setting with its value: the one passed, or the default.
 
     >>> dict(checked_settings("m", {"passes": Setting(10, "how often", 1, 100)}, {"passes": "4"}))
     {'passes': 4}
     """
     if given is not None and not isinstance(given, Mapping):
-        raise SpecError(f"settings: expected a table such as {{'iterations': 10}}, got {shown(given)}")
+        raise OptionError(
+            f"settings: expected a table such as {{'iterations': 10}}, got {shown(given)}",
+            option="settings",
+            given=given,
+        )
     values = dict(given or {})
     if values and not declared:
-        raise SpecError(f"the mechanism {mechanism!r} has no settings; leave out {', '.join(map(shown, values))}")
+        raise OptionError(
+            f"the mechanism {mechanism!r} has no settings",
+            option="settings",
+            remedy=f"leave out {', '.join(map(shown, values))}",
+        )
     for name in values:
         if name not in declared:
             raise SpecError.unknown_name("setting", name, declared, f" of the mechanism {mechanism!r}")
@@ -170,12 +178,16 @@ def checked_settings(mechanism: str, declared: Mapping[str, Setting], given: Map
             other, value = setting.only_with
             if checked[other] != value:
                 counts = setting.condition
-                raise SpecError(f"the setting {name!r} applies only with {counts}; leave it out or set {counts}")
+                raise OptionError(
+                    f"the setting {name!r} applies only with {counts}",
+                    option=name,
+                    remedy=f"leave it out or set {counts}",
+                )
     return MappingProxyType(checked)
 
 
 def check_stored(mechanism: str, stored: Settings) -> None:
-    """Refuse settings that no release of the mechanism has: another name or type, or a value out of range.
+    """Reject settings that no release of the mechanism has: another name or type, or a value out of range.
 
     A release states every setting of its mechanism.
 
@@ -201,7 +213,7 @@ def _checked(name: str, setting: Setting, value: object) -> bool | int | float |
         word = str(value).lower()
         if isinstance(value, bool | np.bool_ | str) and word in ("true", "false"):
             return word == "true"
-        raise SpecError(f"the setting {name!r}: expected true or false, got {shown(value)}")
+        raise OptionError(f"the setting {name!r}: expected true or false, got {shown(value)}", option=name, given=value)
     if isinstance(default, str):
         if not isinstance(value, str) or value not in setting.choices:
             raise SpecError.unknown_name("value", value, setting.choices, f" of the setting {name!r}")
@@ -217,10 +229,12 @@ def _number(name: str, setting: Setting, value: object, *, whole: bool) -> int |
     except (ValueError, OverflowError):
         number = math.nan
     if math.isnan(number) or (whole and number != round(number) if math.isfinite(number) else True):
-        raise SpecError(f"the setting {name!r}: expected {kind}, got {shown(value)}")
+        raise OptionError(f"the setting {name!r}: expected {kind}, got {shown(value)}", option=name, given=value)
     if not setting.low <= number <= setting.high:
-        raise SpecError(
-            f"the setting {name!r} is {number:g}; allowed: {setting.low:g} to {setting.high:g}; give a number in that "
-            f"range, or leave it out for {setting.default:g}"
+        raise OptionError(
+            f"the setting {name!r} is {number:g}; allowed: {setting.low:g} to {setting.high:g}",
+            option=name,
+            given=value,
+            remedy=f"give a number in that range, or leave it out for {setting.default:g}",
         )
     return round(number) if whole else number

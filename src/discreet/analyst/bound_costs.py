@@ -10,23 +10,24 @@ from typing import Final, Literal, TypeAlias, cast
 
 import numpy as np
 
-from discreet.analyst.equations.model_columns import SubModel
 from discreet.analyst.equations.noise import EntryNoise, product_covariance
 from discreet.analyst.equations.normal import counted_rows
 from discreet.design.columns import Numeric
 from discreet.design.design import Design
+from discreet.design.model_columns import SubModel
 from discreet.exact.arrays import FloatArray
 from discreet.releases.fields import NoisyCount, centred, unsettled_ends
 from discreet.releases.reference_law import DEFAULT_LEVEL, critical_value, family_of, known
 from discreet.releases.release import Release
+from discreet.wording import Message, Option
 
 # -- piles -------------------------------------------------------------------------------------------------------------
-# Declared bounds at which rows pile up, read off the release alone.
+# Declared bounds at which rows bunch, from the release alone.
 #
 # Let g be the mean distance of the scaled values of a column from one of its bounds. By Markov's inequality at most g /
 # t of the rows are farther away than t. With g at most 0.1, a twentieth of the width, at least half of the rows lie
-# within a tenth of the width from that bound. Sums cannot show whether they were clipped to it or lie there by
-# themselves, so both are said.
+# within a tenth of the width from that bound. Sums cannot tell whether they were clipped to it, so the text names both
+# causes.
 
 Side: TypeAlias = Literal["lower", "upper"]
 OTHER: Final[dict[Side, Side]] = {"lower": "upper", "upper": "lower"}
@@ -34,12 +35,12 @@ WRONG: Final[dict[Side, str]] = {"lower": "high", "upper": "low"}
 _BEYOND: Final[dict[Side, str]] = {"lower": "below", "upper": "above"}
 _BETTER: Final[dict[Side, str]] = {"lower": "lower", "upper": "higher"}
 _NEAR: Final = 0.1  # scaled units, so a twentieth of the width
-_NOISE: Final = 3.0  # standard deviations of the mean that the noise may have brought it there by
+_NOISE: Final = 3.0  # standard deviations of noise in the mean that are allowed for
 
 
 @dataclass(frozen=True, slots=True)
-class Pile:
-    """One column whose rows pile up at one of its bounds."""
+class Bunching:
+    """A column whose rows bunch at one of its bounds."""
 
     name: str
     column: Numeric
@@ -51,8 +52,8 @@ class Pile:
         return f"[{', '.join(map(self.column.value_text, self.column.bounds))}]"
 
     @property
-    def words(self) -> str:
-        """What to make of it."""
+    def advice(self) -> str:
+        """What it may mean, and what to declare next."""
         bound = self.column.value_text(self.column.bounds[self.side == "upper"])
         return (
             f"If values {_BEYOND[self.side]} {bound} were clipped to it, it is too {WRONG[self.side]}, and the "
@@ -61,16 +62,15 @@ class Pile:
         )
 
 
-def piles(release: Release, model: SubModel) -> tuple[Pile, ...]:
-    """Numeric columns of a model whose mean is near a bound by more than noise can bring about.
+def bunched_columns(release: Release, model: SubModel) -> tuple[Bunching, ...]:
+    """Return the numeric columns of a model whose mean is nearer to a bound than noise explains.
 
-    Columns by a formula are left out: what they are clipped at follows from others. The release is one of sums;
-    sums of weighted rows do not tell.
+    Columns with a formula are left out, because their clipping follows from others. Sums of weighted rows do not tell.
     """
     if release.weighted:
         return ()
     sums, sds = centred(release).moments[0], release.noise_sd[0]
-    found = []
+    bunched = []
     for position in (*model.positions, model.target_position):
         column = _clipped(release, release.columns[position])
         if column is None or not sums[0] > 0:
@@ -79,22 +79,22 @@ def piles(release: Release, model: SubModel) -> tuple[Pile, ...]:
         noise = math.hypot(sds[position], mean * sds[0]) / float(sums[0])
         # a sum that was not released is not a number, which is never near
         if 1 - abs(mean) + _NOISE * noise <= _NEAR:
-            found.append(Pile(release.columns[position], column, "upper" if mean > 0 else "lower"))
-    return tuple(found)
+            bunched.append(Bunching(release.columns[position], column, "upper" if mean > 0 else "lower"))
+    return tuple(bunched)
 
 
-def piled_up(release: Release, model: SubModel) -> str | None:
-    """Say at which bounds rows pile up, from sums."""
+def bunching_text(release: Release, model: SubModel) -> str | None:
+    """Describe the bounds at which rows bunch, from sums."""
     text = " ".join(
-        f"The mean of {pile.name} is within {_NEAR / 2:.0%} of the width of its bounds {pile.bounds} "
-        f"from the {pile.side} one: rows pile up there. {pile.words}"
-        for pile in piles(release, model)
+        f"The mean of {bunching.name} is within {_NEAR / 2:.0%} of the width of its bounds {bunching.bounds} "
+        f"from the {bunching.side} one: rows bunch there. {bunching.advice}"
+        for bunching in bunched_columns(release, model)
     )
     return text or None
 
 
 def predicts_a_bound(release: Release) -> str | None:
-    """Say that published coefficients predict one bound of the target and no more."""
+    """Describe published coefficients that predict only one bound of the target."""
     target = release.design.target
     column = _clipped(release, target)
     if release.coefficients is None or column is None:
@@ -102,11 +102,11 @@ def predicts_a_bound(release: Release) -> str | None:
     constant, *slopes = release.coefficients.values
     if abs(constant) - math.fsum(map(abs, slopes)) < 1 - _NEAR:
         return None
-    pile = Pile(target, column, "upper" if constant > 0 else "lower")
+    bunching = Bunching(target, column, "upper" if constant > 0 else "lower")
     return (
         f"For every row inside the declared bounds the model predicts a target within {_NEAR / 2:.0%} of the width "
-        f"of the bounds {pile.bounds} of {target} from the {pile.side} one, or beyond it: rows "
-        f"seem to pile up there. {pile.words}"
+        f"of the bounds {bunching.bounds} of {target} from the {bunching.side} one, or beyond it: rows "
+        f"seem to bunch there. {bunching.advice}"
     )
 
 
@@ -116,7 +116,7 @@ def _clipped(release: Release, name: str) -> Numeric | None:
 
 
 # -- bound costs -------------------------------------------------------------------------------------------------------
-# What each declared bound costs: how much privacy noise a narrower one would save, read off the release alone.
+# Cost of each declared bound: the privacy noise that a narrower one would save, from the release alone.
 #
 # The noise of a release does not depend on where the bounds lie, only on how many columns there are. A bound costs
 # noise because a wide one leaves the column a small signal: halve the width of a column whose rows stay inside, and its
@@ -134,23 +134,19 @@ _INNER: Final = 0.5  # half the declared width, in scaled units to either side
 
 @dataclass(frozen=True, slots=True)
 class BoundCost:
-    """What the bounds of one numeric column cost.
+    """Cost of the bounds of one numeric column.
 
     Attributes
     ----------
-    name
-        Declared name.
-    column
-        Its declaration.
     saved
-        Share of the privacy part of the prediction error, as a standard deviation, that half the width would save.
+            Share of the privacy part of the prediction error, as a standard deviation, that half the width would save.
     spread
-        Where most rows lie according to the release: noisy mean less and plus two noisy standard deviations, in
-        original units and cut to the bounds; none if the noise hides it.
+        Where most rows lie according to the release: noisy mean plus and minus two noisy standard deviations, in
+        original units and clipped to the bounds; None if the noise hides it.
     fits
-        Whether that range is no wider than half of the declared one.
+            Whether that range is at most half of the declared one.
     reached
-        The bound that this range was cut at; none if it is inside of both, or reaches both.
+            The bound at which this range was clipped; None if it reaches neither or both.
     """
 
     name: str
@@ -162,9 +158,9 @@ class BoundCost:
 
 
 def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
-    """Costs of the numeric columns of a model with intercept, costliest first, from a release of sums.
+    """Return the costs of the numeric columns of a model with intercept, costliest first, from a release of sums.
 
-    Empty where the sums are indefinite, or one of them was not released, and where rows have weights.
+    The result is empty if the sums are indefinite, if one was not released, or if rows have weights.
     """
     if release.weighted:
         return ()
@@ -206,19 +202,14 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
                 reached=None if spread is None else _reached(mean, spread),
             )
         )
-    # what differs by rounding alone stays as it was declared
+    # ties within rounding keep the declared order
     return tuple(sorted(costs, key=lambda cost: -round(cost.saved, _DIGITS)))
 
 
-def costliest_bound_text(costs: tuple[BoundCost, ...], piled: Mapping[str, Side]) -> str | None:
-    """Say which bounds cost most and what could be done about them; nothing where none would save anything.
+def costliest_bound_text(costs: tuple[BoundCost, ...], bunched: Mapping[str, Side]) -> str | None:
+    """Describe the costliest bounds and what to do about them, or return None if nothing would be saved.
 
-    Parameters
-    ----------
-    costs
-        Costliest first.
-    piled
-        Columns whose rows pile up at a bound, and at which.
+    `bunched` maps columns whose rows bunch at a bound to the side.
     """
     if not costs or costs[0].saved <= 0:
         return None
@@ -230,9 +221,9 @@ def costliest_bound_text(costs: tuple[BoundCost, ...], piled: Mapping[str, Side]
         f"wide and still held all rows, the part of the prediction error due to privacy noise would be "
         f"{costliest.saved:.0%} smaller{f' (other columns: {others})' if others else ''}."
     )
-    side = piled.get(costliest.name)
+    side = bunched.get(costliest.name)
     if side is not None:
-        return f"{text} But rows pile up at the {side} bound, which may be too {WRONG[side]} (D016)."
+        return f"{text} But rows bunch at the {side} bound, which may be too {WRONG[side]} (D016)."
     if costliest.spread is None:
         return text
     low, high = costliest.spread
@@ -259,10 +250,10 @@ def _definite(A: FloatArray) -> bool:
 
 
 def _narrower(H: FloatArray, theta: FloatArray, index: int, middle: float) -> tuple[FloatArray, FloatArray]:
-    """Inverse of the Gram and coefficients after the bounds of a column moved to a middle and half the width.
+    """Return inverse Gram and coefficients after the bounds of a column moved to a middle and half the width.
 
     A scaled value x of the column is _INNER x' + middle of the new one: its coefficient becomes smaller, and the
-    intercept takes what the middle is worth. Of the target, everything grows by 1 / _INNER.
+    intercept absorbs the middle. For the target, everything grows by 1 / _INNER.
     """
     moved = theta.copy()
     if index == len(theta):
@@ -276,7 +267,7 @@ def _narrower(H: FloatArray, theta: FloatArray, index: int, middle: float) -> tu
 
 
 def _privacy_error(H: FloatArray, theta: FloatArray, entry_noise: EntryNoise) -> float:
-    """tr(A H V H) = tr(H V), from the inverse of the Gram and the coefficients."""
+    """Compute tr(A H V H) = tr(H V) from the inverse of the Gram and the coefficients."""
     noise = product_covariance(entry_noise, np.append(-theta, 1.0))[:-1, :-1]
     return float((H * noise).sum())
 
@@ -298,28 +289,28 @@ def _ends(column: Numeric, mean: float, spread: float) -> tuple[float, float]:
 
 
 # -- clips -------------------------------------------------------------------------------------------------------------
-# Rows that were clipped at a declared bound: which columns, and how many rows where the release has counted them.
+# Rows clipped at a declared bound: which columns, and how many rows if the release counts them.
 
 # lower ends of the share of clipped rows from which a reader is warned
 SOME: Final = 0.05
 MANY: Final = 0.25
-# mechanisms that can count clipped rows: outside the wall no card can be read, so a test compares them with the cards
+# mechanisms that can count clipped rows; a test compares this list with the mechanisms
 COUNTING: Final = ("gaussian", "laplace")
 _SURE: Final = 2.58  # standard deviations of its noise that a count of clipped targets is lowered by
-_FEW: Final = 2e-4  # share of the rows whose clipping is not worth a word
+_FEW: Final = 2e-4  # share of clipped rows that is not reported
 _NAMED: Final = 8  # how many columns are spelled out
 _LARGE: Final = 1e9  # degrees of freedom: the noise alone, whose size is known
 _COUNTED: Final = 3.0  # standard deviations of its noise that the number of rows must be above to divide by it
 
 
 RANGES: Final = (
-    "Numbers were clipped to ranges that were searched privately; predictions clip new rows there, and are themselves "
-    "cut to the bounds of {target}"
+    "Numbers were clipped to privately estimated ranges. Predictions clip new rows to these ranges, and are "
+    "clipped to the bounds of {target}"
 )
 
 
 def range_note(release: Release) -> str | None:
-    """Say where numbers were clipped closer than their bounds, as far as a sentence can; nothing where none was."""
+    """Describe which columns were clipped to a range narrower than their declared bounds, or return None."""
     fitted, design = release.coefficients, release.design
     if fitted is None or not fitted.ranges:
         return None
@@ -337,17 +328,17 @@ def _range(name: str, column: Numeric, ends: tuple[float, float]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClippedShare:
-    """What share of the rows was clipped in one column.
+    """Share of the rows that were clipped in one column.
 
     Attributes
     ----------
     name, bounds
-        The column and its declared bounds.
+            The column and its declared bounds.
     count, sd
-        Noisy number of clipped rows, and the standard deviation of its noise.
+            Noisy number of clipped rows, and the standard deviation of its noise.
     share, low, high
-        Of the rows of this table, between 0 and 1, with the ends of its 95% interval: what the noise of the counts
-        leaves open.
+        Share of the rows of this table, between 0 and 1, with its 95% interval, which allows for the noise of the
+        counts.
     """
 
     name: str
@@ -360,24 +351,24 @@ class ClippedShare:
 
 
 def clipped_shares(release: Release) -> tuple[ClippedShare, ...]:
-    """The share of clipped rows by column, the largest first; nothing where it was not released."""
+    """Return the share of clipped rows by column, the largest first, or nothing if it was not released."""
     counts, (counted, rows_sd) = release.clip_counts, counted_rows(release)
     rows = known(counted)
     if counts is None or rows is None or rows <= _COUNTED * rows_sd or rows <= 0:
         return ()
     z = critical_value(DEFAULT_LEVEL, family_of(release.noise.family), _LARGE)
-    found = []
-    for name, one in counts.items():
-        share = one.value / rows
-        half = z * math.hypot(one.sd, share * rows_sd) / rows
+    shares = []
+    for name, noisy in counts.items():
+        share = noisy.value / rows
+        half = z * math.hypot(noisy.sd, share * rows_sd) / rows
         ends = (min(max(value, 0.0), 1.0) for value in (share, share - half, share + half))
         column = cast("Numeric", release.design.columns[name])
-        found.append(ClippedShare(name, column.bounds, one.value, one.sd, *ends))
-    return tuple(sorted(found, key=lambda one: -one.share))
+        shares.append(ClippedShare(name, column.bounds, noisy.value, noisy.sd, *ends))
+    return tuple(sorted(shares, key=lambda item: -item.share))
 
 
 def clipped_columns(design: Design, model: SubModel) -> tuple[str, ...]:
-    """The columns behind a model, formulas followed back, in which values may have been clipped."""
+    """Return the columns behind a model, through its formulas, whose values may have been clipped."""
     used: set[str] = set()
     waiting = [model.target, *model.features]
     while waiting:
@@ -389,15 +380,16 @@ def clipped_columns(design: Design, model: SubModel) -> tuple[str, ...]:
 
 
 def clipping_note(release: Release, model: SubModel) -> str | None:
-    """Say which columns of a model were clipped, and in how many rows, or that nobody has counted; none without one."""
+    """Describe which columns of a model were clipped, and in how many rows if counted, or return None."""
     names = clipped_columns(release.design, model)
     if not names:
         return None
     if release.clip_counts is None:
-        return (
+        advice = ("; one made with ", Option("clip_counts", True), " does.") if _could_count(release) else (".",)
+        return Message(
             f"Values of {_listed(names)} outside their {_word(release)} were clipped, so the coefficients describe the "
-            f"clipped rows. The release does not count rows outside the {_word(release)}"
-            + ("; one made with clip_counts (--clip-counts) does." if _could_count(release) else ".")
+            f"clipped rows. The release does not count rows outside the {_word(release)}",
+            *advice,
         )
     shares = [one for one in clipped_shares(release) if one.name in names]
     if not shares:
@@ -411,48 +403,48 @@ def clipping_note(release: Release, model: SubModel) -> str | None:
     )
 
 
-def found_note(release: Release, model: SubModel) -> str | None:
-    """Say which bounds of a model's columns were found privately; none where all were declared."""
-    found = release.found_bounds or {}
-    names = [name for name in clipped_columns(release.design, model) if name in found]
+def private_bounds_note(release: Release, model: SubModel) -> str | None:
+    """Describe the private bounds of a model's columns, or return None if all were declared."""
+    bounds = release.found_bounds or {}
+    names = [name for name in clipped_columns(release.design, model) if name in bounds]
     if not names:
         return None
-    ends = [f"{name} [{found[name][0]:g}, {found[name][1]:g}]" for name in names]
+    ends = [f"{name} [{bounds[name][0]:g}, {bounds[name][1]:g}]" for name in names]
     return (
-        f"Bounds found privately, from noisy counts in this release: {_listed(ends)}. Values outside were clipped, "
-        "which biases coefficients, and intervals describe the rows clipped at these bounds. Another release of the "
-        "same table may find other ones."
+        f"Private bounds, from noisy counts in this release: {_listed(ends)}. Values outside were clipped, which "
+        "biases coefficients, and intervals describe the rows clipped at these bounds. Another release of the same "
+        "table may have other bounds."
     )
 
 
 def unsettled_bounds(release: Release, model: SubModel) -> str | None:
-    """Say that other releases of the same table may find other bounds, or that rows lie beyond; none otherwise."""
+    """Describe bounds that other releases of the same table may not find, or return None."""
     names = clipped_columns(release.design, model)
     part, unit = release.discovery, release.noise.unit
     ends = () if part is None else unsettled_ends(part, release.design, release.noise.family)
-    found = []
+    sentences = []
     for end in ends:
         if end.name in names:
             low, high = (f"{edge:g}" for edge in end.bounds)
             what = "were kept inside the bounds" if end.kept else "were clipped"
-            found.append(
+            sentences.append(
                 f"About {end.count / unit:,.0f} rows have a value of {end.name} from {end.cell[0]:g} to "
                 f"{end.cell[1]:g} and {what}, by a noisy count (standard deviation {end.sd / unit:.3g}, threshold "
                 f"{end.threshold / unit:.3g}). Another release of the same table would find the bounds [{low}, {high}] "
                 f"with a probability of about {end.probability:.0%}."
             )
-    if not found:
+    if not sentences:
         return None
     return (
-        f"{' '.join(found)} Coefficients and intervals are those of the rows clipped at the bounds of this release, "
-        "a different line from the one that other bounds would give: do not read intervals as those of unclipped rows, "
-        "and do not compare coefficients with those of a release that found other bounds. Declare bounds, or the "
-        "logarithm of the column."
+        f"{' '.join(sentences)} Coefficients and intervals are those of the rows clipped at the bounds of this "
+        "release, a different line from the one that other bounds would give: do not read intervals as those of "
+        "unclipped rows, and do not compare coefficients with those of a release that found other bounds. "
+        "Declare bounds, or the logarithm of the column."
     )
 
 
 def target_clipping_note(release: Release, model: SubModel) -> str | None:
-    """Say where private scaling clipped the target and in how many rows; none for a model without that column."""
+    """Describe where private scaling clipped the target, and in how many rows, or return None."""
     clipping = release.target_clipping
     if clipping is None or not _has_target(release, model):
         return None
@@ -470,7 +462,7 @@ def target_clipping_note(release: Release, model: SubModel) -> str | None:
 
 
 def _clippable_sides(release: Release) -> list[tuple[str, NoisyCount]]:
-    """Sides on which private scaling can have clipped the target: those whose released bound is inside the declared."""
+    """Return the sides on which private scaling can have clipped the target, inside the declared bounds."""
     clipping = release.target_clipping
     if clipping is None:
         return []
@@ -482,11 +474,11 @@ def _clippable_sides(release: Release) -> list[tuple[str, NoisyCount]]:
 
 
 def clipped_target(release: Release, model: SubModel) -> str | None:
-    """Say that private scaling clipped the target in more rows than normal errors explain; none otherwise.
+    """Describe a target that private scaling clipped in more rows than normal errors explain, or return None.
 
     On either side the count less 2.58 standard deviations of its noise is compared with the rows that a normal target
     of the released mean and variance would have there, plus two rows in ten thousand. So at most 1% of releases in
-    which nothing is clipped show this.
+    which nothing is clipped are reported.
     """
     clipping, rows = release.target_clipping, known(counted_rows(release)[0])
     expected = _normal_tail(release)
@@ -514,7 +506,7 @@ def _has_target(release: Release, model: SubModel) -> bool:
 
 
 def _normal_tail(release: Release) -> float | None:
-    """Share of a normal target that is beyond the nearer released bound; none where noise hides its variance."""
+    """Return the share of a normal target beyond the nearer released bound, or None if noise hides its variance."""
     if release.scaling is None:
         return None
     sums, radius = release.moments, release.scaling.radius
@@ -532,12 +524,12 @@ def _word(release: Release) -> str:
 
 
 def _could_count(release: Release) -> bool:
-    """Whether a release like this one could have counted clipped rows."""
+    """Return whether a release like this one could have counted clipped rows."""
     return release.mechanism in COUNTING and not release.weighted
 
 
 def many_clipped(release: Release, model: SubModel) -> Iterator[tuple[ClippedShare, str]]:
-    """Columns of a model in which many rows were clipped, beyond what noise can bring about, and what that means."""
+    """Yield the columns of a model in which more rows were clipped than noise explains, with a description."""
     names = clipped_columns(release.design, model)
     for one in clipped_shares(release):
         if one.name in names and one.low > SOME:

@@ -28,25 +28,26 @@ from discreet.analyst.tables.regression_table import (
 )
 from discreet.analyst.values import Interval, Number
 from discreet.design.domain import formula_name
-from discreet.errors import SpecError, shown
+from discreet.errors import ModelError, OptionError
 from discreet.privacy.checks import is_number, listed
 from discreet.releases.reference_law import DEFAULT_LEVEL, NotEstimable, checked_level, known, reason_of, shown_number
 from discreet.releases.release import Release
+from discreet.wording import LeaveOut
 
 if TYPE_CHECKING:
     from pyarrow import Table
 
 # -- comparison --------------------------------------------------------------------------------------------------------
-# Several models of one release side by side: reading them all costs no more than reading one.
-#
-# A model is nested in another if the latter has all its coefficients and more. Whether it loses anything is tested in
-# the larger one, by the joint score test that the further coefficients are 0. Without noise this is the F test of the
-# two residual sums, since for least squares (RSS(smaller) - RSS(larger)) / q = (L theta)'(L H L')^{-1} (L theta) / q.
+# A model is nested in another if the larger one has all its coefficients and more. The nested test is the joint score
+# test, in the larger model, that the additional coefficients are 0. Without noise this is the F test of the residual
+# sums, since for least squares (RSS(smaller) - RSS(larger)) / q = (L theta)'(L H L')^{-1} (L theta) / q.
 
 POST_PROCESSING: Final = (
-    "All models are read from the same release: post-processing, which costs no further budget. An interval of the "
-    "model that looks best does not allow for the choice."
+    "All models are post-processing of one release and cost no additional budget. Intervals do not account for having "
+    "chosen the best-looking model."
 )
+
+_MODELS: Final = "a list of formulas or of lists of features, such as [['age'], ['age', 'region']],"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,22 +57,21 @@ class ComparedModel:
     Attributes
     ----------
     features
-        Declared names.
+        Declared names of the features.
     coefficients
-        How many, the intercept included.
+        Number of coefficients, including the intercept.
     rsquared_adj, rsquared_interval
         Adjusted R^2, and an interval for the R^2 of the population.
     error
-        Expected squared prediction error of a row in squared units of the target, corrected for what a noisy residual
-        sum flatters by; `discreet.analyst.solvers.criterion` derives it. It may be negative, which is
-        printed as not estimable; only differences count.
+        Expected squared prediction error of a row in squared units of the target, corrected for the optimism of a
+        noisy residual sum; derived in `discreet.analyst.solvers.criterion`. Only differences are meaningful. It may be
+        negative, which is printed as not estimable.
     repaired
-        Whether the noise left the sums too close to indefinite for least squares, so that `error` is that of a line
-        with the smallest ridge that repairs them.
+        Whether noise left the sums nearly indefinite. `error` is then that of the smallest ridge that repairs them.
     intercept
-        Whether it has one.
+        Whether the model has an intercept.
     aic, bic
-        Those of the fit, which include the noise of the release; statsmodels' without noise.
+        Criteria of the fit, which account for privacy noise. Without noise they equal those of statsmodels.
     """
 
     features: tuple[str, ...]
@@ -86,21 +86,21 @@ class ComparedModel:
 
     @property
     def terms(self) -> str:
-        """The right side of its formula."""
+        """Right-hand side of the formula."""
         features = [formula_name(name) for name in self.features]
         return " + ".join(features if self.intercept and features else [*features, "1" if self.intercept else "0"])
 
 
 @dataclass(frozen=True, slots=True)
 class NestedTest:
-    """A test of whether a model loses anything against one that contains it.
+    """A test of a model against a larger one that contains it.
 
     Attributes
     ----------
     smaller, larger
-        Places of the two models in the comparison.
+        Indices of the two models in the comparison.
     test
-        Of the hypothesis that the coefficients which only the larger one has are 0.
+        Test of the hypothesis that the coefficients only in the larger model are 0.
     """
 
     smaller: int
@@ -110,16 +110,16 @@ class NestedTest:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ModelComparison:
-    """Models of one release, in the order in which they were asked for.
+    """Several models of one release, in the requested order.
 
     Attributes
     ----------
     target
-        Declared name of the explained column.
+        Declared name of the target.
     models
-        What is known of each.
+        Results for each model.
     nested
-        A test for each model and each that contains it, with no other model of the comparison between them.
+        A test for each pair of nested models with no other compared model between them.
     """
 
     target: str
@@ -128,7 +128,7 @@ class ModelComparison:
 
     @property
     def best(self) -> int:
-        """Place of the model with the smallest expected prediction error; of equals the first."""
+        """Index of the model with the smallest expected prediction error, the first of several equal ones."""
         errors = [(known(one.error), index) for index, one in enumerate(self.models)]
         found = [(error, index) for error, index in errors if error is not None]
         if not found:
@@ -136,7 +136,7 @@ class ModelComparison:
         return min(found)[1]
 
     def to_frame(self) -> Table:
-        """Give the comparison as an Arrow table; null, and a reason, where the release cannot say."""
+        """Return the comparison as an Arrow table, with null and a reason where a number is not estimable."""
         import pyarrow as pa
 
         ends = [one.rsquared_interval for one in self.models]
@@ -159,7 +159,7 @@ class ModelComparison:
         return pa.table(columns | {"reason": pa.array(whys, type=pa.string())})
 
     def nested_frame(self) -> Table:
-        """Give the nested tests as an Arrow table; null, and a reason, where the release cannot say."""
+        """Return the nested tests as an Arrow table, with null and a reason where a number is not estimable."""
         import pyarrow as pa
 
         tests = [one.test for one in self.nested]
@@ -176,7 +176,7 @@ class ModelComparison:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Give everything as plain values for JSON; null, and a reason, where the release cannot say."""
+        """Return plain values for JSON, with null and a reason where a number is not estimable."""
         return {
             "target": self.target,
             "models": [
@@ -194,7 +194,7 @@ class ModelComparison:
     def __repr__(self) -> str:
         lines = [
             f"Models of {self.target}: adjusted R^2 [interval, assumes Gaussian rows], expected squared error of a "
-            "row, AIC and BIC that include the noise"
+            "row, AIC and BIC (accounting for privacy noise)"
         ]
         for one in self.models:
             repaired = ", repaired" if one.repaired else ""
@@ -205,9 +205,9 @@ class ModelComparison:
 
 
 def model_cells(one: ComparedModel) -> tuple[str, str, str, str, str]:
-    """Adjusted R^2, its interval, the expected error, AIC and BIC, in print."""
+    """Format adjusted R^2, its interval, the expected error, AIC and BIC."""
     ends, value = known(one.rsquared_interval), known(one.error)
-    # below 0 the noise has outweighed it: only differences between models count then
+    # a negative error is dominated by noise; only differences between models are meaningful
     error = "not estimable" if value is not None and value < 0 else shown_number(one.error, ".4g")
     interval = "-" if ends is None else f"{ends.lower:.3g} to {ends.upper:.3g}"
     adjusted = shown_rsquared(one.rsquared_adj, one.rsquared_interval)
@@ -215,7 +215,7 @@ def model_cells(one: ComparedModel) -> tuple[str, str, str, str, str]:
 
 
 def nested_line(compared: ModelComparison, one: NestedTest) -> str:
-    """Say a nested test in one line."""
+    """Describe a nested test in one line."""
     smaller, larger, test = compared.models[one.smaller].terms, compared.models[one.larger].terms, one.test
     below = "" if test.df_denom is None else f", {test.df_denom:.6g}"
     return (
@@ -232,19 +232,19 @@ def compare_models(
     intercept: bool | None = None,
     level: float = DEFAULT_LEVEL,
 ) -> ModelComparison:
-    """Compare several models of a release; like `fit` it costs nothing more.
+    """Compare several models of a release, at no additional privacy cost.
 
     Parameters
     ----------
     release
-        What a curator published.
+        A published release.
     models
-        Lists of declared features, one for each model, or formulas such as `"income ~ age + region"`, all of one
+        One list of declared features for each model, or formulas such as `"income ~ age + region"` with the same
         target.
     target, intercept
-        As for `fit`, the same for all; not beside formulas.
+        As for `fit`, for all models. Not allowed with formulas.
     level
-        Of the intervals for R^2.
+        Confidence level of the intervals for R^2.
 
     Examples
     --------
@@ -259,19 +259,21 @@ def compare_models(
     (0, 1, 8.0)
     """
     checked = checked_level(level)
-    wanted = listed(models)
-    if wanted is None:
-        raise SpecError(
-            f"models: expected a list of lists of features, such as [['age'], ['age', 'region']], got {shown(models)}"
-        )
-    if not wanted:
-        raise SpecError("got no models to compare; give lists of features, such as [['age'], ['age', 'region']]")
+    requests = listed(models)
+    if requests is None:
+        raise OptionError(option="models", given=models, allowed=_MODELS)
+    if not requests:
+        raise OptionError("got no models to compare", option="models", given=models, allowed=_MODELS)
     check_release(release, "compare_models")
     check_moments(release, "a comparison of models")
-    fits = [_fitted(release, one, target, intercept) for one in wanted]
+    fits = [_fitted(release, request, target, intercept) for request in requests]
     targets = sorted({one.target for one in fits})
     if len(targets) > 1:
-        raise SpecError(f"the models have several targets: {', '.join(targets)}; compare models of one target")
+        raise ModelError(
+            f"the models have several targets: {', '.join(targets)}",
+            option="models",
+            remedy="compare models of one target",
+        )
     return ModelComparison(fits[0].target, tuple(_compared(one, checked) for one in fits), nested_tests(fits))
 
 
@@ -282,16 +284,16 @@ def _fitted(release: Release, model: Iterable[str] | str, target: str | None, in
 
 
 def nested_tests(fits: Sequence[Fit]) -> tuple[NestedTest, ...]:
-    """Test each model in each that contains it, with no other one between them."""
+    """Test each model against the next larger ones that contain it."""
     names = [frozenset(one.names) for one in fits]
-    places = range(len(fits))
-    found = [
+    indices = range(len(fits))
+    pairs = [
         (small, large)
-        for large in places
-        for small in places
+        for large in indices
+        for small in indices
         if names[small] < names[large] and not any(names[small] < other < names[large] for other in names)
     ]
-    return tuple(NestedTest(small, large, _test(fits[small], fits[large])) for small, large in found)
+    return tuple(NestedTest(small, large, _test(fits[small], fits[large])) for small, large in pairs)
 
 
 def _test(smaller: Fit, larger: Fit) -> JointTest:
@@ -313,7 +315,7 @@ def _compared(one: Fit, level: float) -> ComparedModel:
             half = float(equations.half[-1])
             error = in_double(value * half * half)
     except NotEstimableError:
-        error = NotEstimable("the noise outweighs the number of rows")
+        error = NotEstimable("there is more noise than rows")
     return ComparedModel(
         features=model.features,
         coefficients=len(model.names),
@@ -332,9 +334,10 @@ def _rows(columns: dict[str, list[Number]]) -> list[tuple[Number, ...]]:
 
 
 # -- side by side ------------------------------------------------------------------------------------------------------
-# `table`: several fits side by side, for a paper or a page.
+# `table`: several fits side by side.
 
 STARS: Final = (0.05, 0.01, 0.001)
+_FITS: Final = "a list of fits, such as [fit1, fit2],"
 
 
 def table(
@@ -350,28 +353,28 @@ def table(
     digits: int = DIGITS,
     title: str = "Linear regressions from releases",
 ) -> RegressionTable:
-    r"""Put several fits side by side; it reads the fits and costs nothing more.
+    r"""Tabulate several fits side by side, at no additional privacy cost.
 
     Parameters
     ----------
     fits
-        From one release or several, of any kind.
+        Fits from one or several releases.
     names
-        Of the columns; (1), (2) and so on unless given.
+        Names of the columns; by default (1), (2) and so on.
     level, alpha
-        Of the confidence sets, as for `Fit.conf_int`.
+        Confidence level of the sets, as for `Fit.conf_int`.
     below
-        What stands below each estimate: `errors`, `intervals`, `pvalues` or `none`.
+        What to print below each estimate: `errors`, `intervals`, `pvalues` or `none`.
     stars
-        Whether estimates have stars for p-values below 0.05, 0.01 and 0.001; or other thresholds.
+        Whether to print stars for p-values below 0.05, 0.01 and 0.001, or a list of other thresholds.
     coefficients
-        Which ones to show, in this order; all unless given.
+        Names of the coefficients to show, in this order; by default all.
     labels
-        Other words for coefficients, by name.
+        Labels to print instead of coefficient names.
     digits
         Significant digits.
     title
-        Above the table.
+        Title of the table.
 
     Examples
     --------
@@ -396,13 +399,13 @@ def table(
     """
     chosen = listed(fits)
     if chosen is None or not all(isinstance(one, Fit) for one in chosen):
-        raise SpecError(f"fits: expected a list of fits, such as [fit1, fit2], got {shown(fits)}")
+        raise OptionError(option="fits", given=fits, allowed=_FITS)
     if not chosen:
-        raise SpecError("got no fits to show; give a list of them, such as [fit1, fit2]")
+        raise OptionError("got no fits to show", option="fits", given=fits, allowed=_FITS)
     if not isinstance(title, str):
-        raise SpecError(f"title: expected text, got {shown(title)}")
+        raise OptionError(option="title", given=title, allowed="text")
     if below not in BELOW:
-        raise SpecError.unknown_name("below", below, BELOW)
+        raise OptionError.unknown_name("below", below, BELOW, option="below")
     known = tuple(dict.fromkeys(name for one in chosen for name in one.names))
     layout = Layout(
         names=_names(names, len(chosen)),
@@ -417,47 +420,51 @@ def table(
     return RegressionTable(several_models(chosen, layout))
 
 
-def _texts(what: str, given: object) -> tuple[str, ...]:
-    found = listed(given)
-    if found is None or not all(isinstance(one, str) for one in found):
-        raise SpecError(f"{what}: expected a list of texts, got {shown(given)}")
-    return tuple(found)
+def _texts(option: str, given: object) -> tuple[str, ...]:
+    texts = listed(given)
+    if texts is None or not all(isinstance(text, str) for text in texts):
+        raise OptionError(option=option, given=given, allowed="a list of strings")
+    return tuple(texts)
 
 
 def _names(names: object, count: int) -> tuple[str, ...]:
     if names is None:
-        return tuple(f"({place})" for place in range(1, count + 1))
-    found = _texts("names", names)
-    if len(found) != count or len(set(found)) != count:
-        raise SpecError(f"names: expected {count} different ones, one for each fit, got {shown(list(found))}")
-    return found
+        return tuple(f"({number})" for number in range(1, count + 1))
+    texts = _texts("names", names)
+    if len(texts) != count or len(set(texts)) != count:
+        raise OptionError(option="names", given=list(texts), allowed=f"{count} different names, one for each fit,")
+    return texts
 
 
 def _thresholds(stars: object) -> tuple[float, ...]:
     if isinstance(stars, bool):
         return STARS if stars else ()
-    found = listed(stars)
-    if found is None or not found or not all(is_number(one) and 0 < one < 1 for one in found):
-        raise SpecError(
-            f"stars: expected True, False or numbers between 0 and 1, such as [0.1, 0.05], got {shown(stars)}"
+    thresholds = listed(stars)
+    if not thresholds or not all(is_number(value) and 0 < value < 1 for value in thresholds):
+        raise OptionError(
+            option="stars", given=stars, allowed="True, False or numbers between 0 and 1, such as [0.1, 0.05],"
         )
-    return tuple(sorted(map(float, found), reverse=True))
+    return tuple(sorted(map(float, thresholds), reverse=True))
 
 
 def _chosen(coefficients: object, known: tuple[str, ...]) -> tuple[str, ...]:
-    found = _texts("coefficients", coefficients)
-    for name in found:
+    names = _texts("coefficients", coefficients)
+    for name in names:
         if name not in known:
-            raise SpecError.unknown_name("coefficient", name, known)
-    if not found:
-        raise SpecError("coefficients is empty; name some of them, or leave it out to show all")
-    return tuple(dict.fromkeys(found))
+            raise OptionError.unknown_name("coefficient", name, known, option="coefficients")
+    if not names:
+        raise OptionError(
+            option="coefficients", given=coefficients, allowed="at least one name", remedy=LeaveOut("coefficients")
+        )
+    return tuple(dict.fromkeys(names))
 
 
 def _labels(labels: object, known: tuple[str, ...]) -> dict[str, str]:
-    if not isinstance(labels, Mapping) or not all(isinstance(one, str) for one in labels.values()):
-        raise SpecError(f"labels: expected texts by coefficient, such as {{'age': 'Age'}}, got {shown(labels)}")
+    if not isinstance(labels, Mapping) or not all(isinstance(label, str) for label in labels.values()):
+        raise OptionError(
+            option="labels", given=labels, allowed="a mapping of coefficients to text, such as {'age': 'Age'},"
+        )
     for name in labels:
         if name not in known:
-            raise SpecError.unknown_name("coefficient", name, known)
+            raise OptionError.unknown_name("coefficient", name, known, option="labels")
     return dict(labels)

@@ -13,42 +13,35 @@ import numpy as np
 from discreet.analyst.bound_costs import (
     MANY,
     bound_costs,
+    bunched_columns,
+    bunching_text,
     clipped_target,
     costliest_bound_text,
     many_clipped,
-    piled_up,
-    piles,
     predicts_a_bound,
     unsettled_bounds,
 )
-from discreet.analyst.equations.model_columns import SubModel, choose
 from discreet.analyst.equations.normal import NormalEquations, counted_rows, normal_equations
 from discreet.analyst.inference.released_model import no_errors
 from discreet.analyst.inference.robust import has_clusters, held_residuals, residual_bound
 from discreet.analyst.solvers.adaptive import PenalisedGram, penalised_gram
 from discreet.design.design import INTERCEPT
+from discreet.design.model_columns import SubModel, model_of
 from discreet.exact.arrays import FloatArray
 from discreet.releases.reference_law import known
 from discreet.releases.release import Release
+from discreet.wording import Message
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
 
 # -- evidence ----------------------------------------------------------------------------------------------------------
-# What diagnostics look at: the sums of one model, the size of their noise and their spectrum.
+# Inputs of the diagnostics: the sums of one model, the size of their noise and their spectrum.
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What the diagnostics look at.
-
-    Attributes
-    ----------
-    release, model
-        Which sums.
-    fit
-        The model that was read from them, if one was.
-    """
+    """Inputs of the diagnostics: a release, a model, and the fit of the model if there is one."""
 
     release: Release
     model: SubModel
@@ -61,12 +54,12 @@ class Evidence:
 
     @cached_property
     def about(self) -> PenalisedGram:
-        """Gram of the slopes, the quantile of its noise and its smallest eigenvalue."""
+        """Gram of the slopes, with the quantile of its noise and its smallest eigenvalue."""
         return penalised_gram(self.equations, self.release.digest)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Coefficients that the Gram belongs to."""
+        """Coefficients of the Gram."""
         return tuple(
             name for name, inside in zip(self.model.names, self.about.penalised.tolist(), strict=True) if inside
         )
@@ -79,7 +72,7 @@ class Evidence:
 
 
 # -- convergence -------------------------------------------------------------------------------------------------------
-# Iterates that had not converged, and noise as large as the coefficients, read off a release of coefficients.
+# Iterates that have not converged, and noise as large as the coefficients, in a release of coefficients.
 
 _FEWEST_STEPS: Final = 3  # of a quarter of the iterates
 _FALSE_ALARM: Final = 0.01  # over all coefficients, for steps of nothing but noise
@@ -87,24 +80,24 @@ _MATTERS: Final = 5e-3  # of the largest coefficient
 
 
 def not_converged(release: Release) -> str | None:
-    """Say if the iterates of a release went one way to the end, farther than noise can carry them.
+    """Describe iterates that moved in one direction to the end, farther than noise explains, or return None.
 
-    What moved is the mean of the last quarter of the iterates less that of the quarter before; a way that goes on
-    leaves the published mean of both at least half of that from where it leads. The most that noise can do is a random
-    walk: iterates that are drawn to a fixed point move less. The scale of its steps comes from the change
-    between one step and the next, in which a steady way cancels. Its variates have correlation -1/2, so that a third
-    of their degrees of freedom is lost.
+    The movement is the mean of the last quarter of the iterates less that of the quarter before. If it continues, the
+    published mean of both is at least half of that from its limit. Noise alone gives at most a random walk, because
+    iterates near a fixed point move less. The scale of its steps is estimated from the change between successive steps,
+    in which a steady movement cancels. These changes have correlation -1/2, so that a third of their degrees of freedom
+    is lost.
 
-    With steps of pure noise the false alarm is about 1% over all coefficients. For iterates at rest it is rarer: none
-    in 2,400 simulated releases of `irls` and 480 of `gradient` at their defaults (3,000 and 20,000 rows, 1 to 40
-    columns, epsilon 1 and 4), while 15 passes of `irls` where 100 were needed were found in 200 of 200. A move below
-    0.5% of the largest coefficient is not reported.
+    With steps of pure noise the false alarm rate is about 1% over all coefficients. For converged iterates it is lower:
+    none in 2,400 simulated releases of `irls` and 480 of `gradient` at their defaults (3,000 and 20,000 rows, 1 to 40
+    columns, epsilon 1 and 4), while 15 passes of `irls` where 100 were needed were detected in 200 of 200. A movement
+    below 0.5% of the largest coefficient is not reported.
     """
     trace = np.array(() if release.coefficients is None else release.coefficients.trace)
     quarter = (len(trace) + 1) // 4
     if quarter < _FEWEST_STEPS:
         return None
-    # without the part of a step that was carried into the next one, by a public rule, noise is independent again
+    # remove the momentum, which follows a public rule, so that the noise is independent again
     carried = release.noise.parameters.get("momentum_per_mille", 0) / 1000
     free = ((trace[1:] - carried * trace[:-1]) / (1 - carried))[-2 * quarter :]
     moved = np.abs(free[quarter:].mean(axis=0) - free[:quarter].mean(axis=0))
@@ -120,14 +113,14 @@ def not_converged(release: Release) -> str | None:
 
 
 def _student(degrees: float, tail: float) -> float:
-    """What a variate of Student's law exceeds with that probability."""
+    """Return the value that a Student variate exceeds with probability `tail`."""
     from scipy.special import stdtrit
 
     return -float(stdtrit(degrees, tail))
 
 
 def noise_dominates(release: Release) -> str | None:
-    """Say if noise of a known size in every coefficient is nearly as large as the coefficients."""
+    """Describe noise of known size in every coefficient that is nearly as large as them, or return None."""
     if release.coefficients is None or "coefficients" not in release.noise.sigma:
         return None
     sd, largest = release.noise.sd("coefficients"), max(map(abs, release.coefficients.values))
@@ -141,18 +134,18 @@ def noise_dominates(release: Release) -> str | None:
 
 
 # -- residuals ---------------------------------------------------------------------------------------------------------
-# Warnings about residuals: clipped ones, and errors of one person that are treated as independent.
+# Warnings about residuals: clipped ones, and dependent rows of a person that are treated as independent.
 
-_LOST: Final = 0.05  # share of the residual sum that clipping may take without a word
+_LOST: Final = 0.05  # share of the residual sum lost to clipping that is not reported
 _RESIDUAL_FALSE_ALARM: Final = 3.09  # standard deviations of the noise: one release in a thousand
 
 
 def clipped_residuals(fit: Fit) -> str | None:
-    """Say that the residuals of a robust release were clipped by more than a little; none where nothing shows it.
+    """Describe residuals of a robust release that were clipped substantially, or return None.
 
-    Without clipping the released sum of squared residuals is the residual sum of the moments but for the noise of both,
-    whose variances are known: the chance that it lies this far below is at most 0.1%. Rows of one person are summed
-    before they are squared, so for persons the two cannot be compared.
+    Without clipping the released sum of squared residuals equals the residual sum of the moments except for the noise
+    of both, whose variances are known: the probability of a difference this large is at most 0.1%. Rows of one person
+    are summed before they are squared, so the two cannot be compared if a person may have several rows.
     """
     release, score = fit.release, known(fit._score)
     held = held_residuals(release, fit.model, fit.penalty)
@@ -165,33 +158,33 @@ def clipped_residuals(fit: Fit) -> str | None:
     sd = math.sqrt(float(held.variance[0, 0]) + kept**2 * score.residual_noise)
     if not clipped + _RESIDUAL_FALSE_ALARM * sd < kept * expected:
         return None
-    return (
+    return Message(
         f"Residuals were clipped at {bound:.4g}, and their squares add up to {max(clipped, 0.0) / expected:.0%} of "
         "what the moments give without clipping. Robust standard errors are therefore too small. Release again with a "
-        "larger residual_bound (--residual-bound). Where nothing is clipped, at most 0.1% of releases show this."
+        "larger residual bound. Where nothing is clipped, at most 0.1% of releases show this."
     )
 
 
 def independent_rows(fit: Fit) -> str | None:
-    """Say that the errors treat rows of one person as independent; none where they do not, or there are none."""
+    """Describe errors that treat rows of one person as independent, or return None."""
     release = fit.release
     if not has_clusters(release) or fit.is_robust or known(fit._score) is None:
         return None
-    further = "".join(f", {model}" for model in release.robust_models)
+    additional = "".join(f", {model}" for model in release.robust_models)
     remedy = (
-        f"The full model{further} without a penalty {'have' if further else 'has'} clustered ones."
+        f"The full model{additional} without a penalty {'have' if additional else 'has'} clustered ones."
         if release.residuals is not None
-        else 'A release with moments "robust" (--robust) gives clustered ones.'
+        else "A release with robust standard errors gives clustered ones."
     )
-    return (
+    return Message(
         f"A person has up to {release.design.unit.max_rows} rows, and these standard errors treat them as independent: "
-        "95% intervals covered 83% to 91% in simulations where errors of one person were correlated. "
-        f"{remedy}"
+        "95% intervals covered 83% to 91% in simulations where errors of one person were correlated. ",
+        remedy,
     )
 
 
 # -- diagnostics -------------------------------------------------------------------------------------------------------
-# Numbered diagnostics: what a careful reader of a fit should hear, computed from the release alone.
+# Numbered diagnostics for a careful reader of a fit, computed from the release alone.
 #
 # A number is never reused. Each diagnostic has one function here, one test and one anchor in the report.
 
@@ -210,12 +203,12 @@ _WEIGHTS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding, short and at length, under a number that stays: `D001`, for instance.
+    """One finding under a permanent number, such as `D001`.
 
     Attributes
     ----------
     severity
-        `serious`: do not rely on the coefficients; `caution`: read them with this in mind; `note`: good to know.
+            `serious`: do not rely on the coefficients; `caution`: read them with this in mind; `note`: for information.
     """
 
     number: str
@@ -225,7 +218,7 @@ class Diagnostic:
 
     @property
     def anchor(self) -> str:
-        """Name of its place in a page.
+        """Anchor of the finding in a page.
 
         >>> Diagnostic("D001", "a title", "a text", "note").anchor
         'd001'
@@ -233,27 +226,20 @@ class Diagnostic:
         return self.number.lower()
 
     def to_dict(self) -> dict[str, str]:
-        """Give the finding as plain values for JSON."""
+        """Return the finding as plain values for JSON."""
         return {"number": self.number, "title": self.title, "text": self.text, "severity": self.severity}
 
 
 def findings(release: Release, fit: Fit | None = None, model: SubModel | None = None) -> tuple[Diagnostic, ...]:
-    """Every finding about a model of a release, the most serious first.
+    """Return every finding about a model of a release, the most serious first.
 
-    Parameters
-    ----------
-    release
-        Where the sums come from.
-    fit
-        The model that was read from it, if one was.
-    model
-        The model that was wanted; that of `fit`, or the design's, unless given.
+    The model defaults to that of `fit`, or to that of the design.
     """
     if model is None:
-        model = choose(release) if fit is None else fit.model
+        model = model_of(release.design) if fit is None else fit.model
     evidence = Evidence(release, model, fit)
-    found = [finding for check in CHECKS[release.kind] for finding in check(evidence)]
-    return tuple(sorted(found, key=lambda finding: (SEVERITIES.index(finding.severity), finding.number)))
+    diagnostics = [finding for check in CHECKS[release.kind] for finding in check(evidence)]
+    return tuple(sorted(diagnostics, key=lambda finding: (SEVERITIES.index(finding.severity), finding.number)))
 
 
 def _not_private(evidence: Evidence) -> Iterator[Diagnostic]:
@@ -275,7 +261,7 @@ def _no_count(evidence: Evidence) -> Iterator[Diagnostic]:
 
 def _indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
     smallest, q = evidence.about.smallest, evidence.about.noise_norm
-    # without noise an eigenvalue of 0 is collinearity, which has a number of its own
+    # without noise an eigenvalue of 0 is collinearity, which is another diagnostic
     if q > 0 and smallest <= 0:
         text = (
             f"The smallest eigenvalue of the released sums of products is {smallest:.3g}; exact sums have none below "
@@ -313,7 +299,7 @@ def _noisy_directions(evidence: Evidence) -> Iterator[Diagnostic]:
 
 
 def _combination(vector: FloatArray, names: tuple[str, ...]) -> str:
-    """Spell the largest weights of a direction, the largest one positive."""
+    """Format the largest weights of a direction, with the largest one positive."""
     largest = np.abs(vector).argmax()
     weights = vector * np.sign(vector[largest])
     order = sorted(range(len(names)), key=lambda index: -abs(weights[index]))
@@ -351,7 +337,7 @@ def _repair(evidence: Evidence) -> Iterator[Diagnostic]:
 
 def _collinear(evidence: Evidence) -> Iterator[Diagnostic]:
     gram, q = evidence.about.gram, evidence.about.noise_norm
-    # a column whose own sum of squares may be noise has no correlation to speak of
+    # a column whose sum of squares may be noise has no usable correlation
     clear = [index for index, value in enumerate(gram.diagonal()) if value > q and evidence.names[index] != INTERCEPT]
     if len(clear) < 2:
         return
@@ -379,8 +365,8 @@ def _collinear(evidence: Evidence) -> Iterator[Diagnostic]:
 
 
 def _costliest_bound(evidence: Evidence) -> Iterator[Diagnostic]:
-    piled = {pile.name: pile.side for pile in piles(evidence.release, evidence.model)}
-    text = costliest_bound_text(bound_costs(evidence.release, evidence.model), piled)
+    bunched = {item.name: item.side for item in bunched_columns(evidence.release, evidence.model)}
+    text = costliest_bound_text(bound_costs(evidence.release, evidence.model), bunched)
     if text is not None:
         yield Diagnostic("D009", "The most costly bound", text, "note")
 
@@ -389,8 +375,8 @@ def _large_epsilon(evidence: Evidence) -> Iterator[Diagnostic]:
     guarantee = evidence.release.guarantee
     if guarantee is not None and guarantee.epsilon > _EPSILON_HIGH:
         text = (
-            f"Epsilon is {guarantee.epsilon:g}. Above {_EPSILON_HIGH:g} the promise holds, but it is weak; "
-            "1 or less protects well."
+            f"Epsilon is {guarantee.epsilon:g}. Above {_EPSILON_HIGH:g} the guarantee holds, but it is weak. "
+            "An epsilon of 1 or less protects well."
         )
         yield Diagnostic("D010", "Weak privacy: a large epsilon", text, "caution")
 
@@ -414,10 +400,10 @@ def _idealised(evidence: Evidence) -> Iterator[Diagnostic]:
     release = evidence.release
     if release.numerics == "idealised":
         text = (
-            f"The proof of the mechanism {release.mechanism!r} is about real numbers, and what is published is the "
-            "result of floating-point arithmetic. The last digits of such a result are not covered by the promise."
+            f"The proof of the mechanism {release.mechanism!r} assumes real numbers, but the release was computed in "
+            "floating-point arithmetic. The guarantee does not cover the last digits of such a result."
         )
-        yield Diagnostic("D012", "The promise is for idealised arithmetic", text, "caution")
+        yield Diagnostic("D012", "The guarantee assumes idealised arithmetic", text, "caution")
 
 
 def _no_errors(evidence: Evidence) -> Iterator[Diagnostic]:
@@ -437,8 +423,8 @@ def _noise_dominates(evidence: Evidence) -> Iterator[Diagnostic]:
         yield Diagnostic("D015", "Noise as large as the coefficients", text, "caution")
 
 
-def _piled_up(evidence: Evidence) -> Iterator[Diagnostic]:
-    return _at_a_bound(piled_up(evidence.release, evidence.model))
+def _bunching(evidence: Evidence) -> Iterator[Diagnostic]:
+    return _at_a_bound(bunching_text(evidence.release, evidence.model))
 
 
 def _predicts_a_bound(evidence: Evidence) -> Iterator[Diagnostic]:
@@ -447,14 +433,14 @@ def _predicts_a_bound(evidence: Evidence) -> Iterator[Diagnostic]:
 
 def _at_a_bound(text: str | None) -> Iterator[Diagnostic]:
     if text is not None:
-        yield Diagnostic("D016", "Rows pile up at a bound", text, "caution")
+        yield Diagnostic("D016", "Rows bunch at a bound", text, "caution")
 
 
 def _many_clipped(evidence: Evidence) -> Iterator[Diagnostic]:
-    found = list(many_clipped(evidence.release, evidence.model))
-    if found:
-        severity: Severity = "serious" if any(one.low > MANY for one, _ in found) else "caution"
-        yield Diagnostic("D019", "Many rows were clipped", " ".join(text for _, text in found), severity)
+    columns = list(many_clipped(evidence.release, evidence.model))
+    if columns:
+        severity: Severity = "serious" if any(clipped.low > MANY for clipped, _ in columns) else "caution"
+        yield Diagnostic("D019", "Many rows were clipped", " ".join(text for _, text in columns), severity)
 
 
 def _clipped_residuals(evidence: Evidence) -> Iterator[Diagnostic]:
@@ -486,14 +472,14 @@ def _sentence(text: str) -> str:
 
 
 Check: TypeAlias = Callable[[Evidence], Iterator[Diagnostic]]
-PROMISE_CHECKS: Final[tuple[Check, ...]] = (_not_private, _large_epsilon, _large_delta, _idealised)
+GUARANTEE_CHECKS: Final[tuple[Check, ...]] = (_not_private, _large_epsilon, _large_delta, _idealised)
 CHECKS: Final[dict[str, tuple[Check, ...]]] = {
     "moments": (
-        *PROMISE_CHECKS, _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair, _collinear,
-        _costliest_bound, _piled_up, _many_clipped, _clipped_residuals, _independent_rows,
+        *GUARANTEE_CHECKS, _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair,
+        _collinear, _costliest_bound, _bunching, _many_clipped, _clipped_residuals, _independent_rows,
         _clipped_target, _unsettled_bounds,
     ),
     "coefficients": (
-        *PROMISE_CHECKS, _no_errors, _not_converged, _noise_dominates, _predicts_a_bound, _unsettled_bounds,
+        *GUARANTEE_CHECKS, _no_errors, _not_converged, _noise_dominates, _predicts_a_bound, _unsettled_bounds,
     ),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The `Fit`: a linear model read from a release."""
+"""Define `Fit`, a linear model estimated from a release."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from discreet.analyst.equations.fit_inputs import POSTERIOR, ErrorBasis, FitInputs, Line, RobustType, error_basis
-from discreet.analyst.equations.model_columns import SubModel
 from discreet.analyst.equations.normal import NormalEquations, Units, counted_rows
 from discreet.analyst.inference.released_model import no_errors, released_units, released_values
 from discreet.analyst.inference.robust import (
@@ -25,14 +24,16 @@ from discreet.analyst.solvers.penalised import Penalty, PenaltySpec
 from discreet.analyst.summary import cells, estimates, fact_lines, headers, plain_values, summary_text
 from discreet.analyst.tables.regression_table import TableMixin
 from discreet.analyst.tested import TestsMixin
-from discreet.analyst.values import ByName, NothingExcluded, Number, Parameters, unbounded
+from discreet.analyst.values import NamedValues, NothingExcluded, Number, Parameters, unbounded
 from discreet.design.columns import Base
-from discreet.errors import SpecError
+from discreet.design.model_columns import SubModel
+from discreet.errors import ModelError, SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.privacy.checks import check_flag
 from discreet.releases.fields import Coefficients
 from discreet.releases.reference_law import NotEstimable, checked_level, known, reason_of
 from discreet.releases.release import Release
+from discreet.wording import Message, Option
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,28 +43,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit(TestsMixin, TableMixin):
-    """A linear model read from a release.
+    """A linear model estimated from a release.
 
-    The coefficients describe the rows as they were released: clipped to their bounds and, in a design with a `radius`,
-    shrunk to that ball. What is known of their errors has statsmodels' names.
+    The coefficients describe rows that were clipped to their bounds and, in a design with a `radius`, shrunk to that
+    ball. Results of inference have the names that statsmodels uses.
 
     Attributes
     ----------
     release
-        The release it was read from.
+        The release.
     model
-        Which target, features and intercept.
+        Target, features and intercept.
     penalty, strength, l1_ratio
-        What was asked for; a strength only for `ridge`, `lasso` and `elastic-net`, a ratio only for the last.
+        The requested penalty. Only `ridge`, `lasso` and `elastic-net` have a strength, only `elastic-net` a ratio.
     selected
-        Whether the strength was chosen by the criterion, from the release.
+        Whether the strength was chosen by the criterion.
     ridge
-        All that was added to the diagonal of the sums of products of the scaled columns; 0 without a penalty.
+        Total added to the diagonal of the sums of products of the scaled columns; 0 without a penalty.
     repair
-        The part of `ridge` that no strength asked for: it lifts sums that the noise left too close to indefinite.
+        The part of `ridge` that repairs sums of products that noise left nearly indefinite.
     nobs, nobs_sd
-        Number of rows, noisy or public, and the standard deviation of its noise; not estimable where it was not
-        released.
+        Noisy or public number of rows and the standard deviation of its noise. `NotEstimable` if it was not released.
     """
 
     release: Release
@@ -81,124 +81,125 @@ class Fit(TestsMixin, TableMixin):
 
     @property
     def target(self) -> str:
-        """Declared name of the explained column."""
+        """Declared name of the target."""
         return self.model.target
 
     @property
     def features(self) -> tuple[str, ...]:
-        """Declared names of the regressors."""
+        """Declared names of the features."""
         return self.model.features
 
     @property
     def penalised(self) -> bool:
-        """Whether the coefficients are shrunk towards 0 on purpose."""
+        """Whether the coefficients are shrunk towards 0 by a penalty."""
         return self.penalty != "none"
 
     @property
     def params(self) -> Parameters:
-        """Coefficients in original units by name; in print those whose set is unbounded are in brackets."""
+        """Coefficients in original units by name. Those with unbounded confidence sets print in brackets."""
         weak = [name for name, ends in self.conf_int().items() if unbounded(ends)]
         return Parameters(self.names, list(estimates(self).values()), weak)
 
     @property
     def table_columns(self) -> dict[str, Base]:
-        """Columns that a table must have for a prediction: the features, or what their formulas use."""
+        """Columns that a table must have for predictions: the features, or the columns their formulas use."""
         from discreet.design.declarations import needed
 
         return needed(self.release.design.parts, self.features)
 
     @property
     def is_robust(self) -> bool:
-        """Whether the standard errors are robust: HC1, or clustered by person in a release of persons."""
+        """Whether the standard errors are robust or clustered by person."""
         return isinstance(self._inputs.basis, ErrorBasis) and self._inputs.basis.meat is not None
 
     @property
     def cov_type(self) -> str:
-        """Kind of standard errors: `nonrobust`, `HC0`, `HC1`, or `cluster` for those clustered by person."""
+        """Type of the standard errors: `nonrobust`, `HC0`, `HC1` or `cluster`."""
         basis = self._inputs.basis
         if not isinstance(basis, ErrorBasis) or basis.meat is None:
             return "nonrobust"
         return CLUSTERED if has_clusters(self.release) else basis.robust_type
 
     def robust(self, cov_type: RobustType | None = None) -> Fit:
-        """The same fit with heteroskedasticity-consistent standard errors, and an interval of R^2 to match.
+        """Return the same fit with heteroskedasticity-consistent standard errors and a matching interval for R^2.
 
-        They allow errors of unequal variance. They need a release made with `moments="robust"`, are there for its
-        declared full model and for its `robust_models`, fitted without a penalty, and are too small where many
-        residuals were clipped, which the summary and diagnostic D020 say. In a release of persons they are clustered by
-        person, and the fit has them from the start.
+        This needs a release made with `robust=True`, and the full model or one of its additional models, fitted
+        without a penalty. The standard errors are too small if many residuals were clipped; the summary and diagnostic
+        D020 warn about that. If a person may have several rows, every such fit already has standard errors clustered
+        by person.
 
         Parameters
         ----------
         cov_type
-            `HC1`, with the factor n / (n - k), unless given; `HC0` without that factor. `HC2` and `HC3` need the
-            leverage of each row inside the sum and cannot be read from a release.
+            `HC1` (default), with the factor n / (n - k), or `HC0`, without it. `HC2` and `HC3` need the leverage of
+            each row and are not available from a release.
         """
         robust_type = "HC1" if cov_type is None else checked_robust_type(self.release, cov_type)
-        # says first what such errors would need
         if self.fitted_inside:
-            raise SpecError(
+            raise ModelError(
                 f"robust standard errors need residuals and sums, but the mechanism {self.release.mechanism!r} "
-                'published only the coefficients of one model; release with the mechanism "gaussian" and moments '
-                '"robust" (--mechanism gaussian --robust)'
+                "published only the coefficients of one model",
+                code="no-residuals",
+                option="cov_type",
+                remedy=Message("release with ", Option("mechanism", "gaussian"), " and ", Option("robust", True)),
             )
         needed_residuals(self.release, self.model, self.penalty)
         basis = self._inputs.basis
         if isinstance(basis, NothingExcluded):
             return self
         if isinstance(basis, NotEstimable):
-            raise SpecError(f"this fit has no standard errors at all: {basis.reason}")
+            raise SpecError(f"this fit has no standard errors: {basis.reason}")
         basis = robust_basis(self.release, self.model, self.penalty, basis, robust_type)
         return replace(self, _inputs=replace(self._inputs, basis=basis))
 
     def predict(self, frame: object) -> FloatArray:
-        """Predict the target, row for row, in original units.
+        """Predict the target for each row, in original units.
 
-        Numbers outside their bounds are clipped, as they were for the release, and rows outside the `radius` of the
-        design are shrunk to it. A model without all regressors of the design cannot know how long a row is: it takes
-        rows without the radius. Where the mechanism published closer ranges, as `refined` does, numbers are clipped to
-        those, and predictions to the bounds of the target; so they are by `bayes` from privately scaled rows, at three
-        released scales from the centre of each column.
+        Numbers outside their bounds are clipped, as they were for the release. If the model has all regressors of the
+        design, rows outside its `radius` are shrunk to it. If the mechanism published narrower ranges, as `refined`
+        does, numbers are clipped to those and predictions to the bounds of the target. The same holds for `bayes` with
+        privately scaled rows, where numbers are clipped at three released scales from the centre of each column.
 
         Parameters
         ----------
         frame
             A table in memory with the features by name (pandas, polars, pyarrow, DuckDB relation, dict of columns), or
-            a two-dimensional array whose columns are in the order of `table_columns`; a `ColumnNotice` then says which
-            position is read as which column.
+            a two-dimensional array with columns in the order of `table_columns`. For an array, a `ColumnNotice` lists
+            which position is used as which column.
 
         Returns
         -------
         numpy.ndarray
-            One float for each row. A missing cell, or a level that is not declared, follows the rule of its column:
-            `error` refuses the table, a fill value replaces the cell, and `drop` leaves NaN in the place of that row.
+            One float for each row. A missing cell or an undeclared level follows the rule of its column: `error`
+            rejects the table, a fill value replaces the cell, and `drop` gives NaN for the row.
         """
-        # Arrow is slow to import and only needed here
+        # importing Arrow is slow
         from discreet.analyst.prediction import Limits, predict_frame
 
         line, limits = self._solved, Limits.of(self.release, self.model, self.penalty)
         return predict_frame(frame, self.release.design, self.features, line.constant, line.gains, limits)
 
     def predict_arrays(self, arrays: Sequence[FloatArray]) -> FloatArray:
-        """Predict from a float64 array for each of `table_columns`: numbers, 0/1 or level positions; see `predict`."""
+        """Predict from one float64 array for each of `table_columns`, with numbers, 0/1 or level indices."""
         from discreet.analyst.prediction import Limits, predict_columns
 
         line, limits = self._solved, Limits.of(self.release, self.model, self.penalty)
         return predict_columns(arrays, self.release.design, self.features, line.constant, line.gains, limits)
 
-    def standardised(self) -> ByName[Number]:
-        """Slopes for columns divided by their standard deviations: how many of the target's for one of a feature's.
+    def standardised(self) -> NamedValues[Number]:
+        """Return standardised slopes: standard deviations of the target per standard deviation of each feature.
 
-        The standard deviations are the noisy ones of `release.describe()`; there is no interval that counts their
-        noise.
+        The standard deviations are the noisy ones of `release.describe()`. No interval accounts for their noise.
         """
         from discreet.analyst.inference.rsquared import standardised_slopes
 
-        slopes = [name for name in self.names if not (self.model.intercept and name == self.names[0])]
-        return standardised_slopes(self.release, self.target, estimates(self)[slopes])
+        names = self.names[1:] if self.model.intercept else self.names
+        coefficients = estimates(self)
+        slopes = NamedValues(names, [coefficients[name] for name in names])
+        return standardised_slopes(self.release, self.target, slopes)
 
     def summary(self, level: float | None = None, *, alpha: float | None = None) -> str:
-        """Coefficients with their errors and intervals, number of rows, penalty and guarantee as plain text.
+        """Return a summary as plain text: coefficients, standard errors, intervals and the privacy guarantee.
 
         Parameters
         ----------
@@ -218,16 +219,16 @@ class Fit(TestsMixin, TableMixin):
     ) -> Figure:
         """Draw the coefficients with their confidence sets, split into sampling error and privacy noise.
 
-        A set without an end is an arrow. Where intervals are too thin to be seen, a second column magnifies each of
-        them to the same width. The report shows the same drawing.
+        Arrows mark unbounded sets. If intervals are too narrow to be visible, a second column magnifies each of them
+        to the same width. The report shows the same plot.
 
         Parameters
         ----------
         path
-            Where to save it as well, if anywhere; the name ends in .svg, .png or .pdf.
+            File to save the plot to, ending in .svg, .png or .pdf; by default none.
         scale
-            `range`: the change of the target over the declared range of each column, all on one axis. `unit`: the
-            coefficients themselves, with an axis for each unit.
+            `range`: change of the target over the declared range of each column, on one axis. `unit`: the
+            coefficients, with one axis for each unit.
         level, alpha
             As for `conf_int`.
         force
@@ -236,7 +237,7 @@ class Fit(TestsMixin, TableMixin):
         Returns
         -------
         matplotlib.figure.Figure
-            A notebook shows it. Needs the extra `plots`.
+            The figure, which notebooks display. Needs the extra `plots`.
 
         Examples
         --------
@@ -244,7 +245,7 @@ class Fit(TestsMixin, TableMixin):
         >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
         >>> table = {"x": [1.0, 2.0, 3.0] * 400, "y": [2.0, 4.0, 6.5] * 400}
         >>> fit = discreet.fit(discreet.release(table, design, epsilon=1.0, delta=1e-6))
-        >>> picture = fit.plot(level=0.9)
+        >>> figure = fit.plot(level=0.9)
         """
         from discreet.analyst.plots.coefficient_plots import checked_scale, coefficient_figure
         from discreet.analyst.plots.style import checked_destination, saved
@@ -269,14 +270,14 @@ class Fit(TestsMixin, TableMixin):
         Parameters
         ----------
         x
-            One of `table_columns`; columns computed from it move with it.
+            One of `table_columns`. Columns computed from it change with it.
         path
             As for `plot`.
         at
-            Values of the other columns of `table_columns`. Unless given, a number is in the middle of its bounds, a
-            boolean is false and levels are at their reference; the picture states them all.
+            Values of the other columns of `table_columns`. By default numbers are at the midpoint of their bounds,
+            booleans are false and factors are at their reference level. The plot states them all.
         obs
-            Whether the band is for a new observation of the target rather than for its mean.
+            Whether the band is for a new observation of the target instead of its mean.
         level, alpha
             As for `conf_int`.
         force
@@ -293,7 +294,7 @@ class Fit(TestsMixin, TableMixin):
         >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5), "member": bool})
         >>> table = {"x": [1.0, 2.0, 3.0] * 400, "member": [True, False] * 600, "y": [2.0, 4.0, 6.5] * 400}
         >>> fit = discreet.fit(discreet.release(table, design, epsilon=4.0, delta=1e-6), penalty="adaptive")
-        >>> picture = fit.plot_prediction("x", at={"member": True})
+        >>> figure = fit.plot_prediction("x", at={"member": True})
         """
         from discreet.analyst.plots.prediction_plot import predicted_line, prediction_figure
         from discreet.analyst.plots.style import checked_destination, saved
@@ -304,7 +305,7 @@ class Fit(TestsMixin, TableMixin):
         return saved(prediction_figure(self, line), path, force=force)
 
     def to_dict(self, level: float | None = None, *, alpha: float | None = None) -> dict[str, object]:
-        """Give the fit as plain values for JSON.
+        """Return the fit as plain values for JSON.
 
         Parameters
         ----------
@@ -367,9 +368,9 @@ def assembled(
     repair: float = 0.0,
     penalty_diagonal: FloatArray | None = None,
 ) -> Fit:
-    """Put a fit together from solved coefficients, or why there are none, and what was added to the diagonal for them.
+    """Build a fit from solved coefficients, or from the reason why there are none.
 
-    `penalty_diagonal` has one number for each coefficient; a penalty on absolute values and a posterior mean have none.
+    `penalty_diagonal` has one number for each coefficient. Lasso penalties and posterior means have none.
     """
     exact = solution if isinstance(solution, NothingExcluded) else solution.exact
     basis = POSTERIOR if spec.penalty == "bayes" else error_basis(equations, exact, penalty_diagonal)
@@ -387,7 +388,7 @@ def assembled(
 
 
 def as_released(release: Release, model: SubModel, spec: PenaltySpec, fitted: Coefficients) -> Fit:
-    """Put the fit together that a release of coefficients holds."""
+    """Build the fit that a release of coefficients holds."""
     solution = Solution(released_values(fitted.values, model))
     units = released_units(release, model)
     return _made(release, model, spec, units, solution, no_errors(release), fitted_inside=True)

@@ -1,4 +1,4 @@
-"""What a fit says about the errors of its coefficients, in statsmodels' vocabulary."""
+"""Compute standard errors, confidence sets and R^2, with the names that statsmodels uses."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ from discreet.analyst.inference.rsquared import (
 )
 from discreet.analyst.inference.score import Middle, ScoreInference, score_inference
 from discreet.analyst.values import (
-    ByName,
     Interval,
     NamedMatrix,
+    NamedValues,
     NothingExcluded,
     Number,
     first_missing,
@@ -59,41 +59,41 @@ from discreet.releases.reference_law import (
     family_of,
 )
 from discreet.releases.release import Release
+from discreet.wording import Message, SetOption
 
 if TYPE_CHECKING:
     from pyarrow import Table
 
     from discreet.analyst.prediction import Prediction
 
-# of statsmodels' results
+# attributes of statsmodels results that describe single rows
 ABOUT_ROWS: Final = frozenset(
     {"resid", "fittedvalues", "resid_pearson", "wresid", "get_influence", "outlier_test", "remove_data"}
 )
 FEW_ROWS: Final = NothingExcluded("there are not more rows than coefficients")
-NO_RESIDUAL: Final = NotEstimable("the noise leaves no residual variance above 0 at this budget")
+NO_RESIDUAL: Final = NotEstimable("the noise exceeds the residual variance at this budget")
 NOISE_IN_SUMS: Final = NotEstimable(
-    "the noise of this release is in sums and not in the coefficients; conf_int includes it, with sampling error"
+    "the noise of this release was added to sums, not to the coefficients; conf_int accounts for it"
 )
 WEIGHTED: Final = NotEstimable(
-    "the sums are of weighted rows, whose R^2 is not that of the rows; score predictions on other data, or release "
+    "the R^2 of weighted rows is not that of the rows; score predictions on other data, or release "
     'with scaling "declared"'
 )
 WEIGHTS: Final = NotEstimable(
-    "the rows have weights, for which no interval of R^2 is proved; rsquared is that of weighted least squares"
+    "no interval for R^2 is available for weighted rows; rsquared is that of weighted least squares"
 )
 NEW_ROW: Final = NotEstimable(
-    "the rows have weights, and how far a new observation lies from its mean depends on its weight; ask for the mean"
+    "the variance of a new observation depends on its weight, which is unknown; ask for the mean instead"
 )
-PENALISED: Final = NotEstimable('R^2 describes the line of least squares; use the penalty "none" (--penalty none)')
+PENALISED: Final = NotEstimable(Message("R^2 describes the line of least squares; ", SetOption("penalty", "none")))
 
 
 class InferenceMixin:
-    """Standard errors, confidence sets, tests and R^2 of a fit; `NotEstimable` where the release cannot give a number.
+    """Standard errors, confidence sets, tests and R^2 of a fit, with `NotEstimable` in place of missing numbers.
 
-    A set is given whatever it is, an interval, the outside of one or any value, if the sums of products of the
-    regressors are positive definite; where they are not, it is any value and a p-value is 1.
-    Everything is decided from released quantities. A penalised fit by `ridge` or `adaptive` has intervals for the
-    *penalised* coefficients, those that the same ridge would give without noise; `interval_target` says so.
+    Confidence sets may be unbounded. If the sums of products of the regressors are not positive definite, every set is
+    any value and every p-value is 1. With `ridge` and `adaptive` the intervals are for the *penalised* coefficients,
+    those that the same ridge would give without noise; see `interval_target`.
     """
 
     release: Release
@@ -104,48 +104,48 @@ class InferenceMixin:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Never:
-            what = f"{type(self).__name__!r} object has no attribute {name!r}"
-            why = ": it is about single rows, which a release does not hold; for new rows there is predict"
-            raise AttributeError(what + (why if name in ABOUT_ROWS else ""))
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            hint = ": it needs single rows, which a release does not hold; use predict for new rows"
+            raise AttributeError(message + (hint if name in ABOUT_ROWS else ""))
 
     @property
     def estimable(self) -> bool:
-        """Whether the released sums determine the coefficients: whether they are positive definite."""
+        """Whether the released sums determine the coefficients, that is, are positive definite."""
         return not isinstance(self._line, NotEstimable)
 
     @property
     def fitted_inside(self) -> bool:
-        """Whether the mechanism fitted the model and published its coefficients; else it was read from sums."""
+        """Whether the mechanism fitted the model and published only its coefficients."""
         return self._inputs.fitted_inside
 
     @property
     def _solved(self) -> Line:
         if isinstance(self._line, NotEstimable):
-            raise NotEstimableError(str(self._line))
+            raise NotEstimableError.because(self._line.reason)
         return self._line
 
     @property
     def coefficients(self) -> FloatArray:
-        """In the order of `names`, in original units, shape (k,); an error where they are not estimable."""
+        """Coefficients in original units, in the order of `names`, shape (k,). Raises if they are not estimable."""
         return self._solved.original
 
     @property
     def scaled_coefficients(self) -> FloatArray:
-        """In the order of `names`, shape (k,); an error where they are not estimable.
+        """Coefficients of the scaled columns, in the order of `names`, shape (k,). Raises if they are not estimable.
 
-        For columns scaled to [-1, 1] with the intercept of the scaled target, or, in a model without intercept, for
-        columns divided by half the width of their bounds.
+        Columns are scaled to [-1, 1]. In a model without intercept they are divided by half the width of their
+        bounds.
         """
         return self._solved.scaled
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Coefficient names: `Intercept` first if there is one."""
+        """Coefficient names, starting with `Intercept` if there is one."""
         return self._inputs.model.names
 
     @property
     def interval_target(self) -> str:
-        """Which coefficients the intervals are for: `least squares`, `penalised`, or `none` where there are none."""
+        """Which coefficients the intervals are for: `least squares`, `penalised`, or `none` without intervals."""
         basis = self._inputs.basis
         if isinstance(basis, NotEstimable) and not isinstance(basis, NothingExcluded):
             return "none"
@@ -178,8 +178,8 @@ class InferenceMixin:
         return basis, score
 
     def _rows_needed(self, names: tuple[str, ...], level: float) -> dict[str, str]:
-        """Say how many rows would bound each of these coefficients; only for least squares from sums with noise."""
-        # a table and its notes both ask
+        """Describe how many rows would give bounded intervals, for least squares from noisy sums only."""
+        # used by the table and by its notes
         if (names, level) not in self._forecasts:
             self._forecasts[names, level] = self._forecast(names, level)
         return self._forecasts[names, level]
@@ -194,12 +194,12 @@ class InferenceMixin:
         equations = normal_equations(self.release, self._inputs.model)
         if equations.weighted or not (equations.has_square and equations.block_sd.any()):
             return {}
-        from discreet.analyst.inference.rows_needed import rows_factors, rows_words
+        from discreet.analyst.inference.rows_needed import rows_factors, rows_needed_text
 
         L = unit_map(self._inputs.units)[[self.names.index(name) for name in names]]
         z = critical_value(level, self._family, max(equations.nobs - len(self.names), 1.0))
         factors = rows_factors(equations, L / np.abs(L).max(axis=1, keepdims=True), z, self.release.digest)
-        return dict(zip(names, map(rows_words, factors), strict=True))
+        return dict(zip(names, map(rows_needed_text, factors), strict=True))
 
     @property
     def _score(self) -> ScoreInference | NotEstimable:
@@ -210,12 +210,12 @@ class InferenceMixin:
         return self._combined(self.names, np.eye(len(self.names)))
 
     def _combined(self, names: tuple[str, ...], weights: FloatArray) -> Contrasts | NotEstimable:
-        # weights may leave double precision here; then nothing is said of any combination
+        # weights may overflow here; then no combination is estimable
         with np.errstate(over="ignore", invalid="ignore"):
             L = weights @ unit_map(self._inputs.units)
         return mapped(self._score, lambda score: contrasts(score, names, L, weights @ self.coefficients, self._family))
 
-    def _each(self, read: Callable[[Contrasts], ByName[Number]]) -> ByName[Number]:
+    def _each(self, read: Callable[[Contrasts], NamedValues[Number]]) -> NamedValues[Number]:
         return read_each(self._contrasts, self.names, read, number_without)
 
     @property
@@ -223,82 +223,81 @@ class InferenceMixin:
         return np.zeros(len(self.names))
 
     @cached_property
-    def bse(self) -> ByName[Number]:
-        """Standard errors by name, of sampling and privacy together: roots of the sandwich variances."""
+    def bse(self) -> NamedValues[Number]:
+        """Standard errors by name, including sampling error and privacy noise (sandwich variances)."""
         return self._each(Contrasts.standard_errors)
 
     @property
-    def sampling_sd(self) -> ByName[Number]:
-        """The part of each standard error that there would be without privacy; bse^2 is the sum of both squares."""
+    def sampling_sd(self) -> NamedValues[Number]:
+        """Standard errors without privacy noise; bse^2 = sampling_sd^2 + privacy_sd^2."""
         return self._each(Contrasts.sampling_sd)
 
     @property
-    def privacy_sd(self) -> ByName[Number]:
-        """The part of each standard error that the noise of the release adds.
+    def privacy_sd(self) -> NamedValues[Number]:
+        """Standard deviation that privacy noise adds to each coefficient.
 
-        Known also for a release of coefficients whose noise was added to the coefficients themselves.
+        Also available for a release of coefficients with noise added to the coefficients.
         """
         if known_before(self.release.noise):
-            return ByName(self.names, noise_sds(self.release.noise, self._inputs.units))
+            return NamedValues(self.names, noise_sds(self.release.noise, self._inputs.units))
         return self._each(Contrasts.privacy_sd)
 
     @property
-    def privacy_share(self) -> ByName[Number]:
-        """Share of the squared standard error that the noise of the release adds, from 0 to 1."""
+    def privacy_share(self) -> NamedValues[Number]:
+        """Share of the squared standard error due to privacy noise, from 0 to 1."""
         return self._each(Contrasts.privacy_share)
 
     @cached_property
-    def tvalues(self) -> ByName[Number]:
-        """Coefficient over standard error; the p-values are those of `score_z`."""
+    def tvalues(self) -> NamedValues[Number]:
+        """Coefficients divided by standard errors. The p-values come from `score_z`."""
         return self._each(lambda about: about.ratios(self._zero))
 
     @cached_property
-    def score_z(self) -> ByName[Number]:
+    def score_z(self) -> NamedValues[Number]:
         """Score statistics of the hypotheses that a coefficient is 0.
 
-        The variance is the one that holds under the hypothesis, so where the noise is large they are not
-        coefficient over standard error.
+        They use the variance under the hypothesis, so with much noise they differ from `tvalues`.
         """
         return self._each(lambda about: about.statistics(self._zero))
 
     @cached_property
-    def pvalues(self) -> ByName[Number]:
-        """Two-sided p-values of `score_z`; 1 where the release excludes no value."""
+    def pvalues(self) -> NamedValues[Number]:
+        """Two-sided p-values of `score_z`, which are 1 if the release excludes no value."""
         return read_each(self._contrasts, self.names, lambda about: about.tail_probabilities(self._zero), p_without)
 
     def conf_int(
         self, level: float | None = None, *, alpha: float | None = None, simultaneous: Simultaneous | None = None
-    ) -> ByName[Interval]:
-        """Give a confidence set for each coefficient: Fieller's, from the inverted score test.
+    ) -> NamedValues[Interval]:
+        """Return a confidence set for each coefficient, by inverting the score test (Fieller's method).
 
         Parameters
         ----------
         level
-            At least 0.5 and below 1; 0.95 unless given.
+            Confidence level, at least 0.5 and below 1; by default 0.95.
         alpha
-            1 minus the level, instead of it.
+            1 minus the level; pass it instead of the level.
         simultaneous
-            `bonferroni` or `max-t` for sets that all hold together with that probability.
+            `bonferroni` or `max-t` for sets that hold jointly at that level; by default each holds separately.
 
         Returns
         -------
-        ByName
-            Of `ConfidenceSet`: an interval unpacks to (lower, upper), other kinds say what they are.
+        NamedValues
+            A `ConfidenceSet` for each coefficient. An interval unpacks to (lower, upper).
         """
         checked, way = checked_level(level, alpha), checked_way(simultaneous)
 
-        def sets(about: Contrasts) -> ByName[Interval]:
+        def sets(about: Contrasts) -> NamedValues[Interval]:
             return about.intervals(
                 about.critical(checked) if way is None else simultaneous_value(about, checked, way, self.release.digest)
             )
 
         return read_each(self._contrasts, self.names, sets, set_without)
 
-    def table_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> ByName[Interval]:
-        """Give an interval for what would have been published of this very table without noise, penalty included.
+    def table_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> NamedValues[Interval]:
+        """Return intervals for the coefficients that would have been published for this table without noise.
 
-        It includes no sampling error and is no interval for a population. It is there only for a release of
-        coefficients whose noise was added to the coefficients themselves.
+        They include no sampling error and are not intervals for a population. They are available only for a release of
+        coefficients with noise added to the coefficients.
 
         Parameters
         ----------
@@ -309,10 +308,10 @@ class InferenceMixin:
         if known_before(noise):
             return table_intervals(noise, self._inputs.units, self.names, self.coefficients.tolist(), checked)
         reason = no_errors(self.release) if self.fitted_inside else NOISE_IN_SUMS
-        return ByName[Interval].alike(self.names, reason)
+        return NamedValues[Interval].constant(self.names, reason)
 
     def cov_params(self) -> NamedMatrix | NotEstimable:
-        """Sandwich covariance of the coefficients by name and name, if the release determines them."""
+        """Return the sandwich covariance matrix of the coefficients, if they are estimable."""
         return mapped(self._contrasts, self._covariance)
 
     def _covariance(self, about: Contrasts) -> NamedMatrix | NotEstimable:
@@ -327,14 +326,14 @@ class InferenceMixin:
 
     @property
     def df_resid(self) -> Number:
-        """Rows less coefficients; noisy unless the number of rows is public."""
+        """Number of rows minus number of coefficients; noisy unless the number of rows is public."""
         return mapped(self.nobs, lambda rows: rows - len(self.names))
 
     @property
     def s2(self) -> Number:
-        """Residual variance in squared units of the target, corrected for what the estimate follows of the noise.
+        """Residual variance in squared units of the target, corrected for privacy noise.
 
-        With declared weights that of a row with weight 1, as in statsmodels: each square counts times its weight.
+        With declared weights it is the variance for a row with weight 1, as in statsmodels.
         """
         return mapped(self._score, self._residual_variance)
 
@@ -346,7 +345,7 @@ class InferenceMixin:
 
     @property
     def _residual_sd(self) -> Number:
-        """Residual standard deviation: the root of `s2`, known also where the square leaves double precision."""
+        """Residual standard deviation, also where its square would overflow."""
         return mapped(self._score, self._root_variance)
 
     def _root_variance(self, score: ScoreInference) -> Number:
@@ -368,22 +367,22 @@ class InferenceMixin:
 
     @property
     def rsquared(self) -> Number:
-        """Share of the target's variance that the line explains; around 0 in a model without intercept."""
+        """R^2, uncentred in a model without intercept."""
         return self._rsquared(adjusted=False)
 
     @property
     def rsquared_adj(self) -> Number:
-        """R^2 from variances rather than sums, so that a feature that says nothing does not raise it."""
+        """Adjusted R^2."""
         return self._rsquared(adjusted=True)
 
     def _rsquared(self, *, adjusted: bool) -> Number:
         return mapped(self._ratio, lambda ratio: rsquared(ratio, self._z(DEFAULT_LEVEL, ratio), adjusted=adjusted))
 
     def rsquared_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> Interval:
-        """Give an interval for the R^2 of the population behind the rows; 0 to 1 where the release excludes no value.
+        """Return an interval for the R^2 of the population, which is 0 to 1 if the release excludes no value.
 
-        It assumes Gaussian rows: with skewed or heavy-tailed columns it is too narrow. That of a robust fit uses
-        their spread, if the release has it.
+        It assumes Gaussian rows; with skewed or heavy-tailed columns it is too narrow. In a robust fit it uses the
+        released spread of squared residuals, if available.
 
         Parameters
         ----------
@@ -407,7 +406,7 @@ class InferenceMixin:
         frame
             As for `predict`.
         """
-        from discreet.analyst.prediction import prediction  # Arrow is slow to import and only needed here
+        from discreet.analyst.prediction import prediction  # importing Arrow is slow
 
         inputs = self._inputs
         return prediction(
@@ -422,10 +421,10 @@ class InferenceMixin:
         )
 
     def to_frame(self, level: float | None = None, *, alpha: float | None = None) -> Table:
-        """Coefficients with their errors as an Arrow table.
+        """Return the coefficients with standard errors and confidence sets as an Arrow table.
 
-        `low`, `high` and `kind` give the confidence set, with infinite ends where it has none. Null, and a reason,
-        where the release cannot say.
+        `low`, `high` and `kind` describe the confidence set, with infinite ends where it is unbounded. A number that is
+        not estimable is null, and `reason` says why.
 
         Parameters
         ----------

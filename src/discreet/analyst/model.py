@@ -9,7 +9,6 @@ import numpy as np
 
 from discreet.analyst.confidence_sets import NotEstimableError
 from discreet.analyst.diagnostics import Diagnostic, findings
-from discreet.analyst.equations.model_columns import SubModel, choose
 from discreet.analyst.equations.normal import NormalEquations, normal_equations
 from discreet.analyst.fitted import Fit, as_released, assembled
 from discreet.analyst.inference.released_model import check_declared
@@ -17,9 +16,11 @@ from discreet.analyst.inference.robust import checked_robust_type
 from discreet.analyst.solvers.least_squares import Solution, solve_ols, solve_ridge
 from discreet.analyst.solvers.penalised import Criterion, Penalty, PenaltySpec, checked_spec
 from discreet.analyst.values import NothingExcluded
-from discreet.errors import SpecError, shown
+from discreet.design.model_columns import SubModel, model_of
+from discreet.errors import ModelError, OptionError, shown
 from discreet.privacy.checks import listed
 from discreet.releases.release import Release
+from discreet.wording import Call, LeaveOut, SetOption
 
 if TYPE_CHECKING:
     from discreet.analyst.solvers.adaptive import SlopeEquations
@@ -28,9 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Fit", "Penalty", "fit"]
 
 # -- model -------------------------------------------------------------------------------------------------------------
-# `fit`: any linear model from one release, at no further cost.
-
-# least squares, which most fits are, needs no solver of the penalised ones: those are imported where they are used
+# Penalised solvers are imported where they are used, because most fits are least squares.
 
 
 CovType = Literal["nonrobust", "HC0", "HC1"]
@@ -75,46 +74,45 @@ def fit(
     l1_ratio: float | None = None,
     cov_type: CovType | None = None,
 ) -> Fit | dict[str, Fit]:
-    """Fit a linear model to a release; any number of models of one release cost nothing more.
+    """Fit a linear model from a release. Any number of models of one release cost no additional privacy.
 
-    A release of coefficients holds one model, the declared one, and that is what comes back.
+    A release of coefficients holds only the declared model, which is returned.
 
     Parameters
     ----------
     release
-        What a curator published.
+        A published release.
     formula
-        The model in one line, such as `"income ~ age + region"`, instead of target, features and intercept.
+        The model as a formula, such as `"income ~ age + region"`, instead of target, features and intercept.
     target
-        Declared numeric or boolean column to explain; the design's target unless named. A list of them gives a fit of
-        each by name, all with the same features: those named, or every column that is none of these targets.
+        Declared numeric or boolean column; by default the target of the design. A list gives one fit for each target,
+        all with the same features: the named ones, or every column that is not a target.
     features
-        Declared names, in the order wanted; every other declared column unless named. A categorical name means
-        all its indicators.
+        Declared names; by default every other declared column. A categorical name stands for all its indicators.
     intercept
-        Whether the model has a free constant; as the design says unless given.
+        Whether the model has an intercept; by default as declared in the design.
     penalty
-        `none`: ordinary least squares. `ridge`, `lasso`, `elastic-net`: with a
-        strength. `bayes`: the best predictor from noisy sums, a posterior mean that knows their noise; it has no
-        intervals. `adaptive`: a ridge as large as the noise calls for, with intervals of what it shrinks.
+        `none`: ordinary least squares. `ridge`, `lasso`, `elastic-net`: penalties with a strength. `bayes`: a posterior
+        mean given the noisy sums, which predicts best and has no intervals. `adaptive`: the smallest ridge that the
+        noise requires, with intervals for the penalised coefficients.
     strength
         As in scikit-learn's elastic net: minimises (1/2n) ||y - X theta||^2 + strength (l1_ratio ||theta||_1 +
         (1 - l1_ratio)/2 ||theta||^2) over the slopes of the scaled columns, n the (noisy) number of rows, at least 1.
         The ratio is 0 for `ridge` and 1 for `lasso`. The intercept is not penalised. With `criterion` the strength is
-        chosen from the release as `path` chooses it, down to one that is as good as none where the release is good.
+        chosen from the release, as in `path`.
     l1_ratio
-        From 0 to 1, of `elastic-net`.
+        Share of the absolute values in the penalty of `elastic-net`, from 0 to 1.
     cov_type
-        `HC1` or `HC0` for robust standard errors, as `Fit.robust` gives them; `nonrobust` for plain ones. Unless given
-        they are plain, and clustered by person where the release has what that needs.
+        `HC1` or `HC0` for robust standard errors, as in `Fit.robust`, or `nonrobust`. By default standard errors are
+        not robust, or clustered by person if the release supports it.
 
     Returns
     -------
     Fit, or dict of Fit by target
-        Where the released sums of products are not positive definite there are no coefficients: `Fit.estimable` is
-        false, `params` and `bse` hold "not estimable" with a reason, every confidence set is "any value" and every
-        p-value 1; `predict` refuses. The penalties `bayes` and `adaptive` still predict there. Where the noise leaves
-        the sums too close to indefinite, a model with a strength is repaired, and `Fit.repair` says by how much.
+        If the released sums of products are not positive definite, there are no coefficients: `Fit.estimable` is false,
+        `params` and `bse` hold "not estimable" with a reason, every confidence set is "any value", every p-value is 1,
+        and `predict` raises an error. The penalties `bayes` and `adaptive` still predict. A model with a strength is
+        repaired if noise left the sums nearly indefinite; `Fit.repair` says by how much.
 
     Examples
     --------
@@ -129,10 +127,10 @@ def fit(
     spec = checked_spec(penalty, strength, l1_ratio)
     if isinstance(target, list | tuple):
         if formula is not None:
-            raise SpecError("got a formula together with several targets; name the features instead of the formula")
+            raise OptionError("got a formula and several targets", option="formula", remedy=SetOption("features"))
         check_release(release)
         targets, shared = _several(release, target, features)
-        return {one: _with_errors(_fitted(release, one, shared, intercept, spec), cov_type) for one in targets}
+        return {name: _with_errors(_fitted(release, name, shared, intercept, spec), cov_type) for name in targets}
     if formula is not None:
         target, features, intercept = _by_formula(release, formula, target, features, intercept)
     check_release(release)
@@ -142,32 +140,36 @@ def fit(
 def _several(
     release: Release, targets: Sequence[str], features: Iterable[str] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Targets, each named once, and the features that all of them have."""
+    """Check several targets and return them with their common features."""
     if not targets:
-        raise SpecError("got an empty list of targets; name at least one declared column")
-    chosen = tuple(choose(release, one, (), True).target for one in targets)
-    for one in chosen:
-        if chosen.count(one) > 1:
-            raise SpecError(f"the target {shown(one)} is named twice; name each target once")
+        raise OptionError(option="target", given=[], allowed="at least one declared column")
+    chosen = tuple(model_of(release.design, name, (), True).target for name in targets)
+    for name in chosen:
+        if chosen.count(name) > 1:
+            raise OptionError(
+                f"the target {shown(name)} is named twice", option="target", remedy="name each target once"
+            )
     if features is None:
         return chosen, tuple(name for name in release.design.offered if name not in chosen)
     named = listed(features)
     if named is None:
-        # says what a list of features looks like
-        choose(release, chosen[0], features)
+        # raises the error for features that are not a list
+        model_of(release.design, chosen[0], features)
     return chosen, tuple(named or ())
 
 
 def _with_errors(plain: Fit, cov_type: object) -> Fit:
-    """Give the fit with the kind of standard errors that was asked for."""
+    """Return the fit with the requested type of standard errors."""
     if cov_type is None:
         return plain
     if cov_type != NONROBUST:
         return plain.robust(checked_robust_type(plain.release, cov_type, also=(NONROBUST,)))
     if plain.is_robust:
-        raise SpecError(
-            f"cov_type is {NONROBUST!r}, but this release has errors of this model only as {plain.cov_type}; leave "
-            "cov_type out"
+        raise ModelError(
+            f"this release has only {plain.cov_type} standard errors for this model",
+            option="cov_type",
+            given=cov_type,
+            remedy=LeaveOut("cov_type"),
         )
     return plain
 
@@ -180,7 +182,7 @@ def _fitted(
     spec: PenaltySpec,
 ) -> Fit:
     if release.coefficients is not None:
-        declared = choose(release, target, features, intercept)
+        declared = model_of(release.design, target, features, intercept)
         check_declared(release, declared, spec)
         return as_released(release, declared, spec, release.coefficients)
     model, equations = read_model(release, target, features, intercept)
@@ -217,38 +219,46 @@ def _with_strength(
 
 
 def _nothing(error: NotEstimableError) -> NothingExcluded:
-    return NothingExcluded(str(error).removeprefix("not estimable: "))
+    return NothingExcluded(error.reason)
 
 
 def _by_formula(
     release: Release, formula: str, target: str | None, features: Iterable[str] | None, intercept: bool | None
 ) -> tuple[str, tuple[str, ...], bool | None]:
-    from discreet.analyst.equations.model_columns import parse_model
+    from discreet.design.model_columns import parse_model
 
     if (target, features, intercept) != (None, None, None):
-        raise SpecError("got a formula together with target, features or intercept; give the formula alone")
+        raise OptionError(
+            "got a formula together with target, features or intercept",
+            option="formula",
+            remedy="give the formula alone",
+        )
     check_release(release)
     named = parse_model(formula, release.design)
     return named.target, named.features, named.intercept
 
 
 def check_release(release: object, what: str = "fit") -> None:
-    """Refuse what is no release, such as a path; `what` is the function that needs one."""
+    """Check that the argument of a public function is a release."""
     if not isinstance(release, Release):
-        raise SpecError(f"{what}: expected a Release, got {type(release).__name__}; load one with Release.load(path)")
+        raise OptionError(
+            f"{what}: expected a Release, got {type(release).__name__}",
+            option="release",
+            remedy=Call("Release.load", "load one"),
+        )
 
 
 def read_model(
     release: Release, target: str | None, features: Iterable[str] | None, intercept: bool | None
 ) -> tuple[SubModel, NormalEquations]:
-    """Pick a model of a release by declared names and set up its normal equations."""
+    """Select a model by declared names and set up its normal equations."""
     check_release(release)
-    model = choose(release, target, features, intercept)
+    model = model_of(release.design, target, features, intercept)
     return model, normal_equations(release, model)
 
 
 def at_strength(release: Release, model: SubModel, problem: SlopeEquations, slopes: Slopes, spec: PenaltySpec) -> Fit:
-    """Give the fit whose penalised slopes these are."""
+    """Build the fit with these penalised slopes."""
     from discreet.analyst.solvers.penalised import with_intercept
 
     return assembled(
@@ -288,35 +298,34 @@ def _without_strength(release: Release, model: SubModel, equations: NormalEquati
 
 
 # -- diagnosis ---------------------------------------------------------------------------------------------------------
-# What a careful reader of a fit should hear, as a function of the fit.
 
 
 def diagnose(subject: Fit | Release) -> tuple[Diagnostic, ...]:
-    """Every finding about a model, the most serious first; like `fit` it costs nothing more.
+    """Return all diagnostics of a model, the most serious first, at no additional privacy cost.
 
     Parameters
     ----------
     subject
-        A fit, or a release, of which the model `discreet.fit(release)` is looked at.
+        A fit, or a release, for which the model `discreet.fit(release)` is diagnosed.
 
     Returns
     -------
     tuple of Diagnostic
-        Each with a `number` such as `D004` that never changes its meaning, a `title`, a `text` and a `severity`:
-        `serious`, `caution` or `note`.
+        Each has a stable `number` such as `D004`, a `title`, a `text` and a `severity`: `serious`, `caution` or `note`.
 
     Examples
     --------
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 8), "x": (0, 2)})
     >>> exact = discreet.testing.exact_release({"x": [0, 1, 2], "y": [2, 4, 6]}, design)  # NOT PRIVATE
-    >>> [(found.number, found.severity, found.title) for found in discreet.diagnose(discreet.fit(exact))]
+    >>> [(item.number, item.severity, item.title) for item in discreet.diagnose(discreet.fit(exact))]
     [('D001', 'serious', 'Not private')]
     """
     if not isinstance(subject, Fit | Release):
-        raise SpecError(
-            f"diagnose needs a Fit or a Release, got {type(subject).__name__}; make a Fit with discreet.fit, or load a "
-            "Release with Release.load(path)"
+        raise OptionError(
+            f"diagnose: expected a Fit or a Release, got {type(subject).__name__}",
+            option="subject",
+            remedy=(Call("discreet.fit", "make a Fit"), Call("Release.load", "load a Release")),
         )
     model = subject if isinstance(subject, Fit) else fit(subject)
     return findings(model.release, model)

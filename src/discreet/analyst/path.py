@@ -1,4 +1,4 @@
-"""`path`: one model at many strengths, and which of them the release itself would choose."""
+"""Fit one penalised model at many strengths, and choose among them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
-from discreet.analyst.equations.model_columns import SubModel
 from discreet.analyst.equations.normal import NO_SQUARE
 from discreet.analyst.fitted import Fit
 from discreet.analyst.model import at_strength, read_model
@@ -23,16 +22,18 @@ from discreet.analyst.solvers.penalised import (
     Slopes,
     checked_name,
     checked_ratio,
-    checked_strength,
     default_strengths,
+    path_strength,
     penalised_slopes,
     with_intercept,
 )
-from discreet.errors import SpecError, shown
+from discreet.design.model_columns import SubModel
+from discreet.errors import ModelError, OptionError
 from discreet.exact.arrays import FloatArray
 from discreet.privacy.checks import listed
 from discreet.releases.reference_law import NotEstimable, known
 from discreet.releases.release import Release
+from discreet.wording import LeaveOut
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,21 +44,21 @@ _AROUND: Final = 10  # strengths in print
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Path:
-    """One linear model of a release at m strengths.
+    """One penalised model of a release at m strengths.
 
     Attributes
     ----------
     release, model
-        The release it was read from, and which target, features and intercept.
+        The release, and the target, features and intercept.
     penalty, l1_ratio
-        What was asked for.
+        The requested penalty.
     strengths
         From strong to weak, shape (m,).
     criterion
-        Expected squared prediction error of a row, for the target scaled to [-1, 1], at each strength: the noisy
-        residual sum corrected for all that it flatters by, computed from the release alone, shape (m,). With large
-        noise it may be negative; only its differences choose. See `discreet.analyst.solvers.criterion`.
-        Not estimable where the release holds no sum of squares of the target; then no strength is the best.
+        Expected squared prediction error of a row at each strength, for the target scaled to [-1, 1], shape (m,). It is
+        the noisy residual sum corrected for optimism; see `discreet.analyst.solvers.criterion`. Only differences are
+        meaningful, and with large noise it may be negative. `NotEstimable` if the release has no sum of squares of the
+        target; then no strength is chosen.
     """
 
     release: Release
@@ -71,27 +72,31 @@ class Path:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Coefficient names: `Intercept` first if there is one."""
+        """Coefficient names, starting with `Intercept` if there is one."""
         return self.model.names
 
     @property
     def best(self) -> int:
-        """Which strength the criterion chooses; of those equal but for rounding the strongest."""
+        """Index of the strength that the criterion chooses, the strongest of those equal up to rounding."""
         if isinstance(self.criterion, NotEstimable):
-            raise SpecError(f"no strength is the best: {self.criterion.reason}. Choose one by its index in strengths")
+            raise ModelError(
+                f"the criterion is not estimable: {self.criterion.reason}",
+                code="no-criterion",
+                remedy="choose a strength by its index",
+            )
         return best_of(self.criterion)
 
     @property
     def chosen(self) -> int | None:
-        """Which strength the criterion chooses, as `best`; none where the release cannot give the criterion."""
+        """Index of the chosen strength, as `best`, or None if the criterion is not estimable."""
         return None if known(self.criterion) is None else self.best
 
     @property
     def edge(self) -> Literal["strongest", "weakest"] | None:
-        """Which end of `strengths` the criterion chose, where a strength beyond it might be better still; or none.
+        """Which end of `strengths` the criterion chose, or None for a strength in between.
 
-        At the weakest of the default strengths the penalty is as good as none: what is left is least squares or, where
-        the noise calls for it, the repair. At the strongest nothing that the model explains stands out from the noise.
+        At the weakest default strength the penalty has practically no effect. At the strongest one the noise hides all
+        that the model explains.
         """
         chosen, size = self.chosen, len(self.strengths)
         if chosen is None or size == 1 or 0 < chosen < size - 1:
@@ -100,35 +105,35 @@ class Path:
 
     @cached_property
     def coefficients(self) -> FloatArray:
-        """Coefficients in original units: one row for each of `names`, one column for each strength, shape (k, m)."""
+        """Coefficients in original units, one row for each name and one column for each strength, shape (k, m)."""
         exact = (with_intercept(self._problem, slopes).exact for slopes in self._slopes)
         out = np.column_stack([self._problem.equations.original_units(theta) for theta in exact])
         out.flags.writeable = False
         return out
 
     def fit(self, index: int | None = None) -> Fit:
-        """Give the model at one strength by its place in `strengths`; without one at the strength of `best`.
+        """Return the model at one strength, by default at the best one.
 
         Parameters
         ----------
         index
-            From 0, the strongest penalty; negative places count from the weakest.
+            Index in `strengths`, from 0 for the strongest penalty. Negative indices start from the weakest.
         """
         size = len(self.strengths)
         position = self.best if index is None else index
         if isinstance(position, bool) or not isinstance(position, int | np.integer) or not -size <= position < size:
-            raise SpecError(f"index: expected one from 0 to {size - 1}, for {size} strengths, got {shown(index)}")
+            raise OptionError(option="index", given=index, allowed=f"an integer from 0 to {size - 1}")
         slopes = self._slopes[position]
         spec = PenaltySpec(self.penalty, "criterion" if index is None else slopes.strength, self.l1_ratio)
         return at_strength(self.release, self.model, self._problem, slopes, spec)
 
     def plot(self, path: str | FilePath | None = None, *, force: bool = False) -> Figure:
-        """Draw the slopes of the scaled columns against the strength, with the chosen one marked.
+        """Plot the slopes of the scaled columns against the strength, with the chosen strength marked.
 
         Parameters
         ----------
         path
-            Where to save it as well, if anywhere; the name ends in .svg, .png or .pdf.
+            File to save the plot to, ending in .svg, .png or .pdf; by default none.
         force
             Whether to replace an existing file.
         """
@@ -141,54 +146,53 @@ class Path:
 
     @property
     def shown(self) -> range:
-        """Places of ten strengths around the chosen one; the first ten where none is chosen."""
+        """Indices of ten strengths around the chosen one, or of the first ten if none is chosen."""
         size, chosen = len(self.strengths), self.chosen or 0
         first = max(min(chosen - _AROUND // 2, size - _AROUND), 0)
         return range(first, min(first + _AROUND, size))
 
     @property
     def nonzero(self) -> list[int]:
-        """How many slopes are not 0 at each strength; the intercept is none."""
+        """Number of nonzero slopes at each strength, without the intercept."""
         slopes = self.coefficients[1:] if self.model.intercept else self.coefficients
         return [int(count) for count in (slopes != 0).sum(axis=0)]
 
-    def cells(self, places: Iterable[int]) -> list[tuple[str, str, str, str]]:
-        """Give mark, strength, number of nonzero slopes and criterion at these places, as text.
+    def cells(self, indices: Iterable[int]) -> list[tuple[str, str, str, str]]:
+        """Return mark, strength, number of nonzero slopes and criterion at these indices, as text.
 
         Parameters
         ----------
-        places
-            From 0, the strongest penalty.
+        indices
+            From 0 for the strongest penalty.
         """
         values, nonzero = known(self.criterion), self.nonzero
         return [
             (
-                ">" if place == self.chosen else "",
-                f"{self.strengths[place]:.6g}",
-                str(nonzero[place]),
-                "-" if values is None else f"{values[place]:.6g}",
+                ">" if index == self.chosen else "",
+                f"{self.strengths[index]:.6g}",
+                str(nonzero[index]),
+                "-" if values is None else f"{values[index]:.6g}",
             )
-            for place in places
+            for index in indices
         ]
 
     @property
     def title(self) -> str:
-        """Target and penalty in one line."""
+        """Title with target and penalty."""
         ratio = "" if self.l1_ratio is None else f", l1_ratio {self.l1_ratio:g}"
         return f"{'' if self.release.private else 'NOT PRIVATE: '}{self.model.target}: {self.penalty}{ratio}"
 
     def _repr_html_(self) -> str:
         from discreet.text import html_table
 
-        places = self.shown
-        left = len(self.strengths) - len(places)
-        notes = [f"{left} more strengths are left out."] if left else []
-        return html_table(self.title, HEADERS, self.cells(places), notes)
+        omitted = len(self.strengths) - len(self.shown)
+        notes = [f"{omitted} other strengths not shown."] if omitted else []
+        return html_table(self.title, HEADERS, self.cells(self.shown), notes)
 
     def __repr__(self) -> str:
         private = "" if self.release.private else ", NOT PRIVATE"
         edge = "" if self.edge is None else f", the {self.edge} of them"
-        best = "none of them chosen" if self.chosen is None else f"best {self.strengths[self.chosen]:g}{edge}"
+        best = "none chosen" if self.chosen is None else f"best {self.strengths[self.chosen]:g}{edge}"
         return (
             f"<Path of {self.model.target} on {', '.join(self.names)}: penalty {self.penalty}, "
             f"{len(self.strengths)} strengths, {best}{private}>"
@@ -205,7 +209,7 @@ def path(
     l1_ratio: float | None = None,
     strengths: Iterable[float] | None = None,
 ) -> Path:
-    """Fit one model of a release at many strengths; like `fit` it costs nothing more.
+    """Fit one model of a release at many strengths, at no additional privacy cost.
 
     Parameters
     ----------
@@ -214,12 +218,12 @@ def path(
     penalty
         `lasso`, `elastic-net` or `ridge`.
     l1_ratio
-        From 0 to 1, of `elastic-net`.
+        Share of the absolute values in the penalty of `elastic-net`, from 0 to 1.
     strengths
-        Positive numbers; unless given 100 of them, evenly spaced in logarithm from the largest useful strength down to
-        a thousandth of it, and up to 70 more below while the weakest is the best: ten for each decade, in the end down
-        to 1e-10 of the largest, which is as good as no penalty. The largest useful one is where the last slope becomes
-        0, or, for a ridge, ten times the largest eigenvalue of the Gram.
+        Positive numbers. By default 100 strengths, logarithmically spaced from the largest useful one down to a
+        thousandth of it. While the weakest is the best, up to 70 weaker ones are added, ten for each decade, down to
+        1e-10 of the largest. The largest useful strength is the smallest at which all slopes are 0 or, for a ridge, ten
+        times the largest eigenvalue of the Gram matrix.
 
     Examples
     --------
@@ -232,7 +236,7 @@ def path(
     """
     name = checked_name(penalty, WITH_STRENGTH)
     ratio = checked_ratio(name, l1_ratio)
-    given = None if strengths is None else _checked_strengths(name, strengths)
+    given = None if strengths is None else _checked_strengths(strengths)
     model, equations = read_model(release, target, features, intercept)
     problem = slope_equations(equations, release.digest)
     share = PenaltySpec(name, None, ratio).l1_share
@@ -245,7 +249,7 @@ def path(
 def _solved(
     problem: SlopeEquations, share: float, given: FloatArray | None
 ) -> tuple[list[Slopes], FloatArray | NotEstimable]:
-    """Slopes at the given strengths or the default ones, and the criterion of each if the release gives it."""
+    """Compute slopes at the given or default strengths, and the criterion if it is estimable."""
     if not problem.equations.has_square:
         strengths = default_strengths(problem, share) if given is None else given
         return penalised_slopes(problem, strengths.tolist(), share), NO_SQUARE
@@ -258,13 +262,15 @@ def _solved(
     return slopes, values
 
 
-def _checked_strengths(penalty: Penalty, strengths: object) -> FloatArray:
+def _checked_strengths(strengths: object) -> FloatArray:
     given = listed(strengths)
     if given is None:
-        raise SpecError(
-            f"strengths: expected a list of positive numbers, such as [1.0, 0.1, 0.01], got {shown(strengths)}"
+        raise OptionError(
+            option="strengths", given=strengths, allowed="a list of positive numbers, such as [1.0, 0.1, 0.01],"
         )
-    values = sorted((checked_strength(penalty, strength) for strength in given), reverse=True)
+    values = sorted((path_strength(strength) for strength in given), reverse=True)
     if not values:
-        raise SpecError("strengths is empty; give positive numbers, or leave it out for 100 of them")
+        raise OptionError(
+            option="strengths", given=strengths, allowed="at least one positive number", remedy=LeaveOut("strengths")
+        )
     return np.array(values)

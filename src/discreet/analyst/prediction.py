@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.analyst.confidence_sets import ConfidenceSet, KindArray, NotEstimableError, SetArray, any_value
-from discreet.analyst.equations.model_columns import SubModel, has_all_regressors
 from discreet.analyst.equations.normal import Units
 from discreet.analyst.inference.contrasts import NOTHING_VARIES, UNBOUNDED
 from discreet.analyst.inference.score import ContrastTerms, ScoreInference, contrast_terms, fieller_sets
@@ -20,7 +19,8 @@ from discreet.analyst.values import NothingExcluded
 from discreet.design.columns import Identifier, Numeric
 from discreet.design.declarations import completed, needed
 from discreet.design.design import Design
-from discreet.errors import ColumnNotice, DataError, SpecError
+from discreet.design.model_columns import SubModel, has_all_regressors
+from discreet.errors import ColumnNotice, DataError, OptionError
 from discreet.exact.arrays import FloatArray
 from discreet.releases.reference_law import Family, NotEstimable, checked_level, critical_value, known
 from discreet.tables.arrow import declared_arrays
@@ -35,24 +35,24 @@ if TYPE_CHECKING:
     from discreet.releases.release import Release
 
 # -- prediction --------------------------------------------------------------------------------------------------------
-# Predictions for new rows, which pass through the encoder that the released rows passed through.
+# New rows are encoded like the released rows.
 
 _BATCH_ROWS: Final = 2**16
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Where a mechanism clipped each scaled column of x, and the bounds of the target in its own units."""
+    """Clipping ranges of the scaled features, and bounds of the target in original units."""
 
     ranges: tuple[tuple[float, float], ...]
     target: tuple[float, float]
 
     @classmethod
     def of(cls, release: Release, model: SubModel, penalty: Penalty) -> Limits | None:
-        """Those of a release whose mechanism clips closer than the declared bounds; none otherwise.
+        """Return the limits of a release that clips more narrowly than the declared bounds, or None.
 
-        The best predictor from privately scaled rows is clipped too. Rows far from the centre had small weights, so the
-        sums know little of them, and a noisy slope would count most exactly there.
+        `bayes` predictions from privately scaled rows are clipped too: rows far from the centre had small weights, and
+        errors of the slopes matter most there.
         """
         target = release.design.columns[model.target]
         bounds = target.bounds if isinstance(target, Numeric) else (0.0, 1.0)
@@ -64,7 +64,7 @@ class Limits:
 
 
 def _middle(scaling: ScalingPart, position: int) -> tuple[float, float]:
-    """Ends of the middle of a released column, in scaled units: the target comes after all columns of x."""
+    """Return the clipping range of a released column in scaled units. The target comes last."""
     centre, width = scaling.target_centre, scaling.target_bound
     if position <= len(scaling.centres):
         centre, width = scaling.centres[position - 1], MIDDLE * scaling.scales[position - 1]
@@ -79,7 +79,7 @@ def predict_frame(
     gains: FloatArray,
     limits: Limits | None = None,
 ) -> FloatArray:
-    """One prediction for each row of an in-memory table; see `predict_columns`."""
+    """Predict each row of an in-memory table; see `predict_columns`."""
     check_frame(frame, design, features)
     if not features:
         return np.full(row_count(frame), constant)
@@ -91,14 +91,15 @@ def predict_frame(
 
 
 def check_frame(frame: object, design: Design, features: Sequence[str]) -> None:
-    """Refuse what is no table in memory, and an array of another width; say by which position an array is read.
+    """Check that the input is a table in memory, and warn how the columns of an array are used.
 
-    To be called by what a method of a fit calls, so that the notice names the user's line.
+    The stack level of the warning assumes a call from a function that a method of a fit calls.
     """
     if not is_frame(frame):
-        raise SpecError(
-            f"expected a table in memory (pandas, polars, pyarrow, a dict of columns, a two-dimensional array), "
-            f"got {type(frame).__name__}"
+        raise OptionError(
+            "expected a table in memory (pandas, polars, pyarrow, a dict of columns or a two-dimensional array), got "
+            f"{type(frame).__name__}",
+            option="frame",
         )
     names = list(needed(design.parts, features))
     positions = position_notice(frame, names) if names else None
@@ -107,7 +108,7 @@ def check_frame(frame: object, design: Design, features: Sequence[str]) -> None:
 
 
 def array_batches(frame: object, design: Design, features: Sequence[str]) -> Iterator[list[FloatArray]]:
-    """Give the columns that the features need, as arrays, some rows at a time."""
+    """Yield the columns that the features need as arrays, in batches of rows."""
     columns = needed(design.parts, features)
     for batch in frame_batches(frame, columns, _BATCH_ROWS):
         yield declared_arrays(batch, columns)
@@ -121,25 +122,9 @@ def predict_columns(
     gains: FloatArray,
     limits: Limits | None = None,
 ) -> FloatArray:
-    """`constant + gains' z` for each row, z the scaled features.
+    """Compute `constant + gains' z` for each row, where z are the scaled features. Dropped rows are NaN.
 
-    Parameters
-    ----------
-    arrays
-        One array for each column of the table that the features need: numbers, 0/1 or level positions, NaN where a
-        cell is missing, shape (m,).
-    design, features
-        The declarations and the names to predict from; numbers are clipped to their bounds and missing cells follow
-        their rule. With all regressors of the design, rows outside its radius are shrunk to it.
-    constant, gains
-        In the units of the target; one gain for each released column of the features.
-    limits
-        Where the scaled features and the prediction are clipped, if closer than the declared bounds.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (m,); NaN holds the place of a row that its rule drops.
+    `arrays` holds numbers, 0/1 or level indices for each needed column of the table, with NaN for missing cells.
     """
     scaled, keep = encoded_columns(arrays, design, features, len(gains))
     if limits is not None:
@@ -158,15 +143,15 @@ def predict_columns(
 def encoded_columns(
     arrays: Sequence[FloatArray], design: Design, features: Sequence[str], size: int
 ) -> tuple[FloatArray, npt.NDArray[np.bool_] | None]:
-    """Scaled features of the rows that are kept, shape (size, rows kept), and which rows these are (none: all)."""
+    """Return the scaled features of the kept rows, shape (size, rows), and a mask of the kept rows or None for all."""
     columns = needed(design.parts, features)
     if len(arrays) != len(columns):
-        raise SpecError(f"expected {len(columns)} arrays, one for each feature in order, got {len(arrays)}")
+        raise OptionError(f"expected {len(columns)} arrays, one for each column, got {len(arrays)}", option="arrays")
     values = [np.asarray(array, dtype=np.float64) for array in arrays]
     if any(array.ndim != 1 or array.shape != values[0].shape for array in values):
         raise DataError("the columns of the table have different lengths")
     if not values:
-        raise SpecError("a model without features has no arrays to predict from; its prediction is its intercept")
+        raise OptionError("a model without features always predicts its intercept; it takes no arrays", option="arrays")
     settled, keep = settle_missing(columns, values)
     scaled = np.empty((size, len(settled[0])))
     complete = completed(design.parts, features, dict(zip(columns, settled, strict=True)))
@@ -177,43 +162,41 @@ def encoded_columns(
 
 
 def row_count(frame: object) -> int:
-    """Number of rows of a table in memory."""
+    """Return the number of rows of a table in memory."""
     shape = getattr(frame, "shape", None)
     if shape:
         return int(shape[0])
-    # a mapping has the length of its columns, so one of them has to be read
+    # the number of rows of a mapping is the length of a column
     names = list(frame)[:1] if isinstance(frame, Mapping) else []
     return sum(batch.num_rows for batch in frame_batches(frame, dict.fromkeys(names, Identifier()), _BATCH_ROWS))
 
 
 # -- intervals ---------------------------------------------------------------------------------------------------------
-# Predictions for new rows with what is known of their errors.
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Masked: TypeAlias = np.ma.MaskedArray[Any, np.dtype[np.float64]]  # of any shape
 
-_ROWS: Final = 2**13  # whose combinations are held in memory at once
+_ROWS: Final = 2**13  # rows processed at once
 _SHOWN: Final = 20  # rows in print
 _LINES: Final = 15  # rows of a printed prediction
 _HEADS: Final = ("row", "mean", "std err", "95% set of the mean")
-_DROPPED: Final = "a cell is missing, and its column says drop"
+_DROPPED: Final = "a cell is missing and the rule of its column is drop"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PredictionSets(Sequence[ConfidenceSet | None]):
-    """Confidence sets of m rows: the set of a row by its place, none where there is none; or all as arrays.
+    """Confidence sets of m rows, as a sequence with None for rows without a set.
 
-    If every row has an interval, `np.asarray` gives the ends, shape (m, 2), and so does a place in two dimensions, such
-    as `sets[:, 0]`.
+    If every row has an interval, `np.asarray` gives the ends, shape (m, 2), and indices such as `sets[:, 0]` work.
 
     Attributes
     ----------
     kind
-        Of each set; empty where there is none, shape (m,).
+        Kind of each set, or an empty string without a set, shape (m,).
     lower, upper
-        Their ends, infinite where a set has none and masked where there is no set, shape (m,).
+        Ends of the sets, infinite where a set is unbounded and masked without a set, shape (m,).
     reasons
-        Why a set is no interval, or why there is none.
+        Why a set is unbounded or missing.
     """
 
     kind: KindArray
@@ -240,25 +223,25 @@ class PredictionSets(Sequence[ConfidenceSet | None]):
         return SetArray(self.kind, self.lower.data, self.upper.data).at(index, self.reasons[index] or "")
 
     def __array__(self, dtype: np.dtype[np.generic] | None = None, copy: bool | None = None) -> FloatArray:
-        others = np.flatnonzero(self.kind != "interval")
-        if len(others):
-            row = int(others[0])
+        unbounded = np.flatnonzero(self.kind != "interval")
+        if len(unbounded):
+            row = int(unbounded[0])
             raise NotEstimableError(f"row {row}: {self[row] or 'no set'}, because {self.reasons[row]}")
         return np.column_stack([self.lower.data, self.upper.data]).astype(dtype or np.float64)
 
     def __repr__(self) -> str:
-        shown = [str(self[row] or "none") for row in range(min(len(self), _SHOWN))]
-        return "\n".join([*shown, *(["..."] if len(self) > _SHOWN else [])])
+        lines = [str(self[row] or "none") for row in range(min(len(self), _SHOWN))]
+        return "\n".join([*lines, *(["..."] if len(self) > _SHOWN else [])])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prediction:
-    """Predicted means of new rows and their confidence sets; masked where a row is dropped.
+    """Predicted means of new rows and their confidence sets, masked for dropped rows.
 
     Attributes
     ----------
     predicted_mean
-        In the units of the target, shape (m,).
+        Predicted means in the units of the target, shape (m,).
     """
 
     predicted_mean: Masked
@@ -271,17 +254,17 @@ class Prediction:
 
     @property
     def se_mean(self) -> Masked:
-        """Standard errors of the predicted means, shape (m,); masked where the release cannot say."""
+        """Standard errors of the predicted means, shape (m,), masked where they are not estimable."""
         known = self._varies
         return self._masked(np.sqrt(self._terms.q0[known]) * self._half, known)
 
     def privacy_share(self, *, obs: bool = False) -> Masked:
-        """Share of the squared error that the noise of the release adds, from 0 to 1, shape (m,).
+        """Return the share of the squared error due to privacy noise, from 0 to 1, shape (m,).
 
         Parameters
         ----------
         obs
-            Whether the error is that of a new observation of the target rather than of its mean.
+            Whether the error is that of a new observation of the target instead of its mean.
         """
         inference = known(self._inference)
         if obs and self._no_new_row is not None:
@@ -291,14 +274,14 @@ class Prediction:
         return self._masked(self._terms.privacy[varies] / whole[varies], varies)
 
     def conf_int(self, level: float | None = None, *, alpha: float | None = None, obs: bool = False) -> PredictionSets:
-        """Give a confidence set for each row.
+        """Return a confidence set for each row.
 
         Parameters
         ----------
         level, alpha
             As for `Fit.conf_int`.
         obs
-            Whether it is for a new observation of the target rather than for its mean.
+            Whether the sets are for a new observation of the target instead of its mean.
         """
         checked = checked_level(level, alpha)
         if isinstance(self._inference, NotEstimable):
@@ -318,7 +301,7 @@ class Prediction:
         )
 
     def _without(self, why: NotEstimable) -> PredictionSets:
-        """Any value for every row that is kept, or no set where none can be asked for."""
+        """Return sets of any value, or no sets, for all kept rows."""
         known = np.full(int(self._kept.sum()), isinstance(why, NothingExcluded))
         kind = np.where(self._kept, any_value("").kind if known.any() else "", "")
         ends = np.full(int(known.sum()), np.inf)
@@ -326,7 +309,7 @@ class Prediction:
         return PredictionSets(kind, self._masked(-ends, known), self._masked(ends, known), reasons)
 
     def reasons(self, level: float | None = None, *, alpha: float | None = None, obs: bool = False) -> list[str | None]:
-        """Say for each row why it has no interval; none where it has one.
+        """Return for each row why it has no interval, or None if it has one.
 
         Parameters
         ----------
@@ -336,10 +319,10 @@ class Prediction:
         return list(self.conf_int(level, alpha=alpha, obs=obs).reasons)
 
     def summary_frame(self, level: float | None = None, *, alpha: float | None = None) -> Table:
-        """Means, standard errors and both kinds of set as a table with statsmodels' names, their kind, and a reason.
+        """Return means, standard errors and confidence sets as a table with the column names of statsmodels.
 
-        The ends are infinite where a set has none; those of the kind `outside` are the ends of the gap. There is no
-        standard error beside a set of the mean that is unbounded.
+        Ends are infinite where a set is unbounded; for the kind `outside` they are the ends of the gap. A mean with an
+        unbounded set has no standard error.
 
         Parameters
         ----------
@@ -366,12 +349,12 @@ class Prediction:
         return pa.table(arrays | kinds | {"reason": pa.array(whys, type=pa.string())})
 
     def _errors(self, sets: PredictionSets) -> Masked:
-        """Standard errors of the means that have an interval; masked beside an unbounded set."""
+        """Return the standard errors, masked where the set of the mean is unbounded."""
         errors = self.se_mean
         return np.ma.MaskedArray(errors.data, np.ma.getmaskarray(errors) | (sets.kind != "interval"))
 
     def _rows(self, count: int) -> list[list[str]]:
-        """Cells of the first rows: place, mean, standard error and set of the mean."""
+        """Return cells for the first rows: index, mean, standard error and set of the mean."""
         sets = self.conf_int()
         errors = self._errors(sets)
         return [
@@ -400,12 +383,12 @@ class Prediction:
 
     @property
     def _varies(self) -> BoolArray:
-        """Which of the kept rows have a standard error."""
+        """Mask of the kept rows that have a standard error."""
         varies: BoolArray = self._terms.q0 > 0
         return varies
 
     def _masked(self, values: FloatArray, known: BoolArray) -> Masked:
-        """Put values of the known rows among the kept ones into their places."""
+        """Spread values of some kept rows over all rows."""
         indices = np.flatnonzero(self._kept)[known]
         out = np.zeros(len(self._kept))
         mask = np.ones(out.shape, dtype=np.bool_)
@@ -424,20 +407,9 @@ def prediction(
     family: Family,
     no_new_row: NotEstimable | None = None,
 ) -> Prediction:
-    """Predict the rows of a table, with intervals.
+    """Predict the rows of a table with intervals, given the scaled coefficients `theta`, shape (k,).
 
-    Parameters
-    ----------
-    frame, design, features
-        As for `predict_frame`.
-    units, theta
-        Of the model, and its scaled coefficients, shape (k,).
-    inference
-        Of the coefficients, or why there is none.
-    family
-        Law of the noise.
-    no_new_row
-        Why nothing is said about a new observation, where nothing is.
+    `no_new_row` is the reason why sets for new observations are not available, if they are not.
     """
     check_frame(frame, design, features)
     half, score = float(units.half[-1]), known(inference)
@@ -464,7 +436,7 @@ def _no_terms(size: int = 0) -> ContrastTerms:
 def _regressors(
     frame: object, design: Design, features: Sequence[str], units: Units
 ) -> Iterator[tuple[FloatArray, BoolArray]]:
-    """Rows of z, some at a time, and which rows of the table these are."""
+    """Yield batches of regressors with masks of the kept rows."""
     if not features:
         size = row_count(frame)
         yield np.ones((size, 1)), np.ones(size, dtype=np.bool_)

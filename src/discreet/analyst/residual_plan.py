@@ -1,4 +1,4 @@
-"""Robust standard errors: at which released numbers a later pass takes residuals, and where it clips them."""
+"""Plan the second pass of robust standard errors: its coefficients, and where residuals are clipped."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from discreet.design.domain import full_columns, model_names
 from discreet.releases.reference_law import NotEstimable
 from discreet.releases.release import Release
 
-# a line within the target's bounds leaves no larger residual, in scaled units
+# largest residual, in scaled units, of a line within the bounds of the target
 WIDEST_BOUND: Final = 2.0
 _SMALLEST_BOUND: Final = 1e-3
 _WIDEST_DECLARED: Final = 4.0
-# residual standard deviations up to the bound; household wealth with a kurtosis of 200 keeps 96% of its squares
+# residual standard deviations within the bound; household wealth with a kurtosis of 200 keeps 96% of its squares
 _DEVIATIONS: Final = 20.0
-# residual variances up to the bound of what the interval of R^2 needs; noise grows with its square
+# residual variances within the bound of the sum for the interval of R^2; noise grows with its square
 _VARIANCES: Final = 50.0
-_NOISE: Final = 2.0  # standard deviations of the noise that the residual variance may have lost to it
+_NOISE: Final = 2.0  # standard deviations of noise by which the residual variance may be too small
 
 
 @dataclass(frozen=True, slots=True)
 class ResidualPlan:
-    """What the second pass is taken at; every number is declared or read off the noisy moments of the first.
+    """Parameters of the second pass, all declared or read from the noisy moments of the first.
 
     Attributes
     ----------
     coefficients
-        Scaled coefficients of (1, x) of the full model, or of (1, features) of a further one.
+            Scaled coefficients of (1, x) of the full model, or of (1, features) of an additional one.
     bound
-        Where residuals are clipped, in scaled units of the target.
+            Where residuals are clipped, in scaled units of the target.
     ratio, mean
-        Residual variance over that of the target, from 0 to 1, and mean of the scaled target.
+            Residual variance over that of the target, from 0 to 1, and mean of the scaled target.
     ratio_bound
-        Where residual^2 - ratio (target - mean)^2 is clipped, in squared scaled units of the target.
+            Where residual^2 - ratio (target - mean)^2 is clipped, in squared scaled units of the target.
     """
 
     coefficients: tuple[float, ...]
@@ -54,20 +54,13 @@ class ResidualPlan:
 
 
 def residual_plan(release: Release, bound: float | None = None, columns: Sequence[int] | None = None) -> ResidualPlan:
-    """Read off the noisy moments what the second pass needs.
+    """Compute the parameters of the second pass from the noisy moments of a design with an intercept.
 
-    Coefficients are those of least squares, or of the adaptive ridge where the noise leaves no least squares. The bound
-    is twenty residual standard deviations, with what the noise may hide of them, and at most the width of the target's
-    bounds, which is also taken where there is no least squares.
-
-    Parameters
-    ----------
-    release
-        With noisy moments of a design with an intercept.
-    bound
-        Declared bound in scaled units of the target of the design, if one was; not used for another target.
-    columns
-        Released columns of the features and, last, of the target of a further model; the full one unless given.
+    The coefficients are those of least squares, or of the adaptive ridge if noise leaves no least squares. The bound is
+    twenty residual standard deviations, with an allowance for noise, and at most the width of the target's bounds,
+    which is also used if there is no least squares. A declared `bound`, in scaled units, applies to the target of the
+    design only. `columns` are the released columns of an additional model, its target last; the full model is the
+    default.
     """
     target, features = model_names(release.design, full_columns(release.design) if columns is None else columns)
     model = fit(release, target=target, features=features, intercept=True)
@@ -90,9 +83,9 @@ def residual_plan(release: Release, bound: float | None = None, columns: Sequenc
 
 
 def _spread(full: Fit) -> tuple[float, float]:
-    """Residual variance with what noise may hide of it, and its ratio to that of the target; infinity and 1 if none.
+    """Return the residual variance with an allowance for noise, and its ratio to that of the target, or infinity and 1.
 
-    The order of arguments of `min` and `max` lets a NaN fall on the safe side, here and above.
+    The order of arguments of `min` and `max` puts a NaN on the safe side, here and above.
     """
     known = full._known
     if full.release.weighted and full.estimable:

@@ -8,11 +8,21 @@ from typing import TYPE_CHECKING, Final
 from discreet.analyst.confidence_sets import ConfidenceSet, mapped, split_words
 from discreet.analyst.inference.contrasts import known_before
 from discreet.analyst.notes import notes, reasons
-from discreet.analyst.values import ByName, Interval, Number, all_beside, beside_set, numbers_by_name, shown_estimate
+from discreet.analyst.values import (
+    Interval,
+    NamedValues,
+    Number,
+    all_beside,
+    beside_set,
+    numbers_by_name,
+    shown_estimate,
+)
+from discreet.number_text import percent
 from discreet.releases.fields import NoisyCount
 from discreet.releases.reference_law import DEFAULT_LEVEL, NotEstimable, known, reason_of, shown_number
 from discreet.releases.release import Release
 from discreet.text import aligned
+from discreet.wording import PYTHON, Wording, worded
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -21,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.analyst.inferred import InferenceMixin
 
 # -- coefficient table -------------------------------------------------------------------------------------------------
-# The table of coefficients: as Arrow columns, as plain values for JSON, and as cells for people.
+# The table of coefficients: as Arrow columns, as plain values for JSON, and as text.
 
 HEADERS: Final = ("", "coef", "std err", "t", "p", "[{low:g}", "{high:g}]", "privacy")
 NOISE_HEADERS: Final = ("", "coef", "privacy sd", "this table [{low:g}", "{high:g}]")
@@ -30,10 +40,10 @@ NOISE_HEADERS: Final = ("", "coef", "privacy sd", "this table [{low:g}", "{high:
 def table_columns(
     fit: InferenceMixin, level: float = DEFAULT_LEVEL
 ) -> dict[str, list[str] | list[str | None] | list[float | None]]:
-    """Columns of the table by name, with nothing where the release cannot say.
+    """Return the columns of the table by name, with None where a number is not estimable.
 
-    `low`, `high` and `kind` are those of the confidence sets; an end is infinite where a set has none. There is no
-    standard error, nor a part of one, and no t value beside an unbounded set.
+    `low`, `high` and `kind` describe the confidence sets, with infinite ends where a set is unbounded. A coefficient
+    with an unbounded set has no standard error and no t value.
     """
     intervals = fit.conf_int(level)
     sets = [known(ends) for ends in intervals.values()]
@@ -44,22 +54,22 @@ def table_columns(
         "t": _plain(all_beside(fit.tvalues, intervals)),
         "score_z": _plain(fit.score_z),
         "p": _plain(fit.pvalues),
-        "low": [None if one is None else one.lower for one in sets],
-        "high": [None if one is None else one.upper for one in sets],
-        "kind": [None if one is None else str(one.kind) for one in sets],
+        "low": [None if ends is None else ends.lower for ends in sets],
+        "high": [None if ends is None else ends.upper for ends in sets],
+        "kind": [None if ends is None else str(ends.kind) for ends in sets],
         "sampling_sd": _plain(all_beside(fit.sampling_sd, intervals)),
         "privacy_sd": _plain(all_beside(fit.privacy_sd, intervals)),
         "privacy_share": _plain(fit.privacy_share),
     }
 
 
-def estimates(fit: InferenceMixin) -> ByName[Number]:
-    """Coefficients in original units by name, or why there are none."""
+def estimates(fit: InferenceMixin) -> NamedValues[Number]:
+    """Return the coefficients in original units by name, or the reason why they are not estimable."""
     return numbers_by_name(fit.names, mapped(fit._line, lambda line: line.original))
 
 
 def arrow_table(fit: InferenceMixin, level: float) -> Table:
-    """Give the columns and the reasons as an Arrow table."""
+    """Return the columns and the reasons as an Arrow table."""
     import pyarrow as pa
 
     why = reasons(fit, level)
@@ -72,8 +82,8 @@ def arrow_table(fit: InferenceMixin, level: float) -> Table:
 
 
 def plain_values(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> dict[str, object]:
-    """Give all that is said about errors as values for JSON: null where there is no number, with the reason."""
-    about_r2 = fit.rsquared_conf_int(level)
+    """Return inference results as plain values for JSON, with null and a reason where a number is not estimable."""
+    rsquared_ends = fit.rsquared_conf_int(level)
     table, columns = fit.table_conf_int(level), table_columns(fit, level)
 
     def by_name(column: str) -> dict[str, object]:
@@ -98,19 +108,19 @@ def plain_values(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> dict[str,
         "s2_reason": reason_of(fit.s2),
         "rsquared": known(fit.rsquared),
         "rsquared_adj": known(fit.rsquared_adj),
-        "rsquared_conf_int": plain_set(about_r2),
-        "rsquared_reason": reason_of(fit.rsquared) or about_r2.reason,
+        "rsquared_conf_int": plain_set(rsquared_ends),
+        "rsquared_reason": reason_of(fit.rsquared) or rsquared_ends.reason,
     }
 
 
 def headers(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> tuple[str, ...]:
-    """Titles of the columns of `cells`: other ones where the noise of the coefficients is all that is known."""
+    """Return the column titles of `cells`, which differ where only the noise of the coefficients is known."""
     titles = NOISE_HEADERS if known_before(fit.release.noise) else HEADERS
     return tuple(title.format(low=(1 - level) / 2, high=(1 + level) / 2) for title in titles)
 
 
 def cells(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> list[tuple[str, ...]]:
-    """Rows of the table as text, in the order of `headers`; a coefficient whose set is unbounded is in brackets."""
+    """Return the rows of the table as text, with unbounded coefficients in brackets."""
     if known_before(fit.release.noise):
         return _noise_cells(fit, level)
     sets = fit.conf_int(level)
@@ -137,7 +147,7 @@ def _noise_cells(fit: InferenceMixin, level: float) -> list[tuple[str, ...]]:
 
 
 def set_cells(ends: Interval) -> tuple[str, str]:
-    """Give a set for the two columns that hold the ends of intervals."""
+    """Format a confidence set for the two columns of interval ends."""
     if isinstance(ends, NotEstimable):
         return "not", "estimable"
     low, high = f"{ends.lower:.5g}", f"{ends.upper:.5g}"
@@ -145,32 +155,32 @@ def set_cells(ends: Interval) -> tuple[str, str]:
 
 
 def _cell(value: Number, digits: str) -> str:
-    """Give a number in this form, and a dash where there is no number."""
+    """Format a number, or return a dash."""
     return "-" if isinstance(value, NotEstimable) else f"{value:{digits}}"
 
 
 def plain_set(ends: Interval) -> dict[str, str | float | None] | None:
-    """Give kind and ends of a set, or nothing."""
+    """Return the kind and ends of a set, or None."""
     return ends.to_dict() if isinstance(ends, ConfidenceSet) else None
 
 
-def _plain(values: ByName[float | NotEstimable]) -> list[float | None]:
+def _plain(values: NamedValues[float | NotEstimable]) -> list[float | None]:
     return [known(value) for value in values.values()]
 
 
 # -- settings ----------------------------------------------------------------------------------------------------------
-# Settings of a release in words, with what an automatic one stood for.
+# Settings of a release as text, with the values chosen for automatic ones.
 
 _STEPS: Final = ("strength",)  # parameters of the noise that count steps of the product grid
 
 
 def settings_used(release: Release) -> tuple[tuple[str, str], ...]:
-    """Name and value of every setting; a 0 that let the mechanism choose is shown with what was chosen."""
+    """Return the name and value of every setting, with the chosen value where 0 means automatic."""
     return tuple((name, _shown(release, name, value)) for name, value in sorted(release.settings.items()))
 
 
 def automatic_settings(release: Release) -> dict[str, str]:
-    """What the settings stood for that were left to the mechanism."""
+    """Return the values that the mechanism chose for automatic settings."""
     return {name: f"0 (here {chosen})" for name in release.settings for chosen in _chosen(release, name)}
 
 
@@ -181,7 +191,7 @@ def _shown(release: Release, name: str, value: bool | int | float | str) -> str:
 
 
 def _chosen(release: Release, name: str) -> list[str]:
-    """What a 0 meant, or nothing where the setting is no such 0 or the release does not record it."""
+    """Return the value chosen for an automatic setting, or nothing where it is not automatic or not recorded."""
     value = release.settings[name]
     if isinstance(value, bool | str) or value != 0:
         return []
@@ -192,16 +202,13 @@ def _chosen(release: Release, name: str) -> list[str]:
 
 
 # -- summary -----------------------------------------------------------------------------------------------------------
-# A fit in plain text.
+# A fit as plain text.
 
 _WIDTH: Final = 88
 
 
 def row_count(fit: Fit) -> str:
-    """Give the number of rows as far as it is known.
-
-    A noisy count is shown to whole rows, never as if it were exact.
-    """
+    """Format the number of rows, marking a noisy or public count as such."""
     rows = known(fit.nobs)
     if rows is None:
         return "not released"
@@ -210,25 +217,25 @@ def row_count(fit: Fit) -> str:
 
 
 def penalty_line(fit: Fit) -> str:
-    """Say what the penalty is and how strong; for a model fitted inside, the values of its automatic settings."""
+    """Describe the penalty and its strength, or the mechanism that fitted the model."""
     if fit.fitted_inside:
         automatic = [f"{name} {value}" for name, value in automatic_settings(fit.release).items()]
-        return ", ".join([f"as the mechanism {fit.release.mechanism!r} fitted it, before the release", *automatic])
+        return ", ".join([f"fitted by the mechanism {fit.release.mechanism!r}", *automatic])
     if not fit.penalised:
         return f"none ({'weighted' if fit.release.weighted else 'ordinary'} least squares)"
     ridge = f"ridge {fit.ridge:.6g} on the scaled columns"
     if fit.penalty == "bayes":
-        return "bayes (posterior mean of the coefficients, given the noisy sums and the distribution of their noise)"
+        return "bayes (posterior mean)"
     if fit.penalty == "adaptive":
-        return f"adaptive (the least ridge that the noise calls for): {ridge if fit.ridge > 0 else 'here none'}"
+        return f"adaptive (the smallest ridge that the noise requires): {ridge if fit.ridge > 0 else 'none needed'}"
     strength = "" if fit.strength is None else f", strength {fit.strength:g}"
     chosen = " (by criterion)" if fit.selected else ""
     ratio = "" if fit.l1_ratio is None else f", l1_ratio {fit.l1_ratio:g}"
     return f"{fit.penalty}{strength}{chosen}{ratio}{f', {ridge}' if fit.ridge > 0 else ''}"
 
 
-def summary_text(fit: Fit, level: float = DEFAULT_LEVEL) -> str:
-    """Write the table that `Fit.summary` gives."""
+def summary_text(fit: Fit, level: float = DEFAULT_LEVEL, wording: Wording = PYTHON) -> str:
+    """Write the table that `Fit.summary` gives, in the terms of a front end."""
     guarantee = fit.release.guarantee
     lines = [
         "Linear regression from a release" + ("" if guarantee is not None else " -- NOT PRIVATE"),
@@ -241,33 +248,33 @@ def summary_text(fit: Fit, level: float = DEFAULT_LEVEL) -> str:
     ]
     promise = "NOT PRIVATE: this release carries no privacy guarantee." if guarantee is None else guarantee.sentence()
     for paragraph in (statistics_line(fit, level), promise, *notes(fit, level)):
-        lines += _lines(paragraph)
+        lines += _lines(worded(paragraph, wording))
     return "\n".join(lines) + "\n"
 
 
 def _lines(text: str, indent: str = "") -> list[str]:
-    """Break a text between words, never at a hyphen: an option such as --clip-counts is copied whole."""
+    """Break a text between words, never at a hyphen: so that an option can be copied whole."""
     return textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def fact_lines(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
-    """Give rows, penalty, R^2 and residual spread in sentences, for a table that has no lines above it."""
+    """Return rows, penalty, R^2 and residual standard deviation as sentences."""
     return [f"Rows: {row_count(fit)}. Penalty: {penalty_line(fit)}.", statistics_line(fit, level)]
 
 
 def statistics_line(fit: Fit, level: float = DEFAULT_LEVEL) -> str:
-    """Give adjusted R^2 with its interval, and the residual standard deviation."""
+    """Format adjusted R^2 with its interval and the residual standard deviation."""
     adjusted, ends = fit.rsquared_adj, fit.rsquared_conf_int(level)
-    shown, interval, reason = shown_rsquared(adjusted, ends), known(ends), reason_of(adjusted)
+    text, interval, reason = shown_rsquared(adjusted, ends), known(ends), reason_of(adjusted)
     if interval is not None:
-        shown += f" ({100 * level:g}% interval {interval.lower:.3g} to {interval.upper:.3g})"
+        text += f" ({percent(level)} interval {interval.lower:.3g} to {interval.upper:.3g})"
     spread = shown_number(fit._residual_sd, ".4g")
     if reason is not None:
-        shown += f": {reason}"
-    return f"Adjusted R^2: {shown}. Residual standard deviation: {spread}."
+        text += f": {reason}"
+    return f"Adjusted R^2: {text}. Residual standard deviation: {spread}."
 
 
 def shown_rsquared(value: Number, ends: Interval) -> str:
-    """Give an R^2 to four digits, or in brackets and to two where the release excludes no value of it."""
+    """Format R^2 to four digits, or to two in brackets where the release excludes no value."""
     weak = known(value) is not None and known(ends) is not None and ends.reason
     return f"[{shown_number(value, '.2g')}]" if weak else shown_number(value, ".4g")

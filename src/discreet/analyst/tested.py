@@ -1,4 +1,4 @@
-"""What a fit says about hypotheses, terms and the model as a whole, in statsmodels' vocabulary."""
+"""Test hypotheses, terms and whole models, with the names that statsmodels uses."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from discreet.analyst.inference.contrasts import in_double
 from discreet.analyst.inference.score import ScoreInference
 from discreet.analyst.inferred import InferenceMixin
 from discreet.analyst.solvers.least_squares import solve_ols
-from discreet.analyst.values import ByName, Number, numbers_by_name
+from discreet.analyst.values import NamedValues, Number, numbers_by_name
 from discreet.exact.arrays import FloatArray
 from discreet.privacy.checks import check_flag
 from discreet.releases.reference_law import NotEstimable
+from discreet.wording import Message, SetOption
 
 if TYPE_CHECKING:
     from discreet.analyst.inference.contrasts import Simultaneous
     from discreet.analyst.inference.terms import Anova, Likelihood, PairwiseTest, TermTest
     from discreet.analyst.inference.tests import Alternative, ContrastTest, Hypotheses, HypothesisSpec, JointTest
 
-NO_SLOPES: Final = NotEstimable("the model has only an intercept, so there is no slope to test")
+NO_SLOPES: Final = NotEstimable("the model has only an intercept and no slope to test")
 PENALISED: Final = NotEstimable(
-    'a residual sum that a penalty enlarged is not that of least squares; use the penalty "none" (--penalty none)'
+    Message("a residual sum that a penalty enlarged is not that of least squares; ", SetOption("penalty", "none"))
 )
 WEIGHTED: Final = NotEstimable(
-    'the sums are of weighted rows, whose residual sum is not that of the rows; release with scaling "declared"'
+    'the residual sum of weighted rows is not that of the rows; release with scaling "declared"'
 )
 WEIGHTS: Final = NotEstimable(
-    "the rows have weights, and sums of squares and likelihoods are those of rows without; compare nested models by "
-    "their tests"
+    "sums of squares and likelihoods are defined for rows without weights; compare nested models by their tests"
 )
 INDEFINITE: Final = NotEstimable(
     "the released sums of products are not positive definite; use fewer features, more rows or a larger epsilon"
@@ -43,9 +43,9 @@ NO_SUMS: Final = NotEstimable("the release holds the coefficients of one model a
 
 
 class TestsMixin(InferenceMixin):
-    """Tests of hypotheses, terms and the whole model, and likelihoods; `NotEstimable` where there is no number."""
+    """Tests of hypotheses, terms and the whole model, and likelihoods."""
 
-    __test__ = False  # its name begins as those of tests do
+    __test__ = False  # pytest would collect it
 
     def t_test(self, spec: HypothesisSpec, *, alternative: Alternative = "two-sided") -> ContrastTest:
         """Test linear hypotheses one by one.
@@ -53,11 +53,11 @@ class TestsMixin(InferenceMixin):
         Parameters
         ----------
         spec
-            Such as "age = 0", "age = height" or several parted by commas; a mapping of names to the values that they
-            are held against; or rows of weights whose combinations are held against 0.
+            A text such as "age = 0" or "age = height", or several separated by commas; a mapping of names to
+            hypothesised values; or rows of weights, whose combinations are tested against 0.
         alternative
-            `two-sided`; or `larger` or `smaller`: what a small p-value speaks for, that the combination is larger
-            (smaller) than the value it is held against. For "age = height" the combination is age - height.
+            `two-sided`, `larger` or `smaller`. A small p-value of `larger` is evidence that the combination is larger
+            than the hypothesised value. For "age = height" the combination is age - height.
         """
         from discreet.analyst.inference.tests import checked_alternative, hypotheses
 
@@ -70,14 +70,14 @@ class TestsMixin(InferenceMixin):
         return contrast_test(self._combined(claims.labels, claims.weights), claims, effects, side)
 
     def wald_test(self, spec: HypothesisSpec, *, use_f: bool = True) -> JointTest:
-        """Test linear hypotheses together, with the covariance that holds under them.
+        """Test linear hypotheses jointly, with the covariance under the hypotheses.
 
         Parameters
         ----------
         spec
             As for `t_test`.
         use_f
-            Whether the statistic is held against an F law; against chi-square otherwise.
+            Whether to use the F distribution instead of chi-square.
         """
         from discreet.analyst.inference.tests import hypotheses, joint_test
 
@@ -86,7 +86,7 @@ class TestsMixin(InferenceMixin):
         return joint_test(self._combined(claims.labels, claims.weights), claims, use_f=use_f)
 
     def f_test(self, spec: HypothesisSpec) -> JointTest:
-        """Test linear hypotheses together with an F statistic; see `wald_test`."""
+        """Test linear hypotheses jointly with an F statistic; see `wald_test`."""
         return self.wald_test(spec, use_f=True)
 
     @cached_property
@@ -96,21 +96,21 @@ class TestsMixin(InferenceMixin):
 
     @property
     def fvalue(self) -> Number:
-        """F statistic of the test that all slopes are 0 (without an intercept: all coefficients), noise counted."""
+        """F statistic of the test that all slopes are 0, accounting for privacy noise."""
         whole = self._whole_model
         return whole if isinstance(whole, NotEstimable) else whole.statistic
 
     @property
     def f_pvalue(self) -> Number:
-        """P-value of `fvalue`; 1 where the release excludes no value."""
+        """P-value of the F statistic `fvalue`. It is 1 if the release rules out no value."""
         whole = self._whole_model
         return whole if isinstance(whole, NotEstimable) else whole.pvalue
 
     def anova(self) -> Anova:
-        """Test each declared column as a whole, given all the others: a factor with all its levels at once.
+        """Test each term given all others, with all levels of a factor at once.
 
-        As R's `drop1`, and statsmodels' `anova_lm(typ=3)` with an indicator for each level but the reference. F and
-        p-values include the noise of the release; the sums of squares are those of the noisy sums.
+        This corresponds to `drop1` in R, and to `anova_lm(typ=3)` in statsmodels with treatment coding. F and p account
+        for privacy noise; the sums of squares include it.
 
         Examples
         --------
@@ -135,56 +135,55 @@ class TestsMixin(InferenceMixin):
         from discreet.analyst.inference.terms import TermTest, term_sum
 
         test = self.f_test(dict.fromkeys(columns, 0.0))
-        places = [self.names.index(name) for name in columns]
+        indices = [self.names.index(name) for name in columns]
 
-        def grown(known: tuple[ErrorBasis, ScoreInference]) -> Number:
+        def sum_of_squares(known: tuple[ErrorBasis, ScoreInference]) -> Number:
             basis, score = known
-            refused = _refusal(basis)
-            if refused is not None:
-                return refused
+            reason = _refusal(basis)
+            if reason is not None:
+                return reason
             theta = np.array([float(value) for value in basis.exact])
-            # of the coefficients in original units, up to their units
+            # map to coefficients in original units, up to scale
             own = np.eye(len(theta))
             first = int(self._inputs.units.intercept)
             own[first:, first:] = np.linalg.inv(self._inputs.units.mixture()).T
-            return self._squared_units(term_sum(theta, score.inverse, own[places]))
+            return self._squared_units(term_sum(theta, score.inverse, own[indices]))
 
-        return TermTest(len(columns), mapped(self._known, grown), test.statistic, test.pvalue)
+        return TermTest(len(columns), mapped(self._known, sum_of_squares), test.statistic, test.pvalue)
 
     def _squared_units(self, value: float) -> Number:
         half = float(self._inputs.units.half[-1])
         return in_double(value * half * half)
 
     def t_test_pairwise(self, term: str, *, simultaneous: Simultaneous = "max-t") -> PairwiseTest:
-        """Compare all levels of a factor with each other, with intervals and p-values that hold together.
+        """Compare all pairs of levels of a factor, with simultaneous intervals and p-values.
 
-        In a model with an interaction of the factor, such as `age:region`, a coefficient of a level is its difference
-        from the reference level at age 0, and so are the pairs: at 0 of the number, or at the reference level of the
-        other factor. `note` says so. For another value combine the coefficients in `t_test`:
-        `"region[south] + 40 * ar[south] = 0"`.
+        In a model with an interaction, such as `age:region`, the differences between levels are those at age 0, or at
+        the reference level of the other factor, and `note` says so. For another value combine the coefficients with
+        `t_test`: `"region[south] + 40 * ar[south] = 0"`.
 
         Parameters
         ----------
         term
             Declared name of a column with levels.
         simultaneous
-            `max-t`, from the joint law of all differences, or `bonferroni`.
+            `max-t`, which uses the joint distribution of all differences, or `bonferroni`.
         """
         from discreet.analyst.inference.contrasts import WAYS, checked_way
         from discreet.analyst.inference.terms import level_pairs, pairwise_test, where_they_hold
-        from discreet.errors import SpecError
+        from discreet.errors import OptionError
 
         way = checked_way(simultaneous)
         if way is None:
-            raise SpecError.unknown_name("method", way, WAYS, " of simultaneous intervals")
+            raise OptionError.unknown_name("method", way, WAYS, " of simultaneous intervals", option="simultaneous")
         model = self._inputs.model
         claims = level_pairs(self.release.design, term, self.names, model.features)
         note = where_they_hold(self.release.design, term, model.features)
         return pairwise_test(term, self._one_by_one(claims, "two-sided"), way, self.release.digest, note)
 
     @property
-    def vif(self) -> ByName[Number]:
-        """Variance inflation factors of the slopes, from the noisy sums: 1 / (1 - R^2) of each on the other columns."""
+    def vif(self) -> NamedValues[Number]:
+        """Variance inflation factors of the slopes, 1 / (1 - R^2) of each column on the others, from the noisy sums."""
         return numbers_by_name(self._inputs.model.slopes, self._inflation())
 
     def _inflation(self) -> FloatArray | NotEstimable:
@@ -194,7 +193,7 @@ class TestsMixin(InferenceMixin):
             return NO_SUMS
         equations = normal_equations(self.release, self._inputs.model)
         try:
-            # in exact arithmetic it is refused where the sums are not positive definite
+            # exact arithmetic detects sums that are not positive definite
             solve_ols(equations.integer_gram, equations.integer_b)
         except NotEstimableError:
             return INDEFINITE
@@ -208,9 +207,9 @@ class TestsMixin(InferenceMixin):
         from discreet.analyst.inference.terms import Likelihood
         from discreet.analyst.solvers.least_squares import residual_sum
 
-        refused = _refusal(basis)
-        if refused is not None:
-            return refused
+        reason = _refusal(basis)
+        if reason is not None:
+            return reason
         return Likelihood(
             residual=residual_sum(basis.equations, basis.exact),
             followed=float((score.inverse * score.noise).sum()),
@@ -221,25 +220,25 @@ class TestsMixin(InferenceMixin):
 
     @property
     def llf(self) -> Number:
-        """Log-likelihood at its maximum, as estimated for the rows without the noise of the release.
+        """Maximised log-likelihood of the rows, estimated by removing the effect of privacy noise.
 
-        Without noise it is statsmodels'. With noise `aic` is not -2 llf + 2 k, nor `bic` -2 llf + k log n: both also
-        charge for the noise that the coefficients follow.
+        With privacy noise, `aic` and `bic` are not the usual functions of `llf`: they have an additional penalty for
+        the noise that the coefficients fit.
         """
         return mapped(self._residuals, lambda known: known.llf)
 
     @property
     def aic(self) -> Number:
-        """AIC that charges each coefficient for the noise it follows, of rows and release; statsmodels' without noise.
+        """AIC with an additional penalty for privacy noise; without noise that of statsmodels.
 
-        It is -2 llf + 2 k + r, where r is the number of coefficients' worth of noise of the release that the line
-        follows; r is 0 without noise. `analyst/inference/terms.py` derives it.
+        It is -2 llf + 2 k + r, where r measures, in coefficients, how much privacy noise the coefficients fit. Without
+        noise r is 0. `analyst/inference/terms.py` derives it.
         """
         return mapped(self._residuals, lambda known: known.criterion(2.0))
 
     @property
     def bic(self) -> Number:
-        """BIC that charges each coefficient for the noise it follows, of rows and release; statsmodels' without noise.
+        """BIC with an additional penalty for privacy noise; without noise that of statsmodels.
 
         It is -2 llf + k log n + r (log n - 1), with r as for `aic`.
         """
@@ -247,7 +246,7 @@ class TestsMixin(InferenceMixin):
 
 
 def _refusal(basis: ErrorBasis) -> NotEstimable | None:
-    """Why sums of squares of this fit are not those of least squares; nothing where they are."""
+    """Return why the sums of squares are not those of ordinary least squares, or None if they are."""
     if basis.penalty_diagonal.any():
         return PENALISED
     if basis.equations.weights:

@@ -1,8 +1,7 @@
-"""AUDIT: what an attacker would try.
+"""Attacks on mechanisms, primitives and user-defined methods, on synthetic or public tables.
 
-Sees: mechanisms and primitives as production runs them, a user's own method, synthetic tables.
-Never: a sensitive table.
-Hands on: certified lower bounds on epsilon beside claims, and errors of attackers beside what is allowed.
+An audit certifies lower bounds on epsilon and compares them with the claims. A membership attack compares the errors
+of the best attacker with those that a guarantee allows.
 
 >>> from discreet.audit import audit
 >>> audit(lambda table: len(table), [([1, 2], [1])], claimed=1.0, draws=1000).passed

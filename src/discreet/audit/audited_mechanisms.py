@@ -1,4 +1,4 @@
-"""List the mechanisms to audit, with their settings, and audit them through the public path."""
+"""List the mechanisms to audit with their settings, and audit them through the public path."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from importlib.util import find_spec
-from typing import Final, Literal
+from typing import Final
 
 from discreet.audit.exact_losses import exact_loss
 from discreet.audit.judging import Claim
@@ -31,19 +31,21 @@ from discreet.audit.situations import reading_situations, relation_designs
 from discreet.curator.sums.gram import Sums, Totals
 from discreet.design.columns import Numeric
 from discreet.design.design import Design
-from discreet.design.domain import DEFAULT_GRID_BITS, formula_name
+from discreet.design.domain import formula_name
 from discreet.errors import GuardStop, PrivacyNotice
 from discreet.exact.arrays import FloatArray
 from discreet.mechanisms.protocol import with_curve
 from discreet.mechanisms.registry import HOMES, mechanism_named
+from discreet.options import ReleaseOptions, RobustErrors, Scaling
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Loss, SpendReceipt, SpendRequest, untracked
+from discreet.release_request import ReleaseRequest
 from discreet.releases.release import Release
-from discreet.workflow import Question, release
+from discreet.workflow import release
 
 # -- entries -----------------------------------------------------------------------------------------------------------
-# Which mechanisms are audited, with which public settings and extra parts.
+# Audited mechanisms, with their public settings and options.
 
 
 @dataclass(frozen=True)
@@ -60,12 +62,10 @@ class MechanismEntry:
         Of its claim.
     settings
         Public settings; those that make a draw cheap leave the code that runs the same.
-    moments, clip_counts, guard
-        As in `discreet.release`: further parts that are published beside the moments.
-    further
-        Whether models beside the full one have sums over residuals too.
-    scaling
+    robust, clip_counts, guard, scaling
         As in `discreet.release`.
+    further
+        Whether additional models have sums over residuals too.
     weights
         Whether rows have weights, in a column beside those of the design.
     estimator
@@ -78,17 +78,17 @@ class MechanismEntry:
     mechanism: str
     delta: float
     settings: Mapping[str, object] = field(default_factory=dict)
-    moments: Literal["plain", "robust"] = "plain"
+    robust: bool = False
     further: bool = False
     clip_counts: bool = False
     guard: bool = False
-    scaling: Literal["declared", "private"] = "declared"
+    scaling: Scaling = "declared"
     weights: bool = False
     estimator: bool = False
     most_draws: int = 10_000
 
     def of(self, design: Design) -> Design:
-        """The design that is audited: with weights where the entry has them.
+        """Return the audited design, with weights if the entry has them.
 
         >>> mechanism_entries()["gaussian weights"].of(Design("y", {"y": (0, 1), "x": (0, 1)})).weights
         'weight'
@@ -98,21 +98,27 @@ class MechanismEntry:
         columns = {**design.columns, _WEIGHT: Numeric(_WEIGHTS)}
         return Design(design.target, columns, design.intercept, design.radius, design.unit, weights=_WEIGHT)
 
-    def robust_models(self, design: Design) -> list[str] | None:
-        """Models beside the full one: without features, and with the first of several.
+    def options(self, design: Design) -> ReleaseOptions:
+        """Return the options of the release; additional models have no feature, or the first of several.
 
         >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "b": bool})
-        >>> mechanism_entries()["gaussian robust models"].robust_models(design)
-        ['y ~ 1', 'y ~ x']
+        >>> mechanism_entries()["gaussian robust models"].options(design).robust.models
+        ('y ~ 1', 'y ~ x')
         """
-        if not self.further:
-            return None
         first, *others = design.regressors
         target = formula_name(design.target)
-        return [f"{target} ~ 1", *([f"{target} ~ {formula_name(first)}"] if others else [])]
+        models = [f"{target} ~ 1", *([f"{target} ~ {formula_name(first)}"] if others else [])]
+        return ReleaseOptions(
+            mechanism=self.mechanism,
+            settings=self.settings,
+            robust=RobustErrors(models=models) if self.further else self.robust,
+            clip_counts=self.clip_counts,
+            scaling=self.scaling,
+            guard=self.guard,
+        )
 
     def serves(self, design: Design) -> bool:
-        """Whether the entry takes a design of this shape: a ball, or columns that are all booleans.
+        """Check whether the entry supports designs with a ball, or with booleans only.
 
         >>> mechanism_entries()["dpme"].serves(Design("y", {"y": (0, 1), "x": (0, 1)}, radius=0.5))
         False
@@ -127,10 +133,10 @@ class MechanismEntry:
 
 
 def mechanism_entries() -> dict[str, MechanismEntry]:
-    """Every registered mechanism by name, then other noise and further parts; the estimator where it is installed.
+    """List every registered mechanism, variants of noise and options, and the estimator if it is installed.
 
-    >>> mechanism_entries()["gradient"].settings, mechanism_entries()["gaussian robust"].moments
-    ({'iterations': 3}, 'robust')
+    >>> mechanism_entries()["gradient"].settings, mechanism_entries()["gaussian robust"].robust
+    ({'iterations': 3}, True)
     """
     entries = []
     for name in HOMES:
@@ -153,7 +159,7 @@ _SETTINGS: Final[Mapping[str, Mapping[str, object]]] = {
     "irls": {"iterations": 3},
     "gradient": {"iterations": 3},
 }
-# many passes, which no setting makes fewer
+# these need many passes under every setting
 _MOST_DRAWS: Final[Mapping[str, int]] = {"refined": 500, "objective": 6000, "frank-wolfe": 6000}
 _BY_MOMENTS: Final = {"iterations": 3, "form": "moment"}
 _VARIANTS: Final = (
@@ -163,8 +169,8 @@ _VARIANTS: Final = (
     MechanismEntry(
         "irls wishart", "irls", _DELTA, {**_BY_MOMENTS, "iterations": 1, "noise": "wishart"}, most_draws=500
     ),
-    MechanismEntry("gaussian robust", "gaussian", _DELTA, moments="robust", most_draws=2000),
-    MechanismEntry("gaussian robust models", "gaussian", _DELTA, moments="robust", further=True, most_draws=200),
+    MechanismEntry("gaussian robust", "gaussian", _DELTA, robust=True, most_draws=2000),
+    MechanismEntry("gaussian robust models", "gaussian", _DELTA, robust=True, further=True, most_draws=200),
     MechanismEntry("gaussian clip counts", "gaussian", _DELTA, clip_counts=True, most_draws=5000),
     MechanismEntry("laplace clip counts", "laplace", 0.0, clip_counts=True, most_draws=5000),
     MechanismEntry("gaussian guard", "gaussian", _DELTA, guard=True, most_draws=5000),
@@ -176,136 +182,104 @@ _ESTIMATOR: Final = MechanismEntry("gaussian estimator", "gaussian", _DELTA, est
 
 
 # -- public path -------------------------------------------------------------------------------------------------------
-# The whole public path from a table to what is published: `discreet.release`, or the estimator.
+# The whole public path from a table to its publication: `discreet.release`, or the estimator.
 
 
 class PublicPath:
-    """One release after another of made-up tables.
+    """The whole public path. `rests` collects the texts of releases without their noisy numbers."""
 
-    Parameters
-    ----------
-    entry
-        Which mechanism, with its settings and parts.
-    asked
-        The same as a question.
-
-    Attributes
-    ----------
-    rests
-        What releases say beside their noisy numbers: one text, if it is the same in all of them.
-    """
-
-    def __init__(self, entry: MechanismEntry, asked: Question) -> None:
+    def __init__(self, entry: MechanismEntry, asked: ReleaseRequest) -> None:
         self._entry = entry
         self._asked = asked
         self.rests: set[str] = set()
 
     def numbers(self, table: Table) -> list[float]:
-        """All numbers of a new release; the counts of the guard alone where it stopped one."""
-        books = StoppedBooks()
+        """Return all numbers of a new release, or only the guard's counts if it was stopped."""
+        hook = GuardStopHook()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", PrivacyNotice)
-                made = self._estimated(table) if self._entry.estimator else self._released(table, books)
+                released = self._estimated(table) if self._entry.estimator else self._released(table, hook)
         except GuardStop:
-            return [count * self._asked.law.unit for count in books.counts]
-        self.rests.add(rest_of_release(made))
-        return release_numbers(made)
+            return [count * self._asked.law.unit for count in hook.counts]
+        self.rests.add(rest_of_release(released))
+        return release_numbers(released)
 
-    def _released(self, table: Table, books: StoppedBooks) -> Release:
+    def _released(self, table: Table, hook: GuardStopHook) -> Release:
         entry, budget = self._entry, self._asked.budget
         return release(
             table,
             self._asked.design,
             epsilon=budget.epsilon,
             delta=budget.delta,
-            mechanism=entry.mechanism,
-            settings=entry.settings,
-            moments=entry.moments,
-            robust_models=entry.robust_models(self._asked.design),
-            clip_counts=entry.clip_counts,
-            guard=entry.guard,
-            scaling=entry.scaling,
-            spend=books if entry.guard else untracked,
+            **self._asked.options.keywords(),
+            spend=hook if entry.guard else untracked,
         )
 
     def _estimated(self, table: Table) -> Release:
-        # needs an extra of its own
+        # needs the extra `sklearn`
         from discreet.estimator.regression import PrivateLinearRegression
 
         design, budget = self._asked.design, self._asked.budget
-        given = design.columns[design.target].to_dict()
+        target = design.columns[design.target].to_dict()
         model = PrivateLinearRegression(
             epsilon=budget.epsilon,
             delta=budget.delta,
             mechanism=self._entry.mechanism,
-            # what is audited is the release, not the model read from it
+            # the release is audited, not the model fitted from it
             penalty="none",
             bounds={f"x{index}": design.columns[name] for index, name in enumerate(design.regressors)},
-            target_bounds=given["bounds"],
-            missing=given.get("missing", "error"),
+            target_bounds=target["bounds"],
+            missing=target.get("missing", "error"),
             neighbours=design.unit.neighbours,
         )
         rows = zip(*(table[name] for name in design.regressors), strict=True)
-        made: Release = model.fit([list(row) for row in rows], list(table[design.target])).release_
-        return made
+        released: Release = model.fit([list(row) for row in rows], list(table[design.target])).release_
+        return released
 
 
-class StoppedBooks:
-    """A spend hook that records nothing but the counts with which a guard stopped a release."""
+class GuardStopHook:
+    """A spend hook that records only the counts with which a guard stopped a release."""
 
     def __init__(self) -> None:
         self.counts: tuple[float, float] = (0.0, 0.0)
 
     def advise(self, request: SpendRequest) -> None:
-        """Every request may be made."""
+        """Accept every request."""
 
     def __call__(self, request: SpendRequest) -> SpendReceipt:
-        """A receipt that can be stopped."""
+        """Return a receipt that can be stopped."""
         return SpendReceipt("untracked", stage=lambda _, draw: draw(), stop=self._stop)
 
     def _stop(self, record: str, loss: Loss) -> str:
-        found = json.loads(record)
-        self.counts = found["fitting"], found["other"]
+        counts = json.loads(record)
+        self.counts = counts["fitting"], counts["other"]
         return record
 
 
 # -- mechanisms --------------------------------------------------------------------------------------------------------
-# Mechanisms as subjects of an audit: sums computed once, then draws with the production sampler and calibration.
+# Audited mechanisms: sums are computed once, then draws use the production sampler and calibration.
 
-# through the whole public path: so many draws of each table, or fewer where one takes more CPU time than this
+# draws per table through the whole public path, and the smaller number if a draw takes more CPU time than this
 WHOLE_DRAWS: Final = 200
 WHOLE_DRAWS_SLOW: Final = 50
 SLOW_SECONDS: Final = 0.02
-# runs whose exact loss is computed, where one question depends on the answer before; fewer for pairs of other designs
+# runs whose exact loss is computed for adaptive mechanisms, and the smaller number for pairs of other designs
 RUNS: Final = 20
 OTHER_RUNS: Final = 3
-# entries for which the quick audit computes the loss of every pair, also of those on which reading may fail
+# entries for which the quick audit also computes the losses of pairs that are hard to read
 READ_EVERY_WAY: Final = ("gaussian", "laplace")
-# draws after which the cost of one is known
+# draws after which the time of a draw is measured
 _TIMED: Final = 10
 
 
 class MechanismSubject:
-    """A mechanism at one budget, on its worst pair.
+    """A mechanism at one budget, on one pair of neighbouring tables.
 
-    Parameters
-    ----------
-    entry
-        Which mechanism, with its settings.
-    epsilon
-        Of the claim.
-    design
-        Of the made-up tables.
-    pair
-        The pair to draw for; unless given, the one of largest exact loss.
-    whole
-        Whether every draw goes through `discreet.release`, and not those of a test alone.
-    runs
-        Whose exact loss is computed, where one question depends on the answer before.
+    Without a `pair`, draws are made for the pair of largest exact loss. `whole` sends every draw through
+    `discreet.release`, not only those of the agreement test. `runs` is the number of runs whose exact loss is computed
+    for adaptive mechanisms.
 
-    Examples
-    --------
     >>> entry = MechanismEntry("laplace", "laplace", 0.0)
     >>> subject = MechanismSubject(entry, 1.0, Design("y", {"y": (-1, 1), "x": (-1, 1)}))
     >>> subject.pair, subject.draws(0, 5).shape
@@ -329,19 +303,7 @@ class MechanismSubject:
         self._epsilon = epsilon
         design = entry.of(design)
         self._design = design
-        self._asked = Question.checked(
-            design,
-            PrivacyBudget(epsilon, entry.delta),
-            entry.mechanism,
-            entry.settings,
-            moments=entry.moments,
-            residual_bound=None,
-            robust_models=entry.robust_models(design),
-            clip_counts=entry.clip_counts,
-            grid_bits=DEFAULT_GRID_BITS,
-            guard=entry.guard,
-            scaling=entry.scaling,
-        )
+        self._asked = ReleaseRequest.checked(design, PrivacyBudget(epsilon, entry.delta), entry.options(design))
         guarantee = Guarantee.promised(design.unit, self._asked.budget)
         self.claim = Claim.of(with_curve(guarantee, self._asked.law))
         self._sampler = PooledSampler()
@@ -352,112 +314,112 @@ class MechanismSubject:
 
     @property
     def pair(self) -> str:
-        """Name of the pair that draws are made for."""
+        """Name of the pair that is drawn for."""
         return self._worst.name
 
     def draws(self, side: int, how_many: int) -> FloatArray:
-        """Outputs of the mechanism on rows that were read once, or of the whole public path."""
+        """Draw outputs from sums computed once, or through the whole public path."""
         if self._whole:
             return padded([self._released(side) for _ in range(how_many)])
         rows = _FirstOnce(self._sides(self._worst)[side])
         return padded([one_run(self._asked, self._sampler, rows.reader()) for _ in range(how_many)])
 
     def exact(self) -> tuple[ExactLoss, ...]:
-        """Losses of the pair that was given, or of all pairs, also of other designs."""
+        """Return the losses of the given pair, or of all pairs including other designs."""
         return self.own_losses() if self._given else (*self.own_losses(), *self._other_losses())
 
     def own_losses(self) -> tuple[ExactLoss, ...]:
-        """Losses of all pairs of its design."""
+        """Return the losses of all pairs of this design."""
         return tuple(loss for loss in self._losses if loss is not None)
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """The law of the noise, tables in lockstep, and whether the whole public path gives outputs of the same law."""
-        found = noise_checks(self._asked, self._sides(self._worst), drawn, alpha / 2)
+        """Test the noise, run tables in lockstep, and compare with draws through the whole public path."""
+        noise = noise_checks(self._asked, self._sides(self._worst), drawn, alpha / 2)
         if self._whole:
-            return *found, self._rest()
-        sampled = sampler_checks(self._asked, self._sampler, alpha / 4)
-        in_step = lockstep_checks(self._asked, self._sides(self._worst)[0], self._sampler)
+            return *noise, self._rest()
+        draws = sampler_checks(self._asked, self._sampler, alpha / 4)
+        lockstep = lockstep_checks(self._asked, self._sides(self._worst)[0], self._sampler)
         whole = [
             agreement_check(f"whole path, {which}", self.whole_path(side), drawn[side], alpha / 8)
             for side, which in enumerate(("table", "neighbour"))
         ]
-        return *found, *sampled, *in_step, *whole, self._rest()
+        return *noise, *draws, *lockstep, *whole, self._rest()
 
     def whole_path(self, side: int) -> FloatArray:
-        """Outputs of the public path on the table itself, for the test of agreement."""
+        """Draw outputs through the public path for the test of agreement."""
         outputs: list[list[float]] = []
-        wanted, start = WHOLE_DRAWS, time.process_time()
-        while len(outputs) < wanted:
+        limit, start = WHOLE_DRAWS, time.process_time()
+        while len(outputs) < limit:
             outputs.append(self._released(side))
             if len(outputs) == _TIMED and time.process_time() - start > _TIMED * SLOW_SECONDS:
-                wanted = WHOLE_DRAWS_SLOW
+                limit = WHOLE_DRAWS_SLOW
         return padded(outputs)
 
     def _released(self, side: int) -> list[float]:
         return self._path.numbers((self._worst.table, self._worst.neighbour)[side])
 
     def _rest(self) -> Check:
-        """Beside its noisy numbers every release says the same, whichever table it is of."""
+        """Check that releases of all tables agree apart from their noisy numbers."""
         return Check("rest of the release", float(len(self._path.rests) - 1), 0.0)
 
     def _other_losses(self) -> Iterator[ExactLoss]:
-        """Losses of the worst pairs under other relations and inside a ball, and of those on which reading may fail."""
+        """Yield losses under other relations, inside a ball, and on pairs that are hard to read."""
         of_entry = partial(MechanismSubject, self._entry, self._epsilon, runs=OTHER_RUNS)
         for kind, design in relation_designs().items():
             if self._entry.of(design) != self._design and self._entry.serves(design):
                 yield from (replace(loss, pair=f"{kind}: {loss.pair}") for loss in of_entry(design).own_losses())
         if self._entry.name in READ_EVERY_WAY:
-            for found in reading_situations():
-                yield from of_entry(found.design, found.pair).own_losses()
+            for situation in reading_situations():
+                yield from of_entry(situation.design, situation.pair).own_losses()
 
     @cached_property
     def _losses(self) -> tuple[ExactLoss | None, ...]:
         return tuple(self._loss(pair) for pair in self._pairs)
 
     def _loss(self, pair: NeighbourPair) -> ExactLoss | None:
-        """The largest loss of some runs, where runs differ."""
+        """Return the largest loss over several runs, if runs differ."""
         runs = self._runs if self._asked.rereads else 1
-        found = [exact_loss(pair.name, self._asked, self.claim, self._sides(pair), self._sampler) for _ in range(runs)]
-        return max((loss for loss in found if loss is not None), key=lambda loss: loss.value, default=None)
+        losses = [exact_loss(pair.name, self._asked, self.claim, self._sides(pair), self._sampler) for _ in range(runs)]
+        return max((loss for loss in losses if loss is not None), key=lambda loss: loss.value, default=None)
 
     @cached_property
     def _worst(self) -> NeighbourPair:
-        """The pair of largest exact loss, or the first one where no exact loss is known."""
+        """The pair of largest exact loss, or the first one if no exact loss is known."""
         values = [0.0 if loss is None else loss.value for loss in self._losses]
         return self._pairs[values.index(max(values))]
 
     def _sides(self, pair: NeighbourPair) -> tuple[MadeUpRows, MadeUpRows]:
-        found = self._kept.get(id(pair))
-        if found is None:
-            one, other = (
+        sides = self._cached_sides.get(id(pair))
+        if sides is None:
+            first, second = (
                 MadeUpRows(table, self._design, self._asked.domain, clip_counts=self._entry.clip_counts)
                 for table in (pair.table, pair.neighbour)
             )
-            found = self._kept[id(pair)] = one, other
-        return found
+            sides = self._cached_sides[id(pair)] = first, second
+        return sides
 
     @cached_property
-    def _kept(self) -> dict[int, tuple[MadeUpRows, MadeUpRows]]:
+    def _cached_sides(self) -> dict[int, tuple[MadeUpRows, MadeUpRows]]:
         return {}
 
 
 class _FirstOnce:
-    """Sums over rows, of which the first of every run, which depends on nothing, is computed once."""
+    """Sums over rows. The first sums of every run are equal and are computed once."""
 
     def __init__(self, rows: MadeUpRows) -> None:
         self._rows = rows
         self._first: Totals | None = None
 
     def reader(self) -> Callable[[Sums], Totals]:
-        """What answers the questions of one run."""
-        waiting, later = [True], self._rows.reader()
+        """Return the function that reads the sums of one run."""
+        at_start, later = [True], self._rows.reader()
 
-        def read(wanted: Sums) -> Totals:
-            if not waiting:
-                return later(wanted)
-            waiting.clear()
+        def read(sums: Sums) -> Totals:
+            if not at_start:
+                return later(sums)
+            at_start.clear()
             if self._first is None:
-                self._first = self._rows.sums(wanted)
+                self._first = self._rows.sums(sums)
             return self._first
 
         return read

@@ -1,7 +1,7 @@
-"""Parts of several curators as a subject of an audit: what the merger and the other curators see of the honest ones.
+"""Audit the federated parts of several curators, as seen by the merger and a colluding curator.
 
-Of N curators one tells the merger everything: its sums, its share of the noise and its masks. Taken off the sum of all
-parts they leave the sum of the others', whose noise is that of as many shares as the claim counts on.
+Of N curators one reveals everything to the merger: its sums, its noise share and its masks. Subtracted from the sum of
+all parts, they leave the sum of the honest parts, whose noise consists of as many shares as the claim assumes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from scipy.stats import chi2, norm
 
 from discreet.accounting.noise_distribution import entry_blocks
 from discreet.audit.judging import Claim
-from discreet.audit.noise_tests import Check, law_check
+from discreet.audit.noise_tests import Check, distribution_check
 from discreet.audit.pairs import NeighbourPair, Table, worst_pairs
 from discreet.audit.runs import ExactLoss, MadeUpRows, PooledSampler, sampler_checks
 from discreet.curator.sums.gram import ExactGram, Totals
@@ -39,23 +39,13 @@ from discreet.privacy.guarantee import Guarantee
 _NAMES: Final = ("north", "south", "west")
 _HONEST: Final = len(_NAMES) - 1
 _DELTA: Final = 1e-6
-# sessions for each table that go through keys, masks and files, each of which waits for the disk
+# sessions per table that go through keys, masks and files, each of which waits for the disk
 WHOLE_DRAWS: Final = 20
 
 
 @dataclass(frozen=True)
 class PartsEntry:
-    """Three curators of whom two are honest.
-
-    Attributes
-    ----------
-    name
-        Name of the entry.
-    parts_per_person
-        In how many parts the person is who is there or not.
-    most_draws
-        For each table.
-    """
+    """Three curators, two of them honest. The person in question is in `parts_per_person` parts."""
 
     name: str
     parts_per_person: int
@@ -63,7 +53,7 @@ class PartsEntry:
 
 
 def parts_entries() -> dict[str, PartsEntry]:
-    """A person in one part, and in two; none where the library of the extra `parts` is not installed.
+    """List entries for a person in one part and in two. Empty without the library of the extra `parts`.
 
     >>> list(parts_entries())
     ['gaussian parts', 'gaussian parts of one person']
@@ -75,7 +65,7 @@ def parts_entries() -> dict[str, PartsEntry]:
 
 
 class PartsSubject:
-    """A session at one epsilon, on the worst pair of the Gaussian release.
+    """A joint session at one epsilon, audited on the worst pair of tables for the Gaussian release.
 
     >>> subject = PartsSubject(parts_entries()["gaussian parts"], 1.0)
     >>> subject.draws(0, 5).shape
@@ -98,11 +88,11 @@ class PartsSubject:
 
     @property
     def pair(self) -> str:
-        """Name of the pair that draws are made for."""
+        """Name of the pair that is drawn for."""
         return self._worst.name
 
     def draws(self, side: int, how_many: int) -> FloatArray:
-        """Sums of the parts of the honest curators, with their shares of the noise."""
+        """Draw sums of the honest parts with their noise shares."""
         mechanism = self._asked.mechanism
         if not isinstance(mechanism, GaussianShares):
             raise TypeError("expected noise in shares")
@@ -111,44 +101,44 @@ class PartsSubject:
             [
                 float(sum(numbers))
                 for numbers in zip(
-                    *(mechanism.randomise(one, self._asked.law, self._sampler) for one in sums), strict=True
+                    *(mechanism.randomise(totals, self._asked.law, self._sampler) for totals in sums), strict=True
                 )
             ]
             for _ in range(how_many)
         ])  # fmt: skip
 
     def exact(self) -> tuple[ExactLoss, ...]:
-        """Losses of all pairs under the noise of the honest shares alone."""
+        """Return the losses of all pairs under the noise of the honest shares alone."""
         return tuple(self._loss(pair) for pair in self._pairs)
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """The law of the noise of the honest, the scales that are drawn, and that of parts as people make them."""
-        noise = np.concatenate([self._noise(side, one) for side, one in enumerate(drawn)])
+        """Test the honest noise, the scales drawn, and the noise of parts made through the public path."""
+        noise = np.concatenate([self._noise(side, draws) for side, draws in enumerate(drawn)])
         whole = np.concatenate([self._noise(side, self.seen(side)) for side in (0, 1)])
         return (
-            law_check("law of the noise", noise, norm.cdf, alpha / 2),
+            distribution_check("noise distribution", noise, norm.cdf, alpha / 2),
             *sampler_checks(self._asked, self._sampler, alpha / 4),
-            law_check("law of the noise in masked parts", whole, norm.cdf, alpha / 8),
+            distribution_check("noise distribution in masked parts", whole, norm.cdf, alpha / 8),
             _variance_check("variance of the noise in masked parts", whole, alpha / 8),
         )
 
     def seen(self, side: int) -> FloatArray:
-        """What the merger and the last curator read off parts that were made, masked and signed as people do."""
+        """Compute what the merger and the last curator learn from real masked and signed parts."""
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore", PrivacyNotice)
             return np.array([self._seen(side, Path(folder, str(number))) for number in range(WHOLE_DRAWS)])
 
     def _seen(self, side: int, folder: Path) -> list[float]:
         folder.mkdir()
-        session, made = self._session(), []
+        session, parts = self._session(), []
         for key, table in zip(self._keys, self._tables(side), strict=True):
             key.save(folder / f"{key.name}.key")
-            made.append(part(table, self._design, session, key=folder / f"{key.name}.key").numbers)
+            parts.append(part(table, self._design, session, key=folder / f"{key.name}.key").numbers)
         last = len(_NAMES) - 1
-        masks = masked([0] * (len(made[last]) // WIDTH), pair_keys(session, last, self._keys[last]), last)
-        own = [(sent - mask) % MODULUS for sent, mask in zip(_numbers(made[last]), _numbers(masks), strict=True)]
-        own = [one - MODULUS if one >= MODULUS // 2 else one for one in own]
-        return [float(everybody - one) for everybody, one in zip(unmasked(made), own, strict=True)]
+        masks = masked([0] * (len(parts[last]) // WIDTH), pair_keys(session, last, self._keys[last]), last)
+        own = [(sent - mask) % MODULUS for sent, mask in zip(_numbers(parts[last]), _numbers(masks), strict=True)]
+        own = [number - MODULUS if number >= MODULUS // 2 else number for number in own]
+        return [float(total - number) for total, number in zip(unmasked(parts), own, strict=True)]
 
     def _session(self) -> Session:
         with warnings.catch_warnings():
@@ -162,10 +152,10 @@ class PartsSubject:
             )
 
     def _tables(self, side: int) -> list[Table]:
-        """The tables of the curators: the person is in the parts of the first ones, or in none."""
+        """Return the tables of the curators. The person is in the first parts, or in none."""
         pair = self._worst
-        there = [(pair.table, pair.neighbour)[side]] * self._most
-        return [*there, *[pair.table] * (len(_NAMES) - self._most)]
+        with_person = [(pair.table, pair.neighbour)[side]] * self._most
+        return [*with_person, *[pair.table] * (len(_NAMES) - self._most)]
 
     def _totals(self, table: Table) -> Totals:
         rows = MadeUpRows(table, self._design, self._asked.domain)
@@ -182,11 +172,11 @@ class PartsSubject:
 
     def _loss(self, pair: NeighbourPair) -> ExactLoss:
         unit = self._asked.law.unit
-        one, other = (self._totals(table).on_grid(unit) for table in (pair.table, pair.neighbour))
+        first, second = (self._totals(table).on_grid(unit) for table in (pair.table, pair.neighbour))
         square = sum(
             (
                 Fraction((self._most * (a - b)) ** 2, _HONEST * scale * scale)
-                for a, b, scale in zip(one, other, self._scales(), strict=True)
+                for a, b, scale in zip(first, second, self._scales(), strict=True)
             ),
             Fraction(0),
         )
@@ -194,12 +184,12 @@ class PartsSubject:
 
 
 def _variance_check(name: str, noise: FloatArray, alpha: float) -> Check:
-    """Whether the sum of squares is one of standard normal numbers; few of them show that noise is missing."""
-    law = chi2(noise.size)
-    low, high = float(law.ppf(alpha / 2)), float(law.isf(alpha / 2))
+    """Test the sum of squares against standard normal numbers. A few of them reveal missing noise."""
+    distribution = chi2(noise.size)
+    low, high = float(distribution.ppf(alpha / 2)), float(distribution.isf(alpha / 2))
     total = float((noise**2).sum())
     return Check(name, max(total / high, low / total if total else math.inf), 1.0)
 
 
 def _numbers(content: bytes) -> list[int]:
-    return [int.from_bytes(content[at : at + WIDTH], "little") for at in range(0, len(content), WIDTH)]
+    return [int.from_bytes(content[start : start + WIDTH], "little") for start in range(0, len(content), WIDTH)]

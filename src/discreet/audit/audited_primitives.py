@@ -1,7 +1,7 @@
-"""Primitives as subjects of an audit: every draw is a call of the public function, or a coordinate of one.
+"""Audit primitives. Every draw is a call of the public function, or a coordinate of one.
 
-Where a function gives independent noise to many numbers, and a neighbour changes one of them, each coordinate of one
-call is a draw of its own.
+If a function adds independent noise to many numbers and a neighbour changes one of them, each coordinate of one call is
+a separate draw.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from scipy.stats import truncexpon, truncnorm
 
 from discreet.audit.judging import Claim
-from discreet.audit.noise_tests import Check, integer_law_check, law_check
+from discreet.audit.noise_tests import Check, distribution_check, integer_check
 from discreet.audit.runs import ExactLoss
 from discreet.exact.arrays import FloatArray
 from discreet.exact.rounding import up
@@ -29,13 +29,13 @@ from discreet.primitives.response import randomised_response, response_epsilon
 from discreet.primitives.selection import exponential_mechanism, report_noisy_max
 from discreet.privacy.lattice import lattice_curve
 
-# one draw, or many at once, at this epsilon, for the table (0) or its neighbour (1)
+# outputs at this epsilon for the table (0) or its neighbour (1), and how many
 Drawn: TypeAlias = Callable[[float, int, int], object]
-# outputs at this epsilon for the table (0) or its neighbour (1) against their law, at a level
-LawTest: TypeAlias = Callable[[float, int, FloatArray, float], Check]
+# test of outputs at this epsilon for the table (0) or its neighbour (1), at a level
+NoiseTest: TypeAlias = Callable[[float, int, FloatArray, float], Check]
 
 _DELTA: Final = 1e-6
-# numbers in one call of `laplace`, whose cost grows with their square
+# numbers per call of `laplace`, whose running time is quadratic
 _BATCH: Final = 10
 # scores of which one rises and the others fall
 _SCORES: Final = 10
@@ -45,18 +45,8 @@ _SCORES: Final = 10
 class PrimitiveEntry:
     """A primitive with a pair of inputs.
 
-    Attributes
-    ----------
-    name, pair
-        Names for people.
-    drawn
-        Outputs for one input, one in each row.
-    delta
-        Of the claim.
-    scaled
-        From epsilon to the exact loss of the pair, where the output states its noise.
-    law
-        Test of outputs for one input against the stated law of the noise, where events say little of it.
+    `drawn` returns one output per row. `scaled` maps epsilon to the exact loss of the pair if the output states its
+    noise. `law` tests outputs against the stated noise distribution if events reveal little about it.
     """
 
     name: str
@@ -64,7 +54,7 @@ class PrimitiveEntry:
     drawn: Drawn
     delta: float = 0.0
     scaled: Callable[[float], float] | None = None
-    law: LawTest | None = None
+    law: NoiseTest | None = None
 
 
 class PrimitiveSubject:
@@ -82,12 +72,12 @@ class PrimitiveSubject:
         self.claim = Claim(epsilon, entry.delta, *curve)
 
     def draws(self, side: int, how_many: int) -> FloatArray:
-        """Outputs of the public function."""
-        found = np.asarray(self._entry.drawn(self.claim.epsilon, side, how_many), dtype=np.float64)
-        return found.reshape(len(found), -1)[:how_many]
+        """Draw outputs of the public function."""
+        outputs = np.asarray(self._entry.drawn(self.claim.epsilon, side, how_many), dtype=np.float64)
+        return outputs.reshape(len(outputs), -1)[:how_many]
 
     def exact(self) -> tuple[ExactLoss, ...]:
-        """The loss of the pair, from the noise that an output states."""
+        """Return the loss of the pair, computed from the noise that an output states."""
         if self._entry.scaled is None:
             return ()
         value = self._entry.scaled(self.claim.epsilon)
@@ -96,11 +86,11 @@ class PrimitiveSubject:
         return (ExactLoss(self.pair, "mu", value, self.claim.mu),)
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """The law of the noise; draws are calls of the public function already."""
+        """Test the noise distribution. Draws are already calls of the public function."""
         if self._entry.law is None:
             return ()
         epsilon = self.claim.epsilon
-        return tuple(self._entry.law(epsilon, side, one[:, 0], alpha / 2) for side, one in enumerate(drawn))
+        return tuple(self._entry.law(epsilon, side, draws[:, 0], alpha / 2) for side, draws in enumerate(drawn))
 
 
 def _laplace(epsilon: float, side: int, how_many: int) -> object:
@@ -138,9 +128,9 @@ def _counts_loss(epsilon: float, delta: float = 0.0) -> float:
 
 
 def _mean(epsilon: float, side: int, how_many: int) -> object:
-    """Nobody, or one person at the upper bound."""
-    made = [private_mean([1.0][:side], (0, 1), epsilon) for _ in range(how_many)]
-    return [(math.nan if one.value is None else one.value, one.size) for one in made]
+    """Draw noisy means of an empty table, or of a table with one person at the upper bound."""
+    means = [private_mean([1.0][:side], (0, 1), epsilon) for _ in range(how_many)]
+    return [(math.nan if mean.value is None else mean.value, mean.size) for mean in means]
 
 
 def _mean_of_one(epsilon: float, side: int, how_many: int, method: str = "laplace") -> object:
@@ -150,7 +140,7 @@ def _mean_of_one(epsilon: float, side: int, how_many: int, method: str = "laplac
 
 
 def _response(epsilon: float, side: int, how_many: int) -> object:
-    return randomised_response([bool(side)] * how_many, epsilon=epsilon).said
+    return randomised_response([bool(side)] * how_many, epsilon=epsilon).values
 
 
 def _response_loss(epsilon: float) -> float:
@@ -162,7 +152,7 @@ def _noisy_max(epsilon: float, side: int, how_many: int) -> object:
 
 
 def _noisy_max_loss(epsilon: float) -> float:
-    """Two steps of the noise: the winner rises by one, the others fall by one."""
+    """Return the loss of two noise steps: the winner rises by one and the others fall by one."""
     return up(2 / Fraction(report_noisy_max(_scores(0), 1, epsilon).scale))
 
 
@@ -174,26 +164,30 @@ def _scores(side: int) -> list[int]:
     return [1 - side] + [side] * (_SCORES - 1)
 
 
-def _discrete_laplace_law(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
+def _test_discrete_laplace(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
     scale = discrete_laplace([5], 1, epsilon).scale
-    return integer_law_check("law of the noise", {("laplace", scale): drawn - (5 + side)}, alpha)
+    return integer_check("noise distribution", {("laplace", scale): drawn - (5 + side)}, alpha)
 
 
-def _rounded_counts_law(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
+def _test_rounded_counts(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
     sigma = counting_queries([5], epsilon, delta=_DELTA, max_memberships=1).scale
-    return integer_law_check("law of the noise", {("rounded gaussian", sigma): drawn - (5 + side)}, alpha)
+    return integer_check("noise distribution", {("rounded gaussian", sigma): drawn - (5 + side)}, alpha)
 
 
-def _absolute_law(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
-    """Density proportional to exp(-s |t - value|) on [0, 1], s = log((1 + e^epsilon) / 2)."""
+def _test_absolute_error(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
+    """Test against the density proportional to exp(-s |t - value|) on [0, 1], s = log((1 + e^epsilon) / 2)."""
     rate = math.log((1 + math.exp(epsilon)) / 2)
-    return law_check("law of the mean", np.abs(drawn - side), truncexpon(rate, scale=1 / rate).cdf, alpha)
+    return distribution_check(
+        "distribution of the mean", np.abs(drawn - side), truncexpon(rate, scale=1 / rate).cdf, alpha
+    )
 
 
-def _squared_law(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
-    """Density proportional to exp(-(epsilon / 2) (t - value)^2) on [0, 1]."""
+def _test_squared_error(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
+    """Test against the density proportional to exp(-(epsilon / 2) (t - value)^2) on [0, 1]."""
     scale = 1 / math.sqrt(epsilon)
-    return law_check("law of the mean", np.abs(drawn - side), truncnorm(0, 1 / scale, scale=scale).cdf, alpha)
+    return distribution_check(
+        "distribution of the mean", np.abs(drawn - side), truncnorm(0, 1 / scale, scale=scale).cdf, alpha
+    )
 
 
 _ONE: Final = "0 or 1"
@@ -206,7 +200,7 @@ _ENTRIES: Final = (
         _PERSON,
         _discrete_laplace,
         scaled=_discrete_laplace_loss,
-        law=_discrete_laplace_law,
+        law=_test_discrete_laplace,
     ),
     PrimitiveEntry("primitives.gaussian", _ONE, _gaussian, _DELTA, _gaussian_loss),
     PrimitiveEntry("primitives.counting_queries", _PERSON, _counts, scaled=_counts_loss),
@@ -216,7 +210,7 @@ _ENTRIES: Final = (
         partial(_counts, delta=_DELTA),
         _DELTA,
         partial(_counts_loss, delta=_DELTA),
-        _rounded_counts_law,
+        _test_rounded_counts,
     ),
     PrimitiveEntry("primitives.private_mean", "nobody or one person", _mean),
     PrimitiveEntry("primitives.private_mean replace", _ONE, _mean_of_one),
@@ -224,10 +218,13 @@ _ENTRIES: Final = (
         "primitives.private_mean absolute-error",
         _ONE,
         partial(_mean_of_one, method="absolute-error"),
-        law=_absolute_law,
+        law=_test_absolute_error,
     ),
     PrimitiveEntry(
-        "primitives.private_mean squared-error", _ONE, partial(_mean_of_one, method="squared-error"), law=_squared_law
+        "primitives.private_mean squared-error",
+        _ONE,
+        partial(_mean_of_one, method="squared-error"),
+        law=_test_squared_error,
     ),
     PrimitiveEntry("primitives.randomised_response", "yes or no", _response, scaled=_response_loss),
     PrimitiveEntry("primitives.report_noisy_max", _FALL, _noisy_max, scaled=_noisy_max_loss),
@@ -236,7 +233,7 @@ _ENTRIES: Final = (
 
 
 def primitive_entries() -> dict[str, PrimitiveEntry]:
-    """Every primitive by name, with what it can do.
+    """List every primitive and its variants by name.
 
     >>> list(primitive_entries())[:2]
     ['primitives.laplace', 'primitives.discrete_laplace']

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from discreet.audit.audit_result import SELF_TEST_FALSE_ALARMS, AuditedCase, AuditResult
-from discreet.audit.audited_bounds import DiscoverySubject, discovery_entries
+from discreet.audit.audited_bounds import BoundsSubject, bounds_entries
 from discreet.audit.audited_mechanisms import MechanismEntry, MechanismSubject, mechanism_entries
 from discreet.audit.audited_parts import PartsSubject, parts_entries
 from discreet.audit.audited_primitives import PrimitiveSubject, primitive_entries
@@ -24,7 +24,7 @@ from discreet.audit.pairs import NeighbourPair
 from discreet.audit.runs import Subject, sampler_self_test
 from discreet.audit.situations import Situation, situations
 from discreet.design.design import Design
-from discreet.errors import SpecError, shown
+from discreet.errors import OptionError, shown
 from discreet.exact.arrays import FloatArray, one_blas_thread
 from discreet.mechanisms.registry import table_row
 from discreet.privacy.checks import is_integer, is_number, listed
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from discreet.privacy.guarantee import Guarantee
 
 # -- auditing ----------------------------------------------------------------------------------------------------------
-# The audit of a method of one's own: draws for pairs of tables, and what they certify.
+# Audit of a user-defined method on pairs of tables.
 
 DRAWS: Final = 10_000
 CONFIDENCE: Final = 0.99
 
 
-# Any: tables and outputs are whatever the method takes and gives
+# Any: tables and outputs are whatever the method takes and returns
 def audit(
     method: Callable[[Any], Any],
     pairs: Iterable[NeighbourPair | Sequence[Any]],
@@ -51,28 +51,28 @@ def audit(
 ) -> AuditResult:
     """Try to refute a privacy claim by running a method many times on pairs of neighbouring tables.
 
-    Half of the draws choose events that tell the two tables apart, the other half counts them. Clopper-Pearson limits
-    of the counts give an epsilon that the method certainly has. A pass is not a proof.
+    Half of the draws choose events that distinguish the two tables, and the other half counts them. Clopper-Pearson
+    limits of the counts give a lower bound on epsilon. A pass is not a proof.
 
     Parameters
     ----------
-    method
-        Takes a table and gives numbers: all that it publishes, always equally many. Each call is given a copy of the
-        table and must draw new noise. Text is no number, and an integer must be one that a double holds.
-    pairs
-        Neighbouring tables, made up for the purpose: `(table, neighbour)`, or `NeighbourPair` values with a name.
-    claimed
-        What the method promises for such neighbours: epsilon, a `PrivacyBudget`, the `Guarantee` of a release, or a
-        `Claim`. If it includes a mu, the Gaussian curve is tried too.
-    draws
-        Calls for each table. With fewer than 10,000, noise of half the size it should have may pass.
-    confidence
-        Probability that a method which keeps its claim passes, over all pairs together.
+    method : callable
+        Takes a table and returns everything that it publishes as numbers, always equally many. Each call gets a copy of
+        the table and must draw new noise. Text is not accepted, and integers must be representable as doubles.
+    pairs : iterable
+        Neighbouring synthetic tables: `(table, neighbour)` tuples, or `NeighbourPair` values with a name.
+    claimed : float, PrivacyBudget, Guarantee or Claim
+        Claim of the method for such neighbours, as epsilon, a budget, the guarantee of a release, or a `Claim`. If it
+        includes a mu, the Gaussian curve is tested too.
+    draws : int
+        Calls per table. With fewer than 10,000, a method with half of the required noise may pass.
+    confidence : float
+        Probability that a method which satisfies its claim passes, over all pairs together.
 
     Returns
     -------
     AuditResult
-        With `passed`, `summary()`, and for each pair the certified epsilon and the event behind it.
+        With `passed`, `summary()`, and the certified epsilon and its event for each pair.
 
     Examples
     --------
@@ -85,27 +85,28 @@ def audit(
     False
     """
     if not callable(method):
-        raise SpecError(f"method: expected a function from a table to numbers, got {shown(method)}")
+        raise OptionError(option="method", given=method, allowed="a function from a table to numbers")
     if not is_integer(draws) or draws < FEWEST_DRAWS:
-        raise SpecError(f"draws: expected an integer of at least {FEWEST_DRAWS}, got {shown(draws)}")
+        raise OptionError(option="draws", given=draws, allowed=f"an integer of at least {FEWEST_DRAWS}")
     if not is_number(confidence) or not 0.5 <= confidence < 1:
-        raise SpecError(f"confidence: expected a number from 0.5 to below 1, got {shown(confidence)}")
+        raise OptionError(option="confidence", given=confidence, allowed="a number of at least 0.5 and below 1")
     claim = Claim.of(claimed)
-    given = listed(pairs)
-    if given is None:
-        raise SpecError(f"pairs: expected a list of pairs [(table, neighbour)], got {shown(pairs)}")
-    named = [_named(pair, index) for index, pair in enumerate(given)]
-    if not named:
-        raise SpecError("pairs: expected at least one pair of neighbouring tables, got none")
-    name, alpha = getattr(method, "__name__", type(method).__name__), (1 - confidence) / len(named)
-    return AuditResult(tuple(_case(name, method, pair, claim, draws, alpha) for pair in named), confidence)
+    pair_list = listed(pairs)
+    if pair_list is None:
+        raise OptionError(option="pairs", given=pairs, allowed="a list of (table, neighbour) pairs")
+    named_pairs = [_named(pair, index) for index, pair in enumerate(pair_list)]
+    if not named_pairs:
+        raise OptionError("expected at least one pair of neighbouring tables, got none", option="pairs")
+    name, alpha = getattr(method, "__name__", type(method).__name__), (1 - confidence) / len(named_pairs)
+    return AuditResult(tuple(_case(name, method, pair, claim, draws, alpha) for pair in named_pairs), confidence)
 
 
 def _named(pair: object, index: int) -> NeighbourPair:
     if isinstance(pair, NeighbourPair):
         return pair
     if not isinstance(pair, tuple | list) or len(pair) != 2:
-        raise SpecError(f"pairs: expected (table, neighbour) or a NeighbourPair, got {shown(pair)}")
+        allowed = "(table, neighbour) tuples or NeighbourPair values"
+        raise OptionError(option="pairs", given=pair, allowed=allowed)
     return NeighbourPair(f"pair {index + 1}", *pair)
 
 
@@ -113,15 +114,18 @@ def _case(
     name: str, method: Callable[[Any], Any], pair: NeighbourPair, claim: Claim, draws: int, alpha: float
 ) -> AuditedCase:
     start = time.process_time()
-    one = _drawn(method, pair.table, f"the table of '{pair.name}'", draws)
-    other = _drawn(method, pair.neighbour, f"the neighbour of '{pair.name}'", draws)
-    if one.shape[1] != other.shape[1]:
-        raise SpecError(
-            f"the method gave {one.shape[1]} numbers for one table of '{pair.name}' and {other.shape[1]} for the "
-            "other; publish equally many, or pad with NaN"
+    first = _drawn(method, pair.table, f"the table of '{pair.name}'", draws)
+    second = _drawn(method, pair.neighbour, f"the neighbour of '{pair.name}'", draws)
+    if first.shape[1] != second.shape[1]:
+        raise OptionError(
+            f"the method returned {first.shape[1]} numbers for one table of '{pair.name}' and {second.shape[1]} for "
+            "the other",
+            code="varying-output",
+            option="method",
+            remedy="publish equally many, or pad with NaN",
         )
-    found = judged(one, other, claim, alpha)
-    return AuditedCase(name, pair.name, found, (), (), draws, time.process_time() - start)
+    judgement = judged(first, second, claim, alpha)
+    return AuditedCase(name, pair.name, judgement, (), (), draws, time.process_time() - start)
 
 
 def _drawn(method: Callable[[Any], Any], table: object, what: str, draws: int) -> FloatArray:
@@ -129,30 +133,36 @@ def _drawn(method: Callable[[Any], Any], table: object, what: str, draws: int) -
     for _ in range(draws):
         outputs.append(_numbers(method(_copied(table, what))))
         if len(outputs[-1]) != len(outputs[0]) or len(outputs[0]) == 0:
-            raise SpecError(
-                f"expected equally many numbers from every call, at least one, got {len(outputs[0])} and "
-                f"{len(outputs[-1])}; pad with NaN"
+            raise OptionError(
+                "expected equally many numbers from every call, at least one, "
+                f"got {len(outputs[0])} and {len(outputs[-1])}",
+                code="varying-output",
+                option="method",
+                remedy="pad with NaN",
             )
     return np.array(outputs)
 
 
 def _copied(table: object, what: str) -> object:
-    """A table for one call: a method that empties the one that it is given would see nothing the next time."""
+    """Copy a table for one call, because a method may modify or exhaust it."""
     try:
         return copy.deepcopy(table)
     except Exception:
-        raise SpecError(
-            f"{what} cannot be copied for each call: {shown(table)}; give lists or arrays, no generator, no open file"
+        raise OptionError(
+            f"{what} cannot be copied for each call: {shown(table)}",
+            code="cannot-copy",
+            option="pairs",
+            remedy="give lists or arrays, not generators or open files",
         ) from None
 
 
 def _numbers(published: object) -> list[float]:
-    """All numbers of an output, as doubles that hold them."""
+    """Return all numbers of an output as doubles that represent them exactly."""
     if isinstance(published, np.ndarray) and published.dtype == np.float64:
-        found: list[float] = published.ravel().tolist()
-        return found
+        numbers: list[float] = published.ravel().tolist()
+        return numbers
     try:
-        # one by one: a common type of several numbers may hold fewer digits than each of them
+        # convert one by one, because a common type may hold fewer digits than each number
         parts = np.array(published, dtype=object).ravel().tolist()
     except ValueError:
         parts = [published]
@@ -162,41 +172,39 @@ def _numbers(published: object) -> list[float]:
 def _double(part: object, published: object) -> float:
     value = part.item() if isinstance(part, np.generic) else part
     if not isinstance(value, Real):
-        raise SpecError(
-            f"expected numbers from the method, got {shown(published)}; return all that is published, as numbers"
+        raise OptionError(
+            f"expected numbers from the method, got {shown(published)}",
+            code="not-numbers",
+            option="method",
+            remedy="return everything that is published as numbers",
         )
     try:
         double = float(value)
     except OverflowError:
         double = np.inf
-    # what is not equal to itself is no number, and a double says so
+    # NaN is not equal to itself
     if double != value and value == value:
-        raise SpecError(
-            f"got {shown(value)} from the method, which has more digits than a double holds; publish float(value), or "
-            "parts such as divmod(value, 2**32) as numbers of their own"
+        raise OptionError(
+            f"got {shown(value)} from the method, which has more digits than a double holds",
+            code="too-many-digits",
+            option="method",
+            remedy="publish it as a float, or split it into several numbers",
         )
     return double
 
 
 # -- running -----------------------------------------------------------------------------------------------------------
-# The audit of every mechanism and every primitive: cases, divided over processes.
+# Audit of every mechanism and primitive, divided over processes.
 
-# power is cheap there, and the code that runs is the same at every epsilon
+# tests are powerful at these values, and the code is the same at every epsilon
 EPSILONS: Final = (1.0, 4.0)
-# draws of each table of a pair that goes through the whole public path, beside its exact loss
+# draws per table of pairs that go through the whole public path
 WHOLE_PATH_DRAWS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One case: a subject at one epsilon, and its part of the chance of a false alarm.
-
-    Attributes
-    ----------
-    situation
-        Place of a pair among all those of a mechanism, all of whose draws go through the whole public path; none for
-        its worst pair, with sums computed once.
-    """
+    """A subject at one epsilon, with its share of alpha and optionally the index of a situation."""
 
     name: str
     epsilon: float
@@ -214,22 +222,26 @@ def run_audit(
     workers: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> AuditResult:
-    """Test the sampler, then audit one subject, or all of them.
+    """Test the sampler, then audit one subject or all of them.
 
     Parameters
     ----------
-    name
-        A mechanism with all its entries, or one entry; all subjects unless given.
-    full
-        Beside all that, every pair through the whole public path, at epsilon = 1 and with 200 draws of each table.
-    draws
-        For each of two tables; fewer where one takes milliseconds, as `most_draws` of an entry says.
-    confidence
+    name : str, optional
+        A mechanism with all its variants, or a single entry. All subjects by default.
+    full : bool
+        Also send every pair through the whole public path, at epsilon = 1 with 200 draws per table.
+    draws : int
+        Draws per table. Slow subjects use fewer.
+    confidence : float
         Over the self-test of the sampler and all cases together.
-    workers
-        Processes; as many as there are cores unless given.
-    progress
-        Called with the name of a case that ended, how many have, and how many there are.
+    workers : int, optional
+        Number of processes. One per core by default.
+    progress : callable, optional
+        Called with the name of a finished case, the number of finished cases, and the number of all cases.
+
+    Returns
+    -------
+    AuditResult
 
     Examples
     --------
@@ -238,18 +250,18 @@ def run_audit(
     (['pass', 'pass'], [True, True], True)
     """
     names = chosen_names(name)
-    wanted = [Task(one, epsilon, _draws(one, draws), 1.0) for one in names for epsilon in EPSILONS]
+    requested = [Task(subject, epsilon, _draws(subject, draws), 1.0) for subject in names for epsilon in EPSILONS]
     if full:
-        entries = [entry for one, entry in mechanism_entries().items() if one in names]
-        wanted += [
-            Task(entry.name, EPSILONS[0], min(draws, WHOLE_PATH_DRAWS), 1.0, place)
+        entries = [entry for subject, entry in mechanism_entries().items() if subject in names]
+        requested += [
+            Task(entry.name, EPSILONS[0], min(draws, WHOLE_PATH_DRAWS), 1.0, index)
             for entry in entries
-            for place in _places(entry)
+            for index in _situation_indices(entry)
         ]
-    # the self-test has a share as every case has
-    share = (1 - confidence) / (len(wanted) + 1)
+    # the self-test has the same share as a case
+    share = (1 - confidence) / (len(requested) + 1)
     sampler = sampler_self_test(min(share, SELF_TEST_FALSE_ALARMS))
-    tasks = [replace(task, alpha=share) for task in wanted]
+    tasks = [replace(task, alpha=share) for task in requested]
     cases = []
     for case in _finished(tasks, min(workers or os.cpu_count() or 1, len(tasks))):
         cases.append(case)
@@ -259,84 +271,84 @@ def run_audit(
 
 
 def subject_names() -> tuple[str, ...]:
-    """Names of all subjects.
+    """Return the names of all subjects.
 
     >>> subject_names()[0], subject_names()[-1]
     ('gaussian', 'primitives.exponential_mechanism')
     """
-    return *mechanism_entries(), *discovery_entries(), *parts_entries(), *primitive_entries()
+    return *mechanism_entries(), *bounds_entries(), *parts_entries(), *primitive_entries()
 
 
 def chosen_names(name: str | None) -> list[str]:
-    """The subjects that a name stands for: itself, and the same with other noise.
+    """Return the subjects that a name refers to: itself and its variants.
 
     >>> chosen_names("dpme")
     ['dpme', 'dpme gaussian']
     """
-    known = subject_names()
-    found = [one for one in known if name is None or one == name or one.startswith(f"{name} ")]
-    if not found:
-        raise SpecError.unknown_name("mechanism or primitive", name, known)
-    return found
+    names = subject_names()
+    chosen = [candidate for candidate in names if name is None or candidate == name or candidate.startswith(f"{name} ")]
+    if not chosen:
+        raise OptionError.unknown_name("mechanism or primitive", name, names, option="name")
+    return chosen
 
 
 def subject_of(task: Task) -> Subject:
-    """The subject of a task."""
-    searched = discovery_entries().get(task.name)
-    if searched is not None:
-        return DiscoverySubject(searched, task.epsilon)
-    shared = parts_entries().get(task.name)
-    if shared is not None:
-        return PartsSubject(shared, task.epsilon)
+    """Build the subject of a task."""
+    bounds_entry = bounds_entries().get(task.name)
+    if bounds_entry is not None:
+        return BoundsSubject(bounds_entry, task.epsilon)
+    parts_entry = parts_entries().get(task.name)
+    if parts_entry is not None:
+        return PartsSubject(parts_entry, task.epsilon)
     entry = mechanism_entries().get(task.name)
     if entry is None:
         return PrimitiveSubject(primitive_entries()[task.name], task.epsilon)
     if task.situation is None:
         return MechanismSubject(entry, task.epsilon, Design("y", {"y": (-1, 1), "x": (-1, 1)}))
-    found = situations(entry.mechanism)[task.situation]
-    return MechanismSubject(entry, task.epsilon, found.design, found.pair, whole=True)
+    situation = situations(entry.mechanism)[task.situation]
+    return MechanismSubject(entry, task.epsilon, situation.design, situation.pair, whole=True)
 
 
 def _draws(name: str, draws: int) -> int:
-    entry = (mechanism_entries() | discovery_entries() | parts_entries()).get(name)
+    entry = (mechanism_entries() | bounds_entries() | parts_entries()).get(name)
     return draws if entry is None else min(draws, entry.most_draws)
 
 
-def _places(entry: MechanismEntry) -> list[int]:
-    """Pairs of a mechanism that go through the whole public path: all those that it serves."""
-    known = enumerate(situations(entry.mechanism))
-    return [place for place, one in known if _is_served(entry, one)]
+def _situation_indices(entry: MechanismEntry) -> list[int]:
+    """Return the indices of the situations that an entry supports."""
+    indexed = enumerate(situations(entry.mechanism))
+    return [index for index, situation in indexed if _is_served(entry, situation)]
 
 
-def _is_served(entry: MechanismEntry, found: Situation) -> bool:
-    """Wishart noise serves no persons of several rows; the estimator is given lists, and no ids."""
-    if entry.estimator and (found.design.unit.id is not None or not isinstance(found.pair.table, dict)):
+def _is_served(entry: MechanismEntry, situation: Situation) -> bool:
+    """Check support: Wishart noise allows one row per individual, and the estimator takes lists without ids."""
+    if entry.estimator and (situation.design.unit.id is not None or not isinstance(situation.pair.table, dict)):
         return False
-    # tables of single pairs have no weights
-    if entry.weights or not entry.serves(found.design):
+    # the tables of situations have no weights
+    if entry.weights or not entry.serves(situation.design):
         return False
     several = table_row(entry.mechanism).persons and entry.settings.get("noise") != "wishart"
-    return several or found.design.unit.max_rows == 1
+    return several or situation.design.unit.max_rows == 1
 
 
 def audited(task: Task) -> AuditedCase:
-    """Carry out one task: half of its alpha is for bounds, half for the tests beside them."""
+    """Run one task. Half of its alpha is for the bounds and half for the additional tests."""
     start = time.process_time()
     with one_blas_thread():
         subject = subject_of(task)
         exact = subject.exact()
         drawn = subject.draws(0, task.draws), subject.draws(1, task.draws)
-        found = judged(*drawn, subject.claim, task.alpha / 2)
+        judgement = judged(*drawn, subject.claim, task.alpha / 2)
         checks = subject.checks(drawn, task.alpha / 2)
     seconds = time.process_time() - start
-    return AuditedCase(subject.name, subject.pair, found, exact, checks, task.draws, seconds)
+    return AuditedCase(subject.name, subject.pair, judgement, exact, checks, task.draws, seconds)
 
 
 def _finished(tasks: list[Task], workers: int) -> Iterator[AuditedCase]:
-    """Cases in the order of their tasks."""
+    """Yield cases in the order of their tasks."""
     if workers == 1:
         yield from map(audited, tasks)
         return
-    # a new process each, so that no two share the state of a generator
+    # spawn processes, so that no two share the state of a generator
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         yield from pool.map(audited, tasks)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betainccinv, betaincinv, ndtri
 
-from discreet.errors import SpecError, shown
+from discreet.errors import OptionError
 from discreet.exact.arrays import FloatArray, IntArray
 from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.privacy.checks import is_number, positive, probability_below_one
@@ -19,7 +20,7 @@ from discreet.privacy.gaussian_dp import epsilon_from
 from discreet.privacy.guarantee import Guarantee
 
 # -- claims ------------------------------------------------------------------------------------------------------------
-# What is claimed of a mechanism, and can be refuted.
+# Claims that an audit can refute.
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,12 @@ class Claim:
 
     Parameters
     ----------
-    epsilon, delta
-        The claim by itself.
-    mu
-        The Gaussian curve that is claimed too, if one is.
-    gap
-        With `mu`: how far, in total variation, outputs may be from those of a mu-Gaussian mechanism.
+    epsilon, delta : float
+        The claimed guarantee.
+    mu : float, optional
+        The claimed Gaussian trade-off curve.
+    gap : float
+        With `mu`: the total variation distance that outputs may have from those of a mu-Gaussian mechanism.
 
     Examples
     --------
@@ -56,7 +57,7 @@ class Claim:
 
     @classmethod
     def of(cls, claimed: Claim | PrivacyBudget | Guarantee | float) -> Claim:
-        """A claim from a budget, from the guarantee of a release, or from epsilon alone.
+        """Build a claim from a budget, from the guarantee of a release, or from epsilon alone.
 
         >>> Claim.of(PrivacyBudget(1.0, 1e-6)).delta, Claim.of(0.5).epsilon
         (1e-06, 0.5)
@@ -69,74 +70,68 @@ class Claim:
             return cls(claimed.epsilon, claimed.delta, claimed.mu, claimed.mu_gap or 0.0)
         if is_number(claimed):
             return cls(float(claimed))
-        raise SpecError(
-            f"claimed: expected a PrivacyBudget, a Guarantee, a Claim or epsilon, got {shown(claimed)}; "
-            "for instance discreet.PrivacyBudget(1.0, 1e-6)"
+        raise OptionError(
+            option="claimed",
+            given=claimed,
+            allowed="a PrivacyBudget, a Guarantee, a Claim or an epsilon",
+            remedy="give for example discreet.PrivacyBudget(1.0, 1e-6)",
         )
 
 
 # -- confidence --------------------------------------------------------------------------------------------------------
-# What counts of an event say for certain: Clopper-Pearson limits, and the epsilon or mu that they rule out.
+# Certified bounds from counts of an event: Clopper-Pearson limits, and the epsilon or mu that they rule out.
 #
-# An event E has probability p on one table and q on its neighbour. (epsilon, delta)-DP demands p <= e^epsilon q + delta
-# and 1 - q <= e^epsilon (1 - p) + delta; mu-Gaussian DP demands Phi^-1(p) - Phi^-1(q) <= mu. Each left side rises in p
-# and falls in q, so a lower limit of p and an upper limit of q, each wrong with probability alpha/2, give lower bounds
-# of epsilon and of mu that are all wrong together with probability at most alpha.
+# An event E has probability p on one table and q on its neighbour. (epsilon, delta)-DP implies p <= e^epsilon q + delta
+# and 1 - q <= e^epsilon (1 - p) + delta. mu-Gaussian DP implies Phi^-1(p) - Phi^-1(q) <= mu. Each bound increases in p
+# and decreases in q. So a lower limit of p and an upper limit of q, each wrong with probability alpha/2, give lower
+# bounds on epsilon and mu that hold jointly with probability of at least 1 - alpha.
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Limits of the probability of one event, or of many, on two tables.
-
-    Attributes
-    ----------
-    low
-        Lower limit on the table on which the event is likelier.
-    high
-        Upper limit on its neighbour.
-    """
+    """Confidence limits of event probabilities: `low` on the likelier table, `high` on its neighbour."""
 
     low: FloatArray
     high: FloatArray
 
     def epsilon(self, delta: float) -> FloatArray:
-        """Lower bound of epsilon at this delta; 0 where nothing is ruled out."""
+        """Return lower bounds on epsilon at this delta, or 0 where nothing is ruled out."""
         with np.errstate(divide="ignore", invalid="ignore"):
             direct = np.log(np.maximum(self.low - delta, 0) / self.high)
             opposite = np.log(np.maximum(1 - self.high - delta, 0) / (1 - self.low))
         return _above_zero(np.fmax(direct, opposite))
 
     def mu(self, gap: float) -> FloatArray:
-        """Lower bound of mu, where outputs may be this far in total variation from Gaussian ones."""
+        """Return lower bounds on mu, if outputs may have this total variation distance from Gaussian ones."""
         low, high = np.clip(self.low - gap, 0, 1), np.clip(self.high + gap, 0, 1)
         with np.errstate(invalid="ignore"):
             return _above_zero(ndtri(low) - ndtri(high))
 
     def of(self, claim: Claim) -> tuple[FloatArray, FloatArray]:
-        """Lower bounds of epsilon at the claim's delta, and of mu at its gap."""
+        """Return lower bounds on epsilon at the claim's delta, and on mu at its gap."""
         return self.epsilon(claim.delta), self.mu(claim.gap)
 
 
 def limits(hits: npt.ArrayLike, draws: int, other_hits: npt.ArrayLike, other_draws: int, alpha: float) -> Limits:
-    """Clopper-Pearson limits that are both right with probability of at least 1 - alpha.
+    """Return Clopper-Pearson limits that hold jointly with probability of at least 1 - alpha.
 
-    >>> found = limits(50, 100, 0, 100, 0.01)
-    >>> round(float(found.low), 3), round(float(found.high), 3), round(float(found.epsilon(0.0)), 2)
+    >>> bounds = limits(50, 100, 0, 100, 0.01)
+    >>> round(float(bounds.low), 3), round(float(bounds.high), 3), round(float(bounds.epsilon(0.0)), 2)
     (0.369, 0.052, 1.97)
     """
     return Limits(lower_limit(hits, draws, alpha / 2), upper_limit(other_hits, other_draws, alpha / 2))
 
 
 def lower_limit(hits: npt.ArrayLike, draws: int, alpha: float) -> FloatArray:
-    """A lower limit of a probability, too high with probability of at most alpha."""
-    counted: IntArray = np.asarray(hits)
-    return np.where(counted > 0, betaincinv(np.maximum(counted, 1), draws - counted + 1, alpha), 0.0)
+    """Return a lower limit of a probability that is too high with probability of at most alpha."""
+    counts: IntArray = np.asarray(hits)
+    return np.where(counts > 0, betaincinv(np.maximum(counts, 1), draws - counts + 1, alpha), 0.0)
 
 
 def upper_limit(hits: npt.ArrayLike, draws: int, alpha: float) -> FloatArray:
-    """An upper limit of a probability, too low with probability of at most alpha."""
-    counted: IntArray = np.asarray(hits)
-    return np.where(counted < draws, betainccinv(counted + 1, np.maximum(draws - counted, 1), alpha), 1.0)
+    """Return an upper limit of a probability that is too low with probability of at most alpha."""
+    counts: IntArray = np.asarray(hits)
+    return np.where(counts < draws, betainccinv(counts + 1, np.maximum(draws - counts, 1), alpha), 1.0)
 
 
 def _above_zero(bound: FloatArray) -> FloatArray:
@@ -144,7 +139,7 @@ def _above_zero(bound: FloatArray) -> FloatArray:
 
 
 # -- scores ------------------------------------------------------------------------------------------------------------
-# Scores that tell two tables apart, learned from half of the draws: likelihood ratios of simple shapes.
+# Scores that distinguish two tables, learned from half of the draws: likelihood ratios of simple families.
 
 Score: TypeAlias = Callable[[FloatArray], FloatArray]
 
@@ -152,16 +147,10 @@ Score: TypeAlias = Callable[[FloatArray], FloatArray]
 _FARTHEST: Final = 20.0
 
 
-def learned_scores(one: FloatArray, other: FloatArray) -> dict[str, Score]:
-    """Scores that are larger where the first table is likelier; none if all numbers are constant or not finite.
-
-    Parameters
-    ----------
-    one, other
-        Draws for the two tables, one in each row.
-    """
-    # a quarter of them, exactly: differences of the largest doubles would have no end
-    both = np.concatenate([one, other]) / 4
+def learned_scores(first: FloatArray, second: FloatArray) -> dict[str, Score]:
+    """Learn scores that are larger where the first table is likelier. Return none if no finite number varies."""
+    # divide by 4 exactly, so that differences of the largest doubles do not overflow
+    both = np.concatenate([first, second]) / 4
     finite = np.where(np.isfinite(both).all(axis=0), both, 0.0)
     spread = np.ptp(finite, axis=0)
     varying = np.flatnonzero(spread > 0)
@@ -169,68 +158,68 @@ def learned_scores(one: FloatArray, other: FloatArray) -> dict[str, Score]:
         return {}
     centre = np.median(both[:, varying], axis=0)
     scale = np.quantile(np.abs(both[:, varying] - centre), 0.75, axis=0)
-    # more than half of the draws may be one value
+    # more than half of the draws may be equal
     scale = np.where(scale > 0, scale, spread[varying])
 
     def standard(draws: FloatArray) -> FloatArray:
-        """Numbers that vary, in units of their spread; far ones are drawn in, so that none decides by itself."""
-        known: FloatArray = np.nan_to_num(draws[:, varying], nan=0.0) / 4
-        return np.asarray(np.clip((known - centre) / scale, -_FARTHEST, _FARTHEST))
+        """Standardise the varying numbers. Clip outliers, so that none dominates."""
+        numbers: FloatArray = np.nan_to_num(draws[:, varying], nan=0.0) / 4
+        return np.asarray(np.clip((numbers - centre) / scale, -_FARTHEST, _FARTHEST))
 
-    a, b = standard(one), standard(other)
+    a, b = standard(first), standard(second)
     learned = {"linear": _linear(a, b), "laplace": _laplace(a, b), "quadratic": _quadratic(a, b)}
     return {name: _composed(score, standard) for name, score in learned.items()}
 
 
-def _composed(score: Score, before: Score) -> Score:
-    return lambda draws: score(before(draws))
+def _composed(score: Score, transform: Score) -> Score:
+    return lambda draws: score(transform(draws))
 
 
-def _linear(one: FloatArray, other: FloatArray) -> Score:
-    """The likelihood ratio of two normal laws with one covariance."""
-    covariance = _covariance(np.concatenate([one - one.mean(axis=0), other - other.mean(axis=0)]))
-    direction = np.linalg.solve(covariance, one.mean(axis=0) - other.mean(axis=0))
+def _linear(first: FloatArray, second: FloatArray) -> Score:
+    """Learn the likelihood ratio of two normal distributions with a common covariance."""
+    covariance = _covariance(np.concatenate([first - first.mean(axis=0), second - second.mean(axis=0)]))
+    direction = np.linalg.solve(covariance, first.mean(axis=0) - second.mean(axis=0))
     return lambda draws: np.asarray(draws @ direction)
 
 
-def _laplace(one: FloatArray, other: FloatArray) -> Score:
-    """The likelihood ratio of independent Laplace laws."""
-    here, there = np.median(one, axis=0), np.median(other, axis=0)
-    scale = (np.abs(one - here).mean(axis=0) + np.abs(other - there).mean(axis=0)) / 2
-    # 0 where each table has one value of its own
+def _laplace(first: FloatArray, second: FloatArray) -> Score:
+    """Learn the likelihood ratio of independent Laplace distributions."""
+    here, there = np.median(first, axis=0), np.median(second, axis=0)
+    scale = (np.abs(first - here).mean(axis=0) + np.abs(second - there).mean(axis=0)) / 2
+    # 0 if each table has a single value
     scale = np.where(scale > 0, scale, 1.0)
     return lambda draws: ((np.abs(draws - there) - np.abs(draws - here)) / scale).sum(axis=1)
 
 
-def _quadratic(one: FloatArray, other: FloatArray) -> Score:
-    """The likelihood ratio of two normal laws, each with its own covariance."""
+def _quadratic(first: FloatArray, second: FloatArray) -> Score:
+    """Learn the likelihood ratio of two normal distributions with different covariances."""
 
     def log_density(sample: FloatArray) -> Score:
         mean, covariance = sample.mean(axis=0), _covariance(sample - sample.mean(axis=0))
         inverse, size = np.linalg.inv(covariance), float(np.linalg.slogdet(covariance)[1])
         return lambda draws: -((((draws - mean) @ inverse) * (draws - mean)).sum(axis=1) + size) / 2
 
-    here, there = log_density(one), log_density(other)
+    here, there = log_density(first), log_density(second)
     return lambda draws: here(draws) - there(draws)
 
 
 def _covariance(centred: FloatArray) -> FloatArray:
-    """The covariance, with a little added so that it can be inverted where numbers repeat each other."""
-    found: FloatArray = centred.T @ centred / len(centred)
-    return found + np.eye(len(found)) * (1e-9 * float(np.trace(found)) / len(found) + 1e-12)
+    """Compute the covariance, slightly regularised so that it can be inverted if numbers repeat each other."""
+    covariance: FloatArray = centred.T @ centred / len(centred)
+    return covariance + np.eye(len(covariance)) * (1e-9 * float(np.trace(covariance)) / len(covariance) + 1e-12)
 
 
 # -- events ------------------------------------------------------------------------------------------------------------
-# Events that one table makes likelier than its neighbour, chosen on one half of the draws to be judged on the other.
+# Events that are likelier on one table than on its neighbour, chosen on one half of the draws and judged on the other.
 #
-# Kinds: thresholds of learned scores (likelihood ratios), values that only one table has reached (support), exact
-# values that repeat, and the place of the lowest bit that is set (the grid of floating-point noise).
+# Kinds: thresholds of learned scores (likelihood ratios), values that only one table has reached (support), repeated
+# exact values, and the position of the lowest set bit (the grid of floating-point noise).
 
 Truths: TypeAlias = npt.NDArray[np.bool_]
 Happens: TypeAlias = Callable[[FloatArray], Truths]
 
 _THRESHOLDS: Final = 300
-# a value is taken if it is more than so many times as frequent on one table
+# a value is included if its frequency ratio between the tables exceeds such a threshold
 _RATIOS: Final = np.geomspace(1.0, 1e4, 25)
 _NO_BIT: Final = 5000.0
 _LOWEST: Final = -1.7e308
@@ -238,17 +227,7 @@ _LOWEST: Final = -1.7e308
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that may happen to an output.
-
-    Attributes
-    ----------
-    kind
-        How it was found.
-    swapped
-        Whether it is likelier on the second table.
-    happens
-        From draws, one in each row, to whether it happened.
-    """
+    """An event of an output. `swapped` means that it is likelier on the second table."""
 
     kind: str
     swapped: bool
@@ -257,54 +236,48 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """An event with what the training half lets one hope for."""
+    """An event with the lower bounds that the training half suggests."""
 
     event: Event
     epsilon: float
     mu: float
 
 
-def chosen_events(one: FloatArray, other: FloatArray, claim: Claim, alpha: float) -> list[Event]:
-    """The most promising events of each kind, from the draws for training.
+def chosen_events(first: FloatArray, second: FloatArray, claim: Claim, alpha: float) -> list[Event]:
+    """Choose the most promising events of each kind from the training draws.
 
-    Parameters
-    ----------
-    one, other
-        Draws for the two tables, one in each row.
-    claim
-        What will be tried; without `mu` no event is chosen for its sake.
-    alpha
-        The level at which an event will be judged, nearly: it decides how rare an event may be.
+    Events for mu are chosen only if the claim has one. `alpha` is approximately the level at which an event will be
+    judged and determines how rare it may be.
     """
     kinds: dict[str, list[_Candidate]] = {}
-    for candidate in _Training(one, other, claim, alpha).candidates():
+    for candidate in _Training(first, second, claim, alpha).candidates():
         kinds.setdefault(candidate.event.kind, []).append(candidate)
     chosen: list[Event] = []
-    for found in kinds.values():
-        wanted = [max(found, key=lambda one: one.epsilon)]
+    for candidates in kinds.values():
+        best = [max(candidates, key=attrgetter("epsilon"))]
         if claim.mu is not None:
-            wanted.append(max(found, key=lambda one: one.mu))
-        chosen += [one.event for one in dict.fromkeys(wanted) if max(one.epsilon, one.mu) > 0]
+            best.append(max(candidates, key=attrgetter("mu")))
+        chosen += [candidate.event for candidate in dict.fromkeys(best) if max(candidate.epsilon, candidate.mu) > 0]
     return chosen
 
 
 class _Training:
     """The half of the draws on which events are chosen."""
 
-    def __init__(self, one: FloatArray, other: FloatArray, claim: Claim, alpha: float) -> None:
-        self._sides = one, other
+    def __init__(self, first: FloatArray, second: FloatArray, claim: Claim, alpha: float) -> None:
+        self._sides = first, second
         self._claim = claim
         self._alpha = alpha
 
     def candidates(self) -> Iterator[_Candidate]:
-        """The best events of every feature of the outputs."""
+        """Yield the best events of every feature of the outputs."""
         for name, score in learned_scores(*self._sides).items():
             pooled = np.concatenate([score(side) for side in self._sides])
             yield from self._beyond(name, score, np.quantile(pooled, np.linspace(0, 1, _THRESHOLDS)))
         for index in range(self._sides[0].shape[1]):
             number = partial(_number, index=index)
             values = [number(side) for side in self._sides]
-            # where one table has been and its neighbour has not
+            # values that only one of the tables has reached
             ends = [end for side in values for end in (side.min(), side.max())]
             yield from self._beyond("support", number, np.array(ends))
             yield from self._among("exact value", number)
@@ -312,7 +285,7 @@ class _Training:
         yield from self._among("exact value", _whole)
 
     def _beyond(self, kind: str, feature: Score, cuts: FloatArray) -> Iterator[_Candidate]:
-        """A feature above a threshold, or at or below it."""
+        """Yield events that a feature is above a threshold, or at or below it."""
         thresholds = np.unique(cuts)
         ordered = [np.sort(feature(side)) for side in self._sides]
         below = [np.searchsorted(side, thresholds, side="right") for side in ordered]
@@ -322,44 +295,44 @@ class _Training:
             yield from self._best(kind, counts, [partial(_compared, feature, compare, cut) for cut in thresholds])
 
     def _among(self, kind: str, feature: Score) -> Iterator[_Candidate]:
-        """A feature with one of the values that are so many times more frequent on one table."""
+        """Yield events that a feature has one of the values that are more frequent on one table."""
         values = [feature(side) for side in self._sides]
-        known, codes = np.unique(np.concatenate(values), return_inverse=True)
-        counts = [np.bincount(part, minlength=len(known)) for part in np.split(codes, [len(values[0])])]
+        distinct, codes = np.unique(np.concatenate(values), return_inverse=True)
+        counts = [np.bincount(side_codes, minlength=len(distinct)) for side_codes in np.split(codes, [len(values[0])])]
         repeated = np.flatnonzero(counts[0] + counts[1] > 1)
         if len(repeated) == 0:
             return
         for mine, theirs in (counts, counts[::-1]):
             ratio = (mine[repeated] + 1) / (theirs[repeated] + 1)
-            sets = [known[repeated[ratio > least]] for least in _RATIOS]
-            hits = [[int(side[repeated[ratio > least]].sum()) for least in _RATIOS] for side in counts]
+            sets = [distinct[repeated[ratio > threshold]] for threshold in _RATIOS]
+            hits = [[int(side[repeated[ratio > threshold]].sum()) for threshold in _RATIOS] for side in counts]
             yield from self._best(kind, [np.array(side) for side in hits], [partial(_in_set, feature, s) for s in sets])
 
     def _best(self, kind: str, hits: Sequence[IntArray], events: Sequence[Happens]) -> Iterator[_Candidate]:
-        """Of several events the one that promises most for epsilon, and the one that does for mu."""
+        """Yield the most promising event for epsilon, and the one for mu."""
         draws = [len(side) for side in self._sides]
         for swapped in (False, True):
             first, second = (1, 0) if swapped else (0, 1)
-            found = limits(hits[first], draws[first], hits[second], draws[second], self._alpha)
-            epsilon, mu = found.of(self._claim)
+            bounds = limits(hits[first], draws[first], hits[second], draws[second], self._alpha)
+            epsilon, mu = bounds.of(self._claim)
             for index in sorted({int(np.argmax(epsilon)), int(np.argmax(mu))}):
                 yield _Candidate(Event(kind, swapped, events[index]), float(epsilon[index]), float(mu[index]))
 
 
 def _number(draws: FloatArray, index: int) -> FloatArray:
-    """One number of every output; what is no number counts as the lowest."""
+    """Return one number of every output. NaN becomes the lowest."""
     return np.nan_to_num(draws[:, index], nan=-np.inf, posinf=np.inf, neginf=_LOWEST)
 
 
 def _whole(draws: FloatArray) -> FloatArray:
-    """A number for each output as a whole, the same for the same bits."""
+    """Hash each output to a number that is equal for equal bits."""
     weights = np.random.default_rng(0).integers(1, 2**63, draws.shape[1], dtype=np.uint64) | np.uint64(1)
     mixed = (np.ascontiguousarray(draws).view(np.uint64) * weights).sum(axis=1, dtype=np.uint64)
     return np.asarray(mixed >> np.uint64(11), dtype=np.float64)
 
 
 def _lowest_bit(draws: FloatArray, index: int) -> FloatArray:
-    """The exponent of the lowest bit that is set; more than any for 0 and what is not a number, and again for -0."""
+    """Return the exponent of the lowest set bit. 0, NaN and infinities, and -0, have codes above all exponents."""
     values = draws[:, index]
     fraction, exponent = np.frexp(np.where(np.isfinite(values), values, 0.0))
     mantissa = np.abs(np.ldexp(fraction, 53)).astype(np.int64)
@@ -377,29 +350,19 @@ def _in_set(feature: Score, values: FloatArray, draws: FloatArray) -> Truths:
 
 
 # -- judging -----------------------------------------------------------------------------------------------------------
-# The verdict on two sets of draws: events are chosen on the first half of each, and judged on the second half.
+# Judgement of two sets of draws: events are chosen on the first half of each and judged on the second.
 
-# the smallest number of draws for which a half chooses and a half judges
+# smallest number of draws that can be split into a choosing and a judging half
 FEWEST_DRAWS: Final = 20
-# kinds of events times what they are chosen for: how many are judged at most
+# maximum number of judged events: kinds of events times purposes
 _MOST_EVENTS: Final = 12
-# below it a mu-Gaussian mechanism has an epsilon of 0 at any delta that is used
+# below this mu, epsilon is 0 at any practical delta
 _LEAST_MU: Final = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """An event, and how often it happened in the draws that judge.
-
-    Attributes
-    ----------
-    kind
-        How the event was found.
-    hits, draws
-        On the table on which it is likelier.
-    other_hits, other_draws
-        On its neighbour.
-    """
+    """An event with its counts in the judging draws, on the likelier table and on its neighbour."""
 
     kind: str
     hits: int
@@ -408,7 +371,7 @@ class Witness:
     other_draws: int
 
     def sentence(self) -> str:
-        """The counts in words.
+        """Return the counts as text.
 
         >>> Witness("linear", 60, 100, 1, 100).sentence()
         'linear: 60 of 100 draws against 1 of 100'
@@ -418,18 +381,18 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What draws certify, at a stated confidence.
+    """Lower bounds certified by draws, at a stated confidence.
 
     Attributes
     ----------
     claim
-        What was tried.
+        The tested claim.
     epsilon
-        Every method with these outputs has at least this epsilon at the claim's delta.
+        Lower bound on epsilon at the claim's delta.
     mu
-        No mu-Gaussian mechanism with a smaller mu has these outputs; none if no curve was claimed.
+        Lower bound on mu, or None if no curve was claimed.
     witness
-        The event that gives `epsilon`; none if no event parts the tables.
+        The event that gives `epsilon`, or None if no event separates the tables.
     mu_witness
         The event that gives `mu`.
     """
@@ -448,9 +411,9 @@ class Judgement:
 
     @property
     def certified(self) -> float:
-        """Epsilon at the claim's delta: of the events, or of the Gaussian curve through the bound on mu if larger.
+        """Certified epsilon at the claim's delta, by events or by the Gaussian curve at `mu` if that is larger.
 
-        The second is a statement about epsilon only if outputs have Gaussian shape, as a claim of mu says.
+        The latter is a statement about epsilon only if outputs are Gaussian, as a claim of mu implies.
 
         >>> Judgement(Claim(1.0, 1e-6, 0.2367), 0.1, 0.2, None, None).certified > 0.7
         True
@@ -460,47 +423,40 @@ class Judgement:
         return max(self.epsilon, epsilon_from(self.mu, self.claim.delta))
 
 
-def judged(one: FloatArray, other: FloatArray, claim: Claim, alpha: float) -> Judgement:
-    """Lower bounds of epsilon and mu that are all right with probability of at least 1 - alpha.
+def judged(first: FloatArray, second: FloatArray, claim: Claim, alpha: float) -> Judgement:
+    """Certify lower bounds on epsilon and mu that hold jointly with probability of at least 1 - alpha.
 
-    Parameters
-    ----------
-    one, other
-        Independent draws for two neighbouring tables, one in each row, with the same numbers in each.
-    claim
-        What is tried.
-    alpha
-        Probability of a false alarm on a method that keeps the claim.
+    `first` and `second` are independent draws for two neighbouring tables, one output per row.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> noise = np.rint(rng.laplace(0.0, 2**20, (2, 4000, 1)))
-    >>> found = judged(noise[0] + 2**20, noise[1], Claim(1.0), 0.01)
-    >>> 0.7 < found.epsilon < 1, found.refuted
+    >>> judgement = judged(noise[0] + 2**20, noise[1], Claim(1.0), 0.01)
+    >>> 0.7 < judgement.epsilon < 1, judgement.refuted
     (True, False)
     >>> judged(noise[0] + 2**20, noise[1], Claim(0.5), 0.01).refuted
     True
     """
-    if min(len(one), len(other)) < FEWEST_DRAWS or one.shape[1] != other.shape[1]:
-        raise SpecError(
-            f"expected at least {FEWEST_DRAWS} draws of equally many numbers, got {len(one)} of {one.shape[1]} and "
-            f"{len(other)} of {other.shape[1]}"
+    if min(len(first), len(second)) < FEWEST_DRAWS or first.shape[1] != second.shape[1]:
+        raise OptionError(
+            f"expected at least {FEWEST_DRAWS} draws of equally many numbers, got {len(first)} of {first.shape[1]} and "
+            f"{len(second)} of {second.shape[1]}",
+            code="too-few-draws",
+            option="draws",
         )
-    halves = [(side[: len(side) // 2], side[len(side) // 2 :]) for side in (one, other)]
-    # the number of events is known from the first half alone, so the division of alpha is fixed before the second
+    halves = [(side[: len(side) // 2], side[len(side) // 2 :]) for side in (first, second)]
+    # the number of events depends on the first half alone, so the split of alpha is fixed before the second
     events = chosen_events(halves[0][0], halves[1][0], claim, alpha / _MOST_EVENTS)
     epsilon, mu, witness, mu_witness = 0.0, 0.0, None, None
     for event in events:
         sides = [half[1] for half in (halves[::-1] if event.swapped else halves)]
         hits = [int(event.happens(side).sum()) for side in sides]
-        counted = Witness(event.kind, hits[0], len(sides[0]), hits[1], len(sides[1]))
-        found = limits(hits[0], len(sides[0]), hits[1], len(sides[1]), alpha / len(events))
-        bounds = [float(bound) for bound in found.of(claim)]
+        counts = Witness(event.kind, hits[0], len(sides[0]), hits[1], len(sides[1]))
+        event_limits = limits(hits[0], len(sides[0]), hits[1], len(sides[1]), alpha / len(events))
+        bounds = [float(bound) for bound in event_limits.of(claim)]
         if bounds[0] > epsilon:
-            epsilon, witness = bounds[0], counted
+            epsilon, witness = bounds[0], counts
         if bounds[1] > mu:
-            mu, mu_witness = bounds[1], counted
-    claimed = claim.mu is not None
-    return Judgement(claim, epsilon, mu if claimed else None, witness, mu_witness if claimed else None)
+            mu, mu_witness = bounds[1], counts
+    has_curve = claim.mu is not None
+    return Judgement(claim, epsilon, mu if has_curve else None, witness, mu_witness if has_curve else None)

@@ -1,9 +1,9 @@
-"""Two unrelated tables in lockstep: noise that makes all noisy sums equal must make all that is published equal.
+"""Run two unrelated tables in lockstep: equal noisy sums must give equal publications.
 
-The first table is run with noise of the production sampler. For the second, each variate is moved by what the exact
-numbers under it differ by. A mechanism that adds every variate to its number once, and uses noisy numbers alone, then
-publishes the same bits. Noise that is made smaller after the draw, left out or used twice shows, and so does an exact
-sum that is used anywhere; also in numbers that are not published themselves.
+The first table is run with noise from the production sampler. For the second, each variate is shifted by the difference
+of the exact numbers that it is added to. A mechanism that adds every variate once, and uses only noisy numbers,
+publishes the same bits. The test detects noise that is reduced after the draw, left out or used twice, and any use of
+an exact sum, even in numbers that are not published.
 """
 
 from __future__ import annotations
@@ -22,41 +22,34 @@ from discreet.curator.sums.residuals import ResidualPass
 from discreet.design.columns import Base, Boolean, Numeric
 from discreet.design.design import Design
 from discreet.mechanisms.sampler import Sampler
-from discreet.workflow import Question
+from discreet.release_request import ReleaseRequest
 
-# a number that noise makes negative, and that is then not used, says nothing in one run
+# several runs, because a noisy number that is negative is not used and reveals nothing in a run
 LOCKSTEP_RUNS: Final = 20
-# where every run says all
-_FEW: Final = 3
-# of the other table; a prime, so that no two columns repeat each other
+# enough where a single run reveals everything
+_FEW_RUNS: Final = 3
+# rows of the other table; a prime, so that no two columns are equal
 _ROWS: Final = 11
-# what counts of rows that were clipped, and of rows that do not fit, have more in the other table
-_MORE: Final = 3
-# a choice draws as many variates as it takes, and the noise of a whole vector is formed of uniform bits
+# added to the counts of clipped and of unfit rows of the other table
+_EXTRA_COUNT: Final = 3
+# a selection draws a random number of variates, and vector noise is built from uniform bits
 _NOT_ADDED: Final = ("frank-wolfe", "k-norm")
 
 
-def lockstep_checks(asked: Question, rows: MadeUpRows, sampler: Sampler) -> tuple[Check, ...]:
-    """How many published numbers and draws differ, at most in one run; none expected.
+def lockstep_checks(asked: ReleaseRequest, rows: MadeUpRows, sampler: Sampler) -> tuple[Check, ...]:
+    """Count the published numbers and draws that differ, at most in one run. None should.
 
-    No check where noise is not added to numbers one by one, or where the number of rows is public. A mechanism whose
-    searches draw one variate after another is replayed. A minimum with a random linear term has no equal on another
-    table: there the noise on the minimum alone is tried.
-
-    Parameters
-    ----------
-    asked
-        The mechanism with its law.
-    rows
-        A table.
-    sampler
-        Source of the noise.
+    There is no check if noise is not added to numbers one by one, or if the number of rows is public. A mechanism whose
+    searches draw variates sequentially is replayed. Objective perturbation has no counterpart on another table, so only
+    the noise on its minimum is tested.
     """
     if asked.mechanism.name == "objective":
-        return (Check("noise on the point", float(max(_off_point(asked, rows, sampler) for _ in range(_FEW))), 0.0),)
+        return (
+            Check("noise on the point", float(max(_off_point(asked, rows, sampler) for _ in range(_FEW_RUNS))), 0.0),
+        )
     if is_replayed(asked) and not asked.design.rows_public:
         other = MadeUpRows(unrelated_table(asked.design), asked.design, asked.domain)
-        differing = [_replay_differs(asked, (rows, other), sampler) for _ in range(_FEW)]
+        differing = [_replay_differs(asked, (rows, other), sampler) for _ in range(_FEW_RUNS)]
         return (Check("tables in lockstep", float(max(differing)), 0.0),)
     compared = COMPARED.get(asked.mechanism.name)
     if compared is None or asked.mechanism.name in _NOT_ADDED:
@@ -65,18 +58,18 @@ def lockstep_checks(asked: Question, rows: MadeUpRows, sampler: Sampler) -> tupl
         return ()
     table = unrelated_table(asked.design)
     other = MadeUpRows(table, asked.design, asked.domain, clip_counts=CLIPPED in asked.law.sigma)
-    found = [_differing(asked, compared, (rows, other), sampler) for _ in range(LOCKSTEP_RUNS)]
-    return (Check("tables in lockstep", float(max(found)), 0.0),)
+    counts = [_differing(asked, compared, (rows, other), sampler) for _ in range(LOCKSTEP_RUNS)]
+    return (Check("tables in lockstep", float(max(counts)), 0.0),)
 
 
 def unrelated_table(design: Design) -> Table:
-    """Numbers all over their bounds, and all levels in turn.
+    """Build a table with numbers across their bounds and all levels in turn.
 
     >>> unrelated_table(Design("y", {"y": (0, 10), "b": bool}))["y"][:3]
     [0.0, 2.0, 4.0]
     """
     columns = design.table_columns.items()
-    return {name: _cells(column, place + 2) for place, (name, column) in enumerate(columns)}
+    return {name: _cells(column, index + 2) for index, (name, column) in enumerate(columns)}
 
 
 def _cells(column: Base, step: int) -> list[object]:
@@ -88,31 +81,35 @@ def _cells(column: Base, step: int) -> list[object]:
     return [column.levels[row % len(column.levels)] for row in range(_ROWS)]
 
 
-def _differing(asked: Question, compared: Compared, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler) -> int:
-    """How many numbers differ between one run on the first table and one on the second that is kept in step."""
+def _differing(
+    asked: ReleaseRequest, compared: Compared, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler
+) -> int:
+    """Count the numbers that differ between a run on the first table and the lockstep run on the second."""
     first = _First(sides[0], sampler)
     published = one_run(asked, first, first.read)
     second = _Second(asked, compared, sides[1], first)
     again = one_run(asked, second, second.read)
-    # as they are written to a file, where -0.0 is another text than 0.0
+    # compare texts as in a file, where -0.0 differs from 0.0
     pairs = itertools.zip_longest(map(repr, published), map(repr, again))
-    return sum(bool(one != other) for one, other in pairs) + second.strayed()
+    return sum(bool(first_number != second_number) for first_number, second_number in pairs) + second.strayed()
 
 
-def _replay_differs(asked: Question, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler) -> bool:
-    """Whether a run on the second table with the noisy numbers of one on the first publishes something else."""
+def _replay_differs(asked: ReleaseRequest, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler) -> bool:
+    """Check whether the second table publishes something else with the noisy numbers of the first."""
     (first, published), (second, again) = replayed(asked, sides, sampler)
     return bool(published != again or first.scales != second.scales or not first.scales)
 
 
-def _off_point(asked: Question, rows: MadeUpRows, sampler: Sampler) -> int:
-    """How many coefficients differ from the minimum plus their noise; without noise the minimum itself is published."""
+def _off_point(asked: ReleaseRequest, rows: MadeUpRows, sampler: Sampler) -> int:
+    """Count the coefficients that differ from the minimum plus noise. Without noise the minimum is published."""
     first = _First(rows, sampler)
     published = one_run(asked, first, first.read)
-    drawn = [one for part in first.drawn for one in part]
-    on_point = [one.scale == asked.law.sigma["coefficients"] for one in drawn]
-    quiet = _Repeated([0 if there else one.value for one, there in zip(drawn, on_point, strict=True)])
-    noise = [one.value for one, there in zip(drawn, on_point, strict=True) if there]
+    drawn = [variate for part in first.drawn for variate in part]
+    on_point = [variate.scale == asked.law.sigma["coefficients"] for variate in drawn]
+    quiet = _Repeated(
+        [0 if is_point_noise else variate.value for variate, is_point_noise in zip(drawn, on_point, strict=True)]
+    )
+    noise = [variate.value for variate, is_point_noise in zip(drawn, on_point, strict=True) if is_point_noise]
     point = one_run(asked, quiet, rows.sums)
     # without an intercept the first coefficient is 0
     fitted = slice(0 if asked.design.intercept else 1, None)
@@ -121,17 +118,17 @@ def _off_point(asked: Question, rows: MadeUpRows, sampler: Sampler) -> int:
 
 
 class _Variates:
-    """What all sources of noise in step have in common."""
+    """Common base of lockstep samplers."""
 
     private = True
 
     def bits(self, how_many: int) -> int:
-        """None: what is formed of uniform bits is not added to one number."""
-        raise NotImplementedError(f"{how_many} bits were asked for by a mechanism that cannot be kept in step")
+        """Reject uniform bits, which are not added to one number."""
+        raise NotImplementedError(f"the mechanism drew {how_many} uniform bits and cannot run in lockstep")
 
 
 class _First(_Variates):
-    """A table and the noise of a run on it, written down pass by pass."""
+    """A table and the recorded noise of a run on it, pass by pass."""
 
     def __init__(self, rows: MadeUpRows, source: Sampler) -> None:
         self._rows = rows
@@ -139,93 +136,97 @@ class _First(_Variates):
         self.totals: list[Totals] = []
         self.drawn: list[list[_Variate]] = []
 
-    def read(self, wanted: Sums) -> Totals:
-        """The answer to a question."""
-        self.totals.append(self._rows.sums(wanted))
+    def read(self, sums: Sums) -> Totals:
+        """Compute and record sums."""
+        self.totals.append(self._rows.sums(sums))
         self.drawn.append([])
         return self.totals[-1]
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """Discrete Gaussian variates."""
-        return self._kept("gaussian", sigmas, self._source.draw(sigmas))
+        """Draw and record discrete Gaussian variates."""
+        return self._recorded("gaussian", sigmas, self._source.draw(sigmas))
 
     def laplace(self, scales: Sequence[int]) -> list[int]:
-        """Discrete Laplace variates."""
-        return self._kept("laplace", scales, self._source.laplace(scales))
+        """Draw and record discrete Laplace variates."""
+        return self._recorded("laplace", scales, self._source.laplace(scales))
 
-    def _kept(self, family: str, scales: Sequence[int], values: list[int]) -> list[int]:
-        self.drawn[-1] += [_Variate(family, *one) for one in zip(scales, values, strict=True) if one[0]]
+    def _recorded(self, family: str, scales: Sequence[int], values: list[int]) -> list[int]:
+        self.drawn[-1] += [_Variate(family, *pair) for pair in zip(scales, values, strict=True) if pair[0]]
         return values
 
 
 class _Second(_Variates):
-    """Another table, and the noise of the first run moved by what the exact numbers of the two differ by."""
+    """Another table, with the noise of the first run shifted by the difference of the exact numbers."""
 
-    def __init__(self, asked: Question, compared: Compared, rows: MadeUpRows, first: _First) -> None:
+    def __init__(self, asked: ReleaseRequest, compared: Compared, rows: MadeUpRows, first: _First) -> None:
         self._asked = asked
         self._compared = compared
         self._rows = rows
         self._first = first
         self._pass = -1
-        self._place = 0
-        self._moves: list[tuple[int, int]] = []
+        self._index = 0
+        self._shifts: list[tuple[int, int]] = []
         self._strayed = 0
 
-    def read(self, wanted: Sums) -> Totals:
-        """The answer to a question, and with it how far the noise that follows is moved."""
+    def read(self, sums: Sums) -> Totals:
+        """Compute sums, and the shifts of the noise that follows."""
         self._strayed += self._not_drawn()
-        self._pass, self._place = self._pass + 1, 0
-        found = self._rows.sums(wanted)
-        found += Totals((0,) * len(found.values), found.unit, 0, (_MORE,) * len(found.clipped), (0, _MORE))
-        before = self._first.totals[self._pass]
-        residuals = isinstance(wanted, ResidualPass)
-        self._moves = list(pass_changes(self._asked, self._compared, self._pass, before, found, residuals=residuals))
-        return found
+        self._pass, self._index = self._pass + 1, 0
+        totals = self._rows.sums(sums)
+        totals += Totals(
+            (0,) * len(totals.values), totals.unit, 0, (_EXTRA_COUNT,) * len(totals.clipped), (0, _EXTRA_COUNT)
+        )
+        first_totals = self._first.totals[self._pass]
+        residuals = isinstance(sums, ResidualPass)
+        self._shifts = list(
+            pass_changes(self._asked, self._compared, self._pass, first_totals, totals, residuals=residuals)
+        )
+        return totals
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """Gaussian variates of the first run, moved."""
-        return [self._moved("gaussian", sigma) for sigma in sigmas]
+        """Return the shifted Gaussian variates of the first run."""
+        return [self._shifted("gaussian", sigma) for sigma in sigmas]
 
     def laplace(self, scales: Sequence[int]) -> list[int]:
-        """Laplace variates of the first run, moved."""
-        return [self._moved("laplace", scale) for scale in scales]
+        """Return the shifted Laplace variates of the first run."""
+        return [self._shifted("laplace", scale) for scale in scales]
 
     def strayed(self) -> int:
-        """How many draws had another law than in the first run or than is stated, or were made in one run alone."""
+        """Count draws whose distribution differs from the first run or the stated one, or that only one run made."""
         return self._strayed + self._not_drawn()
 
-    def _moved(self, family: str, scale: int) -> int:
+    def _shifted(self, family: str, scale: int) -> int:
         if scale == 0:
             return 0
-        drawn, place = self._first.drawn[self._pass], self._place
-        self._place += 1
-        if place >= min(len(drawn), len(self._moves)):
+        drawn, index = self._first.drawn[self._pass], self._index
+        self._index += 1
+        if index >= min(len(drawn), len(self._shifts)):
             self._strayed += 1
             return 0
-        before, (change, stated) = drawn[place], self._moves[place]
-        self._strayed += (before.family, before.scale, stated) != (family, scale, scale)
-        return before.value + change
+        variate, (change, stated) = drawn[index], self._shifts[index]
+        self._strayed += (variate.family, variate.scale, stated) != (family, scale, scale)
+        return variate.value + change
 
     def _not_drawn(self) -> int:
-        return max(0, len(self._first.drawn[self._pass]) - self._place) if self._pass >= 0 else 0
+        return max(0, len(self._first.drawn[self._pass]) - self._index) if self._pass >= 0 else 0
 
 
 class _Repeated(_Variates):
-    """Variates that are given, one after the other, whatever is asked for."""
+    """Sampler that returns given variates in order."""
 
     def __init__(self, values: Sequence[int]) -> None:
         self._values = iter(values)
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """The next ones."""
+        """Return the next variates."""
         return [next(self._values, 0) if sigma else 0 for sigma in sigmas]
 
-    # one source, whatever the family
+    # the same values for both families
     laplace = draw
 
 
 class _Variate(NamedTuple):
-    """What was drawn, and of which law."""
+    """A drawn value with its distribution."""
 
     family: str
     scale: int

@@ -18,47 +18,37 @@ from discreet.audit.pairs import corner_pairs
 from discreet.audit.runs import MadeUpRows, PooledSampler
 from discreet.curator.sums.gram import ExactGram, Totals, chunk_rows
 from discreet.datasets.tables import Dataset, census2000
-from discreet.design.domain import DEFAULT_GRID_BITS
-from discreet.errors import SpecError, shown
+from discreet.errors import OptionError, UnsupportedError
 from discreet.exact.arrays import FloatArray, one_blas_thread
 from discreet.exact.linear import exact_solution, symmetric_integers
 from discreet.exact.linear import pairs as places
 from discreet.exact.rounding import root_up
 from discreet.mechanisms.protocol import run_passes, with_curve
 from discreet.mechanisms.sampler import Sampler
+from discreet.options import ReleaseOptions
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.checks import is_integer, is_number
 from discreet.privacy.guarantee import Guarantee
+from discreet.release_request import ReleaseRequest
 from discreet.tables.source import ComputeOptions
-from discreet.workflow import Question
 
 if TYPE_CHECKING:
     from discreet.mechanisms.protocol import NoisyMoments
 
 # -- targets -----------------------------------------------------------------------------------------------------------
-# Rows that an attacker asks about, and the two tables between which the attack decides.
+# Rows that an attacker asks about, and the two tables to distinguish.
 
 
 @dataclass(frozen=True)
 class Target:
-    """A row, and all others: the attacker knows both, and asks whether the row was in the table.
-
-    Attributes
-    ----------
-    name
-        For people.
-    row
-        The row (1, x, y) on the grid, one column.
-    others
-        All other rows, one in each column.
-    """
+    """A row (1, x, y) on the grid and all others. The attacker knows both and asks whether it is included."""
 
     name: str
     row: FloatArray
     others: FloatArray
 
-    def totals(self, asked: Question, *, with_row: bool) -> Totals:
-        """Exact sums of products of the table with the row, or without it."""
+    def totals(self, asked: ReleaseRequest, *, with_row: bool) -> Totals:
+        """Return the exact sums of products of the table with or without the row."""
         size, bits = len(asked.design.released), asked.domain.grid_bits
         gram, step = ExactGram(size, bits), chunk_rows(ComputeOptions().chunk_rows, size, bits)
         for start in range(0, self.others.shape[1], step):
@@ -68,11 +58,10 @@ class Target:
         return Totals(gram.totals(), gram.unit, self.others.shape[1] + with_row)
 
 
-def targets(dataset: Dataset, asked: Question) -> tuple[Target, Target]:
-    """The worst row inside the declared bounds, added to the table; and a typical row of it, taken away.
+def targets(dataset: Dataset, asked: ReleaseRequest) -> tuple[Target, Target]:
+    """Return the worst row inside the declared bounds, added to the table, and a typical row, removed from it.
 
-    The worst row moves the noisy sums farthest. The typical one does so more than half of the rows do, and less than
-    the other half.
+    The worst row moves the noisy sums farthest. The typical row has the median effect.
     """
     rows = MadeUpRows(dataset.table, asked.design, asked.domain).grid
     (corner,) = corner_pairs(asked.design)
@@ -86,44 +75,44 @@ def targets(dataset: Dataset, asked: Question) -> tuple[Target, Target]:
 
 
 def reach(rows: FloatArray, law: NoiseLaw, unit: int) -> FloatArray:
-    """How far each row moves the sums of products, in standard deviations of their noise: its own mu."""
+    """Return how far each row moves the sums of products, in standard deviations of their noise (its mu)."""
     scaled = rows / unit
     entry_sd = law.entry_sd(len(rows))
-    # what is a copy of another sum, or has no noise, is no more to see
+    # copies of other sums, and entries without noise, reveal nothing more
     entry_sd[law.indicator_columns, law.indicator_columns] = 0.0
     squares = np.zeros(rows.shape[1])
     for i, j in places(len(rows)):
         if entry_sd[i, j] > 0:
             squares += (scaled[i] * scaled[j] / entry_sd[i, j]) ** 2
-    found: FloatArray = np.sqrt(squares)
-    return found
+    distances: FloatArray = np.sqrt(squares)
+    return distances
 
 
 # -- likelihood --------------------------------------------------------------------------------------------------------
-# The likelihood ratio of what is published, between the table with a row and the table without it.
+# The likelihood ratio of a publication, between the table with a row and the table without it.
 #
 # Noise on every entry is a discrete Gaussian variate, P(z) proportional to exp(-z^2 / (2 sigma^2)) on the integers. The
-# row moves the exact sums by an integer vector v, so both tables reach the same outputs and the normalising constants
-# cancel: the logarithm of the ratio at an output o is
+# row moves the exact sums by an integer vector v, so both tables have the same support and the normalising constants
+# cancel. The log likelihood ratio at an output o is
 #
 #     sum over entries of (o - s) v / sigma^2 - v^2 / (2 sigma^2),   s the sums without the row,
 #
-# for the lattice law itself and not for an approximation of it. By Neyman and Pearson no test finds the row more often
-# at the same rate of false alarms.
+# which holds for the lattice distribution itself, not for an approximation. By Neyman and Pearson no test has a higher
+# power at the same false-alarm rate.
 
 
 @dataclass(frozen=True)
 class LikelihoodRatio:
-    """The test of one row under one law of noise.
+    """The test for one row under one noise distribution.
 
     Attributes
     ----------
     without
         Sums without the row, in steps of the noise.
     change
-        What the row adds to them.
+        Contribution of the row to the sums.
     sigma
-        Scales of the noise; 0 for a copy of another number, which is left out.
+        Noise scales. 0 marks a copy of another number, which is ignored.
     """
 
     without: tuple[int, ...]
@@ -131,78 +120,96 @@ class LikelihoodRatio:
     sigma: tuple[int, ...]
 
     @classmethod
-    def of(cls, target: Target, asked: Question) -> LikelihoodRatio:
-        """The test that knows the row, all others, and the law of the noise."""
-        here, there = (target.totals(asked, with_row=one).on_grid(asked.law.unit) for one in (True, False))
-        change = tuple(a - b for a, b in zip(here, there, strict=True))
+    def of(cls, target: Target, asked: ReleaseRequest) -> LikelihoodRatio:
+        """Build the test that knows the row, all others, and the noise distribution."""
+        with_row, without_row = (
+            target.totals(asked, with_row=included).on_grid(asked.law.unit) for included in (True, False)
+        )
+        change = tuple(a - b for a, b in zip(with_row, without_row, strict=True))
         size = len(asked.design.released)
-        # an entry without noise may tell nothing: at a scale of one step it would tell all
+        # an entry without noise must not change; a scale of one step would reveal any change
         sigma = [step or 1 for step in asked.law.steps(size)]
-        # a copy of a noisy sum tells no more than that sum does
+        # a copy of a noisy sum carries no more information than that sum
         for square in asked.law.copies(size):
             sigma[square] = 0
-        return cls(there, change, tuple(sigma))
+        return cls(without_row, change, tuple(sigma))
 
     @property
     def mu(self) -> float:
-        """Distance of the two tables in standard deviations of the noise, from exact integers, rounded up."""
+        """Distance of the two tables in noise standard deviations, from exact integers, rounded up."""
         squares = (Fraction(v, s) ** 2 for v, s in zip(self.change, self.sigma, strict=True) if s)
         return root_up(sum(squares, Fraction(0)))
 
     def scores(self, published: Sequence[Sequence[int]]) -> FloatArray:
-        """Logarithms of the ratio for many outputs, one in each row."""
-        # differences of exact integers are small enough for doubles, the sums themselves need not be
-        noise = np.array([[a - b for a, b in zip(one, self.without, strict=True)] for one in published], dtype=float)
+        """Return the log likelihood ratios of many outputs, one per row."""
+        # differences of exact integers fit doubles, which the sums themselves need not
+        noise = np.array(
+            [[a - b for a, b in zip(output, self.without, strict=True)] for output in published], dtype=float
+        )
         sigma = np.array([scale or np.inf for scale in self.sigma], dtype=float)
-        moved = np.array(self.change, dtype=float) / sigma
-        found: FloatArray = (noise / sigma) @ moved - moved @ moved / 2
-        return found
+        shift = np.array(self.change, dtype=float) / sigma
+        scores: FloatArray = (noise / sigma) @ shift - shift @ shift / 2
+        return scores
 
 
-def drawn_releases(asked: Question, totals: Totals, sampler: Sampler, draws: int) -> list[tuple[int, ...]]:
-    """Noisy sums as production publishes them, from exact sums that were computed once."""
+def drawn_releases(asked: ReleaseRequest, totals: Totals, sampler: Sampler, draws: int) -> list[tuple[int, ...]]:
+    """Draw noisy sums as production publishes them, from exact sums computed once."""
     published = []
     for _ in range(draws):
         passes = asked.mechanism.passes(asked.context(sampler))
         next(passes)
-        # the mechanism asks for sums of products, once
-        made = cast("NoisyMoments", run_passes(passes, totals, lambda _: totals))
-        published.append(tuple(total for total in made.totals if total is not None))
+        # the mechanism requests sums of products once
+        moments = cast("NoisyMoments", run_passes(passes, totals, lambda _: totals))
+        published.append(tuple(total for total in moments.totals if total is not None))
     return published
 
 
 # -- least squares -----------------------------------------------------------------------------------------------------
-# Coefficients without noise, NOT PRIVATE: from how many digits on they show whether a row is in the table.
+# Coefficients without noise, NOT PRIVATE: how many digits reveal whether a row is in the table.
 
-# a double has no more
+# significant digits of a double
 MOST_DIGITS: Final = 15
 
 
-def telling_digits(target: Target, asked: Question) -> int | None:
-    """Significant digits from which on exact least squares differs with and without the row, NOT PRIVATE.
+def telling_digits(target: Target, asked: ReleaseRequest) -> int | None:
+    """Return the number of significant digits at which exact least squares reveals the row, NOT PRIVATE.
 
-    None where all the digits of a double agree, so that nothing shows.
+    Return None if all digits of a double agree.
     """
-    here, there = (_coefficients(target.totals(asked, with_row=one), asked) for one in (True, False))
-    return next((digits for digits in range(1, MOST_DIGITS + 1) if _shown(here, digits) != _shown(there, digits)), None)
+    with_row, without_row = (
+        _coefficients(target.totals(asked, with_row=included), asked) for included in (True, False)
+    )
+    return next(
+        (
+            digits
+            for digits in range(1, MOST_DIGITS + 1)
+            if _formatted(with_row, digits) != _formatted(without_row, digits)
+        ),
+        None,
+    )
 
 
-def _coefficients(totals: Totals, asked: Question) -> tuple[Fraction, ...]:
-    """Ordinary least squares of the target on all other columns, in scaled units, solved in exact arithmetic."""
+def _coefficients(totals: Totals, asked: ReleaseRequest) -> tuple[Fraction, ...]:
+    """Solve least squares of the target on all other columns exactly, in scaled units."""
     size = len(asked.design.released)
     gram = symmetric_integers(totals.values, size)
-    found = exact_solution(gram[:-1, :-1], gram[:-1, -1])
-    if found is None:
-        raise SpecError("the columns of this table are collinear, so that it has no least squares; choose another")
-    return found
+    coefficients = exact_solution(gram[:-1, :-1], gram[:-1, -1])
+    if coefficients is None:
+        raise UnsupportedError(
+            "the columns of the table are collinear, so least squares has no unique solution",
+            code="collinear-table",
+            option="dataset",
+            remedy="choose another table",
+        )
+    return coefficients
 
 
-def _shown(coefficients: Sequence[Fraction], digits: int) -> list[str]:
-    return [f"{float(one):.{digits - 1}e}" for one in coefficients]
+def _formatted(coefficients: Sequence[Fraction], digits: int) -> list[str]:
+    return [f"{float(coefficient):.{digits - 1}e}" for coefficient in coefficients]
 
 
 # -- attacking ---------------------------------------------------------------------------------------------------------
-# The public function: attacks on membership in a public table, without noise and at several budgets.
+# Membership attacks on a public table, without noise and at several budgets.
 
 EPSILONS: Final = (0.5, 1.0, 4.0)
 DELTA: Final = 1e-6
@@ -218,51 +225,53 @@ def membership_attack(
     confidence: float = CONFIDENCE,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> MembershipResult:
-    """Try to find out whether a row is in a public table, from least squares without noise and from releases.
+    """Try to determine whether a row is in a public table, from exact least squares and from releases.
 
-    The attacker knows all other rows, the row itself and the law of the noise, and decides by the exact likelihood
-    ratio of what is published. No attacker does better.
+    The attacker knows all other rows, the row itself and the noise distribution, and uses the exact likelihood ratio of
+    the publication. No attacker does better.
 
     Parameters
     ----------
-    dataset
-        A public table in memory with its design: numbers of `discreet.datasets`. The census sample of the demo unless
-        given; where that is not installed, a simulated table of the same shape.
-    epsilons, delta
-        Budgets of the releases.
-    draws
-        Releases of each table. The sums are computed once; noise comes from the production sampler.
-    confidence
-        Probability that releases which keep their promise pass, all of them together.
-    progress
-        Called with the name of a part that ended, how many have, and how many there are.
+    dataset : Dataset, optional
+        A public table in memory with its design, as from `discreet.datasets.load`. By default the census sample of the
+        demo, or a simulated table of the same shape if it is not installed.
+    epsilons : sequence of float
+        Epsilon of each release.
+    delta : float
+        Delta of the releases.
+    draws : int
+        Releases per table. The sums are computed once, and the noise comes from the production sampler.
+    confidence : float
+        Probability that releases which satisfy their guarantee pass, over all of them together.
+    progress : callable, optional
+        Called with the name of a finished part, the number of finished parts, and the number of all parts.
 
     Returns
     -------
     MembershipResult
-        With `passed`, `summary()`, and for each attack the errors of the attacker. Results without noise are marked
-        NOT PRIVATE.
+        With `passed`, `summary()`, and the errors of the attacker for each attack. Results without noise are marked NOT
+        PRIVATE.
 
     Examples
     --------
     >>> from discreet.datasets import load
     >>> table = load("simulated-census", rows=500)
-    >>> found = membership_attack(table, epsilons=[1.0], draws=500, confidence=1 - 1e-9)
-    >>> found.passed, [attack.published for attack in found.attacks][::2]
+    >>> result = membership_attack(table, epsilons=[1.0], draws=500, confidence=1 - 1e-9)
+    >>> result.passed, [attack.published for attack in result.attacks][::2]
     (True, ['least squares, NOT PRIVATE', 'gaussian, epsilon 1'])
-    >>> [attack.roc.area for attack in found.attacks][:2]
+    >>> [attack.roc.area for attack in result.attacks][:2]
     [1.0, 1.0]
     """
     if dataset is not None and not isinstance(dataset, Dataset):
-        raise SpecError(f"dataset: expected a Dataset such as discreet.datasets.load gives, got {shown(dataset)}")
+        raise OptionError(option="dataset", given=dataset, allowed="a Dataset, as discreet.datasets.load returns")
     if not is_integer(draws) or draws < FEWEST_DRAWS:
-        raise SpecError(f"draws: expected an integer of at least {FEWEST_DRAWS}, got {shown(draws)}")
+        raise OptionError(option="draws", given=draws, allowed=f"an integer of at least {FEWEST_DRAWS}")
     if not is_number(confidence) or not 0.5 <= confidence < 1:
-        raise SpecError(f"confidence: expected a number from 0.5 to below 1, got {shown(confidence)}")
+        raise OptionError(option="confidence", given=confidence, allowed="a number of at least 0.5 and below 1")
     chosen = census2000() if dataset is None else dataset
     asked = [attack_question(chosen, PrivacyBudget(epsilon, delta)) for epsilon in epsilons]
     if not asked:
-        raise SpecError("epsilons: expected at least one, got none")
+        raise OptionError("expected at least one epsilon, got none", option="epsilons")
     start = time.process_time()
     with one_blas_thread():
         attacks = list(_attacks(chosen, asked, draws, 1 - confidence, progress))
@@ -272,7 +281,7 @@ def membership_attack(
 
 def _attacks(
     dataset: Dataset,
-    asked: Sequence[Question],
+    asked: Sequence[ReleaseRequest],
     draws: int,
     alpha: float,
     progress: Callable[[str, int, int], None] | None,
@@ -287,33 +296,29 @@ def _attacks(
             progress(f"epsilon {question.budget.epsilon:g}", done + 1, len(asked))
 
 
-def _releases(asked: Question, worst: Target, typical: Target, draws: int, alpha: float) -> Iterator[Attack]:
-    """Both rows at one budget; the table is that without the worst row, and that with the typical one."""
+def _releases(asked: ReleaseRequest, worst: Target, typical: Target, draws: int, alpha: float) -> Iterator[Attack]:
+    """Attack both rows at one budget. The table is without the worst row and with the typical one."""
     sampler = PooledSampler()
     totals = [
         worst.totals(asked, with_row=True),
         worst.totals(asked, with_row=False),
         typical.totals(asked, with_row=False),
     ]
-    more, table, fewer = (drawn_releases(asked, one, sampler, draws) for one in totals)
+    more, table, fewer = (drawn_releases(asked, sums, sampler, draws) for sums in totals)
     claim = Claim.of(with_curve(Guarantee.promised(asked.design.unit, asked.budget), asked.law))
-    for target, here, there in ((worst, more, table), (typical, table, fewer)):
+    for target, with_row, without_row in ((worst, more, table), (typical, table, fewer)):
         ratio = LikelihoodRatio.of(target, asked)
-        roc = measured(ratio.scores(here), ratio.scores(there), thresholds(ratio.mu), alpha)
+        roc = measured(ratio.scores(with_row), ratio.scores(without_row), thresholds(ratio.mu), alpha)
         yield Attack(f"{_MECHANISM}, epsilon {claim.epsilon:g}", target.name, claim, ratio.mu, None, roc, draws)
 
 
-def attack_question(dataset: Dataset, budget: PrivacyBudget) -> Question:
-    """The release that is attacked: all moments with Gaussian noise, as production asks for it."""
+def attack_question(dataset: Dataset, budget: PrivacyBudget) -> ReleaseRequest:
+    """Return the attacked request: all moments with Gaussian noise, as in production."""
     if dataset.design.weights is not None:
-        raise SpecError("a membership attack is of rows without weights; leave weights out of the design")
-    return Question.checked(
-        dataset.design,
-        budget,
-        _MECHANISM,
-        None,
-        moments="plain",
-        residual_bound=None,
-        clip_counts=False,
-        grid_bits=DEFAULT_GRID_BITS,
-    )
+        raise UnsupportedError(
+            "a membership attack does not support weights",
+            code="weights-not-supported",
+            option="dataset",
+            remedy="leave weights out of the design",
+        )
+    return ReleaseRequest.checked(dataset.design, budget, ReleaseOptions(mechanism=_MECHANISM))

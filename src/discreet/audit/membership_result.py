@@ -1,4 +1,4 @@
-"""Print and plot the result of membership attacks."""
+"""Format and plot the result of membership attacks."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # -- curves ------------------------------------------------------------------------------------------------------------
-# How often a test may find a row that is there, for every rate of false alarms: what a promise allows.
+# The power that a guarantee allows a test, for every false-alarm rate.
 #
-# A test with false alarms at the rate alpha finds at most 1 - f(alpha), f the trade-off function of the promise [Dong,
-# Roth & Su 2022]. For (epsilon, delta) it is made of two straight lines, for mu-Gaussian privacy it is
-# Phi(Phi^-1(alpha) + mu); the least of all that is proved holds.
+# A test with false-alarm rate alpha has a power of at most 1 - f(alpha), where f is the trade-off function of the
+# guarantee [Dong, Roth & Su 2022]. For (epsilon, delta) the bound consists of two straight lines. For mu-Gaussian DP it
+# is Phi(Phi^-1(alpha) + mu). The smallest proved bound holds.
 
 
 def allowed_power(false_alarms: npt.ArrayLike, claim: Claim) -> FloatArray:
-    """Largest power that epsilon and delta of a claim allow.
+    """Return the largest power that epsilon and delta of a claim allow.
 
     >>> [round(float(power), 4) for power in allowed_power([0.01, 0.5], Claim(1.0))]
     [0.0272, 0.8161]
     """
-    return np.array([largest_power(float(one), claim.epsilon, claim.delta) for one in np.atleast_1d(false_alarms)])
+    return np.array([largest_power(float(rate), claim.epsilon, claim.delta) for rate in np.atleast_1d(false_alarms)])
 
 
 def own_power(false_alarms: npt.ArrayLike, claim: Claim) -> FloatArray:
-    """Largest power by the Gaussian curve that is claimed too; where none is, what epsilon and delta allow.
+    """Return the largest power under the claimed Gaussian curve, or under epsilon and delta without one.
 
     >>> round(float(own_power(0.05, Claim(9.0, 0.0, 1.0))[0]), 4)
     0.2595
@@ -58,25 +58,25 @@ def own_power(false_alarms: npt.ArrayLike, claim: Claim) -> FloatArray:
     allowed = allowed_power(false_alarms, claim)
     if claim.mu is None:
         return allowed
-    # no quantile belongs to a rate of 0
+    # a rate of 0 has no quantile
     rates = np.maximum(np.atleast_1d(false_alarms), math.ulp(0.0))
-    return np.minimum(allowed, [gaussian_power(float(one), claim.mu, claim.gap) for one in rates])
+    return np.minimum(allowed, [gaussian_power(float(rate), claim.mu, claim.gap) for rate in rates])
 
 
 def allowed_area(claim: Claim) -> float:
-    """Area below the curve that epsilon and delta allow: the largest chance to order a table with the row first.
+    """Return the area under the curve allowed by epsilon and delta.
 
     >>> round(allowed_area(Claim(1.0)), 6), round(allowed_area(Claim(1.0, 0.5)), 6)
     (0.731059, 0.932765)
     """
-    # the curve is straight between these
+    # the curve is linear between these points
     corner = (1 - claim.delta) / (1 + math.exp(claim.epsilon))
     rates = np.array([0.0, corner, 1 - claim.delta, 1.0])
     return float(np.trapezoid(allowed_power(rates, claim), rates))
 
 
 def gaussian_area(mu: float) -> float:
-    """Area below the curve of mu-Gaussian privacy: Phi(mu / sqrt(2)).
+    """Return the area under the curve of mu-Gaussian DP, Phi(mu / sqrt(2)).
 
     >>> round(gaussian_area(0.0), 3), round(gaussian_area(1.0), 4)
     (0.5, 0.7602)
@@ -85,28 +85,28 @@ def gaussian_area(mu: float) -> float:
 
 
 # -- roc ---------------------------------------------------------------------------------------------------------------
-# The errors of a test that was run many times: false alarms, rows found, and limits that hold for all thresholds.
+# Error rates of a test over many runs: false alarms, rows found, and limits that hold for all thresholds.
 
 _SMALL: Final = np.geomspace(1e-3, 0.4, 12)
-# rates of false alarms that thresholds are made for, before anything is drawn
+# false-alarm rates for which thresholds are computed before anything is drawn
 RATES: Final = np.concatenate([_SMALL, [0.5], 1 - _SMALL[::-1]])
 _SIDES: Final = 4
 
 
 @dataclass(frozen=True)
 class Roc:
-    """What a test did on draws for a table with the row, and for one without.
+    """Error rates of a test on draws with and without the row.
 
     Attributes
     ----------
     false_alarms, found
-        Shares of the draws in which the test said that the row is there, at each threshold: without it, and with it.
+        Shares of the draws without and with the row in which the test reports the row, at each threshold.
     false_alarms_low, false_alarms_high, found_low, found_high
-        Clopper-Pearson limits, right for all thresholds together at the stated probability.
+        Clopper-Pearson limits that hold jointly for all thresholds.
     area
-        Below the curve: the share of pairs of draws that the test puts in the right order.
+        Area under the curve: the share of pairs of draws that the test orders correctly.
     found_at_one_percent
-        Share found at the threshold that one percent of the draws without the row exceed.
+        Share found at the threshold exceeded by one percent of the draws without the row.
     """
 
     false_alarms: FloatArray
@@ -119,16 +119,16 @@ class Roc:
     found_at_one_percent: float
 
     def certified_above(self, claim: Claim) -> FloatArray:
-        """By how much more is found for certain than the claim allows, at each threshold; 0 where nothing is."""
+        """Return by how much the certified power exceeds what the claim allows, at each threshold, or 0."""
         excess: FloatArray = np.maximum(self.found_low - own_power(self.false_alarms_high, claim), 0.0)
         return excess
 
 
 def thresholds(mu: float) -> FloatArray:
-    """Thresholds of the logarithm of a likelihood ratio of these false alarms, if its law is Gaussian; and 0.
+    """Return thresholds of a log likelihood ratio for fixed false-alarm rates under a Gaussian curve, and 0.
 
-    Without the row it has mean -mu^2/2 and standard deviation mu. At 0 the table with the row is as likely as the one
-    without, so that outputs without any noise are on either side.
+    Without the row the log likelihood ratio has mean -mu^2/2 and standard deviation mu. The threshold 0 separates
+    outputs without any noise.
 
     >>> len(thresholds(1.0)) == len(RATES) + 1, bool((np.diff(thresholds(1.0)) < 0).all())
     (True, True)
@@ -138,41 +138,32 @@ def thresholds(mu: float) -> FloatArray:
 
 
 def measured(with_row: FloatArray, without_row: FloatArray, cuts: FloatArray, alpha: float) -> Roc:
-    """The errors of a test from its scores; its limits are all right with probability of at least 1 - alpha.
+    """Compute the error rates of a test from its scores, with limits that hold jointly with probability 1 - alpha.
 
-    Parameters
-    ----------
-    with_row, without_row
-        Scores of independent draws for the two tables; the larger, the more likely is the row there.
-    cuts
-        Thresholds, chosen without looking at these draws.
-    alpha
-        Probability that any limit is wrong.
+    Larger scores mean that the row is more likely included. `cuts` must be chosen without looking at these draws.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(1)
-    >>> found = measured(rng.normal(1, 1, 4000), rng.normal(0, 1, 4000), np.linspace(-1, 2, 7), 0.01)
-    >>> abs(found.area - 0.76) < 0.02, bool((found.found_low < found.found).all())
+    >>> roc = measured(rng.normal(1, 1, 4000), rng.normal(0, 1, 4000), np.linspace(-1, 2, 7), 0.01)
+    >>> abs(roc.area - 0.76) < 0.02, bool((roc.found_low < roc.found).all())
     (True, True)
     """
     level = alpha / (_SIDES * len(cuts))
     hits, alarms = ((side[:, None] > cuts).sum(axis=0) for side in (with_row, without_row))
-    here, there = len(with_row), len(without_row)
+    included, excluded = len(with_row), len(without_row)
     return Roc(
-        false_alarms=alarms / there,
-        found=hits / here,
-        false_alarms_low=lower_limit(alarms, there, level),
-        false_alarms_high=upper_limit(alarms, there, level),
-        found_low=lower_limit(hits, here, level),
-        found_high=upper_limit(hits, here, level),
+        false_alarms=alarms / excluded,
+        found=hits / included,
+        false_alarms_low=lower_limit(alarms, excluded, level),
+        false_alarms_high=upper_limit(alarms, excluded, level),
+        found_low=lower_limit(hits, included, level),
+        found_high=upper_limit(hits, included, level),
         area=_area(with_row, without_row),
         found_at_one_percent=float(np.mean(with_row > np.quantile(without_row, 0.99, method="higher"))),
     )
 
 
 def certain(*, known: bool) -> Roc:
-    """The errors of a test that always knows, or never knows anything.
+    """Return the error rates of a test that always knows the answer, or never.
 
     >>> certain(known=True).area, certain(known=False).area
     (1.0, 0.5)
@@ -183,14 +174,14 @@ def certain(*, known: bool) -> Roc:
 
 
 def _area(with_row: FloatArray, without_row: FloatArray) -> float:
-    """Mann and Whitney's statistic, as a share of all pairs."""
+    """Compute the Mann-Whitney statistic as a share of all pairs."""
     ranks = rankdata(np.concatenate([with_row, without_row]))[: len(with_row)]
     pairs = len(with_row) * len(without_row)
     return float((ranks.sum() - len(with_row) * (len(with_row) + 1) / 2) / pairs)
 
 
 # -- result ------------------------------------------------------------------------------------------------------------
-# What attacks on membership found, beside what promises allow: in a table, as JSON and as sentences.
+# Results of membership attacks compared with what guarantees allow, as a table, JSON and sentences.
 
 NOT_PRIVATE: Final = "least squares, NOT PRIVATE"
 ONE_PERCENT: Final = 0.01
@@ -209,24 +200,24 @@ MEMBERSHIP_HEADERS: Final = (
 
 @dataclass(frozen=True)
 class Attack:
-    """One attacker: something that was published, and a row that may be in the table.
+    """One attack: a publication, and a row that may be in the table.
 
     Attributes
     ----------
     published
-        What was published.
+        Description of the publication.
     row
-        Which row the attacker asks about.
+        Row that the attacker asks about.
     claim
-        What is promised; none for what is NOT PRIVATE.
+        Claimed guarantee, or None for results that are NOT PRIVATE.
     mu
-        Distance of the two tables in standard deviations of the noise, exactly; none without noise.
+        Exact distance of the two tables in standard deviations of the noise, or None without noise.
     digits
-        For coefficients without noise: digits from which on they differ; none for a release.
+        Number of significant digits at which coefficients without noise differ, or None for a release.
     roc
-        How the attacker did.
+        Error rates of the attacker.
     draws
-        Releases of each of the two tables.
+        Releases per table.
     """
 
     published: str
@@ -239,24 +230,24 @@ class Attack:
 
     @property
     def violations(self) -> tuple[str, ...]:
-        """What contradicts the promise, one sentence each."""
+        """Sentences that contradict the guarantee."""
         return tuple(self._violations())
 
     @property
     def verdict(self) -> str:
-        """`pass`, `violation`, or `no promise` for what is NOT PRIVATE."""
+        """`pass`, `violation`, or `no guarantee` for results that are NOT PRIVATE."""
         if self.claim is None:
-            return "no promise"
+            return "no guarantee"
         return "violation" if self.violations else "pass"
 
     def cells(self) -> tuple[str, ...]:
-        """A row of the table."""
+        """Return a row of the table."""
         areas, found = self._areas(), self._found()
-        numbers = [("" if one is None else f"{one:.3f}") for one in (*areas, *found)]
+        numbers = [("" if number is None else f"{number:.3f}") for number in (*areas, *found)]
         return (self.published, self.row, *numbers, self.verdict)
 
     def to_dict(self) -> dict[str, object]:
-        """The attack as plain values."""
+        """Return the attack as plain values."""
         areas, found = self._areas(), self._found()
         claim, roc = self.claim, self.roc
         return {
@@ -298,11 +289,11 @@ class Attack:
             yield f"the row moves the sums by {self.mu:.6g} standard deviations of the noise, claimed {claim.mu:.6g}"
         excess = roc.certified_above(claim)
         if excess.any():
-            at = int(np.argmax(excess))
-            allowed = float(own_power(roc.false_alarms_high[at], claim)[0])
+            index = int(np.argmax(excess))
+            allowed = float(own_power(roc.false_alarms_high[index], claim)[0])
             yield (
-                f"the row is found in at least {roc.found_low[at]:.2%} of the releases at "
-                f"{roc.false_alarms_high[at]:.2%} false alarms or fewer; the promise allows {allowed:.2%}"
+                f"the row is found in at least {roc.found_low[index]:.2%} of the releases at "
+                f"{roc.false_alarms_high[index]:.2%} false alarms or fewer; the guarantee allows {allowed:.2%}"
             )
 
 
@@ -313,11 +304,11 @@ class MembershipResult:
     Attributes
     ----------
     attacks
-        Without noise, NOT PRIVATE, first; then releases by epsilon; each for every row that was asked about.
+        Attacks without noise, NOT PRIVATE, first, then releases by epsilon, each for every row.
     table
-        Name of the public table, with a note where it is simulated.
+        Name of the public table, with a note if it is simulated.
     confidence
-        All limits together are right with this probability.
+        Probability that all limits hold jointly.
     seconds
         CPU time.
     """
@@ -329,39 +320,41 @@ class MembershipResult:
 
     @property
     def passed(self) -> bool:
-        """Whether no promise was refuted."""
+        """Whether no guarantee was refuted."""
         return not any(attack.violations for attack in self.attacks)
 
     def sentences(self) -> tuple[str, ...]:
-        """Violations, what the columns say, and what a pass says."""
-        wrong = [
-            f"VIOLATION  {one.published}, {one.row}: {sentence}" for one in self.attacks for sentence in one.violations
+        """Return the violations, the meaning of the columns, and the meaning of a pass."""
+        violations = [
+            f"VIOLATION  {attack.published}, {attack.row}: {sentence}"
+            for attack in self.attacks
+            for sentence in attack.violations
         ]
         digits = [
-            f"{NOT_PRIVATE}: the {one.row} shows from {one.digits} significant digits of the coefficients on."
-            for one in self.attacks
-            if one.digits is not None
+            f"{NOT_PRIVATE}: {attack.digits} significant digits of the coefficients reveal the {attack.row}."
+            for attack in self.attacks
+            if attack.digits is not None
         ]
         return (
-            *wrong,
+            *violations,
             *digits,
-            f"Table: {self.table}. The attacker knows all other rows, the row itself and the law of the noise, and "
-            "uses the exact likelihood ratio of what is published. Area 0.5 is guessing. Found at 1%: how often a row "
-            "that is there is found, with 1% false alarms. Gaussian: the most that the mechanism's own curve allows. "
-            "Allowed: the most that epsilon and delta allow.",
+            f"Table: {self.table}. The attacker knows all other rows, the row itself and the noise distribution, and "
+            "uses the exact likelihood ratio of the publication. An area of 0.5 is guessing. Found at 1%: how often an "
+            "included row is found, with 1% false alarms. Gaussian: the limit by the Gaussian curve of the mechanism. "
+            "Allowed: the limit by epsilon and delta.",
             f"False alarms of this audit: at most {1 - self.confidence:.2g} for all attacks together. A pass is not a "
             "proof.",
         )
 
     def summary(self) -> str:
-        """Table, violations and explanations, as text."""
+        """Return the table, violations and explanations as text."""
         rows = [MEMBERSHIP_HEADERS, *(attack.cells() for attack in self.attacks)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(f"{c:<{w}}" for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
         return "\n".join([*lines, "", *self.sentences(), ""])
 
     def to_dict(self) -> dict[str, object]:
-        """All of it as plain values."""
+        """Return the result as plain values."""
         return {
             "passed": self.passed,
             "confidence": self.confidence,
@@ -372,8 +365,8 @@ class MembershipResult:
         }
 
 
-# -- picture -----------------------------------------------------------------------------------------------------------
-# The picture of attacks on membership: rows found against false alarms, and the curves that promises allow.
+# -- figure ------------------------------------------------------------------------------------------------------------
+# Figure of membership attacks: rows found against false alarms, and the curves that guarantees allow.
 
 # colour, dash and width
 _LOOKS: Final = {
@@ -385,54 +378,48 @@ _LOOKS: Final = {
     "guessing": (GREY, ":", 1.2),
 }
 _PANEL: Final = 4.1  # inches
-_ACROSS: Final = 2  # as wide as a page leaves room for
+_ACROSS: Final = 2  # panels that fit the width of a page
 _RATES: Final = np.linspace(0, 1, 401)
 _LABEL_X: Final = 0.39
 _LABEL_STEP: Final = 0.064
 
 
-def membership_picture(result: MembershipResult) -> Figure:
-    """A panel for each budget, with both rows, what is allowed, and least squares without noise, NOT PRIVATE.
-
-    Raises
-    ------
-    SpecError
-        Where matplotlib is not installed; the extra `plots` brings it.
-    """
-    with house_style("the picture of an audit", size=PANELS):
-        return _drawn(result)
+def membership_figure(result: MembershipResult) -> Figure:
+    """Plot a panel per budget with both rows, the allowed curves, and exact least squares, NOT PRIVATE."""
+    with house_style("the figure of an audit", size=PANELS):
+        return _figure(result)
 
 
-def _drawn(result: MembershipResult) -> Figure:
+def _figure(result: MembershipResult) -> Figure:
     from matplotlib.figure import Figure
 
-    budgets = list(dict.fromkeys(one.claim for one in result.attacks if one.claim is not None))
+    budgets = list(dict.fromkeys(attack.claim for attack in result.attacks if attack.claim is not None))
     across = min(max(len(budgets), 1), _ACROSS)
     down = max(-(-len(budgets) // across), 1)
-    picture = Figure(figsize=(_PANEL * across, _PANEL * down + 0.4), layout="constrained")
-    bare = [one for one in result.attacks if one.claim is None]
-    panels = picture.subplots(down, across, squeeze=False).ravel().tolist()
+    figure = Figure(figsize=(_PANEL * across, _PANEL * down + 0.4), layout="constrained")
+    without_noise = [attack for attack in result.attacks if attack.claim is None]
+    panels = figure.subplots(down, across, squeeze=False).ravel().tolist()
     for axes, claim in zip(panels, budgets, strict=False):
-        _panel(axes, claim, [one for one in result.attacks if one.claim == claim], bare)
+        _panel(axes, claim, [attack for attack in result.attacks if attack.claim == claim], without_noise)
     for axes in panels[len(budgets) :]:
         axes.set_axis_off()
-    picture.suptitle(
+    figure.suptitle(
         f"Who is in the table? {result.table}; measured with limits at {result.confidence:.0%} together", fontsize=10
     )
-    return picture
+    return figure
 
 
-def _panel(axes: Axes, claim: Claim, attacks: Sequence[Attack], bare: Sequence[Attack]) -> None:
+def _panel(axes: Axes, claim: Claim, attacks: Sequence[Attack], without_noise: Sequence[Attack]) -> None:
     lines: dict[str, tuple[FloatArray, FloatArray]] = {}
-    for one in bare[:1]:
-        lines[one.published] = one.roc.false_alarms, one.roc.found
+    for attack in without_noise[:1]:
+        lines[attack.published] = attack.roc.false_alarms, attack.roc.found
     lines["epsilon and delta allow"] = _RATES, allowed_power(_RATES, claim)
     if claim.mu is not None:
         lines["the mechanism's curve allows"] = _RATES, own_power(_RATES, claim)
-    for one in attacks:
-        name, roc = f"{one.row}, measured", one.roc
+    for attack in attacks:
+        name, roc = f"{attack.row}, measured", attack.roc
         lines[name] = _closed(roc.false_alarms), _closed(roc.found)
-        # right for every threshold at once; between two thresholds the lower limit is too, as the curve is concave
+        # the limits hold jointly; between thresholds the lower limit holds because the curve is concave
         colour = _LOOKS[name][0]
         low = np.interp(_RATES, _closed(roc.false_alarms_high), _closed(roc.found_low))
         high = np.interp(_RATES, _closed(roc.false_alarms_low), _closed(roc.found_high))
@@ -443,22 +430,22 @@ def _panel(axes: Axes, claim: Claim, attacks: Sequence[Attack], bare: Sequence[A
         axes.plot(x, y, color=colour, linestyle=dash, linewidth=width, gid=name)
     _names(axes, list(lines))
     axes.set_title(budget_words(claim.epsilon, claim.delta), fontsize=10)
-    axes.set_xlabel("false alarms: said to be there, and is not")
-    axes.set_ylabel("found: said to be there, and is")
+    axes.set_xlabel("false alarms: reported but not included")
+    axes.set_ylabel("found: reported and included")
     axes.set_xlim(-0.01, 1.01)
     axes.set_ylim(-0.01, 1.03)
     open_axes(axes)
 
 
 def _names(axes: Axes, names: Sequence[str]) -> None:
-    """Names in the free corner below guessing, each in the colour of its line and beside a piece of it."""
-    for place, name in enumerate(reversed(names)):
+    """Label each line in its colour, next to a sample of it, in the free corner of the panel."""
+    for index, name in enumerate(reversed(names)):
         colour, dash, width = _LOOKS[name]
-        height = 0.03 + _LABEL_STEP * place
+        height = 0.03 + _LABEL_STEP * index
         axes.plot([_LABEL_X, _LABEL_X + 0.1], [height, height], color=colour, linestyle=dash, linewidth=width)
         axes.text(_LABEL_X + 0.12, height, name, color=colour, fontsize=7.5, va="center")
 
 
 def _closed(values: FloatArray) -> FloatArray:
-    """The points of a curve with both of its ends."""
+    """Return the points of a curve with both ends."""
     return np.concatenate([[0.0], values, [1.0]])

@@ -15,14 +15,22 @@ from discreet.design.design import Design
 from discreet.mechanisms.registry import mechanism_named
 
 # -- pair --------------------------------------------------------------------------------------------------------------
-# Two tables one unit apart.
+# Neighbouring tables.
 
 Table: TypeAlias = Mapping[str, Sequence[object]]
 
 
 @dataclass(frozen=True, slots=True)
 class NeighbourPair:
-    """Two tables one unit apart, in declared values, on which a mechanism comes close to its claim."""
+    """Two neighbouring tables, in declared values.
+
+    Attributes
+    ----------
+    name : str
+        Name of the pair.
+    table, neighbour : mapping of str to sequence
+        Columns of the two tables.
+    """
 
     name: str
     table: Table
@@ -30,15 +38,15 @@ class NeighbourPair:
 
 
 # -- corners -----------------------------------------------------------------------------------------------------------
-# Neighbouring tables on which sums of products move farthest: corner rows, added, exchanged or dropped.
+# Pairs with the largest change of the sums of products: corner rows, added, replaced or dropped.
 
 _OPPOSED: Final = (4, 16)
 
 
 def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Corner rows: one added beside its twin, or replaced by rows that flip signs, levels and target.
+    """Add a corner row to an equal one, or replace it by rows that flip signs, levels and target.
 
-    Where a rule drops rows, a row is also replaced by one that is dropped: the table that counts loses a row.
+    If a rule drops rows, a row is also replaced by one that is dropped, which removes it from the sums.
 
     >>> declared = {name: {"dtype": "bool", "missing": "drop"} for name in ("y", "b")}
     >>> corner_pairs(Design("y", declared, unit={"neighbours": "replace"}))[-1].neighbour
@@ -69,9 +77,9 @@ def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
 
 
 def clipped_pairs(design: Design, pairs: tuple[NeighbourPair, ...]) -> tuple[NeighbourPair, ...]:
-    """The same pairs of upper corners, with every number of the first row above its bounds and none of the neighbour.
+    """Move every number of the first row above its bounds, but none of the neighbour.
 
-    Clipping takes it back to the corner, so the sums change as before, and every count of clipped rows by one.
+    Clipping moves the row back to the corner, so the sums change as before, and every count of clipped rows by one.
 
     >>> design = Design("y", {"y": (-1, 1), "b": (0, 10)})
     >>> [(pair.table, pair.neighbour) for pair in clipped_pairs(design, corner_pairs(design))]
@@ -89,13 +97,13 @@ def clipped_pairs(design: Design, pairs: tuple[NeighbourPair, ...]) -> tuple[Nei
     )
 
 
-def across_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """A corner row added beside a row at right angles to it, which says nothing of the direction of the corner.
+def orthogonal_row_pairs(design: Design) -> tuple[NeighbourPair, ...]:
+    """Add a corner row to a row that is orthogonal to it.
 
-    None without an intercept or numbers, or where rows are exchanged.
+    There is no such pair without an intercept or numbers, or if rows are replaced.
 
     >>> design = Design("y", {"y": (-1, 1), "a": (-1, 1), "b": (0, 10)})
-    >>> [pair.table for pair in across_pairs(design)]
+    >>> [pair.table for pair in orthogonal_row_pairs(design)]
     [{'y': [0.0, 1.0], 'a': [-0.5, 1.0], 'b': [2.5, 10.0]}]
     """
     columns = design.table_columns
@@ -103,21 +111,22 @@ def across_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     target = columns[design.target]
     if design.unit.neighbours != "add-remove" or not (design.intercept and numbers and isinstance(target, Numeric)):
         return ()
-    across = {name: _extreme(column, flipped=True) for name, column in columns.items()}
+    orthogonal = {name: _extreme(column, flipped=True) for name, column in columns.items()}
     for name, column in columns.items():
         if isinstance(column, Numeric):
-            across[name] = column.mid - (column.half / len(numbers) if name in numbers else 0.0)
-    beside: dict[str, list[object]] = {name: [value] for name, value in across.items()}
+            orthogonal[name] = column.mid - (column.half / len(numbers) if name in numbers else 0.0)
+    rest: dict[str, list[object]] = {name: [value] for name, value in orthogonal.items()}
     corner = _corner(design, flipped=frozenset())
-    added = {name: [*values, *corner[name]] for name, values in beside.items()}
-    return (NeighbourPair("corner row beside one at right angles", added, beside),)
+    added = {name: [*values, *corner[name]] for name, values in rest.items()}
+    return (NeighbourPair("corner row with an orthogonal row", added, rest),)
 
 
 def opposed_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """A corner row added beside rows that are like it but for the opposite target, and pull coefficients away from it.
+    """Add a corner row to equal rows with the opposite target, which pull the coefficients away from it.
 
-    Where noise brings the coefficients back to the corner row, it changes both the loss and its curvature most. How
-    many rows that takes depends on the noise, so there are several pairs. None where rows are exchanged.
+    If noise brings the coefficients back to the corner row, it has the largest effect on the loss and its curvature.
+    The number of rows that this takes depends on the noise, so there are several pairs. There are none if rows are
+    replaced.
 
     >>> design = Design("y", {"y": (-1, 1), "b": (0, 10)})
     >>> [pair.table["y"].count(-1) for pair in opposed_pairs(design)]
@@ -130,7 +139,7 @@ def opposed_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     for rows in _OPPOSED:
         rest = {name: values * rows for name, values in opposite.items()}
         added = {name: [*values, *corner[name]] for name, values in rest.items()}
-        pairs.append(NeighbourPair(f"corner row beside {rows} of the opposite target", added, rest))
+        pairs.append(NeighbourPair(f"corner row with {rows} of the opposite target", added, rest))
     return tuple(pairs)
 
 
@@ -150,14 +159,14 @@ def _extreme(column: Base, *, flipped: bool) -> object:
 
 
 # -- part way ----------------------------------------------------------------------------------------------------------
-# Neighbouring tables on which sums of products move farthest where rows go part of the way between corners.
+# Pairs with the largest change of the sums of products for rows between corners.
 
-# how far a row moves to the opposite corner in the pairs for audits
+# how far a row moves towards the opposite corner
 _WAYS: Final = (0.0, 0.25, 0.375, 0.5, 0.75, 1.0)
 
 
 def l1_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Neighbouring tables on which the L1 change of sums of products is largest.
+    """Construct neighbouring tables with the largest L1 change of the sums of products.
 
     Under `replace` the diagonal of the moments moves only if a row leaves its corner part of the way.
     """
@@ -177,16 +186,16 @@ def l1_pairs(design: Design) -> tuple[NeighbourPair, ...]:
         for x, y in itertools.product(_WAYS, _WAYS)
         if x or y
     ]
-    # booleans and levels go all of the way or none, so that many of the rows are the same
+    # booleans and levels move all the way or not at all, so many rows are equal
     pairs = list(corners)
     for pair in part_way:
-        if pair.neighbour not in [one.neighbour for one in pairs]:
+        if pair.neighbour not in [known.neighbour for known in pairs]:
             pairs.append(pair)
     return tuple(pairs)
 
 
 def middle_target_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Corner rows, and each exchange that flips the target also with the target in the middle of its bounds.
+    """Return corner pairs, and each replacement that flips the target also with the target in the middle.
 
     Opposite targets have the same square. A target in the middle moves the sum of squares farthest.
 
@@ -218,12 +227,12 @@ def _moved(column: Base, way: float, corner: object) -> object:
     return corner if way == 0 else next(level for level in reversed(column.levels) if level != corner)
 
 
-# -- right angles ------------------------------------------------------------------------------------------------------
-# Neighbouring tables on which the smallest eigenvalue moves farthest: one row alone in its direction.
+# -- orthogonal pairs --------------------------------------------------------------------------------------------------
+# Pairs with the largest change of the smallest eigenvalue: a single row in its direction.
 
 
-def right_angle_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Pairs on which the eigenvalue moves as far as it can; for designs of numbers in their box."""
+def orthogonal_pairs(design: Design) -> tuple[NeighbourPair, ...]:
+    """Construct pairs with the largest change of the smallest eigenvalue, for numeric designs in a box."""
     numbers = {name: design.columns[name] for name in design.regressors}
     if design.radius is not None or not all(isinstance(column, Numeric) for column in numbers.values()):
         return ()
@@ -232,7 +241,7 @@ def right_angle_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     constant = design.needs_sums
     names = list(numbers)
     first = {} if constant else {names[0]: 1}
-    # rows w with c.w = 0 for the corner row c, often enough that the direction of c is left to one row
+    # rows w with c.w = 0 for the corner row c, repeated so that the direction of c depends on one row
     orthogonal = [first | {name: -1} for name in (names if constant else names[1:])]
     if not orthogonal:
         return ()
@@ -244,17 +253,17 @@ def right_angle_pairs(design: Design) -> tuple[NeighbourPair, ...]:
         rows = [("corner row turned", _table(design, [corner]), _table(design, [turned]))]
         rows += [(pair.name, pair.table, pair.neighbour) for pair in corner_pairs(design)]
     return tuple(
-        NeighbourPair(f"{name} at right angles to the rest", _joined(others, one), _joined(others, other))
-        for name, one, other in rows
+        NeighbourPair(f"{name} orthogonal to the rest", _joined(others, first_rows), _joined(others, second_rows))
+        for name, first_rows, second_rows in rows
     )
 
 
-def _joined(one: Table, other: Table) -> dict[str, list[object]]:
-    return {name: [*values, *other[name]] for name, values in one.items()}
+def _joined(first: Table, second: Table) -> dict[str, list[object]]:
+    return {name: [*values, *second[name]] for name, values in first.items()}
 
 
 def _table(design: Design, rows: Sequence[dict[str, int]]) -> Table:
-    """Declared values of scaled rows of -1, 0 and 1; a boolean target is true at 1."""
+    """Convert scaled rows of -1, 0 and 1 to declared values. A boolean target is true at 1."""
     table: dict[str, list[object]] = {}
     for name, column in design.table_columns.items():
         scaled = [row.get(name, 0) for row in rows]
@@ -267,21 +276,22 @@ def _table(design: Design, rows: Sequence[dict[str, int]]) -> Table:
     return table
 
 
-# -- steered -----------------------------------------------------------------------------------------------------------
-# Neighbouring tables on which ridge coefficients inside a ball move farthest: rows hold them, one row is changed.
+# -- adaptive pairs ----------------------------------------------------------------------------------------------------
+# Pairs with the largest change of ridge coefficients inside a ball: most rows hold them, and one row changes.
 
-# part along the coefficients of the rows that hold them there; smaller ones take more rows and stiffen less
+# component along the coefficients of the rows that hold them; smaller values need more rows and stiffen less
 _ASIDE: Final = 1 / 16
 
 
-def steered_pairs(design: Design, strength: float, bound: float) -> tuple[NeighbourPair, ...]:
-    """A corner row added, or exchanged for its reflection, where its residual is largest; none if nothing fits.
+def adaptive_pairs(design: Design, strength: float, bound: float) -> tuple[NeighbourPair, ...]:
+    """Add a corner row, or replace it by its reflection, where its residual is largest.
 
-    Added: the coefficients are as long as the bound allows and point along the row. Exchanged: they are held at right
-    angles to the change. In both cases the rest of the table hardly resists the change.
+    When a row is added, the coefficients point along it and are as long as the bound allows. When it is replaced, they
+    are orthogonal to the change. In both cases the rest of the table hardly resists the change. Return none if no table
+    fits.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
-    >>> [pair.name for pair in steered_pairs(design, 100.0, 1.0)]
+    >>> [pair.name for pair in adaptive_pairs(design, 100.0, 1.0)]
     ['corner row against the fit']
     """
     if not isinstance(design.columns[design.target], Numeric):
@@ -296,19 +306,19 @@ def steered_pairs(design: Design, strength: float, bound: float) -> tuple[Neighb
     ]
     if not fitting:
         return ()
-    held = max(fitting, key=lambda one: one.moved(bound))
+    held = max(fitting, key=lambda direction: direction.moved(bound))
     rest = _adaptive_table(design, held, held.rows(strength, bound))
     corner = _Rows(1, 1.0, range(held.others), -1.0)
-    added = _adaptive_joined(rest, _adaptive_table(design, held, [corner], 1.0))
+    added = _joined(rest, _adaptive_table(design, held, [corner], 1.0))
     if not replaced:
         return (NeighbourPair("corner row against the fit", added, rest),)
-    reflected = _adaptive_joined(rest, _adaptive_table(design, held, [corner], -1.0))
-    return (NeighbourPair("corner row for its reflection beside the fit", added, reflected),)
+    reflected = _joined(rest, _adaptive_table(design, held, [corner], -1.0))
+    return (NeighbourPair("corner row for its reflection next to the fit", added, reflected),)
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Equal rows: how many, scaled value of the numbers that take part, which others are on, scaled target."""
+    """Equal rows: their number, the scaled value of participating numbers, active other columns, and scaled target."""
 
     times: int
     number: float
@@ -325,9 +335,9 @@ class _Held:
     constant
         1 with an intercept, otherwise 0.
     numbers, others
-        How many numeric and how many other columns take part.
+        Number of participating numeric and other columns.
     flipped
-        How many numeric columns an exchange reflects; they take no part.
+        Number of numeric columns that a replacement reflects. They do not participate.
     corner
         Scaled value of a number in a corner row: 1, or less inside a small ball.
     """
@@ -340,7 +350,7 @@ class _Held:
 
     @classmethod
     def of(cls, design: Design, numbers: int, flipped: int, others: int) -> _Held | None:
-        """The direction, if rows inside the bounds can hold coefficients along it."""
+        """Return the direction if rows inside the bounds can hold coefficients along it."""
         constant, left = int(design.intercept), numbers - flipped
         corner = 1.0
         if design.radius is not None and design.radius**2 < numbers + others:
@@ -348,26 +358,26 @@ class _Held:
         held = cls(constant, left, others, flipped, corner)
         if left == 0:
             return held if constant and numbers and not others else None
-        # rows at right angles to the direction must be inside box and ball
+        # rows orthogonal to the direction must be inside the box and the ball
         needed = constant + (1 if others else 0)
         return held if left * corner**2 >= needed and not (others and corner < 1) else None
 
     @property
     def norm(self) -> float:
-        """Length of a corner row in the columns that take part."""
+        """Length of a corner row in the participating columns."""
         return math.sqrt(self.constant + self.numbers * self.corner**2 + self.others)
 
     def moved(self, bound: float) -> float:
-        """How far the coefficients move, times the strength."""
+        """Return how far the coefficients move, times the strength."""
         across = 2 * self.corner * math.sqrt(self.flipped) if self.flipped else self.norm
         return across * (1 + self.norm * bound)
 
     def rows(self, strength: float, bound: float) -> list[_Rows]:
-        """Rows whose ridge coefficients have length `bound`, or nearly, along the direction.
+        """Return rows whose ridge coefficients have length `bound`, or nearly, along the direction.
 
-        The direction is the sum of `share` times each kind of row; with residuals that add up to
-        strength * length * share in each kind the gradient vanishes. Of all rows only one kind has a part `along` the
-        direction, so that nearly nothing stiffens it.
+        The direction is the sum of `share` times each kind of row. The gradient vanishes if the residuals of each kind
+        add up to strength * length * share. Only one kind of row has a component `along` the direction, so that almost
+        nothing stiffens it.
         """
         if self.numbers == 0:
             length, parts = bound * (1 - _ASIDE), [(1.0, 0.0, range(0), 1.0)]
@@ -387,7 +397,7 @@ class _Held:
 
 
 def _regressors(design: Design) -> tuple[list[str], list[str]]:
-    """Names of the numeric and of the other columns of the table, without the target."""
+    """Return the names of the numeric and of the other columns of the table, without the target."""
     names = [name for name in design.table_columns if name != design.target]
     numbers = [name for name in names if isinstance(design.columns[name], Numeric)]
     return numbers, [name for name in names if name not in numbers]
@@ -418,49 +428,60 @@ def _cell(column: Base, scaled: float) -> object:
     return column.levels[column.indicator_codes[0]] if scaled else column.reference
 
 
-def _adaptive_joined(one: dict[str, list[object]], other: dict[str, list[object]]) -> dict[str, list[object]]:
-    return {name: [*cells, *other[name]] for name, cells in one.items()}
-
-
 # -- catalogue ---------------------------------------------------------------------------------------------------------
-# For every mechanism the neighbouring tables on which it comes closest to its claim.
+# For every mechanism, the pairs on which it comes closest to its claim.
 
 Pairs: TypeAlias = tuple[NeighbourPair, ...]
 
 
 def worst_pairs(mechanism: str, design: Design, *, clip_counts: bool = False) -> Pairs:
-    """Neighbouring tables for audits and tightness tests of the mechanism of that name.
+    """Return neighbouring tables on which a mechanism comes closest to its claim.
 
+    Parameters
+    ----------
+    mechanism : str
+        Name of the mechanism.
+    design : Design
+        Design of the tables.
+    clip_counts : bool
+        Whether counts of clipped rows are released too.
+
+    Returns
+    -------
+    tuple of NeighbourPair
+
+    Examples
+    --------
     >>> [pair.name for pair in worst_pairs("gaussian", Design("y", {"y": (-1, 1), "b": (0, 10)}))]
     ['second corner row']
     """
-    pairs = _PAIRS[mechanism](design)
+    pairs = _PAIRS.get(mechanism, corner_pairs)(design)
     return clipped_pairs(design, pairs) if clip_counts else pairs
 
 
 def _eigenvalue_pairs(design: Design) -> Pairs:
-    """Those of moments, and a corner row beside rows at right angles to it, which leave the eigenvalue to that row."""
-    return (*middle_target_pairs(design), *right_angle_pairs(design))
+    """Return the pairs of moments, and pairs in which the smallest eigenvalue depends on one row."""
+    return (*middle_target_pairs(design), *orthogonal_pairs(design))
 
 
 def _output_pairs(design: Design) -> Pairs:
-    """Corner rows; and a corner row beside rows that hold the coefficients where its residual is largest."""
+    """Return corner pairs, and a corner row with rows that maximise its residual."""
     strength = float(mechanism_named("output").info.settings["strength"].default)
-    return (*corner_pairs(design), *steered_pairs(design, strength, _ball("bound")))
+    return (*corner_pairs(design), *adaptive_pairs(design, strength, _ball("bound")))
 
 
 def _objective_pairs(design: Design) -> Pairs:
-    """Corner rows, beside a row at right angles, beside opposite ones, or beside rows that steer the squared loss."""
-    steered = steered_pairs(design, _ball("strength"), _ball("bound"))
-    return (*across_pairs(design), *corner_pairs(design), *opposed_pairs(design), *steered)
+    """Return corner rows with orthogonal rows, with opposite rows, and with rows that maximise the residual."""
+    steered = adaptive_pairs(design, _ball("strength"), _ball("bound"))
+    return (*orthogonal_row_pairs(design), *corner_pairs(design), *opposed_pairs(design), *steered)
 
 
 def _ball(setting: str) -> float:
     return float(BALL_SETTINGS[setting].default)
 
 
-# corner rows have the longest scores and gradients at coefficients 0, and any row added or moved to another cell
-# is the worst for a histogram
+# corner rows have the longest scores and gradients at coefficients 0, and for a histogram every row that is added or
+# moved to another cell is the worst
 _PAIRS: Final[Mapping[str, Callable[[Design], Pairs]]] = MappingProxyType({
     "gaussian": middle_target_pairs,
     "laplace": l1_pairs,
@@ -471,7 +492,7 @@ _PAIRS: Final[Mapping[str, Callable[[Design], Pairs]]] = MappingProxyType({
     "adassp": _eigenvalue_pairs,
     "dpme": corner_pairs,
     "frank-wolfe": corner_pairs,
-    # corner rows, worst for Gaussian and Wishart noise, and rows part of the way between them, worst for Laplace
+    # corner rows are worst for Gaussian and Wishart noise, rows between them for Laplace noise
     "irls": l1_pairs,
     "gradient": corner_pairs,
     "output": _output_pairs,

@@ -12,10 +12,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.stats import chi2, gamma, laplace, norm
 
-from discreet.accounting.noise_distribution import DIAGONAL_BLOCKS, GUARD, GUARD_COUNTS, entry_blocks
-from discreet.accounting.privacy_maps import MOMENTS, SCALED, WEIGHTED
+from discreet.accounting.noise_distribution import (
+    DIAGONAL_BLOCKS,
+    GUARD,
+    GUARD_COUNTS,
+    entry_blocks,
+    is_privately_scaled,
+)
+from discreet.accounting.privacy_maps import MOMENTS
 from discreet.audit.judging import Claim
-from discreet.audit.noise_tests import Check, bits_check, integer_law_check, law_check
+from discreet.audit.noise_tests import Check, bits_check, distribution_check, integer_check
 from discreet.curator.rows import row_size
 from discreet.curator.sums.gram import CellSums, ExactGram, MadeAnew, PersonSums, RecodedSums, Sums, Totals
 from discreet.curator.table import accumulate
@@ -25,83 +31,72 @@ from discreet.exact.arrays import FloatArray
 from discreet.mechanisms.guard import guard_counts, stops
 from discreet.mechanisms.protocol import NoisyMoments, Published, run_passes
 from discreet.mechanisms.sampler import ExactSampler, Sampler
+from discreet.release_request import ReleaseRequest
 from discreet.releases.release import Release
 from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
-from discreet.workflow import Question, with_residuals
+from discreet.workflow import with_residuals
 
 # -- subject -----------------------------------------------------------------------------------------------------------
-# What can be audited.
+# Subjects of an audit.
 
 
 @dataclass(frozen=True, slots=True)
 class ExactLoss:
-    """The loss of one pair, in exact arithmetic, under the noise that is drawn.
-
-    Attributes
-    ----------
-    pair
-        Name of the pair.
-    currency
-        `epsilon`, `mu`, or `delta` at the claimed epsilon.
-    value
-        The loss, rounded up.
-    claimed
-        The most that the claim allows.
-    """
+    """Exact privacy loss of one pair, rounded up, in one privacy measure (delta is at the claimed epsilon)."""
 
     pair: str
-    currency: Literal["epsilon", "mu", "delta"]
+    measure: Literal["epsilon", "mu", "delta"]
     value: float
     claimed: float
 
     @property
-    def kept(self) -> bool:
+    def covered(self) -> bool:
         """Whether the claim covers the loss.
 
-        >>> ExactLoss("corner row", "epsilon", 0.9, 1.0).kept
+        >>> ExactLoss("corner row", "epsilon", 0.9, 1.0).covered
         True
         """
         return self.value <= self.claimed
 
 
 class Subject(Protocol):
-    """A mechanism or primitive with a claim, and a pair of tables to try it on."""
+    """A mechanism or primitive with a claim, and a pair of tables to test it on."""
 
     @property
     def name(self) -> str:
-        """Name for people."""
+        """Name of the subject."""
         ...
 
     @property
     def pair(self) -> str:
-        """Name of the pair that draws are made for."""
+        """Name of the pair that is drawn for."""
         ...
 
     @property
     def claim(self) -> Claim:
-        """What is claimed."""
+        """The claim."""
         ...
 
     def draws(self, side: int, how_many: int) -> FloatArray:
-        """Independent outputs for the table (side 0) or its neighbour (side 1), one in each row."""
+        """Draw independent outputs for the table (side 0) or its neighbour (side 1), one per row."""
         ...
 
     def exact(self) -> tuple[ExactLoss, ...]:
-        """Losses of all pairs; none where no exact loss is known."""
+        """Return the losses of all pairs, or none if no exact loss is known."""
         ...
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """Tests beside the bounds; false alarms of all together have probability of at most alpha."""
+        """Run additional tests, with a false-alarm probability of at most alpha in total."""
         ...
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
-# Rows of a made-up table on the grid, kept in memory, and sums over them.
+# Rows of a synthetic table on the grid, kept in memory, and sums over them.
 
 
 class MadeUpRows:
-    """The rows (1, x, y) of a made-up table in grid steps, read by the reader of production and kept.
+    """Rows (1, x, y) of a synthetic table in grid steps, read by the production reader and kept in memory.
 
     >>> from discreet.curator.sums.gram import ExactGram
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
@@ -111,39 +106,39 @@ class MadeUpRows:
     """
 
     def __init__(self, table: object, design: Design, domain: RowDomain, *, clip_counts: bool = False) -> None:
-        kept = _Kept()
-        # one worker, so that all rows are in one place
+        stored = _StoredRows()
+        # one worker, so that all rows arrive at one object
         options = ComputeOptions(workers=1)
-        self._read = accumulate(open_source(table), design, domain, options, kept, clip_counts=clip_counts)
-        self.grid: FloatArray = np.concatenate([np.empty((row_size(design), 0)), *kept.chunks], axis=1)
-        # where the rows of each person begin
-        self._starts = None if design.unit.id is None else np.array(kept.starts, dtype=np.intp)
+        self._read = accumulate(open_source(table), design, domain, options, stored, clip_counts=clip_counts)
+        self.grid: FloatArray = np.concatenate([np.empty((row_size(design), 0)), *stored.chunks], axis=1)
+        # indices of the first row of each individual
+        self._starts = None if design.unit.id is None else np.array(stored.starts, dtype=np.intp)
 
-    def sums(self, wanted: Sums) -> Totals:
-        """The exact sums over the rows as they were read."""
-        return self.reader()(wanted)
+    def sums(self, requested: Sums) -> Totals:
+        """Return exact sums over the rows as read."""
+        return self.reader()(requested)
 
     def reader(self) -> Callable[[Sums], Totals]:
-        """One run's way to the sums that a mechanism asks for: once it has rows written anew, it reads those."""
+        """Return the function that computes sums in one run. It follows a recoding of the rows."""
         rows = self.grid
 
-        def read(wanted: Sums) -> Totals:
+        def read(sums: Sums) -> Totals:
             nonlocal rows
-            if isinstance(wanted, RecodedSums):
-                rows = wanted.recoded(rows)
-            if self._starts is None or not isinstance(wanted, PersonSums):
-                wanted.add(rows)
+            if isinstance(sums, RecodedSums):
+                rows = sums.recoded(rows)
+            if self._starts is None or not isinstance(sums, PersonSums):
+                sums.add(rows)
             elif len(self._starts):
-                wanted.add_persons(rows, self._starts)
-            cells = wanted.cells() if isinstance(wanted, CellSums) else None
+                sums.add_persons(rows, self._starts)
+            cells = sums.cells() if isinstance(sums, CellSums) else None
             read_as = self._read
-            return Totals(wanted.totals(), wanted.unit, read_as.count, read_as.clipped, read_as.fitting, cells)
+            return Totals(sums.totals(), sums.unit, read_as.count, read_as.clipped, read_as.fitting, cells)
 
         return read
 
 
-class _Kept(MadeAnew):
-    """Takes the place of sums, and keeps the rows themselves."""
+class _StoredRows(MadeAnew):
+    """Sums that store the rows themselves."""
 
     unit = 1
 
@@ -155,8 +150,8 @@ class _Kept(MadeAnew):
         self.chunks.append(chunk.copy())
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
-        before = sum(one.shape[1] for one in self.chunks)
-        self.starts += (starts + before).tolist()
+        offset = sum(stored.shape[1] for stored in self.chunks)
+        self.starts += (starts + offset).tolist()
         self.add(chunk)
 
     def totals(self) -> tuple[int, ...]:
@@ -166,14 +161,14 @@ class _Kept(MadeAnew):
 # -- runs --------------------------------------------------------------------------------------------------------------
 # One run of a mechanism on sums, in the order of production, and all numbers that it publishes.
 
-# parts of a release file that hold noisy numbers or depend on them; all others must be the same for every table
+# parts of a release file that contain noisy numbers or depend on them; all others must be equal for every table
 NOISY: Final = (
     "totals", "scalars", "clip_counts", "coefficients", "residuals", "guard", "discovery", "scaling", "digest",
 )  # fmt: skip
 
 
-def one_run(asked: Question, sampler: Sampler, read: Callable[[Sums], Totals]) -> list[float]:
-    """Run a mechanism, with the guard before it and the sums over residuals after it where they are asked for."""
+def one_run(asked: ReleaseRequest, sampler: Sampler, read: Callable[[Sums], Totals]) -> list[float]:
+    """Run a mechanism, with the guard before it and the sums over residuals after it if requested."""
     passes = asked.mechanism.passes(asked.context(sampler))
     first = read(next(passes))
     counts = guard_counts(first.fitting, asked.law, sampler) if GUARD in asked.law.sigma else None
@@ -182,27 +177,27 @@ def one_run(asked: Question, sampler: Sampler, read: Callable[[Sums], Totals]) -
     published = run_passes(passes, first, read)
     if counts is None and not asked.robust:
         return published_numbers(published)
-    made = asked.release(published, first, "untracked", None, counts)
+    released = asked.release(published, first, "untracked", None, counts)
     return release_numbers(
-        with_residuals(made, asked.domain, asked.residual_bound, read, sampler) if asked.robust else made
+        with_residuals(released, asked.domain, asked.residual_bound, read, sampler) if asked.robust else released
     )
 
 
 def published_numbers(published: Published) -> list[float]:
-    """Everything that a mechanism publishes, as numbers."""
+    """Return everything that a mechanism publishes as numbers."""
     if isinstance(published, NoisyMoments):
         released = [total for total in published.totals if total is not None]
         numbers = [float(value) for value in (*released, *published.scalars.values(), *published.clipped)]
-        by = published.scaling
-        if by is not None:
-            numbers += [*by.centres, *by.scales, by.radius, by.target_centre, by.target_bound]
-            numbers += map(float, (*by.fourth, *by.target_clipped))
+        scaling = published.scaling
+        if scaling is not None:
+            numbers += [*scaling.centres, *scaling.scales, scaling.radius, scaling.target_centre, scaling.target_bound]
+            numbers += map(float, (*scaling.fourth, *scaling.target_clipped))
         return numbers
     return [*published.values, *(value for part in (*published.trace, *published.ranges) for value in part)]
 
 
 def release_numbers(made: Release) -> list[float]:
-    """All noisy numbers of a release: those before the mechanism first, then its own, then those of residuals."""
+    """Return all noisy numbers of a release: preliminary counts, then the mechanism's, then those of residuals."""
     numbers: list[float] = [] if made.guard is None else [float(made.guard.fitting), float(made.guard.other)]
     if made.discovery is not None:
         cells = (count for counts in made.discovery.cells.values() for count in counts)
@@ -213,23 +208,23 @@ def release_numbers(made: Release) -> list[float]:
         numbers += published_numbers(
             NoisyMoments(made.totals, made.scalars, tuple(made.clipped.values()), made.scaling)
         )
-    part = made.residuals
-    if part is not None:
-        for one in (part, *part.further):
-            numbers += [*one.coefficients, one.bound, *map(float, one.totals)]
-        ratio = part.ratio
+    residuals = made.residuals
+    if residuals is not None:
+        for model in (residuals, *residuals.further):
+            numbers += [*model.coefficients, model.bound, *map(float, model.totals)]
+        ratio = residuals.ratio
         numbers += [] if ratio is None else [ratio.ratio, ratio.mean, ratio.bound, float(ratio.total)]
     return numbers
 
 
 def rest_of_release(made: Release) -> str:
-    """The text of a release without its noisy numbers."""
+    """Return the text of a release without its noisy numbers."""
     body = json.loads(made.to_json())
     return json.dumps({name: value for name, value in body.items() if name not in NOISY}, sort_keys=True)
 
 
 def padded(outputs: Sequence[Sequence[float]]) -> FloatArray:
-    """Outputs, one in each row; what a run that was stopped does not publish is no number.
+    """Return outputs, one per row, padded with NaN where a stopped run publishes less.
 
     >>> padded([[1.0], [2.0, 3.0]]).tolist()
     [[1.0, nan], [2.0, 3.0]]
@@ -239,20 +234,20 @@ def padded(outputs: Sequence[Sequence[float]]) -> FloatArray:
 
 
 # -- pooled ------------------------------------------------------------------------------------------------------------
-# The production sampler, asked for many variates at a time.
+# The production sampler, with many variates drawn at a time.
 
-# of a scale that is asked for the first time, which may be needed for a few exact losses alone, and after that
-_AT_FIRST: Final = 50
-_AT_ONCE: Final = 2000
-# of each scale, for a test of their law: a number that nothing drawn decides
+# variates drawn at the first request of a scale, which may need only a few, and at later ones
+_FIRST_BATCH: Final = 50
+_BATCH: Final = 2000
+# variates of each scale that are tested, a number that does not depend on draws
 FIRST_DRAWN: Final = 4000
 
 
 class PooledSampler:
-    """Hands out variates of `ExactSampler`, which it draws ahead by the thousand; each is handed out once.
+    """Sampler that draws variates of `ExactSampler` ahead, thousands at a time, and returns each once.
 
-    Variates are independent and have a law of their scale alone, so that drawing them ahead changes no law. It saves
-    the cost of a call for each release.
+    Variates are independent and depend on their scale alone, so drawing ahead changes no distribution. It saves the
+    cost of a call per release.
 
     >>> len(PooledSampler().draw([3, 0, 5])), PooledSampler().laplace([0])
     (3, [0])
@@ -263,19 +258,19 @@ class PooledSampler:
     def __init__(self) -> None:
         self._source = ExactSampler()
         self._waiting: dict[tuple[str, int], list[int]] = {}
-        # by family and scale, in the order in which they were drawn
+        # by family and scale, in the order of drawing
         self._drawn: dict[tuple[str, int], list[int]] = {}
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """Discrete Gaussian variates."""
+        """Return discrete Gaussian variates."""
         return [self._next("gaussian", sigma) for sigma in sigmas]
 
     def laplace(self, scales: Sequence[int]) -> list[int]:
-        """Discrete Laplace variates."""
+        """Return discrete Laplace variates."""
         return [self._next("laplace", scale) for scale in scales]
 
     def bits(self, how_many: int) -> int:
-        """Uniform bits from the operating system."""
+        """Return uniform bits from the operating system."""
         return self._source.bits(how_many)
 
     def _next(self, family: str, scale: int) -> int:
@@ -287,7 +282,7 @@ class PooledSampler:
         return waiting.pop()
 
     def first_drawn(self) -> dict[tuple[str, int], list[int]]:
-        """For each family and scale that was asked for the first variates drawn, equally many whatever was used."""
+        """Return the first variates of each requested family and scale, always equally many."""
         for family, scale in self._drawn:
             while len(self._drawn[family, scale]) < FIRST_DRAWN:
                 self._waiting[family, scale] += self._more(family, scale)
@@ -295,57 +290,51 @@ class PooledSampler:
 
     def _more(self, family: str, scale: int) -> list[int]:
         source = self._source.draw if family == "gaussian" else self._source.laplace
-        kept = self._drawn.setdefault((family, scale), [])
-        drawn = source([scale] * (_AT_ONCE if kept else _AT_FIRST))
-        kept += drawn[: FIRST_DRAWN - len(kept)]
+        recorded = self._drawn.setdefault((family, scale), [])
+        drawn = source([scale] * (_BATCH if recorded else _FIRST_BATCH))
+        recorded += drawn[: FIRST_DRAWN - len(recorded)]
         return drawn
 
 
 # -- noise -------------------------------------------------------------------------------------------------------------
-# The noise that outputs of a mechanism must hold, and tests of it against the law that the mechanism states.
+# Tests of the noise in outputs against the distribution that the mechanism states.
 
-# the lowest bits of noise whose scale is many times larger are uniform to any precision
+# the lowest bits of noise with a much larger scale are uniform to any precision
 _BITS: Final = 4
 _WIDE: Final = 2**12
-# at these scales wrong coins of the sampler change single probabilities most; so many draws take about a second
+# at these scales errors of the sampler change single probabilities most; these draws take about a second
 _SELF_TEST_SIGMA: Final = 2
 _SELF_TEST_SCALE: Final = 3
 _SELF_TEST_DRAWS: Final = 50_000
 
 
 def noise_checks(
-    asked: Question, sides: tuple[MadeUpRows, MadeUpRows], drawn: tuple[FloatArray, FloatArray], alpha: float
+    asked: ReleaseRequest, sides: tuple[MadeUpRows, MadeUpRows], drawn: tuple[FloatArray, FloatArray], alpha: float
 ) -> tuple[Check, ...]:
-    """Tests of the law of the noise and of its lowest bits; none where noise cannot be read off what is published.
+    """Test the noise distribution and its lowest bits. There are no tests if noise cannot be recovered from outputs.
 
-    Parameters
-    ----------
-    asked
-        The mechanism with its law.
-    sides
-        The two tables.
-    drawn
-        Outputs for each, one in each row.
-    alpha
-        Probability of a false alarm, over all tests together.
+    `sides` are the two tables, and `drawn` their outputs, one per row. The false-alarm probability is at most `alpha`
+    over all tests.
     """
     if asked.mechanism.name == "objective":
-        terms = np.concatenate([_linear_terms(asked, rows, one) for rows, one in zip(sides, drawn, strict=True)])
-        return (law_check("law of the linear term", terms / asked.law.sd("linear"), norm.cdf, alpha),)
-    # a replay shows what was added to sums of weighted rows, whose steps are too fine for doubles
-    if asked.mechanism.name not in MOMENTS or asked.mechanism.version in SCALED | WEIGHTED:
+        terms = np.concatenate(
+            [_linear_terms(asked, rows, outputs) for rows, outputs in zip(sides, drawn, strict=True)]
+        )
+        return (distribution_check("distribution of the linear term", terms / asked.law.sd("linear"), norm.cdf, alpha),)
+    # sums of weighted rows have steps that are too fine for doubles; a replay tests them
+    if asked.mechanism.name not in MOMENTS or asked.design.weights is not None or is_privately_scaled(asked.law):
         return ()
     if GUARD in asked.law.sigma:
-        # the counts of the guard are first; it has stopped some releases, whatever their noise would have been
+        # skip the guard's counts, which come first, and the releases that it stopped
         drawn = drawn[0][:, GUARD_COUNTS:], drawn[1][:, GUARD_COUNTS:]
         drawn = drawn[0][np.isfinite(drawn[0][:, 0])], drawn[1][np.isfinite(drawn[1][:, 0])]
-    noise = np.concatenate([_moment_noise(asked, rows, one) for rows, one in zip(sides, drawn, strict=True)])
+    noise = np.concatenate([_moment_noise(asked, rows, outputs) for rows, outputs in zip(sides, drawn, strict=True)])
     steps = np.array([asked.law.sigma[block] for block in _released(asked)], dtype=np.float64)
-    tests = [law_check("law of the noise", *_standard(asked, noise, steps), alpha / 2)]
+    tests = [distribution_check("noise distribution", *_standard(asked, noise, steps), alpha / 2)]
     wide = steps >= _WIDE
-    # entries of one vector may depend on each other, but their lowest bits do not where the density is smooth
+    # entries of a vector may be dependent, but their lowest bits are not if the density is smooth
     tests.append(bits_check("low-order bits", noise[:, wide].astype(np.int64), _BITS, alpha / 2))
-    # noise that is no integer has low-order bits of its own, and they depend on what it is added to
+    # noise that is not an integer has low-order bits that depend on the exact number
     tests.append(Check("on the grid", float(np.mean(noise != np.rint(noise))), 0.0))
     if copies := asked.law.copies(len(asked.design.released)):
         both = np.concatenate(drawn)
@@ -354,46 +343,38 @@ def noise_checks(
     return tuple(tests)
 
 
-def sampler_checks(asked: Question, sampler: PooledSampler, alpha: float) -> tuple[Check, ...]:
-    """Whether variates were drawn at scales and of the family that the law states, and have the law of their scale.
-
-    None for noise that is formed of uniform bits.
-    """
+def sampler_checks(asked: ReleaseRequest, sampler: PooledSampler, alpha: float) -> tuple[Check, ...]:
+    """Test that variates have the stated family and scales, and their distribution. None for uniform bits."""
     drawn = sampler.first_drawn()
     if not drawn:
         return ()
     stated = {(asked.law.family.removeprefix("discrete-"), scale) for scale in asked.law.sigma.values()}
     return (
-        Check("draws beside the stated law", float(len(set(drawn) - stated)), 0.0),
-        integer_law_check("law of the draws", drawn, alpha),
+        Check("draws outside the stated distribution", float(len(set(drawn) - stated)), 0.0),
+        integer_check("distribution of the draws", drawn, alpha),
     )
 
 
 def sampler_self_test(alpha: float) -> tuple[Check, ...]:
-    """Test the production sampler at small scales, where a bias in the probabilities of single integers shows.
+    """Test the production sampler at small scales, where a bias in single probabilities shows.
 
-    Parameters
-    ----------
-    alpha
-        Probability of a false alarm, over both tests together.
+    The false-alarm probability is at most `alpha` over both tests.
 
-    Examples
-    --------
     >>> [(check.name, check.passed) for check in sampler_self_test(1e-9)]
     [('discrete Gaussian at scale 2', True), ('discrete Laplace at scale 3', True)]
     """
     sampler, sigma, scale = ExactSampler(), _SELF_TEST_SIGMA, _SELF_TEST_SCALE
     gaussian, laplacian = sampler.draw([sigma] * _SELF_TEST_DRAWS), sampler.laplace([scale] * _SELF_TEST_DRAWS)
     return (
-        integer_law_check(f"discrete Gaussian at scale {sigma}", {("gaussian", sigma): gaussian}, alpha / 2),
-        integer_law_check(f"discrete Laplace at scale {scale}", {("laplace", scale): laplacian}, alpha / 2),
+        integer_check(f"discrete Gaussian at scale {sigma}", {("gaussian", sigma): gaussian}, alpha / 2),
+        integer_check(f"discrete Laplace at scale {scale}", {("laplace", scale): laplacian}, alpha / 2),
     )
 
 
 def _standard(
-    asked: Question, noise: FloatArray, steps: FloatArray
+    asked: ReleaseRequest, noise: FloatArray, steps: FloatArray
 ) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
-    """Independent numbers made of the noise, and the law that they have if it is as stated."""
+    """Standardise the noise, and return the distribution that it should have."""
     if asked.law.family == "discrete-gaussian":
         return noise / steps, norm.cdf
     if asked.law.family == "discrete-laplace":
@@ -406,25 +387,27 @@ def _standard(
     return noise[:, diagonal] / steps[diagonal] + mean, chi2(degrees).cdf
 
 
-def _released(asked: Question) -> list[str]:
-    """Blocks of the entries that have noise; a count that is public has none, nor a product that is always 0."""
+def _released(asked: ReleaseRequest) -> list[str]:
+    """Return the blocks of the noisy entries. A public count, or a product that is always 0, has no noise."""
     size = len(asked.design.released)
     return [block for block, step in zip(entry_blocks(size), asked.law.steps(size), strict=True) if step]
 
 
-def _moment_noise(asked: Question, rows: MadeUpRows, drawn: FloatArray) -> FloatArray:
-    """What was added to the exact moments."""
+def _moment_noise(asked: ReleaseRequest, rows: MadeUpRows, drawn: FloatArray) -> FloatArray:
+    """Return the noise that was added to the exact moments."""
     size = len(asked.design.released)
     exact = rows.sums(ExactGram(size, asked.domain.grid_bits)).on_grid(asked.law.unit)
-    kept = [float(total) for total, block in zip(exact, entry_blocks(size), strict=True) if block in asked.law.sigma]
+    released = [
+        float(total) for total, block in zip(exact, entry_blocks(size), strict=True) if block in asked.law.sigma
+    ]
     steps = zip(entry_blocks(size), asked.law.steps(size), strict=True)
     private = [step > 0 for block, step in steps if block in asked.law.sigma]
-    noise: FloatArray = (drawn[:, : len(kept)] - np.array(kept))[:, private]
+    noise: FloatArray = (drawn[:, : len(released)] - np.array(released))[:, private]
     return noise
 
 
-def _linear_terms(asked: Question, rows: MadeUpRows, drawn: FloatArray) -> FloatArray:
-    """The random linear term for which published coefficients are the minimum: where the gradient vanishes."""
+def _linear_terms(asked: ReleaseRequest, rows: MadeUpRows, drawn: FloatArray) -> FloatArray:
+    """Return the random linear term for which published coefficients are the minimum."""
     scaled = rows.grid / asked.domain.unit
     z, y = scaled[:-1], scaled[-1]
     threshold = float(asked.settings["threshold"])

@@ -15,12 +15,11 @@ from discreet.audit.pairs import NeighbourPair, Table, worst_pairs
 from discreet.design.design import Design
 
 # -- containers --------------------------------------------------------------------------------------------------------
-# Tables of pandas, polars and Arrow with one row more, whose cell is missing, of another kind or of another type.
+# Tables of pandas, polars and Arrow with one more row, whose cell is missing or of another type.
 #
-# One cell may change the type that a library gives to a whole column. How the other cells are read must not depend on
-# it.
+# One cell may change the type that a library infers for a whole column. It must not change how other cells are read.
 
-# cells of x and of y to a table of a library
+# builds a table of a library from the cells of x and y
 Made: TypeAlias = Callable[[list[Any], list[float]], Any]
 
 _X: Final = [0.0, -1.0, 0.5, 0.25]
@@ -28,7 +27,7 @@ _Y: Final = [0.5, 1.0, -1.0, 0.0]
 
 
 def container_pairs() -> Iterator[NeighbourPair]:
-    """Pairs of tables of every library that is installed.
+    """Yield pairs of tables of every installed library.
 
     >>> "none in arrow" in [pair.name for pair in container_pairs()]
     True
@@ -45,12 +44,12 @@ def _arrow(kind: pa.DataType | None) -> Made:
 
 
 def _arrow_integers(x: list[Any], y: list[float]) -> Any:  # noqa: ANN401  # tables of any library
-    """Cells that are integers where all of them are, doubles otherwise."""
+    """Build a table with integers if all cells are whole, and doubles otherwise."""
     return pa.table({"x": pa.array([int(cell) if float(cell).is_integer() else cell for cell in x]), "y": pa.array(y)})
 
 
 def _arrow_levels(x: list[Any], y: list[float]) -> Any:  # noqa: ANN401  # tables of any library
-    """Cells as entries of a dictionary, which one cell may make longer."""
+    """Build a dictionary-encoded table, whose dictionary one cell may extend."""
     return pa.table({"x": pa.array(x, pa.float64()).dictionary_encode(), "y": pa.array(y)})
 
 
@@ -102,11 +101,11 @@ _POLARS: Final[dict[str, tuple[object, Made]]] = {
 
 
 # -- situations --------------------------------------------------------------------------------------------------------
-# Neighbouring tables on which relations, a ball, readers, rules and caps may fail, each with the design it is for.
+# Pairs on which relations, a ball, readers, rules or caps may fail, each with its design.
 #
-# Whatever a cell holds, one unit may move what is published by no more than the noise covers. So these pairs are for
-# every mechanism: rows that are exchanged, dropped or outside a ball, an empty table, cells that are no numbers, the
-# place of a row, borders of chunks, levels, and persons.
+# Whatever a cell holds, one unit may change a publication by no more than the noise covers. These pairs are for every
+# mechanism: rows that are replaced, dropped or outside a ball, an empty table, cells that are not numbers, positions of
+# a row, borders of chunks, levels, and individuals.
 
 _BOUNDS: Final = (-1, 1)
 _RULES: Final[dict[str, object]] = {"drop": "drop", "fill": {"fill": 0.5}}
@@ -120,14 +119,14 @@ _CHUNK: Final = 16_384
 
 @dataclass(frozen=True)
 class Situation:
-    """A pair of neighbouring tables, and the design that they are declared with."""
+    """A pair of neighbouring tables with their design."""
 
     design: Design
     pair: NeighbourPair
 
 
 def situations(mechanism: str) -> tuple[Situation, ...]:
-    """All pairs for a mechanism: its worst ones under every relation, and those on which reading may fail.
+    """Return all pairs for a mechanism: its worst ones under every relation, and those that are hard to read.
 
     >>> len(situations("gaussian")) > 30
     True
@@ -136,20 +135,20 @@ def situations(mechanism: str) -> tuple[Situation, ...]:
 
 
 def relation_designs() -> dict[str, Design]:
-    """Designs in which a row is added, exchanged, exchanged for one that is dropped, or outside a ball, by name.
+    """Return designs in which a row is added, replaced, replaced by a dropped one, or outside a ball.
 
     >>> [name for name, design in relation_designs().items() if design.count_public]
     ['replace']
     """
     box = {"y": _BOUNDS, "x": _BOUNDS}
-    # of booleans no exchange moves sums as far as a row that is dropped
+    # with booleans a dropped row moves the sums farther than any replacement
     dropped = {name: {"dtype": "bool", "missing": "drop"} for name in ("y", "b")}
     exchanged = {"neighbours": "replace"}
     return {
         "add-remove": Design("y", box),
         "replace": Design("y", box, unit=exchanged),
         "replace, rows dropped": Design("y", dropped, unit=exchanged),
-        # the corner of the box is farther out than the ball
+        # the corner of the box lies outside the ball
         "ball": Design("y", {**box, "z": _BOUNDS}, radius=1.0),
     }
 
@@ -161,7 +160,7 @@ def _worst(mechanism: str) -> Iterator[Situation]:
 
 
 def reading_situations() -> Iterator[Situation]:
-    """Pairs on which reading may fail, for every mechanism."""
+    """Yield pairs that are hard to read, for every mechanism."""
     dropping = _design("drop")
     corner = {"x": [1.0], "y": [1.0]}
     yield Situation(dropping, NeighbourPair("one row or none", corner, {"x": [], "y": []}))
@@ -173,8 +172,8 @@ def reading_situations() -> Iterator[Situation]:
         yield Situation(dropping, _added(f"{column} beyond its bounds", _four_rows(), beyond, 4))
     small: dict[str, list[object]] = {"x": [0.1] * 50, "y": [0.1] * 50}
     yield Situation(dropping, _added("row larger than all others", small, {"x": 1.0, "y": 1.0}, 50))
-    for name, place in _PLACES.items():
-        yield Situation(dropping, _added(f"row {name}", _four_rows(), {"x": 1.0, "y": 1.0}, place))
+    for name, index in _PLACES.items():
+        yield Situation(dropping, _added(f"row {name}", _four_rows(), {"x": 1.0, "y": 1.0}, index))
     for rows in (_CHUNK - 1, _CHUNK, _CHUNK + 1):
         zeros = {"x": [0.0] * rows, "y": [0.0] * rows}
         yield Situation(dropping, _added(f"row after {rows:,}", zeros, {"x": 1.0, "y": 1.0}, rows))
@@ -187,29 +186,29 @@ def reading_situations() -> Iterator[Situation]:
     for pair in container_pairs():
         yield Situation(dropping, pair)
     levels = Design("y", {"y": _BOUNDS, "g": {"levels": ["a", "b", "c"], "missing": "drop"}})
-    known: dict[str, list[object]] = {"g": ["a", "b", "a"], "y": [0.0, 1.0, -1.0]}
+    rows_of_levels: dict[str, list[object]] = {"g": ["a", "b", "a"], "y": [0.0, 1.0, -1.0]}
     for level in ("c", "unknown", None):
-        yield Situation(levels, _added(f"level {level}", known, {"g": level, "y": 1.0}, 3))
+        yield Situation(levels, _added(f"level {level}", rows_of_levels, {"g": level, "y": 1.0}, 3))
     yield from _persons()
 
 
 def _persons() -> Iterator[Situation]:
-    """A person with as many rows as count, or one more, and a row of nobody."""
+    """Yield pairs with an individual at or above the cap, and with a row without an id."""
     design = _design("drop", unit={"id": "who", "max_rows": 2})
     others: dict[str, list[object]] = {"x": [0.0, 0.5], "y": [0.0, 0.5], "who": ["a", "b"]}
     for rows in (1, 2, 3):
         added = {
-            name: [*cells, *[one] * rows] for (name, cells), one in zip(others.items(), (1.0, 1.0, "c"), strict=True)
+            name: [*cells, *[cell] * rows] for (name, cells), cell in zip(others.items(), (1.0, 1.0, "c"), strict=True)
         }
         yield Situation(design, NeighbourPair(f"person of {rows} rows, 2 count", added, others))
-    # persons above the cap beside one who is new: which of their rows count is their own affair
+    # individuals above the cap and a new one, who must not affect which of their rows are included
     corners = [(x, y, who) for y in (1.0, -1.0) for x in (-1.0, 1.0) for who in "abdefg"]
     crowded: dict[str, list[object]] = {
         "x": [x for x, _, _ in corners], "y": [y for _, y, _ in corners], "who": [who for _, _, who in corners],
     }  # fmt: skip
-    for name, place in (("first", 0), ("last", len(corners))):
+    for name, index in (("first", 0), ("last", len(corners))):
         row: dict[str, object] = {"x": 1.0, "y": 1.0, "who": "c"}
-        yield Situation(design, _added(f"person {name} beside others above the cap", crowded, row, place))
+        yield Situation(design, _added(f"person {name} beside others above the cap", crowded, row, index))
     yield Situation(design, _added("row without a person", others, {"x": 1.0, "y": 1.0, "who": None}, 2))
 
 
@@ -222,7 +221,7 @@ def _four_rows() -> dict[str, list[object]]:
     return {"x": [0.0, -1.0, 0.5, 0.25], "y": [0.5, 1.0, -1.0, 0.0]}
 
 
-def _added(name: str, table: Table, row: dict[str, object], place: int) -> NeighbourPair:
-    """A table with one row more, at a place, and the table itself."""
-    more = {column: [*cells[:place], row[column], *cells[place:]] for column, cells in table.items()}
-    return NeighbourPair(name, more, table)
+def _added(name: str, table: Table, row: dict[str, object], index: int) -> NeighbourPair:
+    """Insert a row into a table, and pair it with the table itself."""
+    extended = {column: [*cells[:index], row[column], *cells[index:]] for column, cells in table.items()}
+    return NeighbourPair(name, extended, table)

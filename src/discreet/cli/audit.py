@@ -1,4 +1,4 @@
-"""`discreet audit`: lower bounds on epsilon for every mechanism and primitive, beside what they claim."""
+"""`discreet audit`: compare lower bounds on epsilon with the claims of every mechanism and primitive."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from discreet.cli.options import debug_option, json_option
 from discreet.cli.terminal import say, say_json
-from discreet.errors import SpecError
+from discreet.errors import OptionError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 def command(
     mechanism: str | None, full: bool, membership: bool, workers: int | None, output: str | None, as_json: bool
 ) -> None:
-    """Attack MECHANISM, or everything, with the production sampler on pairs of made-up tables.
+    """Attack MECHANISM, or every mechanism and primitive, with the production sampler on pairs of simulated tables.
 
-    Prints for each the epsilon that is claimed and the epsilon that outputs certify at 99% for all of them together.
-    Takes a few minutes, reads no data of yours and spends nothing. Exit code 1 if a claim is refuted. A pass is not a
-    proof.
+    For each, print the claimed epsilon and the epsilon that the outputs certify, at 99% confidence for all of them
+    together. This takes a few minutes, does not read your data and spends no budget. The exit code is 1 if a claim is
+    refuted. Passing is not a proof.
 
-    With --membership somebody who knows all other rows of a public table tries to find out whether one more row is in
+    With --membership, an attacker who knows all other rows of a public table tries to tell whether one more row is in
     it, from least squares without noise (NOT PRIVATE) and from releases at three budgets.
     """
     from discreet.audit.audit_result import prepared_folder, write_result
@@ -43,7 +43,10 @@ def command(
     from discreet.cli.terminal import counting_bar
 
     if membership and (mechanism is not None or full or workers is not None):
-        raise SpecError("--membership goes with --json and -o alone; leave out MECHANISM, --full and --workers")
+        raise OptionError(
+            "--membership can be combined with --json and -o only; leave out MECHANISM, --full and --workers",
+            option="membership",
+        )
     folder = None if output is None else prepared_folder(output)
     result: AuditResult | MembershipResult
     with counting_bar() as progress:

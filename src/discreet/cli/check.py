@@ -1,14 +1,13 @@
-"""`discreet check`: how a table fits its design, before anything is spent."""
+"""`discreet check`: count how a table fits its design, before any budget is spent."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
 from discreet.cli.command_session import Session
 from discreet.cli.options import (
-    ReadingChoice,
     chosen_table,
     design_option,
     load_design,
@@ -22,6 +21,7 @@ from discreet.cli.terminal import ReadProgress, complain, say, say_json
 
 if TYPE_CHECKING:
     from discreet.curator.inspection import CheckNotForPublication
+    from discreet.tables.csv_format import ReadOptions
 
 
 @click.command("check", short_help="Count what fits, for your eyes only; spends nothing.")
@@ -45,20 +45,21 @@ def command(
     output: str | None,
     force: bool,
     as_json: bool,
-    **reading: Unpack[ReadingChoice],
+    reading: ReadOptions,
 ) -> None:
-    """Count how DATA fits the design: NOT FOR PUBLICATION, and nothing is spent.
+    """Count how DATA fits the design: NOT FOR PUBLICATION, and no budget is spent.
 
-    In place of DATA a table of a database can be given. For the curator's own eyes: exact numbers of rows that fit, and
-    by column of cells that are missing, not a number, no declared level or clipped, with the first lines. Nothing is
-    written without -o. The exit code is 0 whenever the table could be read, whatever was found.
+    Instead of DATA, you can give a table of a database. The output is for the curator only: the exact number of rows
+    that fit and, for each column, the number of cells that are missing, not a number, not a declared level or clipped,
+    with the numbers of the first such lines. Nothing is written without -o. The exit code is 0 whenever the table can
+    be read, whatever the counts are.
     """
     from discreet.curator.inspection import check, check_name
     from discreet.files import check_output
     from discreet.tables.source import ComputeOptions
 
     given = chosen_table(data, database, table)
-    design = load_design(design_path, as_json=as_json)
+    design = load_design(design_path)
     if output is not None:
         check_name(output)
         refuse_overwriting(output, table_path(given), design_path)
@@ -67,7 +68,7 @@ def command(
         found = check(
             given,
             design,
-            **reading,
+            reading=reading,
             compute=ComputeOptions(progress=progress),
         )
     if output is not None:
@@ -84,7 +85,7 @@ def command(
 
 
 def print_check(found: CheckNotForPublication) -> None:
-    """Print a check, with a table on a terminal."""
+    """Print a check, as a table on a terminal."""
     from discreet.cli.terminal import labelled, on_terminal, print_table, print_warning, wrapped
     from discreet.curator.inspection import HEADERS, WARNING, above, below, cells
 

@@ -1,4 +1,4 @@
-"""Track what a run of the command has done, and handle signals."""
+"""Track what a run of a command has done, and handle signals."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from types import FrameType
 from typing import Final
 
 # -- stopping ----------------------------------------------------------------------------------------------------------
-# Signals that stop a command: each ends it like Ctrl-C does, and with the exit code of its own.
+# Signals that stop a command. Each ends it as Ctrl-C does, with a separate exit code.
 
 _WORDS: Final = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
-_BASE: Final = 128  # what shells add to the number of a signal
+_BASE: Final = 128  # shells add this to the number of a signal
 
 
 class Stop:
-    """The signal that stopped the command, if one did.
+    """The signal that stopped the command, if any.
 
-    It is kept here, because libraries that are at work when it arrives may raise an exception of their own instead.
+    It is stored here because a library that is running when the signal arrives may raise a different exception.
 
     >>> stop = Stop()
     >>> stop.received, stop.word, stop.exit_code
@@ -35,7 +35,7 @@ class Stop:
         self._late = False
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Handle a signal: stop the command, or once it has ended tell of the signal."""
+        """Handle a signal: stop the command, or report the signal if the command has already ended."""
         if self._tell is None:
             self._signal = signal.Signals(number)
             raise KeyboardInterrupt
@@ -44,21 +44,21 @@ class Stop:
             self._tell()
 
     def end(self, tell: Callable[[], object]) -> None:
-        """Say that the command has ended and how the first signal from now on is reported; none stops anything."""
+        """Mark the command as ended, and call `tell` on the next signal instead of stopping."""
         self._tell = tell
 
     def handle_signals(self) -> None:
-        """Take every signal that asks a program to end; one that was ignored from the start stays ignored."""
+        """Handle every signal that asks a program to end, except those that are ignored from the start."""
         known = sys.unraisablehook
         sys.unraisablehook = lambda one: None if one.exc_type is KeyboardInterrupt else known(one)
-        # it is called after whatever is registered later, as all clearing up is
+        # called after every function registered later, which includes all cleanup
         atexit.register(self._keep_exit_code)
         for one in signal.Signals:
             if one.name in _WORDS and signal.getsignal(one) != signal.SIG_IGN:
                 signal.signal(one, self)
 
     def accept(self) -> None:
-        """Say that a signal was the ordinary end of the command, so that it is not reported.
+        """Treat the signal as the ordinary end of the command, so that it is not reported.
 
         >>> stop = Stop()
         >>> stop._signal = signal.SIGINT
@@ -69,7 +69,7 @@ class Stop:
         self._signal = None
 
     def check(self) -> None:
-        """Raise the interrupt again where a callback of the interpreter swallowed it."""
+        """Raise the interrupt again if a callback of the interpreter swallowed it."""
         if self.received:
             raise KeyboardInterrupt
 
@@ -80,19 +80,19 @@ class Stop:
 
     @property
     def word(self) -> str:
-        """What happened to the command."""
+        """The reason why the command ended."""
         return _WORDS[self._last.name]
 
     @property
     def exit_code(self) -> int:
-        """What is reported to the shell."""
+        """The exit code for the shell."""
         return _BASE + self._last
 
     def _keep_exit_code(self) -> None:
-        # an interrupt inside code that is compiled from text, such as that of a dataclass, is marked as unhandled, and
-        # `python -m` would end by SIGINT whatever the exit code; any other such code takes the mark away
+        # an interrupt in code that is compiled from text, such as a dataclass method, is marked as unhandled, and
+        # `python -m` would then end by SIGINT whatever the exit code; running other such code removes the mark
         exec("")
-        # the interpreter keeps the exit code that it was given before the signal
+        # the interpreter keeps the exit code that was set before the signal
         if self._late:
             os._exit(self.exit_code)
 
@@ -102,53 +102,32 @@ class Stop:
 
 
 # -- session -----------------------------------------------------------------------------------------------------------
-# What one run of the command line has done so far: the facts that an error message needs.
+# What a run of the command line has done so far, for error messages.
 
 
 @dataclass
 class Session:
-    """Facts about the running command.
+    """Facts about the running command, for error messages."""
 
-    Attributes
-    ----------
-    debug
-        Whether a trace of our own frames was asked for.
-    spent
-        The budget that has been spent on private rows, in words; empty if none was.
-    asking
-        Whether a ledger is being asked: the spend may be recorded, though nothing has said so yet.
-    again
-        How to finish what was spent on, at no further cost, in words; empty where nobody keeps count.
-    request
-        Name under which a ledger has the request; empty without a ledger.
-    repeated
-        Whether the ledger had the request before, so that this run spends nothing.
-    balance
-        Says in one sentence what the data set has spent and what is left; nothing without a ledger.
-    stop
-        The signal that stopped the command, if one did.
-    kept
-        What a command that works in parts leaves behind, and how to go on, in words; empty for any other.
-    """
-
-    debug: bool = False
-    spent: str = ""
-    kept: str = ""
-    asking: bool = False
-    again: str = ""
-    request: str = ""
-    repeated: bool = False
-    balance: Callable[[], str] = str
+    debug: bool = False  # whether to print a trace of our own frames
+    as_json: bool = False  # whether to print one JSON document, also for an error
+    spent: str = ""  # description of the budget spent on private rows; empty if none was
+    kept: str = ""  # what a command that works in parts leaves behind, and how to continue; empty for any other
+    asking: bool = False  # whether a ledger is handling the request, so that the spend may already be recorded
+    again: str = ""  # how to finish at no additional cost; empty without a ledger
+    request: str = ""  # the ledger's name of the request; empty without a ledger
+    repeated: bool = False  # whether the ledger had the request already, so that this run spends nothing
+    balance: Callable[[], str] = str  # what the data set has spent and has left; returns "" without a ledger
     stop: Stop = field(default_factory=Stop)
     _outputs: dict[str, int | None] = field(default_factory=dict)
 
     def will_write(self, *outputs: str) -> None:
-        """Remember files that are about to be written, as the user named them, and what is there now."""
+        """Remember the files that are about to be written, under the user's names, and what exists there now."""
         self._outputs |= {output: _file_number(output) for output in outputs}
 
     @property
     def written(self) -> list[str]:
-        """Files that are complete. A whole file takes the place of another at once, so its number tells."""
+        """The files that are complete. A complete file replaces another in one step, so its inode number changes."""
         return [output for output, before in self._outputs.items() if _file_number(output) not in (None, before)]
 
     @property
@@ -171,7 +150,7 @@ class Session:
 
 
 def _file_number(output: str) -> int | None:
-    """The number under which the system keeps a file; none where there is no file."""
+    """Return the inode number of a file, or None if there is no file."""
     try:
         return Path(output).lstat().st_ino
     except (OSError, ValueError):

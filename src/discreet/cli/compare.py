@@ -1,4 +1,4 @@
-"""`discreet compare`: several models of one release side by side."""
+"""`discreet compare`: compare several models of one release."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def command(release_path: str, formulas: tuple[str, ...], level: str, as_json: bool) -> None:
     """Compare linear models of the release R.json, such as "income ~ age" "income ~ age + region".
 
-    For each model: R^2, the expected squared error of a row, AIC and BIC. The two criteria include the noise of the
-    release, and are those of statsmodels without it; --json has both kinds. A model that another one contains is tested
-    in it. Comparing spends no privacy budget.
+    For each model: R^2, the expected squared error of a row, AIC and BIC. Both criteria include the noise of the
+    release. Without noise they equal those of statsmodels. --json has both versions. A model that is nested in another
+    is tested against it. Comparing models spends no privacy budget.
     """
     from discreet.analyst.comparison import compare_models
     from discreet.cli.terminal import warn_not_private
@@ -42,7 +42,7 @@ def command(release_path: str, formulas: tuple[str, ...], level: str, as_json: b
 
 
 def print_comparison(compared: ModelComparison) -> None:
-    """Print a row for each model, the nested tests, and what to know about them."""
+    """Print a row for each model, the tests of nested models, and notes."""
     from discreet.analyst.comparison import POST_PROCESSING, model_cells, nested_line
     from discreet.cli.terminal import LABEL, labelled, print_table
 

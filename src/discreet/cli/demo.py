@@ -1,4 +1,4 @@
-"""`discreet demo`: the whole story, from a public table to a private fit and its page, in one go."""
+"""`discreet demo`: run every step from a public table to a private fit and its report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from discreet.cli.command_session import Session
 from discreet.cli.options import debug_option
 from discreet.cli.terminal import say
-from discreet.errors import OutputError, SpecError
+from discreet.errors import MissingDependencyError, OutputError
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -77,7 +77,7 @@ def command(session: Session, output: str) -> None:
 
 
 def declare(session: Session, dataset: Dataset, folder: Path) -> None:
-    """Write the table and its design, and show the design."""
+    """Write the table and its design, and print the design."""
     from discreet.cli.terminal import text_width
 
     text = design_text(dataset, _WIDTH)
@@ -85,13 +85,13 @@ def declare(session: Session, dataset: Dataset, folder: Path) -> None:
     write_inputs(folder, dataset, text)
     heading(1, f"Declare what is public, before any row is read: {folder / DESIGN}")
     width = text_width()
-    # in the file comments have their own width; here, that of the terminal
+    # comments are wrapped to a fixed width in the file, and to the width of the terminal here
     shown = text if width is None else design_text(dataset, width - len(_INDENT))
     say(textwrap.indent(shown.rstrip("\n"), _INDENT))
 
 
 def check_rows(dataset: Dataset) -> None:
-    """Count what fits; the rows are public, so the counts may be shown."""
+    """Print how many rows fit, which is allowed because the rows are public."""
     from discreet.curator.inspection import check
 
     found = check(dataset.table, dataset.design)
@@ -105,7 +105,7 @@ def check_rows(dataset: Dataset) -> None:
 
 
 def plan_ahead(session: Session, dataset: Dataset, picture: Path) -> None:
-    """Print the widths to expect, and draw them over epsilon where the library for that is installed."""
+    """Print the expected widths, and plot them over epsilon if the plotting library is installed."""
     from discreet.cli.plan import print_plan
     from discreet.planning import plan
 
@@ -117,18 +117,18 @@ def plan_ahead(session: Session, dataset: Dataset, picture: Path) -> None:
 
 
 def draw(session: Session, picture: Path, drawing: Callable[[], object]) -> None:
-    """Write a picture where the library for that is installed."""
+    """Write a plot if the plotting library is installed."""
     try:
         session.will_write(str(picture))
         drawing()
-    except SpecError as missing:
+    except MissingDependencyError as missing:
         paragraph(f"No picture was written: {missing}", indent=_INDENT)
     else:
         say(f"Written  {picture}")
 
 
 def publish(session: Session, dataset: Dataset, folder: Path) -> Release:
-    """Make the release, save it, and say what it promises."""
+    """Make and save the release, and print its guarantee."""
     from discreet.workflow import release
 
     session.will_write(str(folder / RELEASE))
@@ -141,7 +141,7 @@ def publish(session: Session, dataset: Dataset, folder: Path) -> Release:
 
 
 def take_along(session: Session, model: Fit, folder: Path) -> None:
-    """Write what a reader of the release takes along: the table, the picture and the page of a model."""
+    """Write the table, the plot and the report of a model."""
     from discreet.files import write_bytes
 
     session.will_write(str(folder / TABLE))
@@ -152,7 +152,7 @@ def take_along(session: Session, model: Fit, folder: Path) -> None:
 
 
 def rounded_rows(dataset: Dataset) -> int:
-    """The number of rows that is public knowledge, to two digits.
+    """Return the publicly known number of rows, rounded to two digits.
 
     >>> from discreet.datasets.simulated_census import simulated_census
     >>> rounded_rows(simulated_census(rows=29_501))
@@ -162,7 +162,7 @@ def rounded_rows(dataset: Dataset) -> int:
 
 
 def own_folder(output: str) -> Path:
-    """Make the folder, or take one whose files of our names are from an earlier demo."""
+    """Create the folder, or reuse one if its files are from an earlier demo."""
     folder = Path(output)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -175,7 +175,7 @@ def own_folder(output: str) -> Path:
 
 
 def design_text(dataset: Dataset, width: int) -> str:
-    """Text of design.toml, with the public knowledge behind every bound."""
+    """Return the text of design.toml, with the public knowledge behind each bound."""
     lines = [_MARK]
     reasons = [f"{name}: {reason}" for name, reason in dataset.reasons.items()]
     for remark in ("Every bound is public knowledge; none was read from the data.", *reasons):
@@ -184,7 +184,7 @@ def design_text(dataset: Dataset, width: int) -> str:
 
 
 def write_inputs(folder: Path, dataset: Dataset, text: str) -> None:
-    """Leave the table and its design behind."""
+    """Write the table and its design."""
     import pyarrow.parquet as pq
 
     from discreet.files import replacing, write_bytes
@@ -195,7 +195,7 @@ def write_inputs(folder: Path, dataset: Dataset, text: str) -> None:
 
 
 def compare(model: Fit, dataset: Dataset) -> None:
-    """Print the private fit with its confidence sets beside a fit that hides nobody."""
+    """Print the private fit with its confidence sets next to a fit without privacy."""
     from discreet.analyst.values import shown_estimate, unbounded
     from discreet.cli.terminal import print_table
 
@@ -214,7 +214,7 @@ def compare(model: Fit, dataset: Dataset) -> None:
 
 
 def shown_set(ends: Interval) -> str:
-    """Give a confidence set to five decimals.
+    """Format a confidence set to five decimals.
 
     >>> from discreet.analyst.confidence_sets import ConfidenceSet
     >>> shown_set(ConfidenceSet("interval", 0.1174904, 0.1410389))
@@ -228,14 +228,14 @@ def shown_set(ends: Interval) -> str:
 
 
 def write_page(session: Session, model: Fit, path: Path) -> None:
-    """Write the report of a model, or say how to get one where its libraries are not installed."""
+    """Write the report of a model, or explain how to get one if its libraries are not installed."""
     from discreet.files import write_bytes
     from discreet.pages.page import check_libraries, render
     from discreet.pages.view import report_view
 
     try:
         check_libraries()
-    except SpecError as missing:
+    except MissingDependencyError as missing:
         paragraph(f"No page was written: {missing}", indent=_INDENT)
         return
     session.will_write(str(path))
@@ -244,7 +244,7 @@ def write_page(session: Session, model: Fit, path: Path) -> None:
 
 
 def ordinary_fit(model: Fit, dataset: Dataset) -> dict[str, float]:
-    """Ordinary least squares on the public rows themselves, NOT PRIVATE."""
+    """Compute ordinary least squares on the public rows, NOT PRIVATE."""
     import numpy as np
 
     columns = [np.asarray(dataset.table.column(name)) for name in model.features]
@@ -254,7 +254,7 @@ def ordinary_fit(model: Fit, dataset: Dataset) -> dict[str, float]:
 
 
 def commands(folder: Path, dataset: Dataset) -> dict[str, str]:
-    """Give the command that does each step of the demo by hand, and two more that read the same release."""
+    """Return the command for each step of the demo, and two more that read the same release."""
     data, design, made, page, table, picture, widths, out = (
         shlex.quote(str(folder / name)) for name in (DATA, DESIGN, RELEASE, PAGE, TABLE, PICTURE, PLAN, PREDICTIONS)
     )
@@ -274,14 +274,14 @@ def commands(folder: Path, dataset: Dataset) -> dict[str, str]:
 
 
 def heading(number: int, text: str) -> None:
-    """Print the line that begins a step, between two empty ones."""
+    """Print the heading of a step between two empty lines."""
     from discreet.cli.terminal import labelled
 
     say(f"\n{labelled(f'{number}.', text, 3)}\n")
 
 
 def paragraph(text: str, indent: str = "") -> None:
-    """Print text in lines of a readable width."""
+    """Print text wrapped to a readable width."""
     from discreet.cli.terminal import text_width
 
     width = text_width() or _WIDTH

@@ -1,4 +1,4 @@
-"""`discreet fit`: a linear model from a release, at no further cost."""
+"""`discreet fit`: fit a linear model to a release, at no additional privacy cost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from discreet.cli.options import (
     robust_option,
 )
 from discreet.cli.terminal import complain, say, say_json
-from discreet.errors import SpecError
+from discreet.errors import OptionError
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -59,8 +59,8 @@ def command(
 ) -> None:
     """Fit a linear model to the release R.json.
 
-    You can fit as many models as you like: fitting spends no privacy budget. A release of coefficients holds only one
-    model, the declared one.
+    You can fit as many models as you like: fitting spends no privacy budget. A release of coefficients contains only
+    one model, the declared one.
     """
     from discreet.cli.terminal import NOT_PRIVATE, print_fit, warn_not_private
     from discreet.files import check_output, write_bytes
@@ -69,7 +69,7 @@ def command(
 
     wanted = checked_level(number("level", level))
     if robust and cov_type is not None:
-        raise SpecError("--robust is --cov-type HC1; pass one of the two options")
+        raise OptionError("--robust is --cov-type HC1; pass one of the two options", option="robust")
     chosen = chosen_format(kind, output, as_json=as_json)
     if output is not None:
         refuse_overwriting(output, release_path)
@@ -95,27 +95,28 @@ def command(
 
 
 def chosen_format(kind: str | None, output: str | None, *, as_json: bool) -> Format | None:
-    """Give the format of the table that is asked for, by its name or that of its file; none for the usual print."""
+    """Return the requested table format, from its name or the output file, or None for the default printout."""
     from discreet.analyst.tables.regression_table import FORMATS, format_of
 
     if kind is None and output is None:
         return None
     if as_json:
-        raise SpecError("--json prints one JSON document; leave out --format and -o, or --json")
+        raise OptionError("--json prints one JSON document; leave out --format and -o, or --json", option="json")
     for known in FORMATS:
         if kind == known:
             found = known if output is None else format_of(output)
             if found != known:
-                raise SpecError(
+                raise OptionError(
                     f"--format {known} cannot be used with the name {output!r}, which asks for {found}; "
-                    "leave --format out, or choose another name"
+                    "leave --format out, or choose another name",
+                    option="format",
                 )
             return known
     if kind is not None or output is None:
-        raise SpecError.unknown_name("format", kind, FORMATS)
+        raise OptionError.unknown_name("format", kind, FORMATS, option="format")
     return format_of(output)
 
 
 def table_text(model: Fit, kind: Format, level: float) -> str:
-    """Write the table of a fit in this format; as CSV a line for each coefficient, with all digits."""
+    """Format the table of a fit. CSV has a line for each coefficient, with all digits."""
     return model.to_csv(level) if kind == "csv" else model.table(level).written(kind)

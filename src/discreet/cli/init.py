@@ -1,4 +1,4 @@
-"""`discreet init`: a design with blanks, from names and types alone."""
+"""`discreet init`: write a design with blanks, from column names and types alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import click
 
 from discreet.cli.command_session import Session
 from discreet.cli.options import (
-    ProposedReading,
     chosen_table,
     debug_option,
     force_option,
@@ -22,9 +21,8 @@ from discreet.cli.options import (
 from discreet.cli.terminal import say
 
 if TYPE_CHECKING:
-    from typing import Unpack
-
     from discreet.tables.blank_design import BlankDesign
+    from discreet.tables.csv_format import ReadOptions
     from discreet.tables.database import DatabaseTable
 
 _SPELLED = {"\t": "tab"}
@@ -53,13 +51,13 @@ def command(
     person: str | None,
     output: str,
     force: bool,
-    **reading: Unpack[ProposedReading],
+    reading: ReadOptions,
 ) -> None:
     """Write a design for the columns of DATA, with blanks to fill in from public knowledge.
 
-    In place of DATA a table of a database can be given. Only column names are read, and column types where the file
-    states them; never a value or a statistic. Encoding and delimiter of a CSV file are proposed from its header line
-    unless they are given. On a terminal the target, the columns and the id are asked for.
+    Instead of DATA, you can give a table of a database. Only column names are read, and column types where the file
+    states them, never a value or a statistic. The encoding and the delimiter of a CSV file are proposed from its header
+    line unless you give them. On a terminal you are asked for the target, the columns and the id.
     """
     from discreet.cli.terminal import wrapped
     from discreet.files import check_output, check_suffix
@@ -70,21 +68,21 @@ def command(
     check_output(output, force=force)
     chosen = None if columns is None else names(columns, what="columns")
     if _interactive():
-        known = blank_design(source, **reading)
+        known = blank_design(source, reading=reading)
         say(wrapped(f"Columns  {', '.join(known.listed)}", " " * 9))
         target = target or _asked("Target, the column to explain (empty: leave it blank)")
         if chosen is None:
             answer = _asked("Columns to release besides it, between commas (empty: all)")
             chosen = None if answer is None else names(answer, what="columns")
         person = person or _asked("Id, the column of a person who may have several rows (empty: one row each)")
-    blank = blank_design(source, target=target, columns=chosen, id=person, **reading)
+    blank = blank_design(source, target=target, columns=chosen, id=person, reading=reading)
     session.will_write(output)
     blank.save(output, force=force)
     _report(blank, source, output, reading)
 
 
 def _interactive() -> bool:
-    """Whether a person is there to answer."""
+    """Return whether someone can answer questions on a terminal."""
     from discreet.cli.terminal import on_terminal
 
     return on_terminal() and sys.stdin is not None and sys.stdin.isatty()
@@ -95,15 +93,15 @@ def _asked(question: str) -> str | None:
     return answer.strip() or None
 
 
-def _report(blank: BlankDesign, data: str | DatabaseTable, output: str, given: ProposedReading) -> None:
-    """Say what was written, what is blank, and what comes next."""
+def _report(blank: BlankDesign, data: str | DatabaseTable, output: str, given: ReadOptions) -> None:
+    """Print what was written, what is blank, and the next step."""
     from discreet.cli.terminal import wrapped
 
     say(f"Written  {output}, with {_counted(len(blank.listed), 'column')} to fill in")
     if blank.left_out:
         say(f"Note     {_counted(len(blank.left_out), 'column')} left out; the file says why")
     found = blank.reading.given()
-    proposed = [name for name in ("encoding", "delimiter") if name in found and given.get(name) is None]
+    proposed = [name for name in ("encoding", "delimiter") if name in found and getattr(given, name) is None]
     if proposed:
         what = " and ".join(f"{name} {_spelled(found[name])}" for name in proposed)
         say(
@@ -128,7 +126,7 @@ def _report(blank: BlankDesign, data: str | DatabaseTable, output: str, given: P
 
 
 def _option(name: str, value: object) -> list[str]:
-    """Repeat an option that says how the file is written."""
+    """Return the command-line words of a reading option."""
     option = f"--{name.replace('_', '-')}"
     return [option] if value is True else [option, _spelled(value)]
 

@@ -1,4 +1,4 @@
-"""Implement `discreet ledger`."""
+"""`discreet ledger`: record what is spent on data sets, and show it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from discreet.cli.options import (
     weak_privacy_option,
 )
 from discreet.cli.terminal import labelled, say, say_json
-from discreet.errors import SpecError
+from discreet.errors import OptionError
 from discreet.ledger.ledger import MOST_ALIKE
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from discreet.privacy.spend import Loss
 
 # -- ledger ------------------------------------------------------------------------------------------------------------
-# `discreet ledger`: keep the record of what was spent, and look at it.
 
 _DATASET = click.option("--dataset", required=True, metavar="NAME", help="Name of the data set.")
 _ONE_DATASET = click.option("--dataset", metavar="NAME", help="Only this data set.  [default: all]")
@@ -36,11 +35,10 @@ _ONE_DATASET = click.option("--dataset", metavar="NAME", help="Only this data se
 @click.group("ledger", invoke_without_command=True, short_help="Keep count of what is spent on a data set.")
 @click.pass_context
 def command(context: click.Context) -> None:
-    """Keep count of what is spent on data sets, in one file; requests beyond a budget are refused.
+    """Record what is spent on data sets, in one file. Requests that exceed a budget are refused.
 
-    A release with --ledger and --dataset is recorded before noise is drawn, and the same request
-    gives the same release again at no cost. The file holds every release and a secret key: keep it
-    where the data is kept.
+    A release with --ledger and --dataset is recorded before noise is drawn, and the same request returns the same
+    release again at no cost. The file contains every release and a secret key: keep it where the data is kept.
     """
     if context.invoked_subcommand is None:
         say(context.get_help())
@@ -86,9 +84,9 @@ def init(
     allow_weak_privacy: bool,
     as_json: bool,
 ) -> None:
-    """Give a data set a budget in LEDGER, which is made if there is none.
+    """Give a data set a budget in LEDGER, which is created if it does not exist.
 
-    The budget belongs to the name: a changed table spends the same one.
+    The budget belongs to the name of the data set: a changed table spends the same budget.
     """
     from discreet.ledger.ledger import Ledger, check_declaration
     from discreet.privacy.budget import PrivacyUnit
@@ -98,7 +96,7 @@ def init(
     unit = PrivacyUnit(neighbours=neighbours, id=person, max_rows=max_rows)  # type: ignore[arg-type]  # checked there
     new = not Path(ledger).is_symlink() and not Path(ledger).exists()
     if new:
-        # a refused declaration leaves no ledger behind
+        # a refused declaration must not leave a ledger behind
         check_declaration(
             dataset,
             **given,
@@ -144,7 +142,7 @@ def grant(
 ) -> None:
     """Raise the budget of a data set in LEDGER.
 
-    The promise of everything released so far becomes the larger one.
+    The guarantee of everything released so far becomes the larger one.
     """
     from discreet.ledger.ledger import Ledger
 
@@ -183,17 +181,19 @@ def status(
 ) -> None:
     """Show how much of each budget in LEDGER is spent, and how much is left.
 
-    With --epsilon, also what a planned release would leave and how many like it there could be; with
-    --design its cost is exact.
+    With --epsilon, also show what a planned release would leave, and how many such releases are possible. With --design
+    its cost is exact.
     """
     from discreet.ledger.ledger import Ledger
 
     plan = {"--delta": delta, "--design": design_path, "--mechanism": mechanism}
     for option, text in plan.items():
         if epsilon is None and text is not None:
-            raise SpecError(f"a planned release needs --epsilon; give it, or leave {option} out")
+            raise OptionError(f"a planned release needs --epsilon; give it, or leave {option} out", option="epsilon")
     if mechanism is not None and design_path is None:
-        raise SpecError("the cost of a mechanism depends on the design; give --design, or leave --mechanism out")
+        raise OptionError(
+            "the cost of a mechanism depends on the design; give --design, or leave --mechanism out", option="design"
+        )
     books = Ledger(ledger)
     found = books.statuses() if dataset is None else [books.status(dataset)]
     loss, unit = None, None
@@ -219,11 +219,11 @@ def status(
 def _planned(
     epsilon: float, delta: float, design_path: str | None, mechanism: str, *, as_json: bool
 ) -> tuple[Loss, PrivacyUnit | None]:
-    """The cost and unit of a release that is only planned; without a design the largest cost of a Gaussian one."""
+    """Return the loss and unit of a planned release. Without a design, the loss is the largest of a Gaussian one."""
     if design_path is not None:
         from discreet.costing import cost
 
-        planned = cost(load_design(design_path, as_json=as_json), epsilon=epsilon, delta=delta, mechanism=mechanism)
+        planned = cost(load_design(design_path), epsilon=epsilon, delta=delta, mechanism=mechanism)
         return planned.loss, planned.guarantee.unit
     from discreet.ledger.ledger import typical_loss
 
@@ -255,7 +255,8 @@ def history(ledger: str, dataset: str | None, as_json: bool) -> None:
 def verify(ledger: str, release: str | None, as_json: bool) -> None:
     """Check every event of LEDGER, and that the release R.json is recorded in it.
 
-    A ledger restored from an older copy passes by itself; only a newer release shows that events are missing.
+    A ledger restored from an older copy passes this check on its own. Only a newer release shows that events are
+    missing.
     """
     from discreet.ledger.ledger import Ledger
     from discreet.releases.release import Release
@@ -273,7 +274,7 @@ def verify(ledger: str, release: str | None, as_json: bool) -> None:
 
 
 def _parts_words(release: str) -> str:
-    """Say what one ledger shows of a release of several curators, and what it cannot."""
+    """Describe what one ledger shows about a federated release, and what it cannot show."""
     return (
         f"the parts that it counts of {release} are recorded in it, for a release of this session, design and terms; "
         "whether its numbers are the sum of all parts, no single ledger shows: merge the parts again"
@@ -286,7 +287,7 @@ def _parts_words(release: str) -> str:
 @click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release or part.")
 @output_options
 def export(session: Session, ledger: str, request: str, output: str, force: bool, as_json: bool) -> None:
-    """Write the release or part that REQUEST was given, byte for byte; `discreet ledger history` lists requests."""
+    """Write the release or part returned for REQUEST, byte for byte. `discreet ledger history` lists requests."""
     from discreet.files import check_output, write_bytes
     from discreet.ledger.ledger import Ledger
     from discreet.parts.part_file import Part
@@ -304,13 +305,12 @@ def export(session: Session, ledger: str, request: str, output: str, force: bool
 
 
 # -- ledger text -------------------------------------------------------------------------------------------------------
-# How a ledger is printed for people.
 
 _LABEL: Final = 12
 
 
 def status_text(status: Status) -> str:
-    """One data set: its budget, what is spent and what is left."""
+    """Format the budget of a data set, what is spent and what is left."""
     unit = status.unit
     one = "one row" if unit.id is None else f"one {unit.id} with at most {unit.max_rows} rows"
     fields = [
@@ -326,12 +326,12 @@ def status_text(status: Status) -> str:
 
 
 def requests(status: Status) -> str:
-    """How many requests were taken."""
+    """Format the number of accepted requests."""
     return "1 request" if status.requests == 1 else f"{status.requests} requests"
 
 
 def planned_text(loss: Loss, after: Status | None, *, same_unit: bool = True) -> str:
-    """What a planned release would leave, and how many like it there could be."""
+    """Format what a planned release would leave, and how many such releases are possible."""
     planned = f"epsilon = {loss.epsilon:g}, delta = {loss.delta:g}"
     if after is None:
         why = "it is more than is left" if same_unit else "the design protects another unit than the data set"
@@ -344,7 +344,7 @@ def planned_text(loss: Loss, after: Status | None, *, same_unit: bool = True) ->
 
 
 def line_text(line: Line) -> str:
-    """One event on one line."""
+    """Format an event on one line."""
     facts = dict(line.facts)
     words = [f"{line.seq:>5}  {line.time}  {line.kind:<8}{line.dataset}"]
     if line.request is not None:

@@ -14,7 +14,9 @@ import click
 
 from discreet import __version__
 from discreet.cli.command_session import Session, Stop
+from discreet.cli.flags import FLAGS
 from discreet.cli.options import debug_option
+from discreet.cli.plugins import PluginCommand, plugin_names
 from discreet.cli.terminal import (
     complain,
     complain_further,
@@ -22,45 +24,48 @@ from discreet.cli.terminal import (
     flush,
     never_fail_to_encode,
     notices_on_stderr,
+    say_json,
 )
-from discreet.errors import AfterSpendError, DesignError, DiscreetError, SpecError
+from discreet.errors import AfterSpendError, DesignError, DiscreetError, OptionError
 
 # -- failures ----------------------------------------------------------------------------------------------------------
-# From a failure to one line and an exit code. The text of foreign exceptions is never shown: it may quote cells.
+# A failure becomes one line and an exit code. The text of foreign exceptions is never shown: it may quote cells.
 
 BAD_INPUT: Final = 2
-_PACKAGE: Final = Path(__file__).parents[1]
+_OWN_PACKAGES: Final = ("discreet", "discreet_papers", "discreet_studio")
 
 
 def report_failure(error: BaseException, session: Session) -> int:
-    """Tell a failure of a running command and give its exit code."""
+    """Report a failure of a running command and return its exit code."""
     if isinstance(error, KeyboardInterrupt) or session.stop.received:
         return report_interrupt(session)
     if isinstance(error, BrokenPipeError):
-        # whoever read our output has seen enough; what was asked for as a file is complete
+        # the reader of our output closed the pipe, and the files that were requested are complete
         discard_stdout()
         return AfterSpendError.exit_code if session.spent and not session.written else 0
     if session.debug:
         for line in trace(error):
             complain("debug", line)
     if isinstance(error, DiscreetError):
-        heading, *details = error.lines if isinstance(error, DesignError) else [str(error)]
+        heading, *details = error.lines(FLAGS) if isinstance(error, DesignError) else [error.message(FLAGS)]
         complain("error", f"{heading}; {session.outcome}" if session.written else heading)
         for detail in details:
             complain_further(detail)
+        if session.as_json:
+            say_json({"error": error.to_dict(FLAGS)})
         return AfterSpendError.exit_code if session.spent else error.exit_code
     complain("error", f"unexpected failure ({type(error).__name__}); {session.outcome}. Run with --debug and report it")
     return AfterSpendError.exit_code if session.spent else BAD_INPUT
 
 
 def report_interrupt(session: Session) -> int:
-    """Tell that a signal stopped the command, and what is left behind."""
+    """Report that a signal stopped the command, and what is left behind."""
     complain("error", f"{session.stop.word}; {session.outcome}")
     return session.stop.exit_code
 
 
 def report_usage(error: click.ClickException) -> int:
-    """Tell in one line what is wrong with the arguments."""
+    """Report in one line what is wrong with the arguments."""
     context = getattr(error, "ctx", None)
     hint = f" See '{context.command_path} --help'" if context is not None else ""
     message = " ".join(error.format_message().split())
@@ -70,26 +75,34 @@ def report_usage(error: click.ClickException) -> int:
 
 
 def trace(error: BaseException) -> Iterator[str]:
-    """Our own frames and the types of the exceptions: no text of an exception, no source line, no local value."""
+    """Yield our own frames and the types of the exceptions, without exception texts, source lines or local values."""
     seen: set[int] = set()
     link: BaseException | None = error
     while link is not None and id(link) not in seen:
         seen.add(id(link))
         yield f"{type(link).__name__} passed through"
         for frame, line in traceback.walk_tb(link.__traceback__):
-            path = Path(frame.f_code.co_filename)
-            if path.is_relative_to(_PACKAGE):
-                yield f"  discreet/{path.relative_to(_PACKAGE).as_posix()}:{line} in {frame.f_code.co_name}"
+            module = str(frame.f_globals.get("__name__"))
+            package = module.partition(".")[0]
+            # the methods of a dataclass are compiled from text and have no file
+            if package in _OWN_PACKAGES and package in Path(frame.f_code.co_filename).parts:
+                yield f"  {_file(module, frame.f_code.co_filename)}:{line} in {frame.f_code.co_name}"
         link = link.__cause__ or link.__context__
 
 
-# -- main --------------------------------------------------------------------------------------------------------------
-# The program `discreet`: its commands, loaded when they are asked for, and one place for every failure.
+def _file(module: str, path: str) -> str:
+    """Return the path of a module's file from its top-level package on."""
+    parts = Path(path).parts
+    start = len(parts) - 1 - parts[::-1].index(module.partition(".")[0])
+    return "/".join(parts[start:])
 
-# each command is in the module of its name, with _ for -, and imports nothing heavy at its top
+
+# -- main --------------------------------------------------------------------------------------------------------------
+# The program `discreet`, which loads commands on use and handles every failure in one place.
+
+# each built-in command is in the module of its name, with _ for -, and imports nothing slow at module level
 COMMANDS: Final = (
     "demo",
-    "studio",
     "init",
     "plan",
     "check",
@@ -107,8 +120,6 @@ COMMANDS: Final = (
     "verify",
     "mechanisms",
     "audit",
-    "reproduce",
-    "compare-methods",
 )
 
 
@@ -116,17 +127,17 @@ class Program(click.Group):
     """A group that loads a command's module on use and ends every run with one of the documented exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of the commands, in the order in which people meet them."""
-        return list(COMMANDS)
+        """Return the names of the commands, in the order in which people need them."""
+        return [*COMMANDS, *plugin_names(COMMANDS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Load a command."""
-        if cmd_name not in COMMANDS:
-            return None
-        return cast("click.Command", import_module(f"discreet.cli.{cmd_name.replace('-', '_')}").command)
+        """Load a built-in command, or return a placeholder for one of another package."""
+        if cmd_name in COMMANDS:
+            return cast("click.Command", import_module(f"discreet.cli.{cmd_name.replace('-', '_')}").command)
+        return PluginCommand(cmd_name) if cmd_name in plugin_names(COMMANDS) else None
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the arguments; printing help can meet a closed pipe, for which click has an exit code that we need."""
+        """Parse the arguments. Printing help can hit a closed pipe, for which click uses an exit code that we need."""
         try:
             return super().parse_args(ctx, args)
         except BrokenPipeError as error:
@@ -135,13 +146,13 @@ class Program(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that was named, or the one that was meant."""
-        if args[0] not in COMMANDS and not ctx.resilient_parsing:
-            raise SpecError.unknown_name("command", args[0], COMMANDS)
+        """Find the command by name, or raise an error that lists the names."""
+        if args[0] not in COMMANDS and not ctx.resilient_parsing and args[0] not in (names := self.list_commands(ctx)):
+            raise OptionError.unknown_name("command", args[0], names, code="unknown-command")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> int:
-        """Run the command that was named; failures become exit codes here, before click turns them into its own."""
+        """Run the command. Failures become exit codes here, before click handles them."""
         session = cast("Session", ctx.obj)
         try:
             with notices_on_stderr():
@@ -183,7 +194,7 @@ class Program(click.Group):
 def program(context: click.Context) -> None:
     """Differentially private linear regression.
 
-    One release spends a privacy budget on a table; any number of models can then be fitted to it at no further cost.
+    One release spends a privacy budget on a table. You can then fit any number of models to it at no additional cost.
     Begin with: discreet demo
     """
     if context.invoked_subcommand is None:
@@ -191,14 +202,14 @@ def program(context: click.Context) -> None:
 
 
 def run(stop: Stop | None = None) -> NoReturn:
-    """Run the program with its own handling of signals, and exit."""
+    """Run the program with its own signal handlers, and exit."""
     session = Session(stop=stop or Stop())
     try:
         for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-            # one command, one core; read when NumPy loads, so set before
+            # one command uses one core; NumPy reads this when it loads, so it is set before
             os.environ.setdefault(name, "1")
         never_fail_to_encode(sys.stdout, sys.stderr)
-        # a polite kill, or a terminal that closes, removes half-written files like Ctrl-C does; nohup stays in force
+        # SIGTERM or a closed terminal removes half-written files as Ctrl-C does; nohup stays in force
         session.stop.handle_signals()
         program.main(session=session)
     except KeyboardInterrupt:

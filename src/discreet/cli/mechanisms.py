@@ -1,4 +1,4 @@
-"""`discreet mechanisms`: every mechanism with what it promises, needs and costs."""
+"""`discreet mechanisms`: list every mechanism with its guarantee, requirements and costs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from discreet.accounting.settings import Setting
     from discreet.mechanisms.registry import TableRow
 
-_LABEL: Final = 13  # columns of the words on the left
+_LABEL: Final = 13  # width of the labels on the left
 HEADERS: Final = ("mechanism", "publishes", "delta", "relation", "numerics", "noise of", "d = 5", "d = 20")
 FIGURES: Final = (
     "standard deviation of the noise at epsilon = 1 and delta = 1e-6 (0 where delta is none), in scaled units, for 5 "
@@ -39,8 +39,8 @@ def command(session: Session, name: str | None, as_json: bool) -> None:
     """List the mechanisms that `release --mechanism` accepts, or show the details of NAME.
 
     The noise shown is the standard deviation, in scaled units, of one statistic at epsilon = 1 and delta = 1e-6 (0 for
-    a pure mechanism), for 5 and for 20 regressors. For moments the statistic is one normal equation; for coefficients
-    it is the one that moves them most. Figures for different statistics cannot be compared.
+    a pure mechanism), for 5 and for 20 regressors. For moments the statistic is one normal equation. For coefficients
+    it is the one that changes them most. Figures for different statistics cannot be compared.
     """
     from discreet.mechanisms.registry import mechanism_table, table_row
 
@@ -75,7 +75,7 @@ def print_rows(rows: tuple[TableRow, ...]) -> None:
 
 
 def cells(row: TableRow) -> tuple[str, ...]:
-    """What the table shows of one mechanism, on a terminal and on a page: a cell for each of `HEADERS`."""
+    """Return the cells of a mechanism, one for each of `HEADERS`, for the terminal and the documentation."""
     return (
         row.name,
         row.kind,

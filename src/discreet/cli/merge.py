@@ -1,4 +1,4 @@
-"""`discreet merge`: one release from the parts of all curators."""
+"""`discreet merge`: make one release from the parts of all curators."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def command(
 ) -> None:
     """Merge the parts of all curators of a session into one release.
 
-    Every part is checked: its signature, its session, and that no part is missing, doubled or foreign. Nothing more is
-    spent, and the same parts give the same file.
+    Every part is checked: its signature, its session, and that no part is missing, repeated or foreign. No additional
+    budget is spent, and the same parts give the same file.
     """
     from discreet.files import check_output
     from discreet.parts.merging import merge

@@ -1,20 +1,23 @@
-"""Define command-line options that several commands share."""
+"""Define command-line options that several commands share, and parse their values."""
 
 from __future__ import annotations
 
 import csv
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, cast
 
 import click
 
 from discreet.cli.command_session import Session
-from discreet.cli.terminal import say_json
 from discreet.design.dates import day_of_text
-from discreet.errors import DesignError, OutputError, SpecError
+from discreet.errors import OptionError, OutputError, SpecError
+from discreet.options import FrontEnd, ReleaseOptions, RobustErrors, front_ends
+from discreet.wording import Message
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -23,10 +26,10 @@ if TYPE_CHECKING:
     from discreet.design.design import Design
     from discreet.releases.release import Release
     from discreet.spark.spark_session import SparkInput
+    from discreet.tables.csv_format import ReadOptions
     from discreet.tables.database import DatabaseTable
 
 # -- options -----------------------------------------------------------------------------------------------------------
-# Options that several commands share, and the reading of their texts.
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -39,6 +42,12 @@ def _set_debug(context: click.Context, parameter: click.Parameter, value: bool) 
         context.obj.debug = True
 
 
+def _set_json(context: click.Context, parameter: click.Parameter, value: bool) -> bool:
+    if value and isinstance(context.obj, Session):
+        context.obj.as_json = True
+    return value
+
+
 debug_option = click.option(
     "--debug",
     is_flag=True,
@@ -47,75 +56,113 @@ debug_option = click.option(
     help="Show a traceback on errors (never prints data).",
 )
 force_option = click.option("--force", is_flag=True, help="Replace the output file if it exists.")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document instead of text.")
+json_option = click.option(
+    "--json", "as_json", is_flag=True, callback=_set_json, help="Print one JSON document instead of text."
+)
 
 
 def output_options(command: Command) -> Command:
-    """Add what every command that writes a file and prints JSON has, and hand it the session."""
+    """Add the options of commands that write a file and print JSON, and pass the session."""
     made: Callable[..., Any] = click.pass_obj(command)
     for option in (debug_option, json_option, force_option):
         made = option(made)
     return cast("Command", made)
 
 
-class _Reading(TypedDict):
-    delimiter: str | None
-    decimal: str
-    thousands: str | None
-    quoted_line_breaks: bool
+def _flag(name: str, front_end: FrontEnd, default: object, shown: str | None = None) -> Callable[[Command], Command]:
+    """Return the click option of a field. `shown` is its default as displayed in the help."""
+    text = front_end.help if shown is None else f"{front_end.help}  [default: {shown}]"
+    if front_end.kind == "switch":
+        return click.option(front_end.flag, name, is_flag=True, help=text)
+    if front_end.kind == "texts":
+        return click.option(front_end.flag, name, multiple=True, metavar=front_end.metavar, help=text)
+    return click.option(
+        front_end.flag,
+        name,
+        type=int if front_end.kind == "integer" else str,
+        default=default,
+        show_default=default is not None,
+        metavar=front_end.metavar,
+        help=text,
+    )
 
 
-class ReadingChoice(_Reading):
-    """What `reading_options` hand to a command, and the arguments of every public function that reads a table."""
+def _collected(
+    offers: Mapping[str, Callable[[Command], Command]], argument: str, build: Callable[[dict[str, Any]], object]
+) -> Callable[[Command], Command]:
+    """Add options to a command, and pass what `build` makes of all of them as one argument."""
 
-    encoding: str
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def collected(*args: Any, **given: Any) -> Any:  # noqa: ANN401  # as the command
+            values = {name: given.pop(name) for name in offers}
+            return command(*args, **given, **{argument: build(values)})
+
+        made: Any = collected
+        for offer in reversed(list(offers.values())):
+            made = offer(made)
+        return cast("Command", made)
+
+    return decorate
 
 
-class ProposedReading(_Reading):
-    """What `proposed_reading_options` hand to a command."""
+def _read_options(values: dict[str, Any]) -> ReadOptions:
+    from discreet.tables.csv_format import ReadOptions
 
-    encoding: str | None
+    sign = values["delimiter"]
+    return ReadOptions(**values | {"delimiter": None if sign is None else delimiter_sign(sign)})
+
+
+def _reading(encoding: str, delimiter: str) -> Callable[[Command], Command]:
+    # commands that read no rows do not import it
+    from discreet.tables.csv_format import ReadOptions
+
+    usual = {each.name: each.default for each in fields(ReadOptions)}
+    shown = {"encoding": encoding, "delimiter": delimiter}
+    offers = {
+        name: _flag(name, front_end, usual[name], shown.get(name))
+        for name, front_end in front_ends(ReadOptions).items()
+    }
+    return _collected(offers, "reading", _read_options)
 
 
 def reading_options(command: Command) -> Command:
-    """Add how CSV files are written."""
-    return _reading_options(command, "utf-8", {"encoding": "utf-8", "delimiter": "a tab in .tsv files, else a comma"})
+    """Add the options for reading CSV files, passed to the command as one argument `reading`."""
+    return _reading("utf-8", "a tab in .tsv files, else a comma")(command)
 
 
 def proposed_reading_options(command: Command) -> Command:
-    """Add the same where encoding and delimiter are proposed from the header line unless they are given."""
-    proposed = "proposed from the header line"
-    return _reading_options(command, None, {"encoding": proposed, "delimiter": proposed})
+    """Add the options for reading CSV files, with encoding and delimiter proposed from the header line."""
+    return _reading("proposed from the header line", "proposed from the header line")(command)
 
 
-def _reading_options(command: Command, encoding: str | None, defaults: dict[str, str]) -> Command:
-    command = click.option(
-        "--quoted-line-breaks",
-        is_flag=True,
-        help="Quoted cells of a CSV file may hold line breaks; the file is read strictly by RFC 4180.",
-    )(command)
-    command = click.option(
-        "--thousands", metavar="CHAR", help="Character between groups of three digits in a CSV file.  [default: none]"
-    )(command)
-    command = click.option(
-        "--decimal", default=".", show_default=True, metavar="CHAR", help="Decimal character in a CSV file: . or ,"
-    )(command)
-    command = click.option(
-        "--delimiter",
-        metavar="CHAR",
-        callback=lambda context, parameter, value: value if value is None else delimiter_sign(value),
-        help=f"Character that separates the cells of a CSV file.  [default: {defaults['delimiter']}]",
-    )(command)
-    return click.option(
-        "--encoding",
-        default=encoding,
-        metavar="NAME",
-        help=f"Text encoding of a CSV file.  [default: {defaults['encoding']}]",
-    )(command)
+def release_options(command: Command) -> Command:
+    """Add all options of a release, and pass them to the command as one argument `options`."""
+    usual = {each.name: each.default for each in fields(ReleaseOptions)}
+    offers: dict[str, Callable[[Command], Command]] = {}
+    for name, front_end in front_ends(ReleaseOptions).items():
+        offers[name] = _flag(name, front_end, usual[name])
+        if name == "robust":
+            offers |= {part: _flag(part, each, None) for part, each in front_ends(RobustErrors).items()}
+    return _collected(offers, "options", _release_options)(command)
+
+
+def _release_options(values: dict[str, Any]) -> ReleaseOptions:
+    """Parse the options of a release."""
+    models, bound = values.pop("models"), values.pop("residual_bound")
+    flags = {name: each.flag for name, each in front_ends(RobustErrors).items()}
+    if not values["robust"]:
+        for name, given in (("models", models or None), ("residual_bound", bound)):
+            if given is not None:
+                raise SpecError(f"{flags[name]} needs --robust; add it, or leave {flags[name]} out")
+    else:
+        limit = None if bound is None else number("residual-bound", bound)
+        values["robust"] = RobustErrors(models=models, residual_bound=limit)
+    return ReleaseOptions(**values | {"settings": settings_table(values["settings"])})
 
 
 def table_options(command: Command) -> Command:
-    """Add a table of a database in place of a file of rows."""
+    """Add the options that name a table of a database instead of a file."""
     command = click.option("--table", metavar="NAME", help="Table or view of the database; needs --database.")(command)
     return click.option(
         "--database", metavar="FILE", help="Read a table of this DuckDB file, in place of a file of rows."
@@ -123,38 +170,44 @@ def table_options(command: Command) -> Command:
 
 
 def chosen_table(file: str | None, database: str | None, table: str | None, what: str = "DATA") -> str | DatabaseTable:
-    """The file of rows or the table of a database that was named, whichever it is.
+    """Return the file or the table of a database that was named.
 
     >>> chosen_table("people.csv", None, None)
     'people.csv'
     """
     if file is not None and (database is not None or table is not None):
-        raise SpecError(f"both {what} ({file!r}) and a table of a database are given; give one of them")
+        raise OptionError(f"both {what} ({file!r}) and a table of a database are given; give one of them")
     if file is not None:
         return file
     if database is None and table is None:
-        raise SpecError(f"no table is given; give {what}, the path of a file, or --database FILE with --table NAME")
+        raise OptionError(
+            f"no table is given; give {what}, the path of a file, or --database FILE with --table NAME",
+            option="database",
+        )
     if database is None or table is None:
-        raise SpecError("--database and --table go together: a DuckDB file, and the name of a table or view in it")
+        raise OptionError(
+            "--database and --table must be given together: a DuckDB file, and the name of a table or view in it",
+            option="database",
+        )
     from discreet.tables.database import DatabaseTable
 
     return DatabaseTable(database, table)
 
 
 def table_words(table: str | DatabaseTable) -> list[str]:
-    """The words of a command line that name a table again."""
+    """Return the command-line words that name a table."""
     if isinstance(table, str):
         return [table]
     return ["--database", str(table.database), "--table", table.table]
 
 
 def table_path(table: str | DatabaseTable) -> str:
-    """The file in which a table is."""
+    """Return the file that contains a table."""
     return table if isinstance(table, str) else str(table.database)
 
 
 class ColumnChoice(TypedDict):
-    """What `column_options` hand to a command."""
+    """The arguments that `column_options` passes to a command."""
 
     target: str | None
     features: str | None
@@ -162,7 +215,7 @@ class ColumnChoice(TypedDict):
 
 
 class ModelChoice(ColumnChoice):
-    """What `model_options` hand to a command."""
+    """The arguments that `model_options` passes to a command."""
 
     formula: str | None
     penalty: str
@@ -171,7 +224,7 @@ class ModelChoice(ColumnChoice):
 
 
 def column_options(command: Command) -> Command:
-    """Add which columns of a release a model has."""
+    """Add the options that choose the columns of a model."""
     command = click.option("--no-intercept", is_flag=True, help="Leave the intercept out.")(command)
     command = click.option(
         "--features", metavar="A,B", help="Declared columns to use as features.  [default: every other column]"
@@ -189,7 +242,7 @@ def ratio_option(command: Command) -> Command:
 
 
 def model_options(command: Command) -> Command:
-    """Add which model to read from a release."""
+    """Add the options that choose a model of a release."""
     command = ratio_option(command)
     command = click.option(
         "--strength",
@@ -214,14 +267,6 @@ def model_options(command: Command) -> Command:
     )(command)
 
 
-robust_model_option = click.option(
-    "--robust-model",
-    "robust_models",
-    multiple=True,
-    metavar="FORMULA",
-    help="With --robust: a further model with robust standard errors, such as 'y ~ a + b'; can be repeated. Robust "
-    "standard errors then take 40% of the budget.",
-)
 robust_option = click.option(
     "--robust",
     is_flag=True,
@@ -235,50 +280,50 @@ level_option = click.option(
 design_option = click.option(
     "--design", "design_path", required=True, metavar="FILE", help="The design: declared bounds and levels, as TOML."
 )
-weak_privacy_option = click.option(
-    "--allow-weak-privacy", is_flag=True, help="Accept epsilon above 20 or delta above 1e-3."
-)
-
-
-def mechanism_options(command: Command) -> Command:
-    """Add which mechanism makes a release, and its settings."""
-    command = click.option(
-        "--setting", "settings", multiple=True, metavar="NAME=VALUE", help="Public setting of the mechanism."
-    )(command)
-    return click.option(
-        "--mechanism", default="auto", show_default=True, metavar="NAME", help="One of `discreet mechanisms`."
-    )(command)
+weak_privacy_option = _flag("allow_weak_privacy", front_ends(ReleaseOptions)["allow_weak_privacy"], default=False)
 
 
 def number(name: str, text: str, like: str = "1.5 or 1e-6, with a decimal point") -> float:
-    """Read a number as people write it; the library judges its size, and `like` shows what is meant.
+    """Parse a number, whose size the library checks. `like` shows examples.
 
     >>> number("epsilon", "1e-6")
     1e-06
     >>> number("epsilon", "1,5")
     Traceback (most recent call last):
         ...
-    discreet.errors.SpecError: epsilon '1,5' is not a number; write it like 1.5 or 1e-6, with a decimal point
+    discreet.errors.OptionError: epsilon '1,5' is not a number; write it like 1.5 or 1e-6, with a decimal point
     """
     if not _NUMBER.fullmatch(text.strip()):
-        raise SpecError(f"{name} {text!r} is not a number; write it like {like}")
+        raise OptionError(
+            f"{name} {text!r} is not a number",
+            option=name.replace("-", "_") if name.replace("-", "_").isidentifier() else None,
+            given=text,
+            allowed="a number",
+            remedy=f"write it like {like}",
+        )
     return float(text)
 
 
 def names(text: str, what: str = "features") -> list[str]:
-    """Read names between commas; a name that has a comma stands in double quotes.
+    """Parse names separated by commas. A name that contains a comma is in double quotes.
 
     >>> names('age, "height, in cm"')
     ['age', 'height, in cm']
     """
     found = split_names(text)
     if not found or not all(found):
-        raise SpecError(f"{what} {text!r} is not a list of names; write it like age,region")
+        raise OptionError(
+            f"{what} {text!r} is not a list of names",
+            option=what,
+            given=text,
+            allowed="names between commas",
+            remedy="write it like age,region",
+        )
     return found
 
 
 def split_names(text: str) -> list[str]:
-    """Texts between commas, where double quotes may hold a comma; none at all if the quotes are not closed."""
+    """Split text at commas outside double quotes. Return an empty list if a quote is not closed."""
     try:
         return [name.strip() for row in csv.reader([text], skipinitialspace=True, strict=True) for name in row]
     except csv.Error:
@@ -286,12 +331,12 @@ def split_names(text: str) -> list[str]:
 
 
 def delimiter_sign(text: str) -> str:
-    """The sign between two cells; a tab may be spelled."""
+    """Return the delimiter of a CSV file, where a tab may be spelled out."""
     return "\t" if text in _TABS else text
 
 
 def strength_spec(text: str) -> float | Criterion:
-    """Read a strength: a number, or the word that has it chosen.
+    """Parse a strength: a number, or the name of the criterion that chooses it.
 
     >>> strength_spec("0.1"), strength_spec("criterion")
     (0.1, 'criterion')
@@ -299,12 +344,18 @@ def strength_spec(text: str) -> float | Criterion:
     if text.strip() == "criterion":
         return "criterion"
     if not _NUMBER.fullmatch(text.strip()):
-        raise SpecError(f"strength {text!r} is not a number; write it like 0.1, or write the word criterion")
+        raise OptionError(
+            f"strength {text!r} is not a number",
+            option="strength",
+            given=text,
+            allowed="a number or the word criterion",
+            remedy=("write it like 0.1", "write the word criterion"),
+        )
     return float(text)
 
 
 def fitted(release: Release, choice: ModelChoice, cov_type: str | None = None, *, robust: bool = False) -> Fit:
-    """Fit the model that the options name, with robust errors if they ask for them."""
+    """Fit the model that the options describe, with robust errors if requested."""
     from discreet.analyst.model import fit
 
     strength, ratio = choice["strength"], choice["l1_ratio"]
@@ -321,7 +372,7 @@ def fitted(release: Release, choice: ModelChoice, cov_type: str | None = None, *
 
 
 class Columns(TypedDict):
-    """The arguments of `fit` and `path` that say which columns a model has."""
+    """The arguments of `fit` and `path` that choose the columns of a model."""
 
     target: str | None
     features: list[str] | None
@@ -329,7 +380,7 @@ class Columns(TypedDict):
 
 
 def chosen_columns(choice: ColumnChoice) -> Columns:
-    """Read which columns were asked for; what was left out is left to the library."""
+    """Parse the column options. Missing ones are left to the library."""
     features = choice["features"]
     return {
         "target": choice["target"],
@@ -344,25 +395,33 @@ def refuse_overwriting(output: str, *inputs: str) -> None:
         try:
             same = Path(output).samefile(given)
         except (OSError, ValueError):
-            # one of them does not exist or is no path
+            # one of them does not exist or is not a path
             continue
         if same:
-            raise OutputError(f"the output {output!r} is the input {given!r}; choose another name")
+            raise OutputError(
+                f"the output {output!r} is the input {given!r}",
+                code="output-is-input",
+                option="output",
+                given=output,
+                remedy="choose another name",
+            )
 
 
 def settings_table(words: tuple[str, ...]) -> dict[str, object]:
-    """Settings of a mechanism from words such as `passes=10`."""
+    """Parse settings of a mechanism such as `passes=10`."""
     table: dict[str, object] = {}
     for word in words:
         name, sign, value = word.partition("=")
         if not sign or not name.strip() or name.strip() in table:
-            raise SpecError(f"--setting {word!r} is not allowed; write each setting once, as NAME=VALUE")
+            raise OptionError(
+                f"--setting {word!r} is not allowed; write each setting once, as NAME=VALUE", option="setting"
+            )
         table[name.strip()] = value.strip()
     return table
 
 
 # -- assumption options ------------------------------------------------------------------------------------------------
-# Options that state what a planner assumes about a table, and the reading of their texts.
+# Options that state what a planner assumes about a table.
 
 _LIKE: Final = {
     "share": "treated=0.02, or region=north:0.7,south:0.3",
@@ -388,7 +447,7 @@ _METAVAR: Final = {
 
 
 def assumption_options(command: Command) -> Command:
-    """Add what a planner may state; each option may be given several times."""
+    """Add the options for assumptions, each of which may be repeated."""
     for name, (what, default) in reversed(_HELP.items()):
         text = f"{what}: {_LIKE[name]}.  [default: {default}]"
         option = click.option(f"--{name}", f"{name}_words", multiple=True, metavar=_METAVAR[name], help=text)
@@ -397,7 +456,7 @@ def assumption_options(command: Command) -> Command:
 
 
 def assume_table(words: Mapping[str, Iterable[str]], columns: Mapping[str, object]) -> dict[str, dict[str, object]]:
-    """What is stated by column, from the words of each option.
+    """Parse the assumptions by column from the values of each option.
 
     >>> assume_table({"share": ["t=0.02", "g=a:0.7,b:0.3"], "mean": ["x=4"]}, {"t": bool, "g": ["a", "b"], "x": (0, 9)})
     {'t': {'share': 0.02}, 'g': {'share': {'a': 0.7, 'b': 0.3}}, 'x': {'mean': 4.0}}
@@ -408,7 +467,7 @@ def assume_table(words: Mapping[str, Iterable[str]], columns: Mapping[str, objec
             name, text = _split(key, word, columns)
             stated = out.setdefault(name, {})
             if key in stated:
-                raise SpecError(f"--{key} of {name!r} is given twice; give it once")
+                raise OptionError(f"--{key} of {name!r} is given twice; give it once", option=key)
             by_level = key in ("share", "slope") and ":" in text
             if key == "mean" and day_of_text(text.strip()) is not None:
                 stated[key] = text.strip()
@@ -418,7 +477,7 @@ def assume_table(words: Mapping[str, Iterable[str]], columns: Mapping[str, objec
 
 
 def correlation_table(words: Iterable[str]) -> float | dict[tuple[str, str], float] | None:
-    """One number for all pairs, or a number for each of several pairs.
+    """Parse one correlation for all pairs, or one for each of several pairs.
 
     >>> correlation_table(["age,hours=0.9"]), correlation_table(["0.3"])
     ({('age', 'hours'): 0.9}, 0.3)
@@ -430,28 +489,41 @@ def correlation_table(words: Iterable[str]) -> float | dict[tuple[str, str], flo
     for word in given:
         names, equals, text = word.rpartition("=")
         if not equals:
-            raise SpecError("--correlation was given more than once; give one number, or pairs only")
+            raise OptionError(
+                "--correlation was given more than once; give one number, or pairs only", option="correlation"
+            )
         pair = split_names(names)
         if len(pair) != 2:
-            raise SpecError(f"--correlation {word!r} does not name two columns; write it like {_LIKE['correlation']}")
+            raise OptionError(
+                f"--correlation {word!r} does not name two columns; write it like {_LIKE['correlation']}",
+                option="correlation",
+            )
         first, second = pair
         if (first, second) in pairs or (second, first) in pairs:
-            raise SpecError(f"--correlation of {first!r} and {second!r} is given twice; give it once")
+            raise OptionError(
+                f"--correlation of {first!r} and {second!r} is given twice; give it once", option="correlation"
+            )
         pairs[first, second] = number(f"--correlation {names}", text)
     return pairs or None
 
 
 def _split(key: str, word: str, columns: Mapping[str, object]) -> tuple[str, str]:
-    """Column and value; a declared name may itself hold '='."""
+    """Split a word into column and value. A declared name may contain '='."""
     splits = [index for index, letter in enumerate(word) if letter == "="]
     for index in reversed(splits):
         if word[:index].strip() in columns:
             return word[:index].strip(), word[index + 1 :]
     if not splits:
-        raise SpecError(f"--{key} {word!r} has no '='; write it like {_LIKE[key]}")
+        raise OptionError(f"--{key} {word!r} has no '='; write it like {_LIKE[key]}", option=key)
     from discreet.analyst.planning.assumptions import unknown_column
 
-    raise SpecError(f"--{key}: {unknown_column(word[: splits[0]].strip(), columns)}; write it like {_LIKE[key]}")
+    raise OptionError(
+        Message(f"--{key}: ", unknown_column(word[: splits[0]].strip(), columns)),
+        option=key,
+        given=word,
+        allowed=columns,
+        remedy=f"write it like {_LIKE[key]}",
+    )
 
 
 def _by_level(key: str, word: str, text: str) -> dict[str, float]:
@@ -459,21 +531,23 @@ def _by_level(key: str, word: str, text: str) -> dict[str, float]:
     for part in split_names(text):
         level, colon, value = part.rpartition(":")
         if not colon:
-            raise SpecError(f"--{key} {word!r}: {part!r} has no ':'; write it like {_LIKE[key]}")
+            raise OptionError(f"--{key} {word!r}: {part!r} has no ':'; write it like {_LIKE[key]}", option=key)
         if level.strip() in out:
-            raise SpecError(f"--{key} {word!r}: the level {level.strip()!r} is listed twice; list it once")
+            raise OptionError(
+                f"--{key} {word!r}: the level {level.strip()!r} is listed twice; list it once", option=key
+            )
         out[level.strip()] = number(f"--{key} {level.strip()}", value)
     return out
 
 
 # -- engine ------------------------------------------------------------------------------------------------------------
-# Options that say which program reads and sums a table, and what they mean together.
+# Options that choose the engine that reads and sums a table.
 
 _ENGINES: Final = ("here", "spark")
 
 
 def engine_options(command: Command) -> Command:
-    """Add which program sums the table, and where it runs."""
+    """Add the options that choose the engine and where it runs."""
     command = click.option(
         "--master",
         metavar="URL",
@@ -491,21 +565,27 @@ def engine_options(command: Command) -> Command:
 def table_of(
     engine: str, master: str | None, data: str | None, database: str | None, table: str | None
 ) -> str | DatabaseTable | SparkInput:
-    """What was named, checked before anything is opened or started.
+    """Return the requested table, checked before anything is opened or started.
 
     >>> table_of("here", None, "people.csv", None, None)
     'people.csv'
     """
     if engine not in _ENGINES:
-        raise SpecError.unknown_name("engine", engine, _ENGINES)
+        raise OptionError.unknown_name("engine", engine, _ENGINES, option="engine")
     if engine == "here":
         if master is not None:
-            raise SpecError("--master is where Spark runs; give it with --engine spark, or leave it out")
+            raise OptionError(
+                "--master is where Spark runs; give it with --engine spark, or leave it out", option="master"
+            )
         return chosen_table(data, database, table)
     if master is None:
-        raise SpecError("--engine spark needs --master, such as local[2], spark://HOST:7077 or sc://HOST:15002")
+        raise OptionError(
+            "--engine spark needs --master, such as local[2], spark://HOST:7077 or sc://HOST:15002", option="engine"
+        )
     if database is not None:
-        raise SpecError("--database is a DuckDB file, which Spark does not read; leave --engine spark out")
+        raise OptionError(
+            "--database is a DuckDB file, which Spark does not read; leave --engine spark out", option="database"
+        )
     from discreet.spark.spark_session import SparkInput
 
     return SparkInput(master, data, table)
@@ -513,8 +593,8 @@ def table_of(
 
 @contextmanager
 def opened(given: str | DatabaseTable | SparkInput) -> Iterator[object]:
-    """What a release is made of: of Spark a table, as long as its session lasts; else what was named."""
-    # a path needs no look at what it would be on Spark
+    """Yield the input of a release: a Spark table while its session lasts, or the given file or table."""
+    # a path needs no check of what it would be on Spark
     if isinstance(given, str):
         yield given
         return
@@ -528,7 +608,7 @@ def opened(given: str | DatabaseTable | SparkInput) -> Iterator[object]:
 
 
 def written_over(given: str | DatabaseTable | SparkInput) -> list[str]:
-    """Paths that must not be written to, as the table is in them."""
+    """Return the paths that contain the table and must not be overwritten."""
     if isinstance(given, str):
         return [table_path(given)]
     from discreet.spark.spark_session import SparkInput
@@ -539,16 +619,10 @@ def written_over(given: str | DatabaseTable | SparkInput) -> list[str]:
 
 
 # -- design file -------------------------------------------------------------------------------------------------------
-# The design that a command is given.
 
 
-def load_design(path: str, *, as_json: bool) -> Design:
-    """Read a design; with `--json` its problems are also printed as one document."""
+def load_design(path: str) -> Design:
+    """Read a design file."""
     from discreet.design.design import Design
 
-    try:
-        return Design.load(path)
-    except DesignError as error:
-        if as_json:
-            say_json({"design": path, "problems": [problem.to_dict() for problem in error.problems]})
-        raise
+    return Design.load(path)

@@ -1,17 +1,16 @@
-"""`discreet part`: keys, a session, and one curator's masked part of a release of several."""
+"""`discreet part`: make keys, a session, and one curator's masked part of a federated release."""
 
 from __future__ import annotations
 
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Unpack
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from discreet.cli.command_session import Session as Run
 from discreet.cli.options import (
-    ReadingChoice,
     chosen_table,
     load_design,
     number,
@@ -24,7 +23,7 @@ from discreet.cli.options import (
 )
 from discreet.cli.release import ledger_account, recorded_words, spending
 from discreet.cli.terminal import ReadProgress, say, say_json
-from discreet.errors import AfterSpendError, OutputError, SpecError
+from discreet.errors import AfterSpendError, OptionError, OutputError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from discreet.ledger.account import Account
     from discreet.parts.agreement import Session
     from discreet.parts.part_file import Part
+    from discreet.tables.csv_format import ReadOptions
 
 _LABEL: Final = 12
 _MODES: Final = "give DATA with --session and --key, or --new-key FILE, or --new-session S.toml"
@@ -91,13 +91,13 @@ def command(
     output: str | None,
     force: bool,
     as_json: bool,
-    **reading: Unpack[ReadingChoice],
+    reading: ReadOptions,
 ) -> None:
-    """Make this curator's part of a release of several who cannot pool their rows.
+    """Make this curator's part of a release by several curators who cannot pool their rows.
 
-    Three steps: every curator makes keys (--new-key) and sends what is printed; one of them writes the session
-    (--new-session), and all compare its fingerprint by telephone; then every curator makes a part of DATA, which
-    whoever merges gets. A part spends budget, and a session is used once.
+    There are three steps. Every curator makes keys (--new-key) and sends what is printed. One of them writes the
+    session (--new-session), and all compare its fingerprint by telephone. Then every curator makes a part of DATA and
+    sends it to whoever merges the parts. A part spends budget, and a session is used once.
     """
     terms = {
         "--curator": curators or None, "--epsilon": epsilon, "--delta": delta, "--mechanism": mechanism,
@@ -118,8 +118,8 @@ def command(
     if new_session is not None:
         _refuse(about, "--new-session")
         refuse_overwriting(new_session, *filter(None, [design_path]), *curators)
-        design = load_design(_needed("--design", design_path, "--new-session"), as_json=as_json)
-        from discreet.design.domain import DEFAULT_GRID_BITS
+        design = load_design(_needed("--design", design_path, "--new-session"))
+        from discreet.options import DEFAULT_GRID_BITS
         from discreet.parts.agreement import SHARED_MECHANISM, Session
         from discreet.parts.keys import Curator
 
@@ -143,7 +143,7 @@ def command(
         return
     _refuse(terms, "anything but --new-session")
     if session_path is None or key is None or design_path is None or output is None:
-        raise SpecError(f"expected --design, --session, --key and -o; {_MODES}")
+        raise OptionError(f"expected --design, --session, --key and -o; {_MODES}", option="design")
     given = chosen_table(data, database, table)
 
     from discreet.files import check_output
@@ -155,10 +155,10 @@ def command(
     compute = ComputeOptions(workers=usual_workers() if workers is None else workers)
     account = _account(ledger_path, dataset, accept_changed_data=accept_changed_data)
     agreed = Session.load(session_path)
-    design = load_design(design_path, as_json=as_json)
+    design = load_design(design_path)
     refuse_overwriting(output, table_path(given), design_path, session_path, key, *filter(None, [ledger_path]))
     check_output(output, force=force)
-    # of other sums the same session is refused, so what is given then is the same part
+    # the session refuses different sums, so this is the same part
     again = was_made(agreed, key)
     with ReadProgress() as progress:
         found = part(
@@ -167,7 +167,7 @@ def command(
             agreed,
             key=key,
             allow_weak_privacy=allow_weak_privacy,
-            **reading,
+            reading=reading,
             compute=replace(compute, progress=progress),
             spend=untracked if account is None else spending(run, account),
         )
@@ -177,7 +177,10 @@ def command(
         found.save(output, force=force)
     except OutputError as error:
         raise AfterSpendError(
-            f"the part was made but not saved: {error}. It is recorded beside the key: the same command writes it"
+            "the part was made but not saved: ",
+            reason=error,
+            code="not-saved",
+            remedy="it is recorded in the folder of the key, and the same command writes it",
         ) from None
     if as_json:
         say_json(facts(found, output) | {"request": run.request or None, "repeated": again})
@@ -186,29 +189,31 @@ def command(
 
 
 def _account(ledger_path: str | None, dataset: str | None, *, accept_changed_data: bool) -> Account | None:
-    """Open the account that the options name; none without a ledger."""
+    """Open the account that the options name, or return None without a ledger."""
     if accept_changed_data and ledger_path is None and dataset is None:
-        raise SpecError("--accept-changed-data is for a ledger; give --ledger and --dataset")
+        raise OptionError(
+            "--accept-changed-data is for a ledger; give --ledger and --dataset", option="accept_changed_data"
+        )
     return ledger_account(
         ledger_path, dataset, request_id=None, new_release=False, accept_changed_data=accept_changed_data
     )
 
 
 def _refuse(options: Mapping[str, object], mode: str) -> None:
-    """Refuse options that another step of the command has."""
+    """Refuse options that belong to another step of the command."""
     for option, value in options.items():
         if value is not None:
-            raise SpecError(f"{option} cannot be used with {mode}; {_MODES}")
+            raise OptionError(f"{option} cannot be used with {mode}; {_MODES}")
 
 
 def _needed(option: str, value: str | None, mode: str) -> str:
     if value is None:
-        raise SpecError(f"{mode} needs {option}")
+        raise OptionError(f"{mode} needs {option}")
     return value
 
 
 def _write_key(path: str, name: str | None, output: str | None, *, force: bool, as_json: bool) -> None:
-    """Write new private keys and print the public ones, in the form in which a session lists them."""
+    """Write new private keys and print the public ones in the format of a session."""
     from discreet.files import check_output, write_bytes
     from discreet.parts.keys import CuratorKey
 
@@ -228,7 +233,7 @@ def _write_key(path: str, name: str | None, output: str | None, *, force: bool, 
 
 
 def session_summary(made: Session, path: str) -> str:
-    """Say what was agreed on, and what people have to do now."""
+    """Describe the session and what each curator has to do next."""
     from discreet.cli.terminal import labelled
     from discreet.text import in_groups
 
@@ -245,7 +250,7 @@ def session_summary(made: Session, path: str) -> str:
 
 
 def noise_words(made: Session) -> str:
-    """Say who draws the noise, and what that means."""
+    """Describe who draws the noise, and the consequences."""
     if made.noise == "merger":
         return "drawn by whoever merges, who sees the exact pooled sums"
     enough = "1 honest curator" if made.honest == 1 else f"{made.honest} honest curators"
@@ -256,13 +261,13 @@ def noise_words(made: Session) -> str:
 
 
 def people_words(made: Session) -> str:
-    """Say in how many parts one person may be."""
+    """Describe how many parts one person may be in."""
     most = made.parts_per_person
     return "each in one part" if most == 1 else f"each in at most {most} of the {len(made.curators)} parts"
 
 
 def facts(made: Part, output: str) -> dict[str, object]:
-    """Give what `--json` prints."""
+    """Return what `--json` prints."""
     session = made.session
     return {
         "path": output,
@@ -281,7 +286,7 @@ def facts(made: Part, output: str) -> dict[str, object]:
 
 
 def summary(made: Part, output: str, session_path: str, recorded: str = "", *, again: bool = False) -> str:
-    """Say what the part is, and what comes next."""
+    """Describe the part and the next step."""
     from discreet.cli.terminal import labelled
     from discreet.privacy.spend import UNTRACKED
     from discreet.text import in_groups

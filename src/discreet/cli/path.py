@@ -1,4 +1,4 @@
-"""`discreet path`: one model of a release at many strengths, and the one that the release would choose."""
+"""`discreet path`: fit one model of a release at many strengths, and mark the best one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 import click
 
 from discreet.cli.command_session import Session
+from discreet.cli.flags import FLAGS
 from discreet.cli.options import (
     ColumnChoice,
     chosen_columns,
@@ -18,6 +19,7 @@ from discreet.cli.options import (
     refuse_overwriting,
 )
 from discreet.cli.terminal import say, say_json
+from discreet.wording import worded
 
 if TYPE_CHECKING:
     from discreet.analyst.path import Path
@@ -44,7 +46,7 @@ def command(
     """Fit a penalised model to the release R.json at 100 or more strengths, from strong to weak, and mark the best one.
 
     The best strength has the smallest criterion: an estimate of the expected squared prediction error, for the target
-    scaled to [-1, 1], computed from the release alone. Only differences of the criterion have a meaning.
+    scaled to [-1, 1], computed from the release alone. Only differences of the criterion are meaningful.
     """
     from discreet.analyst.path import path
     from discreet.cli.terminal import warn_not_private
@@ -72,7 +74,7 @@ def command(
 
 
 def facts(found: Path) -> dict[str, object]:
-    """Give what `--json` prints."""
+    """Return what `--json` prints."""
     from discreet.analyst.notes import notes
     from discreet.releases.reference_law import reason_of
 
@@ -110,7 +112,7 @@ def facts(found: Path) -> dict[str, object]:
 
 
 def print_path(found: Path) -> None:
-    """Print ten strengths around the chosen one, which is marked, and what to know about it."""
+    """Print ten strengths around the best one, which is marked, and notes."""
     from discreet.analyst.notes import notes
     from discreet.analyst.path import HEADERS
     from discreet.analyst.summary import penalty_line
@@ -124,16 +126,17 @@ def print_path(found: Path) -> None:
         weaker = len(found.strengths) - places.stop
         say(f"{places.start} stronger and {weaker} weaker ones are not shown; --json has all.")
     shown = found.fit(None if chosen is not None else 0)
-    say(labelled("Chosen", penalty_line(shown) if chosen is not None else f"none: {reason_of(found.criterion)}", LABEL))
+    choice = penalty_line(shown) if chosen is not None else f"none: {worded(reason_of(found.criterion), FLAGS)}"
+    say(labelled("Chosen", choice, LABEL))
     guarantee = found.release.guarantee
     if guarantee is not None:
         say(labelled("Promise", guarantee.sentence(), LABEL))
     for note in notes(shown):
-        say(labelled("Note", note, LABEL))
+        say(labelled("Note", worded(note, FLAGS), LABEL))
 
 
 def criteria(found: Path) -> list[float] | list[None]:
-    """Give the criterion at each strength, or nothing where the release does not give it."""
+    """Return the criterion at each strength, or None where the release does not provide it."""
     from discreet.releases.reference_law import known
 
     values = known(found.criterion)
@@ -141,7 +144,7 @@ def criteria(found: Path) -> list[float] | list[None]:
 
 
 def repeated(release_path: str, penalty: str, strength: str, l1_ratio: str | None, choice: ColumnChoice) -> str:
-    """Give the command that fits the model at the chosen strength, or at one to be filled in."""
+    """Return the command that fits the model at the best strength, or at one to be filled in."""
     given = {"--target": choice["target"], "--features": choice["features"], "--l1-ratio": l1_ratio}
     words = ["discreet", "fit", release_path, "--penalty", penalty, "--strength", strength]
     for flag, text in given.items():

@@ -1,4 +1,4 @@
-"""Implement `discreet plan`."""
+"""`discreet plan`: show the accuracy to expect, before any data is opened."""
 
 from __future__ import annotations
 
@@ -16,25 +16,24 @@ from discreet.cli.options import (
     correlation_table,
     level_option,
     load_design,
-    mechanism_options,
     number,
     output_options,
-    robust_model_option,
-    settings_table,
-    weak_privacy_option,
+    release_options,
 )
 from discreet.cli.terminal import say, say_json
-from discreet.errors import PrivacyNotice, SpecError
+from discreet.errors import OptionError, PrivacyNotice, SpecError
+from discreet.number_text import percent
+from discreet.options import DEFAULT_GRID_BITS
 
 if TYPE_CHECKING:
     from discreet.analyst.planning.expected import Plan, PlannedCoefficient
+    from discreet.options import ReleaseOptions
 
 # -- plan text ---------------------------------------------------------------------------------------------------------
-# Plans as text.
 
 
 def print_plan(title: str, made: Plan) -> None:
-    """One plan: what to expect of each coefficient, why some have no width, and what was assumed."""
+    """Print the expected accuracy of each coefficient, the reasons for missing widths, and the assumptions."""
     from discreet.cli.terminal import print_table
 
     if any(one.supposed is not None or one.interval_share is not None for one in made.coefficients):
@@ -48,7 +47,7 @@ def print_plan(title: str, made: Plan) -> None:
 
 
 def print_plans(title: str, plans: Sequence[Plan]) -> None:
-    """Several plans of the same coefficients side by side."""
+    """Print several plans of the same coefficients side by side."""
     from discreet.cli.terminal import print_table
 
     level = percent(plans[0].level)
@@ -65,7 +64,7 @@ def print_plans(title: str, plans: Sequence[Plan]) -> None:
 
 
 def print_over(plans: Sequence[Plan], made: Plan) -> None:
-    """Widths over budgets; where there are none, the noise of each statistic."""
+    """Print widths over budgets or, where there are none, the noise of each statistic."""
     from discreet.cli.terminal import print_table
 
     if not any(one.width for other in plans for one in other.coefficients):
@@ -78,15 +77,6 @@ def print_over(plans: Sequence[Plan], made: Plan) -> None:
         widths = [plan.coefficients[index].width for plan in plans]
         rows.append([first.name, *("-" if width is None else f"{width:.3g}" for width in widths)])
     print_table(f"Expected width of the {percent(made.level)} interval, by epsilon", headers, rows)
-
-
-def percent(level: float) -> str:
-    """A level as a percentage.
-
-    >>> percent(0.95), percent(0.975)
-    ('95%', '97.5%')
-    """
-    return f"{100 * level:g}%"
 
 
 def _cells(one: PlannedCoefficient) -> list[str]:
@@ -127,7 +117,6 @@ def _print_assumptions(made: Plan) -> None:
 
 
 # -- plan --------------------------------------------------------------------------------------------------------------
-# `discreet plan`: what accuracy to expect, before any data is opened.
 
 _ANSWERS: Final = {"smallest_epsilon": "smallest epsilon", "smallest_rows": "smallest number of rows"}
 EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
@@ -140,10 +129,7 @@ EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 @click.option(
     "--delta", metavar="D", default="0", help="Its delta; must be above 0 for a Gaussian mechanism.  [default: 0]"
 )
-@mechanism_options
-@click.option("--robust", is_flag=True, help="Plan for a release made with --robust.")
-@robust_model_option
-@weak_privacy_option
+@release_options
 @assumption_options
 @click.option("--rsquared", metavar="R", help="Share of the target's variance that the model explains.  [default: 0.5]")
 @click.option(
@@ -175,11 +161,7 @@ def command(
     rows: str | None,
     epsilon: str,
     delta: str,
-    mechanism: str,
-    settings: tuple[str, ...],
-    robust: bool,
-    robust_models: tuple[str, ...],
-    allow_weak_privacy: bool,
+    options: ReleaseOptions,
     share_words: tuple[str, ...],
     mean_words: tuple[str, ...],
     sd_words: tuple[str, ...],
@@ -199,20 +181,17 @@ def command(
     """Show the standard errors and intervals to expect from a release, given its design and some assumptions.
 
     Every assumption has a default, and all of them are printed with the plan. Tables that fit the assumptions are
-    simulated; a coefficient counts as estimable if at least 90% of them give it a bounded interval.
+    simulated. A coefficient is estimable if at least 90% of them give it a bounded interval.
     """
     words = {"share": share_words, "mean": mean_words, "sd": sd_words, "slope": slope_words}
     numbers = {"rsquared": rsquared, "spread": spread, "target_spread": target_spread}
     budget = number("epsilon", epsilon), number("delta", delta)
     wanted = number("level", level)
     if from_path is not None:
-        if robust:
-            raise SpecError("--robust cannot be used with --from, which plans sums without residuals; leave it out")
         _refuse_with_from(
             {
                 "design": design_path,
                 "rows": rows,
-                "robust_model": robust_models,
                 "coefficient": coefficient,
                 "width": width,
                 "plot": plot,
@@ -220,56 +199,44 @@ def command(
             "which plans for the design and rows of that release",
         )
         _refuse_with_from({**words, "correlation": correlation_words, **numbers}, "which uses the sums of that release")
-        second: dict[str, Any] = {
-            "epsilon": budget[0],
-            "delta": budget[1],
-            "level": wanted,
-            "mechanism": mechanism,
-            "settings": settings_table(settings),
-            "allow_weak_privacy": allow_weak_privacy,
-        }
-        _second(from_path, second, as_json=as_json)
+        _second(from_path, budget, wanted, options, as_json=as_json)
         return
     if design_path is None or rows is None:
         absent = [option for option, given in (("--design", design_path), ("--rows", rows)) if given is None]
         verb = "is" if len(absent) == 1 else "are"
-        raise SpecError(
+        raise OptionError(
             f"{' and '.join(absent)} {verb} missing; pass --design FILE and --rows N, or plan a second release with "
-            "--from R.json"
+            "--from R.json",
+            option="design",
         )
     if (coefficient is None) != (width is None):
-        raise SpecError("--coefficient and --width go together; pass both")
+        raise OptionError("--coefficient and --width must be given together", option="coefficient")
     from discreet.files import check_output
     from discreet.planning import plan, smallest_epsilon, smallest_rows
 
     if plot is not None:
         check_output(plot, force=force)
-    design = load_design(design_path, as_json=as_json)
-    options: dict[str, Any] = {
+    design = load_design(design_path)
+    keywords: dict[str, Any] = options.keywords() | {
         "assume": assume_table(words, design.columns),
         "correlation": correlation_table(correlation_words),
         "level": wanted,
-        "mechanism": mechanism,
-        "settings": settings_table(settings),
-        "moments": "robust" if robust else "plain",
-        "robust_models": robust_models or None,
-        "allow_weak_privacy": allow_weak_privacy,
     }
-    options |= {name: number(name, text) for name, text in numbers.items() if text is not None}
+    keywords |= {name: number(name, text) for name, text in numbers.items() if text is not None}
     count = number("rows", rows, "50000 or 5e4")
-    made = plan(design, rows=count, epsilon=budget[0], delta=budget[1], **options)
+    made = plan(design, rows=count, epsilon=budget[0], delta=budget[1], **keywords)
     with warnings.catch_warnings():
-        # a table over budgets recommends none of them
+        # a table over budgets does not recommend one of them
         warnings.simplefilter("ignore", PrivacyNotice)
-        over = list(_over_epsilon(lambda e: plan(design, rows=count, epsilon=e, delta=budget[1], **options)))
+        over = list(_over_epsilon(lambda e: plan(design, rows=count, epsilon=e, delta=budget[1], **keywords)))
     answers: dict[str, float | None] = {}
     if coefficient is not None and width is not None:
         target = number("width", width)
         answers["smallest_epsilon"] = smallest_epsilon(
-            design, coefficient, target, delta=budget[1], rows=count, **options
+            design, coefficient, target, delta=budget[1], rows=count, **keywords
         )
         answers["smallest_rows"] = smallest_rows(
-            design, coefficient, target, epsilon=budget[0], delta=budget[1], **options
+            design, coefficient, target, epsilon=budget[0], delta=budget[1], **keywords
         )
     if plot is not None:
         session.will_write(plot)
@@ -280,8 +247,8 @@ def command(
     which = "" if design.unit.id is None else f" (at most {design.unit.max_rows} per person)"
     print_plan(f"Expected at epsilon {budget[0]:g}, about {count:,.0f} rows{which}, mechanism {made.mechanism}", made)
     print_over(over, made)
-    if robust:
-        named = "".join(f", {model!r}" for model in robust_models)
+    if options.robust_errors is not None:
+        named = "".join(f", {model!r}" for model in options.robust_errors.models)
         say(f"It has robust standard errors too, of the full model{named}; the widths here are of plain ones.")
     for name, answer in answers.items():
         found = "not attainable" if answer is None else _three_digits(answer)
@@ -292,7 +259,7 @@ def command(
 
 
 def _three_digits(value: float) -> str:
-    """A number to three digits, without an exponent where it is large.
+    """Format a number to three digits, without an exponent if it is large.
 
     >>> _three_digits(0.7543), _three_digits(4096.2)
     ('0.754', '4,100')
@@ -303,21 +270,30 @@ def _three_digits(value: float) -> str:
 def _refuse_with_from(given: Mapping[str, object], why: str) -> None:
     for name, value in given.items():
         if value not in (None, ()):
-            raise SpecError(f"--{name.replace('_', '-')} cannot be used with --from, {why}; leave it out")
+            raise OptionError(
+                f"--{name.replace('_', '-')} cannot be used with --from, {why}; leave it out", option=name
+            )
 
 
 def _over_epsilon(planned: Callable[[float], Plan]) -> Iterator[Plan]:
-    """Plans over epsilon; a mechanism may refuse some of them, which nobody asked for."""
+    """Yield plans over epsilon, without those that the mechanism refuses."""
     for epsilon in EPSILONS:
         with suppress(SpecError):
             yield planned(epsilon)
 
 
-def _second(path: str, options: Mapping[str, Any], *, as_json: bool) -> None:
+def _second(path: str, budget: tuple[float, float], level: float, options: ReleaseOptions, *, as_json: bool) -> None:
     from discreet.planning import second_release
     from discreet.releases.release import Release
 
-    found = second_release(Release.load(path), **options)
+    keywords = options.keywords()
+    for name, usual in (("scaling", "declared"), ("grid_bits", DEFAULT_GRID_BITS)):
+        if keywords.pop(name) != usual:
+            option = f"--{name.replace('_', '-')}"
+            raise SpecError(
+                f"{option} cannot be used with --from, which plans for the sums of that release; leave it out"
+            )
+    found = second_release(Release.load(path), epsilon=budget[0], delta=budget[1], level=level, **keywords)
     if as_json:
         say_json({name: plan.to_dict() for name, plan in found._asdict().items()})
         return

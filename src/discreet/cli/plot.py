@@ -1,4 +1,4 @@
-"""`discreet plot`: a model of a release as a picture."""
+"""`discreet plot`: plot a model of a release."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from discreet.cli.options import (
     robust_option,
 )
 from discreet.cli.terminal import say, say_json
-from discreet.errors import SpecError
+from discreet.errors import OptionError
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -65,9 +65,9 @@ def command(
     as_json: bool,
     **choice: Unpack[ModelChoice],
 ) -> None:
-    """Draw the coefficients of a model of the release R.json with their confidence sets, or its predictions.
+    """Plot the coefficients of a model of the release R.json with their confidence sets, or its predictions.
 
-    Each interval is split into sampling error and what privacy noise adds. Drawing spends no privacy budget.
+    Each interval is split into sampling error and the part that privacy noise adds. Plotting spends no privacy budget.
     """
     from discreet.analyst.plots.coefficient_plots import checked_scale
     from discreet.analyst.plots.style import checked_destination
@@ -81,11 +81,14 @@ def command(
         refuse_overwriting(output, release_path)
         checked_destination(output, force=force)
     if prediction is None and (at_words or obs):
-        raise SpecError(
-            f"{'--at' if at_words else '--obs'} needs --prediction COLUMN; pass it, or leave the option out"
+        raise OptionError(
+            f"{'--at' if at_words else '--obs'} needs --prediction COLUMN; pass it, or leave the option out",
+            option="at",
         )
     if prediction is not None and scale is not None:
-        raise SpecError("--scale cannot be used with --prediction, whose axes are the target and the column")
+        raise OptionError(
+            "--scale cannot be used with --prediction, whose axes are the target and the column", option="scale"
+        )
     wanted = checked_level(number("level", level))
     units = checked_scale("range" if scale is None else scale)
     made = Release.load(release_path)
@@ -105,7 +108,7 @@ def command(
 
 
 def effects(model: Fit, level: float, scale: Scale) -> dict[str, object]:
-    """Give what the picture of coefficients shows, panel by panel."""
+    """Return the data of the coefficient plot, panel by panel."""
     from discreet.analyst.plots.coefficient_plots import panels
 
     shown = [
@@ -116,21 +119,21 @@ def effects(model: Fit, level: float, scale: Scale) -> dict[str, object]:
 
 
 def line(model: Fit, column: str, at: Mapping[str, object], level: float, *, obs: bool) -> dict[str, object]:
-    """Give what the picture of predictions shows."""
+    """Return the data of the prediction plot."""
     from discreet.analyst.plots.prediction_plot import predicted_line
 
     return {"target": model.target} | predicted_line(model, column, at, level, obs=obs).to_dict()
 
 
 def at_table(given: tuple[str, ...], columns: Mapping[str, Base]) -> dict[str, object]:
-    """Read values from words such as `age=40`, as the declarations of their columns say; the library judges them."""
+    """Parse values such as `age=40` by the declared type of each column. The library checks them."""
     from discreet.design.columns import Boolean, Numeric
 
     table: dict[str, object] = {}
     for word in given:
         name, sign, text = (part.strip() for part in word.partition("="))
         if not sign or not name or name in table:
-            raise SpecError(f"--at {word!r} is not allowed; write each column once, as NAME=VALUE")
+            raise OptionError(f"--at {word!r} is not allowed; write each column once, as NAME=VALUE", option="at")
         column = columns.get(name)
         if isinstance(column, Numeric):
             table[name] = number(f"--at {name}", text)

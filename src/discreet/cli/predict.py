@@ -1,4 +1,4 @@
-"""`discreet predict`: a release's model applied to new rows, batch by batch."""
+"""`discreet predict`: apply a model of a release to new rows, batch by batch."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ from discreet.cli.options import (
     table_path,
 )
 from discreet.cli.terminal import ReadProgress, complain, say, say_json
-from discreet.errors import DataError, OutputError, SpecError
+from discreet.errors import DataError, ModelError, OptionError, OutputError
+from discreet.wording import Message
 
 if TYPE_CHECKING:
     from pyarrow import Array, DataType, RecordBatch, Schema
 
     from discreet.analyst.fitted import Fit
     from discreet.design.columns import Readable
+    from discreet.tables.csv_format import ReadOptions
     from discreet.tables.source import Source
 
 PREDICTION: Final = "prediction"
@@ -70,11 +72,7 @@ def command(
     intervals: bool,
     level: str | None,
     keep: tuple[str, ...],
-    encoding: str,
-    delimiter: str | None,
-    decimal: str,
-    thousands: str | None,
-    quoted_line_breaks: bool,
+    reading: ReadOptions,
     output: str,
     force: bool,
     as_json: bool,
@@ -84,37 +82,48 @@ def command(
 
     OUT has one row for each row of NEW, in the same order: the features as they were read, the columns named by --keep,
     and a column 'prediction', which is empty where the design drops the row. With --intervals it also has the kind and
-    the two ends of a confidence set and of a prediction set; a set of the kind 'outside' is all that lies outside them.
+    the two ends of a confidence set and of a prediction set. A set of the kind 'outside' is everything outside these
+    ends.
     """
     from discreet.analyst.confidence_sets import NotEstimableError
     from discreet.analyst.notes import radius_notes
     from discreet.analyst.values import unbounded
     from discreet.cli.terminal import NOT_PRIVATE
     from discreet.files import replacing
+    from discreet.releases.reference_law import reason_of
     from discreet.releases.release import Release
-    from discreet.tables.csv_format import ReadOptions
     from discreet.tables.opening import open_source
 
     given = chosen_table(new, database, table, what="NEW")
     kind = Path(output).suffix.lower()
     if kind not in _KINDS:
-        raise OutputError(f"the output {output!r} ends in none of {', '.join(_KINDS)}; choose one of them")
+        raise OutputError(
+            f"the output {output!r} ends in none of {', '.join(_KINDS)}",
+            code="wrong-extension",
+            option="output",
+            given=output,
+            allowed=_KINDS,
+            remedy="choose one of them",
+        )
     made = Release.load(release_path)
     model = fitted(made, choice)
     if not model.estimable:
-        raise NotEstimableError(str(next(iter(model.params.values()))))
+        raise NotEstimableError.because(reason_of(next(iter(model.params.values()))) or "")
     if not model.features:
-        raise SpecError("the model has no features; every prediction is its intercept")
+        raise ModelError("the model has no features; every prediction is its intercept", option="features")
     wanted = _wanted_level(model, level, intervals=intervals)
     written = (PREDICTION, *(() if wanted is None else SETS))
     for name in written:
         if name in model.features:
-            raise SpecError(f"a feature {name!r} has the same name as an output column; rename it in the design")
+            raise ModelError(
+                f"a feature {name!r} has the same name as an output column",
+                column=name,
+                remedy="rename it in the design",
+            )
     _check_kept(keep, model, written)
     refuse_overwriting(output, table_path(given), release_path)
     session.will_write(output)
     with replacing(output, force=force) as temporary, ReadProgress() as progress:
-        reading = ReadOptions(encoding, delimiter, decimal, thousands, quoted_line_breaks)
         source = open_source(given, reading=reading)
         rows = write_batches(predicted(model, source, progress, keep, wanted), temporary, kind)
     if not made.private:
@@ -135,27 +144,31 @@ def command(
 
 
 def _wanted_level(model: Fit, level: str | None, *, intervals: bool) -> float | None:
-    """Level of the sets that are asked for; none if none are."""
+    """Return the level of the requested sets, or None if none are requested."""
     from discreet.analyst.notes import reasons
     from discreet.releases.reference_law import checked_level
 
     if not intervals:
         if level is not None:
-            raise SpecError("--level applies only with --intervals; pass both, or neither")
+            raise OptionError("--level applies only with --intervals; pass both, or neither", option="level")
         return None
     if model.interval_target == "none":
-        raise SpecError(f"--intervals cannot be given: {next(iter(reasons(model).values()))}")
+        raise ModelError(
+            Message("--intervals cannot be given: ", next(iter(reasons(model).values()))), option="intervals"
+        )
     return checked_level(None if level is None else number("level", level))
 
 
 def _check_kept(keep: Sequence[str], model: Fit, written: Sequence[str]) -> None:
     for name in keep:
         if name in model.table_columns:
-            raise SpecError(f"--keep {name!r} names a feature, which is written anyway; leave it out")
+            raise OptionError(f"--keep {name!r} names a feature, which is written anyway; leave it out", option="keep")
         if name in written:
-            raise SpecError(f"--keep {name!r} has the same name as an output column; rename it in the table")
+            raise OptionError(
+                f"--keep {name!r} has the same name as an output column; rename it in the table", option="keep"
+            )
         if keep.count(name) > 1:
-            raise SpecError(f"--keep {name!r} was given twice; pass it once")
+            raise OptionError(f"--keep {name!r} was given twice; pass it once", option="keep")
 
 
 def predicted(
@@ -165,9 +178,9 @@ def predicted(
     keep: Sequence[str] = (),
     level: float | None = None,
 ) -> Iterator[RecordBatch]:
-    """Yield the columns to keep, the features and the predictions of each batch, all under one schema.
+    """Yield the kept columns, the features and the predictions of each batch, all with one schema.
 
-    With a level there are confidence sets as well.
+    With a level, the batches also have confidence sets.
     """
     import numpy as np
     import pyarrow as pa
@@ -197,10 +210,10 @@ def _sets(model: Fit, batch: RecordBatch, level: float) -> list[Array]:
 
 
 def write_batches(batches: Iterator[RecordBatch], path: Path, kind: str) -> int:
-    """Write batches as they come, one in memory at a time; give the number of rows."""
+    """Write batches as they arrive, one in memory at a time, and return the number of rows."""
     first = next(batches, None)
     if first is None:
-        raise DataError("the table has no rows; there is nothing to predict")
+        raise DataError("the table has no rows; there is nothing to predict", code="no-rows")
     with _writer(path, kind, first.schema) as write:
         write(first)
         rows: int = first.num_rows
@@ -233,7 +246,7 @@ def _schema(batch: RecordBatch, columns: Mapping[str, Readable], sets: Sequence[
 
 
 def _check_plain(name: str, kind: DataType) -> None:
-    """Refuse to keep what a CSV file cannot hold, in both kinds of file alike."""
+    """Refuse to keep a column that a CSV file cannot hold, for both kinds of output file."""
     import pyarrow as pa
 
     kinds = pa.types
@@ -243,11 +256,13 @@ def _check_plain(name: str, kind: DataType) -> None:
     when = kinds.is_date(stored) or kinds.is_time(stored) or kinds.is_timestamp(stored)
     if not (number or text or when or kinds.is_boolean(stored) or kinds.is_null(stored)):
         shown = str(stored).partition("<")[0]
-        raise DataError(f"column {name!r} has type {shown}; numbers, text, booleans, dates and times can be kept")
+        raise DataError(
+            f"column {name!r} has type {shown}; numbers, text, booleans, dates and times can be kept", column=name
+        )
 
 
 def _plain_type(kind: DataType, column: Readable) -> DataType:
-    """Type to write: dictionaries and views unpacked, and the declared kind where a column has no value at all."""
+    """Return the type to write: dictionaries and views unpacked, and the declared kind if a column has no values."""
     import pyarrow as pa
 
     from discreet.design.columns import Boolean, Categorical, Numeric
@@ -255,7 +270,7 @@ def _plain_type(kind: DataType, column: Readable) -> DataType:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     if pa.types.is_string_view(kind):
-        # the CSV writer does not know views
+        # the CSV writer does not support views
         return pa.string()
     if not pa.types.is_null(kind):
         return kind
@@ -269,6 +284,6 @@ def _as_type(cells: Array, kind: DataType) -> Array:
     import pyarrow as pa
 
     if pa.types.is_dictionary(cells.type):
-        # each entry first: decoding has no kernel for some kinds of text
+        # cast the entries first, because decoding has no kernel for some text types
         return cells.dictionary.cast(kind).take(cells.indices)
     return cells if cells.type == kind else cells.cast(kind)

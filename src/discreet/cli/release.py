@@ -4,43 +4,40 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Unpack, cast
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from discreet.cli.command_session import Session
 from discreet.cli.options import (
-    ReadingChoice,
     design_option,
     engine_options,
     load_design,
-    mechanism_options,
     number,
     opened,
     output_options,
     reading_options,
     refuse_overwriting,
-    robust_model_option,
-    settings_table,
+    release_options,
     table_of,
     table_options,
-    weak_privacy_option,
     written_over,
 )
 from discreet.cli.terminal import ReadProgress, complain, say, say_json
-from discreet.errors import AfterSpendError, OutputError, SpecError
+from discreet.errors import AfterSpendError, OptionError, OutputError
 from discreet.ledger.event_log import at
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Literal
 
     from discreet.ledger.account import Account
+    from discreet.options import ReleaseOptions
     from discreet.privacy.spend import SpendHook, SpendReceipt, SpendRequest
     from discreet.releases.fields import NoisyCount
     from discreet.releases.release import Release
+    from discreet.tables.csv_format import ReadOptions
 
-_LABEL: Final = 12  # columns of the words on the left
+_LABEL: Final = 12  # width of the labels on the left
 _AGAIN: Final = "the same command finishes it at no further cost"
 _LOOK: Final = "discreet ledger history shows it, and --request-id with its name finishes it free"
 
@@ -58,39 +55,7 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
     metavar="D",
     help="Delta of the guarantee, such as 1e-6; leave it out for a pure epsilon guarantee.",
 )
-@mechanism_options
-@click.option(
-    "--scaling",
-    default="declared",
-    show_default=True,
-    metavar="HOW",
-    help="`private`: find centre and scale of each column with noise, for bounds that are far too wide.",
-)
-@click.option(
-    "--grid-bits",
-    type=int,
-    default=16,
-    show_default=True,
-    metavar="BITS",
-    help="Round scaled values to multiples of 2^-BITS, from 8 to 26, as far as the noise allows.",
-)
-@click.option("--robust", is_flag=True, help="Also spend 30% of the budget on robust standard errors (HC1).")
-@click.option(
-    "--residual-bound",
-    metavar="B",
-    help="With --robust: clip residuals at B, in the units of the target.  [default: set from the noisy sums]",
-)
-@robust_model_option
-@click.option(
-    "--clip-counts",
-    is_flag=True,
-    help="Also publish noisy counts of clipped rows by column; adds 2% to 3% noise elsewhere.",
-)
-@click.option(
-    "--guard",
-    is_flag=True,
-    help="Spend 1% of the budget on noisy counts of rows that fit and that do not; stop if far more do not.",
-)
+@release_options
 @click.option("--sign", metavar="KEY.pem", help="Sign with this Ed25519 private key (extra 'sign').")
 @reading_options
 @click.option(
@@ -108,7 +73,6 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
     is_flag=True,
     help="Accept that the table has changed since the last release of the data set.",
 )
-@weak_privacy_option
 @click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
 @output_options
 def command(
@@ -121,15 +85,7 @@ def command(
     design_path: str,
     epsilon: str,
     delta: str,
-    mechanism: str,
-    settings: tuple[str, ...],
-    scaling: str,
-    grid_bits: int,
-    robust: bool,
-    residual_bound: str | None,
-    robust_models: tuple[str, ...],
-    clip_counts: bool,
-    guard: bool,
+    options: ReleaseOptions,
     sign: str | None,
     workers: int | None,
     ledger_path: str | None,
@@ -137,21 +93,19 @@ def command(
     request_id: str | None,
     new_release: bool,
     accept_changed_data: bool,
-    allow_weak_privacy: bool,
     output: str,
     force: bool,
     as_json: bool,
-    **reading: Unpack[ReadingChoice],
+    reading: ReadOptions,
 ) -> None:
     """Publish noisy moments of DATA: the one command that spends budget.
 
     DATA is a CSV, Parquet, Arrow, Stata, SPSS or SAS file, a folder of Parquet files, or a quoted pattern such as
-    'data/*.parquet'; or give --database and --table instead. With --engine spark it is a path of Parquet files that
-    Spark finds, or --table. Every run spends the budget again, unless a ledger has the same request.
+    'data/*.parquet'. You can give --database and --table instead. With --engine spark, give a path of Parquet files
+    that Spark finds, or --table. Every run spends the budget again, unless a ledger has the same request.
     """
     given = table_of(engine, master, data, database, table)
     loss, failure = number("epsilon", epsilon), number("delta", delta)
-    bound = None if residual_bound is None else number("residual-bound", residual_bound)
 
     from discreet.files import check_output
     from discreet.tables.source import ComputeOptions, usual_workers
@@ -167,9 +121,9 @@ def command(
         new_release=new_release,
         accept_changed_data=accept_changed_data,
     )
-    design = load_design(design_path, as_json=as_json)
+    design = load_design(design_path)
     refuse_overwriting(output, *written_over(given), design_path, *filter(None, [ledger_path, sign]))
-    # before the data is opened, let alone the budget spent
+    # before the data is opened and any budget is spent
     if check_output(output, force=force).exists():
         complain("notice", f"{output!r} will be replaced; what was spent on the release in it stays spent")
     if account is None and design.searched:
@@ -185,21 +139,11 @@ def command(
                 design,
                 epsilon=loss,
                 delta=failure,
-                mechanism=mechanism,
-                settings=settings_table(settings),
-                grid_bits=grid_bits,
-                moments="robust" if robust else "plain",
-                residual_bound=bound,
-                robust_models=robust_models or None,
-                clip_counts=clip_counts,
-                allow_weak_privacy=allow_weak_privacy,
-                **reading,
+                **options.keywords(),
+                reading=reading,
                 compute=replace(compute, progress=progress),
                 spend=spending(session, account),
                 sign=sign,
-                guard=guard,
-                # any other word is refused in words
-                scaling=cast("Literal['declared', 'private']", scaling),
             )
         session.will_write(output)
         at("writing")
@@ -212,7 +156,10 @@ def command(
                 else f"the same command, or export, writes it free (request {session.request})"
             )
             raise AfterSpendError(
-                f"the release was made but not saved: {error}. Nobody has seen it; fix that and {how}"
+                "the release was made but not saved: ",
+                reason=error,
+                code="not-saved",
+                remedy=f"nobody has seen it; fix that and {how}",
             ) from None
         at("written")
     if as_json:
@@ -229,13 +176,17 @@ def ledger_account(
     new_release: bool,
     accept_changed_data: bool,
 ) -> Account | None:
-    """Open the account that the options name; none without a ledger."""
+    """Open the account that the options name, or return None without a ledger."""
     if (ledger_path is None) != (dataset is None):
-        raise SpecError("--ledger and --dataset go together; give both, or neither for a release that nobody counts")
+        raise OptionError(
+            "--ledger and --dataset must be given together; give both, or neither for a release that is not recorded",
+            option="ledger",
+        )
     if ledger_path is None or dataset is None:
         if request_id is not None or new_release or accept_changed_data:
-            raise SpecError(
-                "--request-id, --new-release and --accept-changed-data are for a ledger; give --ledger and --dataset"
+            raise OptionError(
+                "--request-id, --new-release and --accept-changed-data are for a ledger; give --ledger and --dataset",
+                option="request_id",
             )
         return None
     from discreet.ledger.ledger import Ledger
@@ -246,7 +197,7 @@ def ledger_account(
 
 
 def spending(session: Session, account: Account | None) -> SpendHook:
-    """Give a hook that remembers that the spend was made, whether or not a ledger does."""
+    """Return a hook that remembers that the budget was spent, with or without a ledger."""
     from discreet.privacy.spend import ObservedHook, untracked
 
     def asked(request: SpendRequest) -> None:
@@ -271,7 +222,7 @@ def spending(session: Session, account: Account | None) -> SpendHook:
 
 
 def recorded_words(session: Session, what: str = "release") -> str:
-    """Say what the ledger has recorded; nothing without a ledger."""
+    """Describe what the ledger has recorded, or return an empty text without a ledger."""
     if not session.request:
         return ""
     before = f"recorded before, so this is the same {what}, and nothing more was spent"
@@ -279,7 +230,7 @@ def recorded_words(session: Session, what: str = "release") -> str:
 
 
 def facts(made: Release, output: str) -> dict[str, object]:
-    """Give what `--json` prints."""
+    """Return what `--json` prints."""
     from discreet.releases.fields import released_count
 
     guarantee, count = made.guarantee, released_count(made)
@@ -311,10 +262,10 @@ def _plain_counts(counts: Mapping[str, NoisyCount] | None) -> dict[str, dict[str
 
 
 def summary(made: Release, output: str, recorded: str = "") -> str:
-    """Say what was published, under which promise, and where it is."""
+    """Describe the release, its guarantee and its file."""
     from discreet.cli.terminal import labelled
-    from discreet.ledger.account import anchor_words
     from discreet.releases.fields import released_count
+    from discreet.releases.release_summary import describe_ledger
     from discreet.text import in_groups
 
     columns = ", ".join(made.columns)
@@ -357,8 +308,7 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
         fields.append(("Promise", made.guarantee.sentence()))
     if made.curators is not None:
         fields.append(("Session", f"fingerprint {in_groups(made.curators.session)}"))
-    uncounted = "untracked: repeated releases of this table are not counted"
-    fields.append(("Ledger", uncounted if made.anchor == "untracked" else anchor_words(made.anchor)))
+    fields.append(("Ledger", describe_ledger(made.anchor)))
     if recorded:
         fields.append(("Request", recorded))
     if made.signature is not None:
@@ -370,7 +320,7 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
 
 
 def _in_short(made: Release) -> str:
-    """Say in plain words what whoever gets the file can do with it."""
+    """Describe in plain language what recipients of the file can do with it."""
     target = made.design.target
     if made.coefficients is not None:
         can = f"whoever has the file has one noisy model of {target}; no other model can be fitted from it"
@@ -381,7 +331,7 @@ def _in_short(made: Release) -> str:
 
 
 def _next_steps(output: str) -> list[str]:
-    """The commands that come next, each alone on its line."""
+    """Return the next commands, each on a separate line."""
     page = output.removesuffix(".json").removesuffix(".release") + ".html"
     steps = (["fit", output], ["report", output, "-o", page], ["verify", output])
     return [f"{' ' * _LABEL}{shlex.join(['discreet', *step])}" for step in steps]

@@ -1,4 +1,4 @@
-"""`discreet report`: a release and a model of it as one page."""
+"""`discreet report`: write a report on a release and a model of it as one page."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def command(
 ) -> None:
     """Write a report on the release R.json and a model fitted to it, as one self-contained HTML page.
 
-    The report states the privacy promise, the coefficients and what limits them.
+    The report states the privacy guarantee, the coefficients and their limitations.
     """
     from discreet.cli.terminal import warn_not_private
     from discreet.files import check_output, check_suffix
@@ -76,7 +76,7 @@ def command(
 
 
 def page_name(release_path: str) -> str:
-    """Give the page beside a release.
+    """Return the default path of the report, next to the release.
 
     >>> page_name("out/income.release.json"), page_name("tiny.NOT-PRIVATE.json")
     ('out/income.html', 'tiny.NOT-PRIVATE.html')

@@ -1,4 +1,4 @@
-"""`discreet show`: a release in ten lines."""
+"""`discreet show`: summarise a release in ten lines."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _LABEL = 11
 @json_option
 @debug_option
 def command(release_path: str, as_json: bool) -> None:
-    """Show what the release R.json holds, what it promises and how it was made.
+    """Show what the release R.json contains, its guarantee and how it was made.
 
-    `discreet verify` checks the promise against the noise, and `discreet fit` fits a model.
+    `discreet verify` checks the guarantee against the noise, and `discreet fit` fits a model.
     """
     from discreet.cli.terminal import labelled, warn_not_private
     from discreet.releases.release import Release

@@ -17,9 +17,11 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
+from discreet.cli.flags import FLAGS
 from discreet.errors import OutputError, PrivacyNotice
 from discreet.text import aligned as aligned_lines
 from discreet.text import escape_control
+from discreet.wording import Message, worded
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -28,47 +30,56 @@ if TYPE_CHECKING:
     from discreet.releases.release import Release
 
 # -- terminal ----------------------------------------------------------------------------------------------------------
-# The two streams: text that cannot command a terminal, and failures of the streams themselves.
+# Text without control characters for the two streams, and failures of the streams.
 
 _PACKAGE: Final = str(Path(__file__).parents[1])
 
 
 def say(text: str = "") -> None:
-    """Print text on stdout, line ends kept and other control characters escaped."""
+    """Print text on stdout, with line ends kept and other control characters escaped."""
     _echo(escape_control(text, keep="\n"))
 
 
 def say_styled(text: str) -> None:
-    """Print text that is already safe and carries the colours of a terminal."""
+    """Print text that is already escaped and may contain terminal colours."""
     _echo(text)
 
 
 def say_json(document: Mapping[str, object] | Sequence[object]) -> None:
-    """Print one JSON document on stdout."""
-    _echo(json.dumps(document, indent=1, ensure_ascii=True, allow_nan=False))
+    """Print one JSON document on stdout, with its messages in the wording of the command line."""
+    _echo(json.dumps(in_flags(document), indent=1, ensure_ascii=True, allow_nan=False))
+
+
+def in_flags(value: object) -> object:
+    """Return a document with its messages in the wording of the command line."""
+    if isinstance(value, Message):
+        return value.message(FLAGS)
+    if isinstance(value, Mapping):
+        return {key: in_flags(item) for key, item in value.items()}
+    return [in_flags(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def complain(kind: str, text: str) -> None:
-    """Print one line on stderr; a closed stderr must not stop the work."""
+    """Print one line on stderr. A closed stderr must not stop the command."""
     with suppress(OSError, ValueError):
         click.echo(escape_control(f"{kind}: {text}"), err=True)
 
 
 def complain_further(text: str) -> None:
-    """Print one more line on stderr that belongs to the complaint above it."""
+    """Print one more line on stderr that belongs to the message above it."""
     with suppress(OSError, ValueError):
         click.echo(f"  {escape_control(text)}", err=True)
 
 
 def flush() -> None:
-    """Send out what stdout still holds, while a failure can still be reported."""
+    """Flush stdout while a failure can still be reported."""
     with _stdout_failures():
         if sys.stdout is not None:
             sys.stdout.flush()
 
 
 def discard_stdout() -> None:
-    """Let nothing more be written to a pipe that nobody reads, so that the interpreter ends in silence."""
+    """Discard further output to a closed pipe, so that the interpreter exits silently."""
     with suppress(OSError, ValueError, AttributeError):
         hole = os.open(os.devnull, os.O_WRONLY)
         os.dup2(hole, sys.stdout.fileno())
@@ -76,7 +87,7 @@ def discard_stdout() -> None:
 
 
 def never_fail_to_encode(*streams: TextIO | None) -> None:
-    """Make streams escape what their encoding lacks."""
+    """Make streams escape the characters that their encoding lacks."""
     for stream in streams:
         with suppress(AttributeError, ValueError):
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # those without it are left alone
@@ -84,7 +95,7 @@ def never_fail_to_encode(*streams: TextIO | None) -> None:
 
 @contextmanager
 def notices_on_stderr() -> Iterator[None]:
-    """Turn our own warnings into `notice:` lines; those of other libraries may quote data and are dropped."""
+    """Print our warnings as `notice:` lines. Warnings of other libraries may quote data and are dropped."""
 
     def show(
         message: Warning | str,
@@ -95,13 +106,18 @@ def notices_on_stderr() -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         if issubclass(category, PrivacyNotice) or filename.startswith(_PACKAGE):
-            complain("notice", str(message))
+            complain("notice", worded(_text_of(message), FLAGS))
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
         yield
+
+
+def _text_of(message: Warning | str) -> object:
+    """Return the text of a warning, which may be a `Message`."""
+    return message.args[0] if isinstance(message, Warning) and message.args else message
 
 
 def _echo(text: str) -> None:
@@ -124,23 +140,23 @@ def _stdout_failures() -> Iterator[None]:
 # Tables for people: coloured on a terminal, plain aligned text elsewhere.
 
 NOT_PRIVATE: Final = "NOT PRIVATE: this release carries no privacy guarantee; do not publish anything made from it"
-LABEL: Final = 9  # columns of the words on the left
-_NARROWEST, _WIDEST = 60, 100  # lines of sentences, whatever the terminal
+LABEL: Final = 9  # width of the labels on the left
+_NARROWEST, _WIDEST = 60, 100  # limits for the length of wrapped lines on any terminal
 _NAME: Final = 12  # letters of the first column that a table keeps on one line
 
 
 def on_terminal() -> bool:
-    """Whether a person looks at stdout."""
+    """Return whether stdout is a terminal."""
     return sys.stdout is not None and sys.stdout.isatty()
 
 
 def text_width() -> int | None:
-    """Columns for sentences on a terminal; none elsewhere, where a sentence stays on its line."""
+    """Return the width for wrapped text on a terminal, or None elsewhere, where lines are not wrapped."""
     return min(max(shutil.get_terminal_size().columns, _NARROWEST), _WIDEST) if on_terminal() else None
 
 
 def wrapped(text: str, indent: str = "") -> str:
-    """Break one line where a terminal would, but between words; the lines after the first are indented."""
+    """Wrap one line between words to the width of the terminal, with later lines indented."""
     width = text_width()
     if width is None:
         return text
@@ -148,7 +164,7 @@ def wrapped(text: str, indent: str = "") -> str:
 
 
 def labelled(label: str, text: str, columns: int) -> str:
-    """Put text beside a label, wrapped on a terminal.
+    """Format text next to a label, wrapped on a terminal.
 
     >>> labelled("Note", "this", 6)
     'Note  this'
@@ -157,12 +173,12 @@ def labelled(label: str, text: str, columns: int) -> str:
 
 
 def print_fit(fit: Fit, level: float) -> None:
-    """Print a fitted model: coefficients with their errors, rows, penalty and promise."""
+    """Print a fitted model: coefficients with their errors, rows, penalty and guarantee."""
     from discreet.analyst.notes import notes
-    from discreet.analyst.summary import cells, headers, penalty_line, row_count
+    from discreet.analyst.summary import cells, headers, penalty_line, row_count, summary_text
 
     if not on_terminal():
-        say(fit.summary(level).rstrip("\n"))
+        say(summary_text(fit, level, FLAGS).rstrip("\n"))
         return
     say(labelled("Rows", row_count(fit), LABEL))
     print_table(f"{fit.target}: linear regression from a release", headers(fit, level), cells(fit, level))
@@ -171,7 +187,7 @@ def print_fit(fit: Fit, level: float) -> None:
     if guarantee is not None:
         say(labelled("Promise", guarantee.sentence(), LABEL))
     for note in notes(fit, level):
-        say(labelled("Note", note, LABEL))
+        say(labelled("Note", worded(note, FLAGS), LABEL))
 
 
 def print_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
@@ -191,7 +207,7 @@ def print_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]
     if sum(natural) + 3 * len(natural) + 1 <= console.width:
         table, widths = Table(), natural
     else:
-        # without frames there is room for more; what still does not fit runs over the edge, but no number is cut
+        # tables without frames are narrower; if one still does not fit, its lines overflow, but no number is cut
         table = Table(box=SIMPLE_HEAVY, show_edge=False, pad_edge=False, padding=0)
         widths = narrowed(headers, shown, console.width)
         console.width = max(console.width, sum(widths) + len(widths))
@@ -207,7 +223,7 @@ def print_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def narrowed(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Widths of columns one blank apart that fit if they can: names are folded first, then headers at their blanks.
+    """Return column widths that fit if possible, with names folded first, then headers at their blanks.
 
     >>> narrowed(("", "std err"), [("a long name indeed", "1.25")], 22)
     [14, 7]
@@ -225,7 +241,7 @@ def narrowed(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -
 
 
 def warn_not_private(release: Release, *, as_json: bool) -> None:
-    """Say that a release carries no guarantee: above what is printed, or on stderr beside JSON."""
+    """Warn that a release has no guarantee: above the printed text, or on stderr if stdout has JSON."""
     if release.private:
         return
     if as_json:
@@ -235,7 +251,7 @@ def warn_not_private(release: Release, *, as_json: bool) -> None:
 
 
 def print_warning(text: str) -> None:
-    """Print a line that nobody overlooks."""
+    """Print a prominent warning."""
     if not on_terminal():
         say(text)
         return
@@ -249,7 +265,7 @@ def print_warning(text: str) -> None:
 
 
 def aligned(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Lay out a plain table: the first column to the left, the others to the right.
+    """Format a plain table with the first column aligned left and the others right.
 
     >>> print(aligned(("name", "value"), [("age", "1.5"), ("height", "-20")]))
     name    value
@@ -260,15 +276,15 @@ def aligned(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 # -- progress ----------------------------------------------------------------------------------------------------------
-# Bars on stderr for reads that last and for parts of long work, and nothing otherwise.
+# Progress bars on stderr for slow reads and for long work in parts.
 
-PATIENCE: Final = 1.0  # seconds of silence
+PATIENCE: Final = 1.0  # seconds before a bar appears
 
 
 class ReadProgress:
-    """Shows the share of the input that is read, or that work goes on, once that lasts longer than a second.
+    """Progress of reading the input, shown once it takes longer than a second.
 
-    Behind the reading it moves by the clock alone, whatever is done meanwhile.
+    After the reading, the bar moves with the clock, whatever else is done.
     """
 
     def __init__(self) -> None:
@@ -282,14 +298,14 @@ class ReadProgress:
         self._timer.daemon = True
 
     def __call__(self, share: float | None) -> None:
-        """Move the bar; `share` is 0 to 1, or none where it is not known how much is left."""
+        """Move the bar to `share`, from 0 to 1, or None if the remaining work is unknown."""
         with self._lock:
             changed = (share is None) != (self._share is None)
             self._share = share
             if self._bar is None:
                 return
             if changed and self._task is not None:
-                # a bar of known length gives way to one of unknown length, or the other way round
+                # a bar of known length is replaced by one of unknown length, or the other way round
                 self._bar.remove_task(self._task)
                 self._task = None
             self._draw(self._bar)
@@ -330,7 +346,7 @@ class ReadProgress:
 
 @contextmanager
 def counting_bar() -> Iterator[Callable[[str, int, int], None]]:
-    """A bar of parts that are done, with the time that is left, on a terminal."""
+    """Yield a function that shows completed parts and the remaining time as a bar on a terminal."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield lambda name, done, total: None
         return

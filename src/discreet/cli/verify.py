@@ -1,4 +1,4 @@
-"""`discreet verify`: whether a release promises no more than its noise keeps."""
+"""`discreet verify`: check that a release satisfies the guarantee that it states."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from discreet.cli.flags import FLAGS
 from discreet.cli.options import debug_option, json_option
 from discreet.cli.terminal import say, say_json
 from discreet.errors import shown
+from discreet.wording import worded
 
 if TYPE_CHECKING:
     from discreet.releases.verification import Verification
@@ -30,11 +32,11 @@ _UNTRACKED: Final = "untracked: repeated releases of the table are not counted"
 @json_option
 @debug_option
 def command(release_path: str, key: str | None, as_json: bool) -> None:
-    """Check that the release R.json promises no more than its noise keeps.
+    """Check that the noise of the release R.json satisfies the guarantee that it states.
 
-    The privacy loss is computed from the noise that the file states. A file that promises more, or that was edited
-    without a new digest, is refused with exit code 2. With --key the signature is checked too; a key in the file is
-    never trusted.
+    The privacy loss is computed from the noise that the file states. A file that claims a stronger guarantee, or that
+    was edited without a new digest, is refused with exit code 2. With --key the signature is checked too. A key in the
+    file is never trusted.
     """
     from discreet.releases.verification import verify
 
@@ -46,7 +48,7 @@ def command(release_path: str, key: str | None, as_json: bool) -> None:
 
 
 def summary(found: Verification) -> str:
-    """Say what was checked, what was found, and what cannot be seen."""
+    """Describe what was checked, the result, and what cannot be checked."""
     from discreet.cli.terminal import labelled
     from discreet.text import in_groups
 
@@ -58,17 +60,17 @@ def summary(found: Verification) -> str:
         ("Signature", _SIGNATURE[found.signature]),
         *([] if found.session is None else [("Session", f"fingerprint {in_groups(found.session)}")]),
         ("Ledger", _ledger(found.anchor)),
-        *(("Not seen", line) for line in found.cannot_see),
+        *(("Not seen", worded(line, FLAGS)) for line in found.cannot_see),
     ]
     return "\n".join(labelled(*field, _LABEL) for field in fields)
 
 
 def _ledger(anchor: str) -> str:
-    """Say where the spend is said to be recorded."""
-    from discreet.ledger.account import anchor_words
+    """Describe where the spend is recorded according to the release."""
     from discreet.privacy.spend import UNTRACKED
+    from discreet.releases.release_summary import describe_ledger
 
     if anchor == UNTRACKED:
         return _UNTRACKED
-    words = anchor_words(anchor)
-    return f"not checked: {shown(words) if words == anchor else words}"
+    text = describe_ledger(anchor)
+    return f"not checked: {shown(text) if text == anchor else text}"

@@ -1,8 +1,7 @@
-"""The only package that sees people.
+"""Read the rows of a sensitive table and sum them exactly.
 
 Sees: rows of the sensitive table, one batch at a time.
-Never: prints, logs or serialises a value, a count, or a row number beyond the line of a broken CSV row; never draws
-noise.
-Hands on: `Totals`, exact sums on a public integer grid, to a mechanism and to nothing else. `inspection` alone counts
-for the curator's own eyes.
+Never: prints, logs or serialises a value, a count or a row number, except the line number of a broken CSV row. It
+never draws noise.
+Hands on: `Totals`, exact sums on a public integer grid, to a mechanism only. `inspection` counts for the curator only.
 """

@@ -24,25 +24,19 @@ from discreet.errors import DataError
 from discreet.exact.arrays import FloatArray
 
 # -- scratch -----------------------------------------------------------------------------------------------------------
-# Where rows wait: up to a stated size in memory, beyond it in the system's folder for temporary files, or TMPDIR's.
+# Up to a fixed size, buffered rows stay in memory. Beyond it they go to the folder for temporary files (TMPDIR).
 
-# of one set of rows; docs/promise/limits.md states it
+# for one set of rows; see docs/guarantee/limits.md
 IN_MEMORY_BYTES: Final = 64 * 2**20
 
 
 def scratch_folder() -> str:
-    """Where rows may wait; never another folder than the one that was named.
-
-    Raises
-    ------
-    DataError
-        If TMPDIR names a folder that cannot be written to, or there is none at all.
-    """
+    """Return the folder for temporary files; raise `DataError` if TMPDIR is not writable or no folder exists."""
     named = os.environ.get("TMPDIR")
     if named and not (os.path.isdir(named) and os.access(named, os.W_OK | os.X_OK)):
         raise DataError("TMPDIR names a folder that cannot be written to; create it, or set TMPDIR to another")
     if named and not _is_text(named):
-        # the database of persons has no such name
+        # the database of individuals has a different name
         raise DataError("TMPDIR names a folder whose name is not UTF-8; set TMPDIR to another")
     try:
         return named or tempfile.gettempdir()
@@ -55,7 +49,7 @@ def _is_text(name: str) -> bool:
 
 
 def no_room(reason: str | None = None) -> DataError:
-    """Build the error for rows that cannot wait there.
+    """Build the error for a full or unwritable disk.
 
     >>> print(no_room("No space left on device"))
     rows could not be stored on disk (No space left on device); free some space, or set TMPDIR to another folder
@@ -65,7 +59,7 @@ def no_room(reason: str | None = None) -> DataError:
 
 
 def no_memory() -> DataError:
-    """Build the error for rows of persons that a database cannot sort in the memory that it may use.
+    """Build the error for a database that runs out of memory while sorting rows by individual.
 
     >>> print(no_memory())
     rows could not be sorted by person in memory; declare fewer columns or levels, or free some memory
@@ -75,32 +69,20 @@ def no_memory() -> DataError:
     )
 
 
-# -- kept rows ---------------------------------------------------------------------------------------------------------
-# Rows that count, set aside: read and decided once, summed as often as a mechanism asks.
+# -- buffered rows -----------------------------------------------------------------------------------------------------
+# Included rows: read and filtered once, summed as often as a mechanism needs.
 
 Marks: TypeAlias = npt.NDArray[np.bool_]
 
-# on disk; 32 bits hold every value
+# on disk; every value fits in 32 bits
 _CELL: Final = np.dtype(np.int32)
 
 
 class KeptRows:
-    """Rows (1, x, y) in grid steps, those of a person together, in chunks of one size, column by column.
+    """Buffer of rows (1, x, y) in grid steps, grouped by individual, in column-major chunks of equal size.
 
-    The first 64 MiB of all parts wait in memory, the rest in a file without a name. The system removes the file when it
-    is closed or the program ends in any way. Only the same user and root can reach it meanwhile, through the running
-    program.
-
-    Parameters
-    ----------
-    columns
-        Integers of 32 bits in a row, the constant among them.
-    unit
-        What the constant is given back as.
-    chunk_rows
-        Rows in each chunk but the last.
-    parts
-        How many such parts a set of rows may have; they share the room in memory.
+    The first 64 MiB of all parts stay in memory. The rest goes to an unnamed file, which the system removes when it is
+    closed or the program ends. Until then only the same user and root can reach it, through the running program.
 
     Examples
     --------
@@ -115,7 +97,7 @@ class KeptRows:
     def __init__(self, columns: int, unit: int, chunk_rows: int, *, parts: int = 1) -> None:
         self._shape = columns, chunk_rows
         self._room = IN_MEMORY_BYTES // parts
-        # asked for before it is known whether there are many rows, so that an error does not depend on that
+        # reserved before the number of rows is known, so that an error does not depend on it
         self._folder = scratch_folder()
         self._unit = unit
         self._full: list[tuple[FloatArray, Marks]] = []
@@ -133,23 +115,23 @@ class KeptRows:
         self.close()
 
     def close(self) -> None:
-        """Give the rows up."""
+        """Discard the rows."""
         self._closed = True
         self._full.clear()
         self._filling, self._used = self._fresh(), 0
         if self._file is not None:
-            # what could not be written is not needed any more, and must not hide why the work ended
+            # unwritten rows are no longer needed, and a failure here must not hide why the work ended
             with suppress(OSError):
                 self._file.close()
 
     def add(self, first: Marks, values: npt.NDArray[Any]) -> None:
-        """Take rows (x, y) as columns of `values`, integers of any type, and which are the first of a person."""
+        """Add rows (x, y), the integer columns of `values`, with marks on the first row of each individual."""
         start, rows = 0, len(first)
         while start < rows:
             block, marks = self._filling
             taken = min(rows - start, len(marks) - self._used)
             into, given = slice(self._used, self._used + taken), slice(start, start + taken)
-            # a zero has no sign, in memory as on disk
+            # a zero has no sign, in memory and on disk
             np.add(values[:, given], 0.0, out=block[1:, into])
             marks[into] = first[given]
             self._used += taken
@@ -158,16 +140,16 @@ class KeptRows:
                 self._set_aside(block, marks)
 
     def chunks(self) -> Iterator[FloatArray]:
-        """All rows, as chunks of shape (columns, rows); each is valid until the next one is asked for."""
+        """Yield all rows in chunks of shape (columns, rows); each chunk is valid until the next one is requested."""
         for chunk, _ in self.marked_chunks():
             yield chunk
 
     def whole_persons(self) -> Iterator[tuple[FloatArray, npt.NDArray[np.intp]]]:
-        """All rows, as chunks of whole persons with the place of each one's first row."""
+        """Yield chunks of complete individuals with the index of each individual's first row."""
         yield from whole_persons(self.marked_chunks())
 
     def marked_chunks(self) -> Iterator[tuple[FloatArray, Marks]]:
-        """All rows as `chunks` gives them, each chunk with which of its rows are the first of a person."""
+        """Yield the chunks of `chunks` with marks on the first row of each individual."""
         if self._closed:
             raise ValueError("these rows are closed")
         yield from self._full
@@ -182,13 +164,13 @@ class KeptRows:
         return block, np.empty(self._shape[1], dtype=np.bool_)
 
     def _set_aside(self, block: FloatArray, marks: Marks) -> None:
-        """Keep a full block where there is room, and begin the next one."""
+        """Store a full block in memory or on disk and start the next one."""
         if (len(self._full) + 1) * block.nbytes <= self._room:
             self._full.append((_protected(block), marks))
             self._filling = self._fresh()
         else:
             cells = block.astype(_CELL)
-            # the constant is public: its place says where a person begins
+            # the constant is public, so its slot stores where an individual begins
             cells[0] = marks
             self._write(cells)
             self._on_disk += 1
@@ -220,7 +202,7 @@ class KeptRows:
 def whole_persons(
     chunks: Iterable[tuple[FloatArray, Marks]],
 ) -> Iterator[tuple[FloatArray, npt.NDArray[np.intp]]]:
-    """Chunks of whole persons with the place of each one's first row, from chunks that may divide persons.
+    """Yield chunks of complete individuals, with the index of each first row, from chunks that may split individuals.
 
     >>> rows = [(np.array([[5.0, 6.0]]), np.array([True, False])), (np.array([[7.0, 8.0]]), np.array([False, True]))]
     >>> [(chunk.tolist(), starts.tolist()) for chunk, starts in whole_persons(rows)]
@@ -229,7 +211,7 @@ def whole_persons(
     held: list[FloatArray] = []
     for chunk, first in chunks:
         starts = np.flatnonzero(first)
-        # rows in front of the first start, or all where there is none, are of the person before
+        # rows in front of the first start (all rows if there is none) belong to the previous individual
         before, last = (starts[0], starts[-1]) if starts.size else (len(first), len(first))
         if held:
             held.append(chunk[:, :before].copy())
@@ -238,32 +220,25 @@ def whole_persons(
         if starts.size > 1:
             yield chunk[:, before:last], starts[:-1] - before
         if starts.size:
-            # the last person may go on in the next chunk
+            # the last individual may continue in the next chunk
             held = [chunk[:, last:].copy()]
     if held:
         yield np.concatenate(held, axis=1), np.zeros(1, dtype=np.intp)
 
 
 def _protected(block: FloatArray) -> FloatArray:
-    """The same numbers, which nobody can change: later passes see them again."""
+    """Return the same numbers as a read-only array, because later passes read them again."""
     view = block.view()
     view.flags.writeable = False
     return view
 
 
-# -- kept parts --------------------------------------------------------------------------------------------------------
-# Rows that count, set aside in several files: as many workers read them at once, each its own file.
+# -- buffered parts ----------------------------------------------------------------------------------------------------
+# Included rows in several files: each worker reads one file.
 
 
 class KeptParts:
-    """Rows as `KeptRows` has them, the rows of a person in one file; a file is made when rows are there for it.
-
-    Parameters
-    ----------
-    new
-        Makes an empty file.
-    count
-        How many files `add` makes at most.
+    """Rows of `KeptRows` in at most `count` files, created on demand, with all rows of an individual in one file.
 
     Examples
     --------
@@ -289,20 +264,20 @@ class KeptParts:
         self.close()
 
     def close(self) -> None:
-        """Give the rows up."""
+        """Discard the rows."""
         for part in self.parts:
             part.close()
 
     def own(self) -> KeptRows:
-        """One more file, to which one worker adds rows by itself."""
+        """Create one more file, to which a single worker adds rows."""
         made = self._new()
         self.parts.append(made)
         return made
 
     def add(self, first: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> None:
-        """Take rows (x, y) as columns of `values`, and which of them are the first of a person.
+        """Add rows (x, y), the columns of `values`, with marks on the first row of each individual.
 
-        The rows go on where those before them are up to the first new person, and with it to the next file.
+        Rows before the first new individual go to the current file, the others to the next file.
         """
         starts = np.flatnonzero(first)
         cut = int(starts[0]) if len(starts) else len(first)  # [P:whole-persons]
@@ -318,22 +293,22 @@ class KeptParts:
 
 
 # -- private folder ----------------------------------------------------------------------------------------------------
-# A folder for rows that wait on disk: entered by this user alone, and removed however the work ends.
+# A folder for rows on disk: only this user can enter it, and it is removed however the work ends.
 #
-# It goes when it is closed. SIGTERM and SIGHUP, which end a program at once by default, remove it first. What is killed
-# outright leaves its folder behind, without the lock that a living process holds in it; the next release removes it.
+# It is removed on close, and also on SIGTERM and SIGHUP, which end a program at once by default. A process that is
+# killed leaves its folder behind without the lock of a running process; the next release removes it.
 
 _PREFIX: Final = "discreet-rows-"
 _NAME: Final = re.compile(_PREFIX + "[0-9a-f]{16}")
 _LOCK: Final = "lock"
 _FILES: Final = "files"
 _SIGNALS: Final = ("SIGHUP", "SIGINT", "SIGTERM")
-# folders that exist or are about to, each with the process that made it: a fork must not remove those of its parent
+# folders that exist or are being created, with the process that created each: a fork must not remove its parent's
 _live: dict[Path, int] = {}
 
 
 class PrivateFolder:
-    """A new folder, in which `files` is for whatever waits.
+    """A new private folder; temporary files go to `files`.
 
     >>> with PrivateFolder() as folder:
     ...     folder.files.exists()
@@ -343,11 +318,11 @@ class PrivateFolder:
     """
 
     def __init__(self) -> None:
-        # absolute, so that it is found again from whatever folder the program ends in
+        # absolute, so that it can be removed after the program changes its working directory
         self._path = Path(scratch_folder()).absolute() / f"{_PREFIX}{secrets.token_hex(8)}"
         self.files = self._path / _FILES
         self._lock: int | None = None
-        # before it exists, so that no moment is left in which a signal would leave it
+        # registered before it exists, so that a signal can never leave it behind
         _live[self._path] = os.getpid()
         self._signals = _take_signals()
         try:
@@ -367,7 +342,7 @@ class PrivateFolder:
         self.close()
 
     def close(self) -> None:
-        """Remove the folder and all that is in it."""
+        """Remove the folder with its contents."""
         try:
             _remove(self._path)
         finally:
@@ -378,7 +353,7 @@ class PrivateFolder:
 
 
 def remove_abandoned() -> None:
-    """Remove folders of this user whose process is gone; whatever cannot be decided stays, and nothing fails."""
+    """Remove folders of this user whose process has ended; keep doubtful ones and never fail."""
     with suppress(DataError, OSError), os.scandir(scratch_folder()) as entries:
         for entry in entries:
             if _NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
@@ -389,14 +364,14 @@ def _remove_if_abandoned(path: Path) -> None:
     try:
         import fcntl
     except ImportError:
-        # a system without such locks cannot show who is alive
+        # a system without such locks cannot show which process is running
         return
     with suppress(OSError):
         if path.lstat().st_uid != os.getuid():
             return
         lock = os.open(path / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
-            # refused as long as the process that made the folder lives, whatever its number
+            # refused while the process that created the folder is running, regardless of its process id
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _remove_tree(path)
         finally:
@@ -404,7 +379,7 @@ def _remove_if_abandoned(path: Path) -> None:
 
 
 def _locked(path: Path) -> int | None:
-    """Take the lock of a new folder; the system lets go of it when the process ends in any way."""
+    """Take the lock of a new folder; the system releases it when the process ends."""
     try:
         import fcntl
     except ImportError:
@@ -413,10 +388,10 @@ def _locked(path: Path) -> int | None:
     lock = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # it gets its name once it is locked, so that it is never seen without
+        # renamed after it is locked, so that it is never visible without its lock
         new.rename(path / _LOCK)
     except OSError:
-        # a file system without locks: without that name nobody takes the folder for abandoned
+        # a file system without locks: without that name no process considers the folder abandoned
         os.close(lock)
         return None
     return lock
@@ -425,7 +400,7 @@ def _locked(path: Path) -> int | None:
 def _remove(path: Path) -> None:
     if _live.get(path) == os.getpid():
         _remove_tree(path)
-    # forgotten only now: whoever interrupts the removal leaves it to the end of the program
+    # unregistered only now: if the removal is interrupted, the end of the program repeats it
     _live.pop(path, None)
 
 
@@ -436,16 +411,16 @@ def _remove_all() -> None:
 
 
 def _remove_tree(path: Path) -> None:
-    # the lock goes last: a removal that is cut short can be taken up again
+    # the lock is removed last, so that an interrupted removal can be repeated
     shutil.rmtree(path / _FILES, ignore_errors=True)
     shutil.rmtree(path, ignore_errors=True)
 
 
 def _take_signals() -> tuple[signal.Signals, ...]:
-    """Take the signals that would end the program at once; those that somebody handles or ignores stay as they are."""
+    """Install handlers for signals that end the program, unless the program already handles or ignores them."""
     if threading.current_thread() is not threading.main_thread():
         return ()
-    # not every system has all of them; Python itself turns SIGINT into an exception, unless it was set not to
+    # not every system has all of them; Python turns SIGINT into an exception by default
     known = [one for one in signal.Signals if one.name in _SIGNALS]
     taken = tuple(one for one in known if signal.getsignal(one) == signal.SIG_DFL)
     for one in taken:
@@ -454,7 +429,7 @@ def _take_signals() -> tuple[signal.Signals, ...]:
 
 
 def _give_back(taken: tuple[signal.Signals, ...]) -> None:
-    # another thread cannot: what is left there does what the default does
+    # only the main thread can restore handlers; one that remains does what the default does
     with suppress(ValueError):
         for one in taken:
             if signal.getsignal(one) is _remove_and_end:
@@ -462,7 +437,7 @@ def _give_back(taken: tuple[signal.Signals, ...]) -> None:
 
 
 def _remove_and_end(number: int, frame: FrameType | None) -> None:
-    """Do what the signal does by default, after all folders of this process are removed."""
+    """Remove all folders of this process, then do what the signal does by default."""
     _remove_all()
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)

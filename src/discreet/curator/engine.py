@@ -34,32 +34,20 @@ if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch
 
 # -- engine ------------------------------------------------------------------------------------------------------------
-# What another program needs to sum rows where they are, and what its workers hand back.
+# The interface of an external engine that sums rows where they are stored, and the results of its workers.
 #
-# Exact sums add up, so an engine is anything that calls `summed` on parts of a table and adds what they give. Noise is
-# drawn by the release alone, after the sums of all parts are there.
+# Exact sums add up, so an engine is anything that calls `summed` on parts of a table and adds the results. Only the
+# release draws noise, after the sums of all parts are complete.
 
-# bytes of one exact sum between workers: far beyond what any number of rows can reach
+# bytes of one exact sum between workers, far more than any number of rows needs
 _WIDTH: Final = 32
-# given rows as columns of integers, and which of them are the first of a person
+# receives rows as columns of integers, and marks on the first row of each individual
 TakeRows: TypeAlias = Callable[[npt.NDArray[np.bool_], npt.NDArray[np.int32]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What every worker knows: public declarations, and nothing of any row.
-
-    Attributes
-    ----------
-    design, domain
-        What the rows mean, and the grid they are put on.
-    chunk_rows
-        Rows that are multiplied at a time; cannot change the result.
-    clip_counts
-        Whether the rows in which a column was clipped are counted, too.
-    digest
-        Whether the rows are digested as they are read.
-    """
+    """Public settings that every worker receives; `chunk_rows` cannot change the result."""
 
     design: Design
     domain: RowDomain
@@ -69,50 +57,44 @@ class Work:
 
     @property
     def marks(self) -> int:
-        """How many marks of clipped cells follow the values of a row of a person."""
+        """Number of clip marks that follow the values of an individual's row."""
         counted = self.clip_counts and self.design.unit.id is not None and not self.design.searched
         return len(self.design.clippable) if counted else 0
 
 
 @runtime_checkable
 class Engine(Protocol):
-    """A table whose rows are read and summed by another program: it stands in place of a source."""
+    """A table whose rows an external program reads and sums; it replaces a source."""
 
     @property
     def origin(self) -> Origin | None:
-        """What the rows themselves depend on."""
+        """What the rows depend on."""
         ...
 
     @property
     def read_as(self) -> Mapping[str, object]:
-        """How its rows are read, as a ledger keeps it."""
+        """How the rows are read, as recorded in a ledger."""
         ...
 
     @property
     def fingerprint(self) -> Callable[[bytes], str] | None:
-        """None: only rows that are read can be digested."""
+        """Always None, because only rows that are read have a fingerprint."""
         ...
 
     def sum_rows(self, work: Work, sums: Sums) -> PartSums:
-        """Sum all rows exactly, of each person no more than count."""
+        """Sum all rows exactly, up to the cap of each individual."""
         ...
 
     def set_aside(self, work: Work, take: TakeRows) -> PartSums:
-        """Hand on all rows that count, those of a person together and in one call or the next; give their counts."""
+        """Pass all included rows to `take`, grouped by individual, and return their counts."""
         ...
 
 
 class PartSums:
-    """Exact sums over some parts of a table, as a worker hands them on. Sensitive: to the curator's own driver only.
+    """Exact sums over some parts of a table. Sensitive: they stay within the curator's process.
 
-    Parameters
-    ----------
-    totals
-        Sums and counts of the parts.
-    digest
-        Sum of the digests of their rows, of which the ledger keeps a keyed hash; 0 where rows are not digested.
-    parts
-        Numbers of the parts, by which one that is missing or counted twice is seen.
+    `parts` holds the indices of the parts, so that a missing or repeated part is detected. `digest` is the sum of the
+    row digests, or 0 if rows are not digested; the ledger stores a keyed hash of it.
 
     Examples
     --------
@@ -137,7 +119,7 @@ class PartSums:
 
     @classmethod
     def added(cls, found: Sequence[PartSums]) -> PartSums:
-        """Several at once; their numbers of parts are joined once.
+        """Add several partial sums.
 
         >>> PartSums.added([PartSums(Totals((1,), 8, 1), parts=(part,)) for part in range(3)]).parts
         (0, 1, 2)
@@ -146,7 +128,7 @@ class PartSums:
         return cls(totals, sum(one.digest for one in found), tuple(chain.from_iterable(one.parts for one in found)))
 
     def packed(self) -> bytes:
-        """The numbers as bytes, for the way from one worker of the curator to another."""
+        """Serialise the numbers for another worker of the curator."""
         totals, cells = self.totals, self.totals.cells
         head = {
             "unit": totals.unit,
@@ -164,7 +146,7 @@ class PartSums:
 
     @classmethod
     def unpacked(cls, body: bytes) -> PartSums:
-        """What `packed` made bytes of."""
+        """Read the bytes that `packed` wrote."""
         line, _, rest = body.partition(b"\n")
         head = json.loads(line)
         end = head["values"] * _WIDTH
@@ -178,7 +160,7 @@ class PartSums:
         return cls(totals, head["digest"], head["parts"])
 
     def check_complete(self) -> None:
-        """Refuse sums in which a part of the table is missing or counted twice."""
+        """Refuse sums in which a part of the table is missing or repeated."""
         if sorted(self.parts) != list(range(len(self.parts))):  # [P:all-parts-once]
             raise DataError(
                 "a part of the table was lost or summed twice, so there are no sums of it; nothing was released. "
@@ -187,18 +169,18 @@ class PartSums:
 
 
 # -- row set digest ----------------------------------------------------------------------------------------------------
-# A fingerprint of rows whose order nobody knows: of tables that an engine reads.
+# A fingerprint of rows in unknown order, for tables that an engine reads.
 
-# sums of so many digests of 64 bits, in places so far apart that no number of parts carries from one to the next
+# 64-bit digests are added in fields wide enough that no number of parts carries into the next field
 _LANES: Final = 2
 _APART: Final = 128
 
 
 class RowSetDigest:
-    """Rows on the grid in any order, and in any number of parts whose totals add up.
+    """Digest of grid rows that does not depend on their order. Digests of parts can be added.
 
-    A sum of digests finds any change that is made without knowing how they are computed; one that is made on purpose to
-    keep the sum is not found, and gets the release that was made before: nothing is gained by it.
+    The sum of digests detects every accidental change. A change that deliberately preserves the sum is not detected,
+    but gains nothing: it returns the existing release.
 
     Examples
     --------
@@ -219,7 +201,7 @@ class RowSetDigest:
         self.total = 0
 
     def add(self, chunk: FloatArray) -> None:
-        """Take rows (1, x, y) in grid steps, one to a column; the ones are left out."""
+        """Add rows (1, x, y) in grid steps, one per column; the constant is left out."""
         # only tables that an engine reads need it
 
         values = chunk[1:].astype(np.int32)
@@ -228,12 +210,12 @@ class RowSetDigest:
         self.total = sum(lane << (_APART * place) for place, lane in enumerate(lanes))
 
     def take(self, total: int, counts: Iterable[int]) -> None:
-        """Take the total of all parts, and what was counted beside it, in place of what is here."""
+        """Replace the current digest by the total and the counts of all parts."""
         self.total = total
         self._counts = tuple(counts)
 
     def keyed(self, key: bytes) -> str:
-        """The fingerprint under a secret key."""
+        """Return the fingerprint under a secret key."""
         both = json.dumps([self._lanes(), self._counts]).encode()
         return f"row-set:{self._kind}:{hmac.new(key, both, hashlib.sha256).hexdigest()}"
 
@@ -242,36 +224,36 @@ class RowSetDigest:
 
 
 # -- tasks -------------------------------------------------------------------------------------------------------------
-# What a worker of an engine does with its part of a table: from record batches to sums, or to rows that wait.
+# The work of an engine's worker on its part of a table: from record batches to sums or buffered rows.
 #
-# Everything here depends on its arguments alone, so a part that is computed again gives the same bytes.
+# All functions depend on their arguments only, so recomputing a part gives the same bytes.
 
-# what a row of a person is on its way to the others of that person
+# the format of an individual's row before rows are grouped by individual
 PERSON_ROWS: Final = pa.schema(
     [("person", pa.binary()), ("kept", pa.bool_()), ("digest", pa.int64()), ("row", pa.binary())]
 )
-# rows that count as integers, one to a column; the first of each says whether a person begins
+# included rows as integers, one per column; the first integer marks the start of an individual
 Block: TypeAlias = npt.NDArray[np.int32]
-# an unsigned integer of 64 bits as a signed one in the same order
+# maps an unsigned 64-bit integer to a signed one in the same order
 _TOP: Final = np.uint64(1 << 63)
 _TOP_32: Final = np.uint32(1 << 31)
 _PERSON_BYTES: Final = 32
 
 
 class NoSums:
-    """Sums of nothing: for a pass that only sets rows aside."""
+    """Empty sums for a pass that only buffers rows."""
 
     unit: Final = 1
 
     def empty(self) -> Self:
-        """The same: there is nothing in it."""
+        """Return the same object."""
         return self
 
     def add(self, chunk: FloatArray) -> None:
-        """Take a chunk of rows, and leave it."""
+        """Ignore a chunk of rows."""
 
     def totals(self) -> tuple[int, ...]:
-        """Nothing."""
+        """Return no sums."""
         return ()
 
 
@@ -301,7 +283,7 @@ def part_sums(batches: Iterable[RecordBatch], work: Work, sums: Sums, part: int)
 
 
 def part_rows(batches: Iterable[RecordBatch], work: Work, part: int) -> Iterator[Block | PartSums]:
-    """The rows of one part on the grid, or as settled cells, block by block, and at the end their counts."""
+    """Yield the rows of one part in blocks, on the grid or as settled cells, then their counts."""
     digest = RowSetDigest(work.design, work.domain) if work.digest else None
     blocks: list[Block] = []
 
@@ -328,18 +310,12 @@ def part_rows(batches: Iterable[RecordBatch], work: Work, part: int) -> Iterator
 
 
 def person_rows(batches: Iterable[RecordBatch], work: Work, key: bytes) -> Iterator[RecordBatch]:
-    """The rows of one part with their persons, as `PERSON_ROWS`: to be brought together and capped.
+    """Yield the rows of one part with their individuals as `PERSON_ROWS`, to be grouped and capped.
 
-    The order of a person's rows is that of `kept` (true first), `digest` and `row`: the same as of `PersonCap`. Whoever
-    sorts has signed integers only, so the top bit of a digest is flipped; bytes are compared as unsigned ones, so the
-    values of a row are written from the highest byte on, with their top bits flipped too.
-
-    Parameters
-    ----------
-    batches, work
-        Rows that hold the design's columns and ids, and what they mean.
-    key
-        Secret of this one release: what is left on a disk cannot be tied to ids without it.
+    An individual's rows are ordered by `kept` (true first), `digest` and `row`, as in `PersonCap`. The sorting program
+    has signed integers only, so the top bit of a digest is flipped. It compares bytes as unsigned, so the values of a
+    row are written in big-endian order with their top bits flipped. `key` is a secret of this release: without it, data
+    left on a disk cannot be linked to ids.
     """
     name, columns = str(work.design.unit.id), work.design.table_columns
     rows = table_rows(work.design, work.domain, work.chunk_rows)
@@ -371,7 +347,7 @@ def person_rows(batches: Iterable[RecordBatch], work: Work, key: bytes) -> Itera
 
 
 def capped_sums(batches: Iterable[RecordBatch], work: Work, sums: Sums, part: int) -> PartSums:
-    """Sum rows of whole persons that are within the cap; batches have `place`, counted from 1, `kept` and `row`."""
+    """Sum the rows of complete individuals within the cap; batches have `place` (from 1), `kept` and `row`."""
     capped = _Capped(batches, work)
     if isinstance(sums, PersonSums):
         for chunk, starts in whole_persons(capped.marked_chunks()):
@@ -383,7 +359,7 @@ def capped_sums(batches: Iterable[RecordBatch], work: Work, sums: Sums, part: in
 
 
 def capped_rows(batches: Iterable[RecordBatch], work: Work, part: int) -> Iterator[Block | PartSums]:
-    """The same rows block by block, with the marks of clipped cells behind them, and at the end their counts."""
+    """Yield the rows of `capped_sums` in blocks, followed by their clip marks, then their counts."""
     capped = _Capped(batches, work)
     for values, first in capped.rows():
         if len(first):
@@ -392,7 +368,7 @@ def capped_rows(batches: Iterable[RecordBatch], work: Work, part: int) -> Iterat
 
 
 class _Capped:
-    """Rows that count of whole persons, and what is counted of them on the way."""
+    """Included rows of complete individuals, and their counts."""
 
     def __init__(self, batches: Iterable[RecordBatch], work: Work) -> None:
         self._batches = batches
@@ -404,9 +380,9 @@ class _Capped:
         self._last_place = 0
 
     def rows(self) -> Iterator[tuple[npt.NDArray[np.int32], Marks]]:
-        """The integers of rows that no rule drops besides the constant, and which rows are the first of a person."""
+        """Yield the integers of included rows without the constant, with marks on the first row of each individual."""
         width = self._size - 1 + self._work.marks
-        # a sum takes no more rows at a time than its arithmetic is exact for
+        # a sum takes at most as many rows as its arithmetic can add exactly
         most = chunk_rows(self._work.chunk_rows, self._size, self._work.domain.grid_bits)
         for batch in self._batches:
             for start in range(0, batch.num_rows, most):
@@ -423,14 +399,14 @@ class _Capped:
                 yield values[:, kept], place[kept] == 1
 
     def _check_order(self, place: npt.NDArray[Any]) -> None:
-        """Refuse rows that do not follow one another person by person, each from its first place on."""
+        """Refuse rows that are not grouped by individual in order of their places."""
         before = np.concatenate([[self._last_place], place[:-1]])
         if not ((place == 1) | (place == before + 1)).all():  # [P:whole-persons-of-an-engine]
             raise RuntimeError("rows of persons are out of order")
         self._last_place = int(place[-1])
 
     def marked_chunks(self) -> Iterator[tuple[FloatArray, Marks]]:
-        """The same as rows (1, x, y); clipped cells are counted."""
+        """Yield rows (1, x, y) with marks on first rows, and count clipped cells."""
         for values, first in self.rows():
             if self._clips is not None:
                 self._clips.add(values[self._size - 1 :])
@@ -440,7 +416,7 @@ class _Capped:
             yield chunk, first
 
     def part_sums(self, sums: Sums, part: int) -> PartSums:
-        """What was summed and counted."""
+        """Return the sums and counts."""
         clipped = () if self._clips is None else self._clips.totals()
         totals: Totals = totals_of(sums, self._persons, clipped, (self._fitting, self._other))
         return PartSums(totals, 0 if self._digest is None else self._digest.total, (part,))
@@ -454,18 +430,18 @@ def _block(first: Marks, values: npt.NDArray[np.generic]) -> Block:
 
 
 def _fixed(data: bytes, count: int, width: int) -> Array:
-    """Cells of one number of bytes each, of a type without a fixed width, which is all that Spark has."""
+    """Build cells of `width` bytes each, of a variable-width type, the only one that Spark has."""
     ends = np.arange(count + 1, dtype=np.int32) * np.int32(width)
     return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(ends), pa.py_buffer(data)])
 
 
 def _ordered_bytes(values: npt.NDArray[np.int32]) -> bytes:
-    """Each column of integers as bytes in whose order the columns are sorted as the integers are."""
+    """Write each column of integers as bytes that sort in the same order."""
     return (values.view(np.uint32) ^ _TOP_32).T.astype(">u4").tobytes()  # [P:ordered-values]
 
 
 def _values(rows: Array, width: int) -> npt.NDArray[np.int32]:
-    """The columns of integers that `_ordered_bytes` wrote."""
+    """Read the columns of integers that `_ordered_bytes` wrote."""
     data = b"".join(rows.to_pylist()) if pa.types.is_large_binary(rows.type) else _joined(rows)
     found = np.frombuffer(data, dtype=">u4").astype(np.uint32) ^ _TOP_32
     return np.ascontiguousarray(found.view(np.int32).reshape(-1, width).T)

@@ -19,30 +19,30 @@ import numpy.typing as npt
 from discreet.curator import buffered_rows
 from discreet.curator.buffered_rows import KeptParts, KeptRows, PrivateFolder
 from discreet.design.design import Design
-from discreet.errors import DataError, missing_extra
+from discreet.errors import DataError, MissingDependencyError
 from discreet.exact.arrays import FloatArray
 from discreet.tables.database import is_interrupt
 
 if TYPE_CHECKING:
     from pyarrow import Array, Buffer
 
-# -- person order ------------------------------------------------------------------------------------------------------
-# Rows in the order in which those of a person count, and the rows that may still count, all of them in memory.
+# -- row order ---------------------------------------------------------------------------------------------------------
+# Candidate rows in memory, in the order in which the rows of an individual are included.
 
 _KEY_BITS: Final = 64
 _NO_LIMIT: Final = np.uint64(2**64 - 1)
-# candidates are pruned again when they have grown by this factor: fewer times, or less memory
+# candidates are pruned again when they have grown by this factor: a trade-off between time and memory
 _GROWTH: Final = 1.5
-# rows that are sorted at once, about, and the most pieces
+# approximate number of rows that are sorted at once, and the maximum number of pieces
 _ROWS_AT_ONCE: Final = 2**18
 _MOST_PIECES: Final = 2**8 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class PersonRows:
-    """Rows with the numbers of their persons, whether each is kept, digests and values.
+    """Rows with the index of their individual, whether each is kept, digests and values.
 
-    Values have shape (values of a row, rows) and are zeros where a row is not kept.
+    Values have shape (values per row, rows) and are zero where a row is not kept.
     """
 
     persons: npt.NDArray[np.int32]
@@ -52,33 +52,33 @@ class PersonRows:
 
     @staticmethod
     def empty(values: int, rows: int = 0) -> PersonRows:
-        """Rows that are yet to be written."""
+        """Allocate uninitialised rows."""
         kept, digests = np.empty(rows, dtype=np.bool_), np.empty(rows, dtype=np.uint64)
         return PersonRows(np.empty(rows, dtype=np.int32), kept, digests, np.empty((values, rows), dtype=np.int32))
 
     @property
     def nbytes(self) -> int:
-        """Memory that the rows take."""
+        """Memory used by the rows."""
         return self.persons.nbytes + self.kept.nbytes + self.digests.nbytes + self.values.nbytes
 
     @property
     def ranks(self) -> npt.NDArray[np.uint64]:
-        """Numbers in the order of a person's rows: a smaller one comes first, equal rows have one, others may."""
+        """Sort keys of an individual's rows: equal rows have equal keys, and different rows may share one."""
         ranks = self.digests >> np.uint64(1)
         ranks[~self.kept] |= np.uint64(1 << 63)  # [P:ranks]
         return ranks
 
     def some(self, rows: npt.NDArray[np.intp]) -> PersonRows:
-        """Copy some rows, given by their indices."""
+        """Copy the rows with the given indices."""
         return PersonRows(self.persons[rows], self.kept[rows], self.digests[rows], np.take(self.values, rows, axis=1))
 
     def part(self, start: int, end: int) -> PersonRows:
-        """Rows that follow one another, without a copy."""
+        """Return a view of consecutive rows."""
         rows = slice(start, end)
         return PersonRows(self.persons[rows], self.kept[rows], self.digests[rows], self.values[:, rows])
 
     def write(self, rows: PersonRows) -> None:
-        """Write as many rows over these."""
+        """Overwrite these rows with the same number of rows."""
         self.persons[:], self.kept[:], self.digests[:], self.values[:] = (
             rows.persons,
             rows.kept,
@@ -88,16 +88,9 @@ class PersonRows:
 
 
 class Candidates:
-    """Rows that may be among the first `most` of their person: memory grows with persons, and not with their rows.
+    """Rows that may be among the first `most` of their individual; memory grows with individuals, not with their rows.
 
-    A row is dropped as soon as there are `most` others of its person that come before it or equal it.
-
-    Parameters
-    ----------
-    most
-        Rows of each person that are needed.
-    values
-        Values of a row.
+    A row is dropped as soon as `most` rows of its individual precede or equal it.
 
     Examples
     --------
@@ -118,12 +111,12 @@ class Candidates:
     def __init__(self, most: int, values: int) -> None:
         self._most = most
         self._size = values
-        # memory is taken when rows are written: those that were pruned last, then others
+        # memory is allocated as rows are written: first the rows that survived pruning, then new ones
         self._room = PersonRows.empty(values)
         self._used = 0
         self._pruned_bytes = 0
         self.ids: Array | None = None
-        # of each person the rank and the index of the last row that is needed; none where there are fewer rows
+        # the rank and the index of the last needed row of each individual; none if there are fewer rows
         self._limits = np.empty(0, dtype=np.uint64)
         self._at_limit = np.empty(0, dtype=np.int32)
 
@@ -134,22 +127,22 @@ class Candidates:
 
     @property
     def persons(self) -> int:
-        """Number of different ids."""
+        """Number of distinct ids."""
         return len(self._limits)
 
     @property
     def nbytes(self) -> int:
-        """Memory that rows and ids take."""
+        """Memory used by rows and ids."""
         ids = 0 if self.ids is None else int(self.ids.nbytes)
         return ids + self._limits.nbytes + self._at_limit.nbytes + self.rows.nbytes
 
     @property
     def grown(self) -> bool:
-        """Whether so many rows were added that it pays to prune them."""
+        """Whether enough rows were added to make pruning worthwhile."""
         return self.nbytes > _GROWTH * self._pruned_bytes
 
     def add(self, ids: Sequence[Array], rows: PersonRows) -> None:
-        """Take the ids of some rows, at least one, in parts, and the rows, which may be written anew afterwards."""
+        """Add rows (at least one) with their ids, given in parts; the caller may reuse the rows afterwards."""
         start = 0
         for persons in self._numbers(ids):
             end = start + len(persons)
@@ -167,7 +160,7 @@ class Candidates:
         self._used = end
 
     def by_person(self) -> Iterator[PersonRows]:
-        """All candidates in the order of `ordered_rows`, some persons at a time, which takes little memory."""
+        """Yield all candidates in the order of `ordered_rows`, a few individuals at a time to save memory."""
         return self._sorted(self.rows)
 
     def _sorted(self, rows: PersonRows) -> Iterator[PersonRows]:
@@ -179,7 +172,7 @@ class Candidates:
             yield some.some(ordered_rows(some.persons, some.kept, some.digests, some.values))
 
     def prune(self) -> None:
-        """Drop all rows that cannot count."""
+        """Drop all rows that cannot be included."""
         pieces = self._sorted(self.rows)
         self._room, self._used = PersonRows.empty(self._size, len(self._room.kept)), 0
         for rows in pieces:
@@ -192,7 +185,7 @@ class Candidates:
         self._pruned_bytes = self.nbytes
 
     def _may_count(self, rows: PersonRows) -> npt.NDArray[np.bool_]:
-        """Whether a row comes before the last one needed of its person, or there are fewer."""
+        """Return whether each row precedes the last needed row of its individual, or fewer rows exist."""
         limits, ranks = np.take(self._limits, rows.persons), rows.ranks
         may_count = ranks <= limits
         tied = np.flatnonzero((ranks == limits) & (limits != _NO_LIMIT))
@@ -201,13 +194,13 @@ class Candidates:
         return may_count
 
     def _numbers(self, ids: Sequence[Array]) -> list[npt.NDArray[np.int32]]:
-        """Number persons from 0 on, with no two ids under one number."""
+        """Assign numbers from 0 to individuals, a distinct one for each id."""
         import pyarrow as pa
 
         known = [] if self.ids is None else [self.ids]
         chunks = [*known, *ids]
         if len({chunk.type for chunk in chunks}) != 1:
-            # an integer and its text are one id
+            # an integer and its text are the same id
             chunks = [chunk.cast(pa.large_string()) for chunk in chunks]
         coded = pa.chunked_array(chunks).dictionary_encode().chunks
         flat = np.concatenate([np.from_dlpack(chunk.indices) for chunk in coded])
@@ -215,7 +208,7 @@ class Candidates:
         self.ids = coded[-1].dictionary
         limits, at_limit = np.full(len(self.ids), _NO_LIMIT), np.zeros(len(self.ids), dtype=np.int32)
         for now in numbers[: len(known)]:
-            # the numbers that persons have now who had 0, 1, 2 and so on
+            # the new numbers of the individuals formerly numbered 0, 1, 2 and so on
             limits[now], at_limit[now] = self._limits, self._at_limit
             self.rows.persons[:] = now[self.rows.persons]  # [P:numbers-anew]
         self._limits, self._at_limit = limits, at_limit
@@ -223,21 +216,21 @@ class Candidates:
 
 
 class Places:
-    """The places of rows among those of their person, from 0 on, where the rows of a person follow one another."""
+    """Positions of rows among those of their individual, from 0, where rows are grouped by individual."""
 
     def __init__(self) -> None:
         self._last: list[Any] | None = None
         self._rows = 0
 
     def of(self, person: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.intp]:
-        """The places of the next rows, whose persons are given by some columns."""
+        """Return the positions of the next rows, whose individuals are identified by some columns."""
         index = np.arange(len(person[0]))
         first = np.zeros(len(index), dtype=np.bool_)
         for column in person:
             first[1:] |= column[1:] != column[:-1]
         if len(index) == 0:
             return index
-        # the first row may go on with the person of the last batch
+        # the first row may continue the last individual of the previous batch
         first[0] = self._last is None or [column[0] for column in person] != self._last
         places: npt.NDArray[np.intp] = index - np.maximum.accumulate(np.where(first, index, -self._rows))
         self._last, self._rows = [column[-1] for column in person], int(places[-1]) + 1
@@ -250,16 +243,7 @@ def ordered_rows(
     digests: npt.NDArray[np.uint64],
     values: npt.NDArray[np.int32],
 ) -> npt.NDArray[np.intp]:
-    """The places of rows sorted by person, kept ones first, then by digest, then by value; equal rows in any order.
-
-    Parameters
-    ----------
-    persons
-        The number of each row's person, from 0 on.
-    kept, digests
-        Of each row; rows of the same values have one digest.
-    values
-        Shape (values of a row, rows).
+    """Return the order of rows by individual, kept rows first, then by digest and by value; equal rows in any order.
 
     Examples
     --------
@@ -269,7 +253,7 @@ def ordered_rows(
     """
     rows = len(persons)
     place_bits = rows.bit_length()
-    # whatever bits are left; numbers of persons and of rows have at most 31, so there are some
+    # the remaining bits: numbers of individuals and of rows have at most 31 bits, so some remain
     digest_bits = _KEY_BITS - 1 - place_bits - int(persons.max(initial=0)).bit_length()
     key = persons.astype(np.uint64)
     key <<= np.uint64(1)
@@ -278,7 +262,7 @@ def ordered_rows(
     key |= digests >> np.uint64(_KEY_BITS - digest_bits)
     key <<= np.uint64(place_bits)
     key |= np.arange(rows, dtype=np.uint64)
-    # numbers that hold their own places sort faster than places do  [P:order-in-memory]
+    # keys that include their own index sort faster than an argsort  [P:order-in-memory]
     key.sort()
     order = (key & np.uint64((1 << place_bits) - 1)).view(np.intp)
     key >>= np.uint64(place_bits)
@@ -292,12 +276,12 @@ def _settle_ties(
     digests: npt.NDArray[np.uint64],
     values: npt.NDArray[np.int32],
 ) -> None:
-    """Sort rows with one key by their whole digest and their values, in place."""
+    """Sort rows with equal keys in place by their full digest and their values."""
     tied = np.flatnonzero(key[1:] == key[:-1])
     first, second = (np.take(values, order[places], axis=1) for places in (tied, tied + 1))
     unequal = tied[(first != second).any(axis=0)]
     if len(unequal) == 0:
-        # rows with one key are equal, and a dropped row has no values
+        # rows with equal keys are equal, and a dropped row has no values
         return
     places = np.flatnonzero(np.isin(key, key[unequal]))
     rows = order[places]
@@ -305,54 +289,45 @@ def _settle_ties(
     order[places] = rows[np.lexsort(by)]  # [P:ties-in-memory]
 
 
-# -- persons -----------------------------------------------------------------------------------------------------------
-# Units of several rows: at most k rows of each person, whatever the order of the table.
+# -- individuals -------------------------------------------------------------------------------------------------------
+# Units of several rows: at most k rows of each individual, whatever the order of the table.
 #
-# Kept are the k rows with the smallest keyed digest of their grid values, ties broken by the values themselves, so
-# which rows stay depends on that person's rows alone. Rows that may still be among them wait, up to a stated size in
-# memory, where they are sorted and pruned, and beyond it in a database on disk, in a private folder, so that memory
-# does not grow with the table. Ids are not among what waits on disk: a keyed digest replaces each, and the key never
-# leaves the memory of the process.
+# The k rows with the smallest keyed digest of their grid values are kept, and ties are broken by the values, so the
+# choice depends on that individual's rows only. Candidate rows stay in memory up to a fixed size, where they are sorted
+# and pruned. Beyond it they go to a database on disk, in a private folder, so that memory does not grow with the table.
+# Ids are never written to disk: a keyed digest replaces each of them, and the key never leaves the memory of the
+# process.
 
-# what the database calls the disk that its rows may take
+# the database's name for the limit on disk space
 _DISK_LIMIT: Final = "max_temp_directory_size"
-# memory of the database in MB, and at least so much for each column: it holds a block of every column at once
+# memory of the database in MB, and the minimum for each column: it holds a block of every column at once
 _MEMORY: Final = 512
 _MEMORY_OF_COLUMN: Final = 1
-# batches with fewer rows are joined before they wait: one costs as much as some thousand rows
+# smaller batches are joined first: the overhead of a batch equals the cost of some thousand rows
 _FEW_ROWS: Final = 4096
 # rows written to the database at a time
 _MANY_ROWS: Final = 2**16
-# memory for rows that may count, as a multiple of that for rows that were not compared yet
+# memory for candidate rows, as a multiple of the memory for rows that are not compared yet
 _CANDIDATES: Final = 2
-# digests of ids, in pieces that the database sorts as fast as it sorts numbers
+# digests of ids, in pieces that the database sorts as fast as numbers
 _DIGEST_BYTES: Final = 32
 _PERSON: Final = ("p0", "p1", "p2", "p3")
-# nothing is fetched, no other file is read, nothing is drawn on the terminal
+# no downloads, no other files, no progress bar
 _OFF: Final = (
     "autoinstall_known_extensions", "autoload_known_extensions", "enable_external_access", "enable_progress_bar",
 )  # fmt: skip
-# the finaliser of SplitMix64 (Steele, Lea & Flood 2014): it spreads the rows, no secrecy rests on it
+# the finaliser of SplitMix64 (Steele, Lea & Flood 2014) spreads the rows; secrecy does not depend on it
 _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
-# columns that identify the persons of rows, whether each row is kept, and values
+# columns that identify the individuals of rows, whether each row is kept, and values
 _Sorted: TypeAlias = tuple[Sequence[npt.NDArray[Any]], npt.NDArray[np.bool_], npt.NDArray[np.int32]]
 
 
 class PersonCap:
-    """Rows of a table by person, in memory or in a database file inside a private folder that goes away with it.
+    """Rows of a table by individual, in memory or in a database inside a temporary private folder.
 
-    Parameters
-    ----------
-    design
-        Whose persons they are.
-    values
-        Integers in a row besides the constant: (x, y), or its settled cells, and marks of it, if any; all of them break
-        ties.
-    threads
-        With how many the database works; the rows that stay are the same.
-    count_over
-        Whether `over_cap` will be called: one more row of each person waits.
+    `values` is the number of integers in a row besides the constant: (x, y) or settled cells, and any clip marks; all
+    of them break ties. `count_over` buffers one more row of each individual for `over_cap`.
     """
 
     def __init__(self, design: Design, values: int, *, threads: int = 1, count_over: bool = False) -> None:
@@ -361,12 +336,12 @@ class PersonCap:
         self._size = values
         self._threads = threads
         self._key = cap_key(design)
-        # asked for before it is known whether there are many rows, so that an error does not depend on that
+        # reserved before the number of rows is known, so that an error does not depend on it
         self._connect = _duckdb_connect()
-        # a new one for each table, held in memory only: what is left of a killed process cannot be tied to ids
+        # new for each table and held in memory only: files left by a killed process cannot be linked to ids
         self._keyed = hashlib.blake2b(key=secrets.token_bytes(hashlib.blake2b.MAX_KEY_SIZE), digest_size=_DIGEST_BYTES)
         self._opened: Any = None
-        # rows that were not compared yet: their ids, and the rest of them in one block that is used again and again
+        # rows that are not compared yet: their ids, and their values in one reusable block
         self._ids: list[Array] = []
         self._block = PersonRows.empty(values)
         self._used = 0
@@ -384,9 +359,9 @@ class PersonCap:
         self._close(value)
 
     def _close(self, error: BaseException | None) -> None:
-        """Remove the rows, whatever happens, and call an interrupt by its name."""
+        """Remove the rows in every case, and report an interrupt as such."""
         try:
-            # with its folder gone nothing of it is left, closed or not
+            # once its folder is removed, nothing of the database is left
             with suppress(Exception):
                 self._opened.close()
         finally:
@@ -394,13 +369,13 @@ class PersonCap:
         if error is not None and is_interrupt(error):
             _raise_alone(KeyboardInterrupt())
         if error is not None and _is_of_duckdb(error):
-            # nothing but the disk or its memory can fail there, and its own words might hold cells
+            # only the disk or the memory can fail here, and the database's messages might quote cells
             _raise_alone(buffered_rows.no_memory() if _is_short_of_memory(error) else buffered_rows.no_room())
 
     def add(self, persons: Array, kept: npt.NDArray[np.bool_] | None, grid: FloatArray) -> None:
-        """Take one batch: the person of every row read, which rows are kept, and the kept rows (1, x, y) in steps.
+        """Add a batch: the individual of every row, which rows are kept, and the kept rows (1, x, y) in grid steps.
 
-        Persons are as `known_ids` or `known_persons` gives them.
+        `persons` has the format of `known_ids` or `known_persons`.
         """
         rows = len(persons)
         if rows == 0:
@@ -426,7 +401,7 @@ class PersonCap:
             self._compare()
 
     def _add_ids(self, persons: Array) -> None:
-        """Let ids wait."""
+        """Buffer ids."""
         import pyarrow as pa
 
         if self._ids and len(self._ids[-1]) < _FEW_ROWS and self._ids[-1].type == persons.type:
@@ -434,7 +409,7 @@ class PersonCap:
         self._ids.append(persons)
 
     def _compare(self) -> None:
-        """Compare the rows that wait with those that may count, and put those on disk where they are too many."""
+        """Merge new rows into the candidates, and write the candidates to disk if they exceed the memory."""
         self._add_candidates()
         if self._candidates.grown:
             self._candidates.prune()
@@ -448,7 +423,7 @@ class PersonCap:
         self._used = 0
 
     def over_cap(self) -> tuple[int, int, int]:
-        """Persons, those among them with more rows than count, and the number of rows beyond; for a check only."""
+        """Count individuals, individuals above the cap, and their excess rows, for a check only."""
         if self._on_disk:
             self._write()
             rows_of_each = f"SELECT sum(kept::BIGINT) AS n FROM entries GROUP BY {', '.join(_PERSON)}"
@@ -464,16 +439,16 @@ class PersonCap:
         return self._candidates.persons, int((found > within).sum()), self._fitting - int(within.sum())
 
     def keep(self, kept: KeptParts | KeptRows, batch_rows: int) -> tuple[int, tuple[int, int]]:
-        """Set aside the rows that stay; give the number of persons, and the numbers of rows that fit and that do not.
+        """Buffer the included rows; return the number of individuals, and the numbers of included and dropped rows.
 
-        Persons whose rows are all dropped count too. Of each person no more rows than the cap are in the two numbers
-        together, those that stay first.
+        Individuals whose rows are all dropped are counted. At most `max_rows` rows of an individual enter the two
+        numbers together, included rows first.
         """
         persons = fitting = other = 0
         places = Places()
         for person, fits, values in self._sorted_on_disk(batch_rows) if self._on_disk else self._sorted_in_memory():
             place = places.of(person)
-            # rows that no rule drops come first, so a place among the first is a place among those
+            # rows that no rule drops come first, so a position among all rows is a position among these
             within = place < self._max_rows  # [P:rows-that-count]
             stays = within & fits
             persons += int((place == 0).sum())
@@ -483,13 +458,13 @@ class PersonCap:
         return persons, (fitting, other)
 
     def _sorted_in_memory(self) -> Iterator[_Sorted]:
-        """All rows in their order, where none is on disk."""
+        """Yield all rows in order from memory."""
         self._add_candidates()
         for rows in self._candidates.by_person():
             yield [rows.persons], rows.kept, rows.values
 
     def _sorted_on_disk(self, batch_rows: int) -> Iterator[_Sorted]:
-        """All rows in their order, where they are in the database."""
+        """Yield all rows in order from the database."""
         self._write()
         names = [f"v{j}" for j in range(self._size)]
         order = ", ".join([*_PERSON, "kept DESC", "digest", *names])  # [P:order-of-rows]
@@ -501,7 +476,7 @@ class PersonCap:
             yield person, kept == 1, values
 
     def _write(self) -> None:
-        """Put the candidates on disk."""
+        """Write the candidates to disk."""
         import pyarrow as pa
 
         self._on_disk = True
@@ -524,8 +499,8 @@ class PersonCap:
             self._database.unregister("batch")
 
     @cached_property
-    def _database(self) -> Any:  # noqa: ANN401  # DuckDB has no types of its own
-        """Where rows wait that are too many for memory, made when there are some."""
+    def _database(self) -> Any:  # noqa: ANN401  # DuckDB is not typed
+        """Database for rows that exceed the memory, created on demand."""
         memory = max(_MEMORY, self._size * _MEMORY_OF_COLUMN)
         self._opened = _database(self._connect, self._folder.files, self._threads, memory)
         _lock_down(self._opened)
@@ -536,12 +511,12 @@ class PersonCap:
 
 
 def _row_bytes(values: int) -> int:
-    """Memory that a row takes while it waits, besides its id."""
+    """Return the memory of a buffered row without its id."""
     return PersonRows.empty(values, 1).nbytes
 
 
 def person_digests(persons: Array, keyed: hashlib.blake2b) -> npt.NDArray[np.uint64]:
-    """A digest of each id as a column of four numbers; without the key of `keyed` nobody can know whose it is.
+    """Compute a digest of each id as a column of four numbers; it reveals nothing without the key of `keyed`.
 
     >>> import pyarrow as pa
     >>> found = person_digests(pa.array(["a", "b", "a"]), hashlib.blake2b(key=b"k", digest_size=32))
@@ -551,7 +526,7 @@ def person_digests(persons: Array, keyed: hashlib.blake2b) -> npt.NDArray[np.uin
     import pyarrow as pa
 
     def digest(person: bytes) -> bytes:
-        # a copy of the keyed state takes less time than the key
+        # copying the keyed state is faster than setting the key
         state = keyed.copy()
         state.update(person)
         return state.digest()  # [P:person-digest]
@@ -563,7 +538,7 @@ def person_digests(persons: Array, keyed: hashlib.blake2b) -> npt.NDArray[np.uin
 
 
 def cap_key(design: Design) -> int:
-    """The key under which rows are digested: of the design alone, so that the same rows count in every run.
+    """Derive the key of row digests from the design only, so that every run includes the same rows.
 
     >>> cap_key(Design("y", {"y": (0, 1), "x": (0, 1)})) < 2**64
     True
@@ -572,7 +547,7 @@ def cap_key(design: Design) -> int:
 
 
 def row_digests(values: npt.NDArray[np.int32], key: int) -> npt.NDArray[np.uint64]:
-    """A keyed 64-bit digest of each column of `values`, a function of that column alone.
+    """Compute a keyed 64-bit digest of each column of `values`, independent of the other columns.
 
     >>> first, second, third = row_digests(np.array([[1, 2, 1]], dtype=np.int32), key=5)
     >>> bool(first == third), bool(first == second)
@@ -590,7 +565,7 @@ def row_digests(values: npt.NDArray[np.int32], key: int) -> npt.NDArray[np.uint6
 
 
 def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDArray[np.bool_] | None]:
-    """The ids of a batch as text, and which rows have one (none: all of them); 1.0 is the id 1.
+    """Return the ids of a batch as text, and which rows have one (None: all rows); 1.0 is the id 1.
 
     >>> import pyarrow as pa
     >>> known_persons("who", pa.array([7.0, 8.0]), total=False)[0].to_pylist()
@@ -603,10 +578,10 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
 
 
 def known_ids(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDArray[np.bool_] | None]:
-    """The ids of a batch as integers where all of them are, else as text, and which rows have one (none: all of them).
+    """Return the ids of a batch, as integers if possible and else as text, and which rows have one (None: all rows).
 
-    An integer is the same id as its text. A row without an id belongs to nobody who could be charged for it: it is
-    refused, or left out where the design leaves no room for errors.
+    An integer is the same id as its text. A row without an id cannot be charged to anyone, so it is refused, or dropped
+    if the design allows no errors.
 
     >>> import pyarrow as pa
     >>> known_ids("who", pa.array([7.0, 8.0]), total=False)[0].to_pylist()
@@ -619,10 +594,10 @@ def known_ids(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDAr
     from discreet.tables.cells import integers_below
 
     if pa.types.is_dictionary(values.type):
-        # entries first: decoding has no kernel for some kinds of text
+        # dictionary entries first: decoding has no kernel for some text types
         entries = values.dictionary
         if pa.types.is_string(entries.type) or pa.types.is_string_view(entries.type):
-            # of rows with long ids there may be more than 2 GiB of text in a batch
+            # a batch with long ids may hold more than 2 GiB of text
             entries = entries.cast(pa.large_string())
         values = entries.take(entry_indices(values))
     kind = values.type
@@ -635,7 +610,7 @@ def known_ids(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDAr
         values = _where_valid(values)
         problem = "a cell that is not valid UTF-8; write ids as text or integers"
     if pa.types.is_floating(kind):
-        # pandas turns integers with a gap among them into floats; the ids must not depend on that gap
+        # pandas turns integers with missing values into floats; the ids must not depend on that
         limit = integers_below(np.dtype(kind.to_pandas_dtype()))
         numbers = values.cast(pa.float64())
         whole = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), limit))
@@ -644,7 +619,7 @@ def known_ids(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDAr
         problem = f"a cell that is missing or not an integer below {below}; give every row its id"
     persons = values if pa.types.is_integer(values.type) else values.cast(pa.large_string())
     if text and pc.any(pc.match_substring(persons, ".")).as_py():
-        # integers with a gap among them are written 1.0, 2.0 by some; the ids must not depend on that gap
+        # some programs write integers with missing values as 1.0, 2.0; the ids must not depend on that
         persons = pc.replace_substring_regex(persons, r"^-0+\.0*$", "0")
         persons = pc.replace_substring_regex(persons, r"^(-?[0-9]+)\.0*$", r"\1")
     if persons.null_count == 0:
@@ -666,7 +641,7 @@ def _is_valid(values: Array) -> bool:
 
 
 def _where_valid(values: Array) -> Array:
-    """The same text, missing where it is not UTF-8."""
+    """Replace text that is not valid UTF-8 by null."""
     import pyarrow as pa
 
     def text(cell: Buffer | None) -> str | None:
@@ -682,12 +657,12 @@ def _duckdb_connect() -> Callable[..., Any]:
     try:
         import duckdb
     except ImportError:
-        raise missing_extra("duckdb", "duckdb", "an id of persons") from None
+        raise MissingDependencyError("duckdb", "duckdb", "an id of persons") from None
     connect: Callable[..., Any] = duckdb.connect
     return connect
 
 
-def _database(connect: Callable[..., Any], folder: Path, threads: int, memory: int) -> Any:  # noqa: ANN401  # DuckDB has no types of its own
+def _database(connect: Callable[..., Any], folder: Path, threads: int, memory: int) -> Any:  # noqa: ANN401  # DuckDB is not typed
     limits = {
         "memory_limit": f"{memory}MB",
         "threads": threads,
@@ -700,7 +675,7 @@ def _database(connect: Callable[..., Any], folder: Path, threads: int, memory: i
 def _lock_down(database: Any) -> None:  # noqa: ANN401  # as above
     for setting in _OFF:
         database.execute(f"SET {setting} = false")
-    # closing would put the file in order that is removed right after
+    # closing would reorganise a file that is removed right afterwards
     database.execute("PRAGMA disable_checkpoint_on_shutdown")
     database.execute("SET lock_configuration = true")
 
@@ -712,14 +687,14 @@ def _is_of_duckdb(error: BaseException) -> bool:
 
 
 def _is_short_of_memory(error: BaseException) -> bool:
-    """Whether the database ran out of memory; it says the same of a full disk, and names the limit that it met."""
+    """Return whether the database ran out of memory; a full disk gives the same error with another limit."""
     import duckdb
 
     return isinstance(error, duckdb.OutOfMemoryException) and _DISK_LIMIT not in str(error)
 
 
 def _raise_alone(problem: BaseException) -> NoReturn:
-    """Raise it without hanging on to the exception at hand, which error trackers would show."""
+    """Raise an error without a reference to the current exception, which error trackers would show."""
     try:
         raise problem
     finally:

@@ -1,4 +1,4 @@
-"""Count how a table fits its design, for the curator alone: NOT FOR PUBLICATION."""
+"""Count how a table fits its design, for the curator only: NOT FOR PUBLICATION."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from discreet.errors import ColumnNotice, DataError, OutputError, SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.files import write_bytes
 from discreet.tables.arrow import declared_array, missing_cells
-from discreet.tables.csv_format import ReadOptions
+from discreet.tables.csv_format import ReadOptions, checked_reading
 from discreet.tables.frames import position_notice
 from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions, Place, Source, checked_options
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch
 
 # -- tally -------------------------------------------------------------------------------------------------------------
-# Exact counts of rows, each with the places of the first few.
+# Exact counts of rows, each with the positions of the first few rows.
 
-FIRST: Final = 5  # places that are kept of each count
+FIRST: Final = 5  # positions kept for each count
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """So many rows, and where the first of them stand.
+    """Number of rows with one problem, and the positions of the first few.
 
     >>> Finding(2, (Place(3, "line"), Place(9, "line"))).to_dict()
     {'count': 2, 'first': [3, 9]}
@@ -50,7 +50,7 @@ class Finding:
     first: tuple[Place, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """Plain values for JSON; with several files each place is the name of its file and a number."""
+        """Return plain values for JSON; with several files, each position is a file name and a number."""
         places: list[object] = [
             place.number if place.file is None else {"file": place.file, "number": place.number} for place in self.first
         ]
@@ -58,7 +58,7 @@ class Finding:
 
 
 class Tally:
-    """A finding in the making.
+    """Running count of rows.
 
     >>> tally = Tally()
     >>> tally.add(np.array([False, True, True]), lambda row: Place(10 + row, "row"))
@@ -71,7 +71,7 @@ class Tally:
         self._first: list[Place] = []
 
     def add(self, marks: npt.NDArray[np.bool_], place: Callable[[int], Place]) -> None:
-        """Count the rows of a batch that are marked; `place` says where a row of it stands."""
+        """Count the marked rows of a batch; `place` returns the position of a row."""
         found = int(np.count_nonzero(marks))
         if found and len(self._first) < FIRST:
             rows = np.flatnonzero(marks)[: FIRST - len(self._first)]
@@ -80,12 +80,12 @@ class Tally:
 
     @property
     def finding(self) -> Finding:
-        """What was counted so far."""
+        """The count so far."""
         return Finding(self._count, tuple(self._first))
 
 
 # -- result ------------------------------------------------------------------------------------------------------------
-# What a check found: exact, hence NOT FOR PUBLICATION, and nothing that a release could be taken for.
+# The result of a check: exact, hence NOT FOR PUBLICATION, and not to be mistaken for a release.
 
 MARK: Final = "NOT FOR PUBLICATION"
 FORMAT: Final = f"discreet check, {MARK}"
@@ -97,28 +97,28 @@ _FINDINGS: Final = ("missing", "not_a_number", "no_declared_level", "clipped_low
 
 @dataclass(frozen=True, slots=True)
 class ColumnCheck:
-    """What was found in one column, each row of the table by itself.
+    """Counts for one column, over all rows of the table.
 
     Attributes
     ----------
     name, kind
-        Its name, and whether it is a number, a boolean, levels, a formula, or the id of the unit.
+        Its name, and whether it is a number, a boolean, levels, a formula or the id of the unit.
     rule
-        What a release does with a cell that is missing or not as declared: `error`, `drop` or `fill`; none for a
-        formula, which follows the rules of the columns it uses.
+        How a release treats a cell that is missing or not as declared: `error`, `drop` or `fill`. None for a formula,
+        which follows the rules of the columns it uses.
     missing
-        Cells that are empty, null or NaN; in the id column, cells that name nobody.
+        Cells that are empty, null or NaN; in the id column, cells without an id.
     not_a_number, no_declared_level
-        Cells that are written and are not what is declared; a boolean has the levels true, false, 1 and 0.
+        Cells that are present but not as declared; a boolean has the levels true, false, 1 and 0.
     clipped_low, clipped_high
-        Numbers below and above the bounds, which are clipped; whether or not the row counts. Of bounds that are
-        private, those outside the range in which they are looked for.
+        Numbers below and above the bounds, in included and dropped rows. For private bounds, numbers outside the range
+        in which the bounds are searched.
     no_value
-        Rows in which a formula has no value, because a cell that it uses is not there.
+        Rows in which a formula has no value because a cell that it uses is missing.
     problem
-        Why no cell of the column can be read: its type is not that of its declaration.
+        Why no cell of the column can be read: its type does not match its declaration.
     searched
-        Whether its bounds are private, so that a release has yet to find them.
+        Whether its bounds are private, so that a release has to find them.
     """
 
     name: str
@@ -135,16 +135,16 @@ class ColumnCheck:
 
     @property
     def findings(self) -> dict[str, Finding]:
-        """All of them by name, also those that found nothing."""
+        """All counts by name, including zeros."""
         return {name: getattr(self, name) for name in _FINDINGS}
 
     @property
     def misfits(self) -> int:
-        """Cells that are missing or not what is declared."""
+        """Number of cells that are missing or not as declared."""
         return self.missing.count + self.not_a_number.count + self.no_declared_level.count
 
     def to_dict(self) -> dict[str, object]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         found = {name: finding.to_dict() for name, finding in self.findings.items()}
         return {"name": self.name, "kind": self.kind, "rule": self.rule, "problem": self.problem, **found} | (
             {"searched": True} if self.searched else {}
@@ -153,14 +153,14 @@ class ColumnCheck:
 
 @dataclass(frozen=True, slots=True)
 class PersonCheck:
-    """Persons against the cap of their rows.
+    """Numbers of individuals and of their rows above the cap.
 
     Attributes
     ----------
     persons, max_rows
-        Number of persons, and how many rows of each count.
+        Number of individuals, and the largest number of rows that each contributes.
     over_cap, rows_beyond
-        Persons with more rows that fit than that, and how many of their rows are left out.
+        Number of individuals with more valid rows than that, and the number of their excess rows.
     """
 
     persons: int
@@ -169,7 +169,7 @@ class PersonCheck:
     rows_beyond: int
 
     def to_dict(self) -> dict[str, int]:
-        """Plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "persons": self.persons,
             "max_rows": self.max_rows,
@@ -180,23 +180,23 @@ class PersonCheck:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CheckNotForPublication:
-    """Exact counts of a private table against its design: for the curator's own eyes, NOT FOR PUBLICATION.
+    """Exact counts of how a private table fits its design, for the curator only: NOT FOR PUBLICATION.
 
-    It is no release, keeps no promise and cannot be saved under the name of one.
+    This is not a release: it has no privacy guarantee, and its file name must not look like that of a release.
 
     Attributes
     ----------
     rows_read, rows_fit
-        Rows of the table, and those that would count in a release as declared: not left out by a rule for missing
-        cells, and within the cap of their person.
+        Number of rows in the table, and number of rows that a release would include: not dropped by a rule for missing
+        cells, and within the cap of their individual.
     columns
-        What was found in each column, in declared order; the id of the unit last.
+        Counts for each column in declared order, the id of the unit last.
     persons
-        Persons against their cap; none where every row is a unit, or ids cannot be read.
+        Individuals and their cap; None if every row is a unit or ids cannot be read.
     stops
-        Why `release` would stop before anything is spent; empty where it would not.
+        Why `release` would stop before anything is spent; empty if it would not.
     numbered
-        What the places are: `line`, as an editor counts them from 1, or `row`, a position counted from 0.
+        Meaning of the positions: `line`, counted from 1 as in an editor, or `row`, counted from 0.
     """
 
     rows_read: int
@@ -207,11 +207,11 @@ class CheckNotForPublication:
     numbered: Literal["line", "row"]
 
     def column(self, name: str) -> ColumnCheck:
-        """What was found in the column of this name."""
+        """Return the counts of one column."""
         return next(column for column in self.columns if column.name == name)
 
     def to_dict(self) -> dict[str, object]:
-        """Plain values for JSON, marked as what they are."""
+        """Return plain values for JSON, marked as not for publication."""
         return {
             "format": FORMAT,
             "private": False,
@@ -225,7 +225,7 @@ class CheckNotForPublication:
         }
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write it as JSON or text; the name must say NOT-FOR-PUBLICATION."""
+        """Write the check as JSON or text; the file name must say NOT-FOR-PUBLICATION."""
         check_name(path)
         text = json.dumps(self.to_dict(), indent=1) if str(path).endswith(SUFFIXES[0]) else repr(self)
         write_bytes(path, (escape_control(text, keep="\n") + "\n").encode(), force=force)
@@ -254,16 +254,16 @@ def check_name(path: str | Path) -> None:
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
-# One pass over a table that stops at no cell: each is counted as the release would take it.
+# One pass over a table that stops at no cell: each cell is counted as a release would treat it.
 #
-# The cells are read by the code of a release. Two things differ. Readers mark a cell that is not what its column
-# declares, so that it differs from a missing one; and the rule `error` stops nothing.
+# The code of a release reads the cells, with two differences: readers distinguish a cell that is not as declared from
+# a missing one, and the rule `error` stops nothing.
 
 Flags = npt.NDArray[np.bool_]
 
 
 def inspected(source: Source, design: Design, options: ComputeOptions) -> CheckNotForPublication:
-    """Count what a release of this table would count, drop, fill, clip and refuse; in one pass, in bounded memory.
+    """Count the rows that a release would include, drop, fill, clip and refuse, in one pass and bounded memory.
 
     >>> from discreet.tables.opening import open_source
     >>> design = Design("y", {"y": (0, 1), "x": {"bounds": (0, 5), "missing": "drop"}})
@@ -307,7 +307,7 @@ def inspected(source: Source, design: Design, options: ComputeOptions) -> CheckN
 
 
 class _TableColumn:
-    """Counts the cells of one column of the table."""
+    """Counts of one column of the table."""
 
     def __init__(self, name: str, declared: Base) -> None:
         self.name = name
@@ -316,7 +316,7 @@ class _TableColumn:
         self._problem: str | None = None
 
     def count(self, batch: RecordBatch, source: Source) -> tuple[FloatArray, Flags]:
-        """Count a batch; give the values that a release would take, and the rows in which there is one."""
+        """Count a batch; return the values that a release would use, and the rows that have one."""
         cells = batch.column(self.name)
         values = self._values(cells)
         present = np.isfinite(values)
@@ -325,7 +325,7 @@ class _TableColumn:
             self._missing.add(missing & ~present, source.place)
             self._misread.add(~missing & ~present, source.place)
         if isinstance(self.declared, Numeric):
-            # what is not a number is neither below nor above
+            # NaN is neither below nor above the bounds
             low, high = self.declared.bounds
             self._low.add(present & (values < low), source.place)
             self._high.add(present & (values > high), source.place)
@@ -337,12 +337,12 @@ class _TableColumn:
         try:
             return declared_array(self.name, self.declared, cells)
         except DataError as error:
-            # by its type: release stops here, a check goes on with the other columns
+            # the type does not match: a release stops here, a check continues with the other columns
             self._problem = str(error)
             return np.full(len(cells), np.nan)
 
     def check(self) -> ColumnCheck:
-        """What was counted."""
+        """Return the counts."""
         number = isinstance(self.declared, Numeric)
         misread = {"not_a_number" if number else "no_declared_level": self._misread.finding}
         return ColumnCheck(
@@ -359,10 +359,10 @@ class _TableColumn:
 
 
 class _FormulaColumn:
-    """Counts the rows in which a formula has no value, or one outside its own bounds.
+    """Counts of rows in which a formula has no value, or one outside its declared bounds.
 
-    A formula has a finite value wherever the cells it uses have one: it sees them inside their bounds, and a formula
-    that could fail there is refused with the design. Only bounds of its own can clip it.
+    A formula is finite wherever its inputs are present: it sees them within their bounds, and a design refuses a
+    formula that could fail there. Only bounds declared for the formula can clip it.
     """
 
     def __init__(self, design: Design, name: str) -> None:
@@ -387,7 +387,7 @@ class _FormulaColumn:
                 tally.add(marks, source.place)
 
     def check(self) -> ColumnCheck:
-        """What was counted."""
+        """Return the counts."""
         return ColumnCheck(
             self.name,
             "formula",
@@ -399,7 +399,7 @@ class _FormulaColumn:
 
 
 class _Persons:
-    """Counts rows by person, on disk like a release does, and rows whose id names nobody."""
+    """Counts of rows by individual, on disk as in a release, and of rows without an id."""
 
     def __init__(self, design: Design, threads: int) -> None:
         self.name = str(design.unit.id)
@@ -419,7 +419,7 @@ class _Persons:
         self._cap.__exit__(*raised)
 
     def count(self, batch: RecordBatch, fits: Flags, source: Source) -> Flags:
-        """Count a batch; give which of the rows that fit have a person."""
+        """Count a batch and return a mask of the valid rows that have an individual."""
         try:
             persons, known = known_ids(self.name, batch.column(self.name), total=True)
         except DataError as error:
@@ -429,19 +429,19 @@ class _Persons:
             known = np.ones(len(fits), dtype=np.bool_)
         self._nobody.add(~known, source.place)
         kept = fits[known]
-        # whose row it is decides about the cap, not what is in it
+        # the cap depends on the individual of a row, not on its values
         self._cap.add(persons, kept, np.zeros((self._width, int(np.count_nonzero(kept)))))
         return fits & known
 
     def check(self) -> PersonCheck | None:
-        """Persons against their cap."""
+        """Return the numbers of individuals and of rows above the cap."""
         if self._problem is not None:
             return None
         persons, over, beyond = self._cap.over_cap()
         return PersonCheck(persons, self._max_rows, over, beyond)
 
     def column(self) -> ColumnCheck:
-        """The id as a column: a row without one is left out where the design allows no error."""
+        """Return the id as a column; a row without an id is dropped if the design allows no errors."""
         rule = "drop" if self._total else "error"
         return ColumnCheck(self.name, "id", rule, missing=self._nobody.finding, problem=self._problem)
 
@@ -453,7 +453,7 @@ def _kind(column: Column) -> Kind:
 
 
 def _stops(design: Design, found: list[ColumnCheck], rows: int) -> list[str]:
-    """Why a release would stop: types, cells that no rule takes, or no row at all."""
+    """List the reasons why a release would stop: types, cells that no rule accepts, or no rows."""
     reasons = []
     for column in found:
         if column.problem is not None:
@@ -470,8 +470,8 @@ def _stops(design: Design, found: list[ColumnCheck], rows: int) -> list[str]:
     return reasons
 
 
-# -- words -------------------------------------------------------------------------------------------------------------
-# A check in words: the same sentences on a terminal, in a notebook and in a file.
+# -- text --------------------------------------------------------------------------------------------------------------
+# A check as text: the same sentences on a terminal, in a notebook and in a file.
 
 WARNING: Final = "NOT FOR PUBLICATION: exact counts of a private table, for the curator's own eyes"
 HEADERS: Final = ("column", "rule", "missing", "not a number", "no level", "clipped low", "clipped high")
@@ -502,7 +502,7 @@ _MISREAD: Final = {
 
 
 def above(check: CheckNotForPublication) -> list[tuple[str, str]]:
-    """What stands above the table: a label and what it says."""
+    """Return the labelled lines above the table."""
     fit = f"{check.rows_fit:,} of {check.rows_read:,} would count in a release as declared"
     lines = [("Rows read", f"{check.rows_read:,}"), ("Rows that fit", fit)]
     people = check.persons
@@ -513,12 +513,12 @@ def above(check: CheckNotForPublication) -> list[tuple[str, str]]:
 
 
 def cells(check: CheckNotForPublication) -> list[list[str]]:
-    """The table: one row for each column of the design; blank where a count has no meaning."""
+    """Return the table: one row for each column of the design, blank where a count does not apply."""
     return [_row(column) for column in check.columns]
 
 
 def below(check: CheckNotForPublication) -> list[str]:
-    """What stands below the table: where, why a release would stop, and what to do."""
+    """Return the notes below the table: positions, reasons to stop, and what to do."""
     notes = [note for column in check.columns for note in _notes(column, check.numbered)]
     if notes:
         notes.append(_NUMBERED[check.numbered])
@@ -538,7 +538,7 @@ def below(check: CheckNotForPublication) -> list[str]:
 
 
 def text(check: CheckNotForPublication) -> str:
-    """All of it as plain text."""
+    """Return the whole check as plain text."""
     rows = [HEADERS, *cells(check)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     table = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
@@ -580,7 +580,7 @@ def _notes(column: ColumnCheck, numbered: str) -> list[str]:
 
 
 def _where(finding: Finding) -> str:
-    """How many, and where the first of them are.
+    """Format a count with the positions of the first rows.
 
     >>> from discreet.curator.inspection import Finding
     >>> from discreet.tables.source import Place
@@ -598,43 +598,39 @@ def _place(place: Place) -> str:
 
 
 # -- checking ----------------------------------------------------------------------------------------------------------
-# Before anything is spent: what a table holds against its design, for the curator's own eyes.
+# Before anything is spent: how a table fits its design, for the curator only.
 
 
 def check(
     data: object,
     design: Design,
     *,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-    decimal: str = ".",
-    thousands: str | None = None,
-    quoted_line_breaks: bool = False,
+    reading: ReadOptions | None = None,
     compute: ComputeOptions | None = None,
 ) -> CheckNotForPublication:
     """Count exactly how a table fits its design, before anything is spent; NOT FOR PUBLICATION.
 
-    The table is read as `discreet.release` reads it, in one pass and in memory that does not grow with the rows. All
-    problems are found at once: a cell that would stop a release is counted like any other. No cell is quoted and no
-    bound is proposed. The counts are exact, so they must not leave the curator.
+    The table is read as in `discreet.release`, in one pass and in memory that does not grow with the rows. The check
+    reports all problems at once: a cell that would stop a release is counted like any other. It quotes no cells and
+    proposes no bounds. The counts are exact, so they must not leave the curator.
 
     Parameters
     ----------
     data
-        Everything that `discreet.release` reads.
+        Any table that `discreet.release` reads.
     design
         Bounds, levels and rules, declared without looking at the data. Spelling, units, separators and types may be
-        fixed after a check; a bound that is changed because of what the table holds leaks it without paying.
-    encoding, delimiter, decimal, thousands, quoted_line_breaks
-        How CSV files are written, as for `discreet.release`.
+        corrected after a check. Changing a bound because of the data leaks information without a privacy cost.
+    reading
+        Format of CSV files, as for `discreet.release`.
     compute
-        How the work is done; cannot change the result.
+        Settings of the computation; they cannot change the result.
 
     Returns
     -------
     CheckNotForPublication
-        Rows read, rows that would count in a release, and by column the cells that are missing, not a number, no
-        declared level or clipped, with the lines (of a CSV file) or positions of the first five.
+        Number of rows read, number of rows that a release would include, and by column the cells that are missing, not
+        a number, not a declared level, or clipped, with the lines (of a CSV file) or positions of the first five.
 
     Examples
     --------
@@ -651,5 +647,4 @@ def check(
     positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
     if positions is not None:
         warnings.warn(positions, ColumnNotice, stacklevel=2)
-    reading = ReadOptions(encoding, delimiter, decimal, thousands, quoted_line_breaks)
-    return inspected(open_source(data, reading=reading), design, options)
+    return inspected(open_source(data, reading=checked_reading(reading)), design, options)

@@ -19,15 +19,15 @@ from discreet.exact.elementary import doubles, halves
 from discreet.tables.cells import write_scaled
 
 # -- rows --------------------------------------------------------------------------------------------------------------
-# Bounded rows: declared columns to integers on the public grid, every row inside its declared domain.
+# Bounded rows: declared columns as integers on the public grid, every row inside its declared domain.
 #
-# Where bounds are yet to be found there is no grid; then a row is its settled cells, as pairs of integers.
+# Without bounds there is no grid; a row is then its settled cells, as pairs of integers.
 
 
 class Rows(ABC):
-    """Fills a reusable column-major buffer with rows of integers, stored as doubles, and gives it away when full.
+    """Reusable column-major buffer of rows of integers, stored as doubles.
 
-    What is in a row depends on that row of the table and on public numbers only. Its first integer is the constant.
+    The content of a row depends on that row of the table and on public numbers only. Its first integer is the constant.
     """
 
     def __init__(self, size: int, unit: int, chunk_rows: int) -> None:
@@ -38,26 +38,26 @@ class Rows(ABC):
 
     @abstractmethod
     def completed(self, settled: Sequence[FloatArray]) -> list[FloatArray]:
-        """Arrays of the columns that are written, from those of the table's columns."""
+        """Compute the arrays of the columns to write from those of the table's columns."""
 
     @abstractmethod
     def _write(self, arrays: Sequence[FloatArray], block: FloatArray) -> None:
-        """Write all integers of rows but the first."""
+        """Write all integers of the rows except the constant."""
 
     @property
     def capacity(self) -> int:
-        """Rows in a full chunk."""
+        """Number of rows in a full chunk."""
         return int(self._buffer.shape[1])
 
     def encoded(self, arrays: Sequence[FloatArray]) -> FloatArray:
-        """The rows of one batch of settled arrays, in an array of their own."""
+        """Encode one batch of settled arrays in a new array."""
         block = np.empty((self._buffer.shape[0], arrays[-1].shape[-1]))
         block[0] = self._unit
         self._write(arrays, block)
         return block
 
     def add(self, arrays: Sequence[FloatArray]) -> Iterator[FloatArray]:
-        """Take settled arrays of one batch; give each chunk as it fills, valid until the next one is asked for."""
+        """Add the settled arrays of one batch; yield full chunks, each valid until the next one is requested."""
         rows = arrays[-1].shape[-1]
         start = 0
         while start < rows:
@@ -71,14 +71,14 @@ class Rows(ABC):
                 self._used = 0
 
     def rest(self) -> FloatArray:
-        """The rows left over after the last full chunk, perhaps none."""
+        """Return the rows after the last full chunk, possibly none."""
         return self._buffer[:, : self._used]
 
 
 class GridRows(Rows):
-    """Rows (1, x, y) in grid steps: every integer is of at most `2**grid_bits` in size.
+    """Rows (1, x, y) in grid steps: integers of absolute value at most `2**grid_bits`.
 
-    In a design with weights the weight of the row follows, in steps of the largest one.
+    In a design with weights, the weight of the row follows, in steps of the largest weight.
     """
 
     def __init__(self, design: Design, domain: RowDomain, chunk_rows: int, size: int | None = None) -> None:
@@ -89,7 +89,7 @@ class GridRows(Rows):
         self._domain = domain
 
     def completed(self, settled: Sequence[FloatArray]) -> list[FloatArray]:
-        """Arrays of the released columns, regressors first, and of any weights, from those of the table's columns."""
+        """Compute the arrays of the released columns, regressors first, and of any weights."""
         base = dict(zip(self._design.table_columns, settled, strict=True))
         wanted = [*self._columns, *([] if self._design.weights is None else [self._design.weights])]
         return completed(self._design.columns, wanted, base)
@@ -108,13 +108,13 @@ class GridRows(Rows):
 
 
 class SettledRows(Rows):
-    """The settled cells of the table's columns, each a finite double as two integers, before any bound is known."""
+    """Settled cells of the table's columns before bounds are known, each finite double stored as two integers."""
 
     def __init__(self, design: Design, domain: RowDomain, chunk_rows: int) -> None:
         super().__init__(settled_size(design), domain.unit, chunk_rows)
 
     def completed(self, settled: Sequence[FloatArray]) -> list[FloatArray]:
-        """The cells as they are."""
+        """Return the cells unchanged."""
         return list(settled)
 
     def _write(self, arrays: Sequence[FloatArray], block: FloatArray) -> None:
@@ -123,7 +123,7 @@ class SettledRows(Rows):
 
 
 def row_size(design: Design) -> int:
-    """Integers in a row: (1, x, y) and its weight if there are weights, or settled cells where bounds are to be found.
+    """Return the number of integers in a row: (1, x, y) with any weight, or settled cells while bounds are unknown.
 
     >>> row_size(Design("y", {"y": (0, 1), "x": (0, 1), "w": (0, 5)}, weights="w"))
     4
@@ -132,7 +132,7 @@ def row_size(design: Design) -> int:
 
 
 def check_known(design: Design) -> None:
-    """Refuse a design that has bounds which are yet to be found."""
+    """Refuse a design with bounds that are not known yet."""
     if design.searched:
         raise SpecError(
             f"the bounds of {', '.join(map(repr, design.searched))} are private: only discreet.release finds them; "
@@ -141,12 +141,12 @@ def check_known(design: Design) -> None:
 
 
 def settled_size(design: Design) -> int:
-    """Integers in a row of settled cells, the constant among them."""
+    """Return the number of integers in a row of settled cells, including the constant."""
     return 1 + 2 * len(design.table_columns)
 
 
 def settled_cells(chunk: FloatArray) -> list[FloatArray]:
-    """The settled cells of rows that `SettledRows` wrote, one array for each column of the table.
+    """Return the settled cells of rows from `SettledRows`, one array for each column of the table.
 
     >>> design = Design("y", {"y": (0, 1), "x": "private"})
     >>> rows = SettledRows(design, RowDomain.of(design), 4)
@@ -157,14 +157,14 @@ def settled_cells(chunk: FloatArray) -> list[FloatArray]:
 
 
 # -- row digest --------------------------------------------------------------------------------------------------------
-# A fingerprint of the rows as a release reads them, for tables that have no bytes of their own.
+# A fingerprint of the rows that a release reads, for tables that are not files.
 
 
 class RowDigest:
-    """Rows on the grid, in their order, however they were divided into batches.
+    """Digest of grid rows in order, however they are divided into batches.
 
-    It depends on the design, so only fingerprints of one design can be compared, and each names its design. The digest
-    of the rows stays inside: what it hands on is keyed.
+    It depends on the design, so only fingerprints of the same design can be compared, and each names its design. The
+    digest is only returned under a key.
 
     Examples
     --------
@@ -185,22 +185,22 @@ class RowDigest:
         self._persons = hashlib.sha256()
 
     def add(self, chunk: FloatArray) -> None:
-        """Take rows (1, x, y) in grid steps, one to a column; the ones are left out."""
+        """Add rows (1, x, y) in grid steps, one per column; the constant is left out."""
         self._rows.update(np.ascontiguousarray(chunk[1:].T, dtype="<i4").data)
 
     def add_persons(self, persons: Iterable[str]) -> None:
-        """Take the persons of rows."""
+        """Add the ids of rows."""
         texts = (person.encode() for person in persons)
         self._persons.update(b"".join(len(text).to_bytes(8, "big") + text for text in texts))
 
     def keyed(self, key: bytes) -> str:
-        """The fingerprint under a secret key."""
+        """Return the fingerprint under a secret key."""
         both = self._rows.digest() + self._persons.digest()
         return f"rows:{self._kind}:{hmac.new(key, both, hashlib.sha256).hexdigest()}"
 
 
 def digest_kind(design: Design, domain: RowDomain) -> str:
-    """Which fingerprints can be compared: those of one design on one grid.
+    """Return the key of comparable fingerprints: those of one design on one grid.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
     >>> len(digest_kind(design, RowDomain.of(design)))

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
 # -- coded rows --------------------------------------------------------------------------------------------------------
-# Bounded rows in fewer numbers: a category of many levels as one number, its level.
+# Bounded rows in fewer numbers: a category of many levels is stored as the index of its level.
 #
-# The sums over them are the same integers; what they cost does not grow with the number of levels.
+# The sums are the same integers, and their cost does not grow with the number of levels.
 
-# indicators of a category of fewer levels are cheap beside a sum by level of every other column
+# with fewer levels, indicators are cheaper than sums by level of every other column
 _CODED_FROM: Final = 9
 
 
 class CodedRows(GridRows):
-    """The same rows with the levels of large categories in place of their indicators, as a coding says.
+    """Rows in which level indices replace the indicators of large categories.
 
     >>> import numpy as np
     >>> design = Design("y", {"y": (-1, 1), "g": [f"g{level}" for level in range(9)]})
@@ -66,14 +66,7 @@ class CodedRows(GridRows):
 
 
 def by_level(sums: Sums, design: Design, domain: RowDomain) -> Sums:
-    """The sums of the same products over coded rows, where they are sums of products and rows can be coded.
-
-    Parameters
-    ----------
-    sums
-        Without rows.
-    design, domain
-        Of the rows that will be summed.
+    """Return sums of the same products over coded rows if the sums are products and rows can be coded.
 
     Examples
     --------
@@ -87,7 +80,7 @@ def by_level(sums: Sums, design: Design, domain: RowDomain) -> Sums:
 
 
 def coding_of(design: Design, domain: RowDomain) -> Coding | None:
-    """How rows are written with levels in place of indicators; none where no category is large or a ball shrinks rows.
+    """Return how rows store level indices instead of indicators; None if no category is large or a ball shrinks rows.
 
     >>> design = Design("y", {"y": (-1, 1), "x": (0, 1), "g": list(range(9)), "h": ["u", "v"]})
     >>> coding = coding_of(design, RowDomain.of(design))
@@ -95,7 +88,7 @@ def coding_of(design: Design, domain: RowDomain) -> Coding | None:
     ((0, 1, 10, 11), 2)
     """
     if domain.shrinks or design.searched or design.weights is not None:
-        # what is summed of an indicator depends on the other cells of the row
+        # the sum of an indicator depends on the other cells of the row
         return None
     categories, plain, next_one = [], [0], 1
     for name in (*design.regressors, design.target):
@@ -109,12 +102,12 @@ def coding_of(design: Design, domain: RowDomain) -> Coding | None:
 
 
 def _is_coded(column: Column) -> TypeGuard[Categorical]:
-    """Whether a column has so many levels that sums by level cost less than products of indicators."""
+    """Return whether a column has enough levels that sums by level cost less than products of indicators."""
     return isinstance(column, Categorical) and len(column.levels) >= _CODED_FROM
 
 
 # -- summing -----------------------------------------------------------------------------------------------------------
-# One pass over batches of rows into exact sums: the one function that every engine calls.
+# One pass over batches of rows into exact sums, shared by all engines.
 
 _CHUNK_ROWS: Final = 16_384
 
@@ -129,25 +122,25 @@ def summed(
     clip_counts: bool = False,
     take: Callable[[FloatArray], None] | None = None,
 ) -> Totals:
-    """Sum the rows of some batches exactly; what parts of a table give adds up to what the whole table gives.
+    """Sum the rows of some batches exactly; the sums of the parts of a table add up to those of the whole table.
 
-    It depends on its arguments alone, and on the batches only through the multiset of their rows. Design, domain and
-    sums without rows can be pickled where whatever the sums were made from can.
+    The result depends on the arguments only, and on the batches only through the multiset of their rows. The design,
+    the domain and empty sums can be pickled if the inputs of the sums can.
 
     Parameters
     ----------
     batches
-        Record batches that hold at least the design's columns of the table.
+        Record batches with at least the design's columns of the table.
     design, domain
-        What the rows mean, and the grid they are put on.
+        Declaration of the rows, and the grid that encodes them.
     sums
-        What is summed; the rows are added to it, so a worker gets one of its own (`Sums.empty`).
+        Sums to which the rows are added; each worker needs a separate object (`Sums.empty`).
     chunk_rows
-        Rows that are multiplied at a time, lowered where the grid or memory asks for it; cannot change the result.
+        Rows multiplied at a time, reduced if the grid or memory requires it; cannot change the result.
     clip_counts
-        Whether the rows in which a column was clipped are counted, too.
+        Whether to count the rows in which each column was clipped.
     take
-        Given every chunk of rows on the grid after it is summed, valid until it returns.
+        Called with every chunk of grid rows after it is summed; the chunk is valid until the call returns.
 
     Examples
     --------
@@ -177,10 +170,7 @@ def summed(
 
 
 def table_rows(design: Design, domain: RowDomain, chunk_rows: int, sums: Sums | None = None) -> Rows:
-    """What writes the rows of a table, as the sums want them: on the grid, with all columns or with levels as numbers.
-
-    Where bounds are yet to be found they are settled cells.
-    """
+    """Return an encoder of the table's rows for these sums: grid rows, coded rows, or settled cells without bounds."""
     if isinstance(sums, LevelGram):
         coding = sums.coding
         return CodedRows(design, domain, coding, exact_chunk_rows(chunk_rows, coding.width, domain.grid_bits))
@@ -190,7 +180,7 @@ def table_rows(design: Design, domain: RowDomain, chunk_rows: int, sums: Sums | 
 
 
 def totals_of(sums: Sums, count: int, clipped: tuple[int, ...], fitting: tuple[int, int] = (0, 0)) -> Totals:
-    """What was summed, with what was counted beside it."""
+    """Build totals from sums and counts."""
     cells = sums.cells() if isinstance(sums, CellSums) else None
     return Totals(sums.totals(), sums.unit, count, clipped, fitting, cells)
 

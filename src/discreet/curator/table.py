@@ -1,4 +1,4 @@
-"""Exact sums over a table: in integers, handed to a mechanism and to nothing else."""
+"""Sum a table exactly in integers, for a mechanism only."""
 
 from __future__ import annotations
 
@@ -32,25 +32,25 @@ if TYPE_CHECKING:
 
 
 class Table:
-    """A source with its design, summed as often as a mechanism asks, in memory that does not grow with the rows.
+    """A source with its design, summed as often as a mechanism needs, in memory that does not grow with the rows.
 
-    The source is read once. Where it will be summed again, or units are persons, the rows that count wait until the
-    table is closed, up to a fixed size in memory and beyond it on disk: all passes see the same rows, also of a source
-    that can be read only once or that changes.
+    The source is read once. If it is summed again, or units are individuals, the included rows are buffered until the
+    table is closed, in memory up to a fixed size and then on disk. All passes see the same rows, even if the source can
+    be read only once or changes.
 
-    Where the design has bounds that are yet to be found, the first pass is over settled cells, and `resolve` puts the
-    rows on the grid of the bounds that were found.
+    If the design has private bounds, the first pass is over settled cells, and `resolve` puts the rows on the grid of
+    the bounds that were found.
 
     Parameters
     ----------
     source, design, domain, options
-        Where rows come from, or what sums them where they are; what they mean, and how the work is done.
+        Source of the rows or engine that sums them, their declaration, and settings of the computation.
     again
-        Whether `sums` will be called more than once.
+        Whether `sums` is called more than once.
     clip_counts
-        Whether the rows in which a column was clipped are counted, too.
+        Whether to count the rows in which each column was clipped.
     digest
-        Whether the rows are digested as they are read, for `fingerprint`.
+        Whether to digest the rows as they are read, for `fingerprint`.
 
     Examples
     --------
@@ -102,14 +102,14 @@ class Table:
 
     @property
     def fingerprint(self) -> Callable[[bytes], str] | None:
-        """From a secret key to a digest of the rows, after the first pass; none if they were not digested."""
+        """Function from a secret key to a digest of the rows, after the first pass; None if they were not digested."""
         digest = self._digest or self._row_set
         return None if digest is None else digest.keyed
 
     def sums(self, sums: Sums | None = None) -> Totals:
-        """Sum all rows exactly, once; `sums` is what is summed of each: its products unless given."""
+        """Sum all rows exactly, once; `sums` defaults to the products of each row."""
         if not isinstance(sums, SettledSums):
-            # sums over rows (1, x, y), which there are none of before all bounds are known
+            # sums over rows (1, x, y), which do not exist before all bounds are known
             check_known(self._design)
         gram = row_products(len(self._design.released), self._domain) if sums is None else sums
         if self._kept is None and self._again and self._engine is not None:
@@ -117,7 +117,7 @@ class Table:
         if self._design.unit.id is not None and self._kept is None and self._engine is None:
             self._kept = self._set_aside_persons()
         if self._kept is None and not self._again and not self._work.digest and self._design.unit.id is None:
-            # rows that are kept or digested have all their columns
+            # buffered or digested rows have all their columns
             gram = by_level(gram, self._design, self._domain)
         with one_blas_thread():
             if self._kept is not None:
@@ -129,18 +129,12 @@ class Table:
         if self._units == 0 and not self._design.total:
             raise DataError("the table has no rows")
         if self._clipped is None:
-            # of the first pass: later ones see the same rows again
+            # from the first pass: later passes see the same rows again
             self._clipped = totals.clipped
         return Totals(totals.values, totals.unit, self._units, self._clipped, self._fitting, totals.cells)
 
     def resolve(self, design: Design) -> None:
-        """Write the settled cells that were set aside anew, as rows (1, x, y) on the grid of a design without gaps.
-
-        Parameters
-        ----------
-        design
-            The table's design with the bounds that were found.
-        """
+        """Encode the buffered settled cells as rows (1, x, y) on the grid of the design with its found bounds."""
         settled = cast("KeptParts", self._kept)
         self._design = design
         anew = self._new_parts(self._size)
@@ -163,23 +157,23 @@ class Table:
 
     @property
     def _size(self) -> int:
-        """Integers in a row."""
+        """Number of integers in a row."""
         return row_size(self._design)
 
     @property
     def _chunk_rows(self) -> int:
-        """Rows that are summed at a time."""
+        """Number of rows summed at a time."""
         return chunk_rows(self._options.chunk_rows, self._size, self._domain.grid_bits)
 
     def _new_parts(self, columns: int) -> KeptParts:
-        """Where rows of so many integers are set aside, until the table is closed."""
+        """Create a buffer for rows of `columns` integers, kept until the table is closed."""
         workers = self._options.workers
         new = partial(KeptRows, columns, self._domain.unit, self._chunk_rows, parts=workers)
         return self._open.enter_context(KeptParts(new, workers))
 
     def _sum_source(self, gram: Sums) -> Totals:
-        """Sum every row of the source that its rules keep, and set them aside if they are wanted again."""
-        # rows are digested in their order
+        """Sum every row of the source that no rule drops, and buffer the rows if they are needed again."""
+        # rows are digested in order
         workers = 1 if self._digest is not None else self._options.workers
         columns, batch_rows = self._design.table_columns, self._options.batch_rows
         report = partial(self._options.report_progress, self._source)
@@ -200,7 +194,7 @@ class Table:
             return add(ticked(part.batches(columns, batch_rows), tick), sums)
 
         parts = self._source.parts(workers)
-        # one worker adds to what was given
+        # a single worker adds to the given sums
         own = [lambda: gram, *([lambda: gram.empty()] * (workers - 1))]
         if len(parts) > 1:
             found = each_part([partial(read, part, sums) for part, sums in zip(parts, own, strict=False)], report)
@@ -215,8 +209,8 @@ class Table:
         return totals
 
     def _sum_kept(self, gram: Sums, kept: KeptParts) -> Totals:
-        """Sum the rows that were set aside."""
-        # one worker adds to what was given
+        """Sum the buffered rows."""
+        # a single worker adds to the given sums
         own = [gram, *(gram.empty() for _ in kept.parts[1:])]
         anew = None
         if isinstance(gram, RecodedSums):
@@ -229,11 +223,11 @@ class Table:
         return reduce(add_totals, found)
 
     def _sum_part(self, part: KeptRows, sums: Sums, anew: KeptRows | None, tick: Tick) -> Totals:
-        """Sum one file of the rows that were set aside; where rows are written anew, the new ones."""
+        """Sum one file of buffered rows, or the new rows if they are recoded."""
         clips = ClipCounter(self._design) if self._marks and not self._recoded else None
 
         def counted(chunk: FloatArray) -> FloatArray:
-            # the rows (1, x, y), or the rows they became; marks behind them, if any, are counted
+            # the rows (1, x, y) or recoded rows; any clip marks behind them are counted
             if self._recoded:
                 return chunk[1:]
             if clips is not None:
@@ -257,11 +251,11 @@ class Table:
         return totals_of(sums, 0, () if clips is None else clips.totals())
 
     def _set_aside_by(self, engine: Engine) -> KeptParts:
-        """Have an engine read the table once, and set aside the rows that count."""
+        """Buffer the included rows of a table that an engine reads once."""
         kept = self._new_parts(self._size + self._marks)
         totals = self._counted(engine.set_aside(self._work, kept.add))
         if not self._marks:
-            # else they follow the rows, and are counted with them
+            # otherwise they follow the rows and are counted with them
             self._clipped = totals.clipped
         self._options.report_read()
         if not kept.parts:
@@ -269,7 +263,7 @@ class Table:
         return kept
 
     def _counted(self, done: PartSums) -> Totals:
-        """The totals of all parts of an engine."""
+        """Return the totals of all parts of an engine."""
         done.check_complete()
         totals = done.totals
         self._units, self._fitting = totals.count, totals.fitting
@@ -278,7 +272,7 @@ class Table:
         return totals
 
     def _set_aside_persons(self) -> KeptParts:
-        """Read the source and set aside the rows that count, those of a person together."""
+        """Read the source and buffer the included rows, grouped by individual."""
         from discreet.curator.individuals import PersonCap, known_ids
 
         name = str(self._design.unit.id)
@@ -308,7 +302,7 @@ class Table:
         return kept
 
     def _taking(self, kept: KeptRows | None) -> Callable[[FloatArray], None] | None:
-        """What else is done with a chunk of rows of the source; none if nothing is."""
+        """Return the function that buffers or digests each chunk of the source; None if nothing does."""
         if kept is None and self._digest is None:
             return None
 

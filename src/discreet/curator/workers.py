@@ -1,8 +1,8 @@
-"""Threads that work on one table at once, and whose error is reported.
+"""Run threads that work on one table, with a reproducible error.
 
-Which thread fails first depends on the clock, and an error must not: the one reported is that of the earliest part of
-the table, as if the parts were read one after another. The caller's thread waits, and it alone reports progress; an
-interrupt that reaches it stops all others before it goes on.
+Which thread fails first depends on timing, but the reported error must not. It is that of the earliest part of the
+table, as if the parts were read in sequence. The caller's thread waits and reports progress; an interrupt there stops
+all other threads first.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-# called between two pieces of work; raises where the work is in vain
+# called between two pieces of work; raises if the work is no longer needed
 Tick: TypeAlias = Callable[[], None]
 
 
@@ -26,14 +26,9 @@ class _InVainError(Exception):
 
 
 def each_part(jobs: Sequence[Callable[[Tick], Result]], notice: Callable[[], None] | None = None) -> list[Result]:
-    """Run each job in a thread of its own and give their results in order, or raise the error of the earliest.
+    """Run each job in a separate thread; return the results in order, or raise the error of the earliest job.
 
-    Parameters
-    ----------
-    jobs
-        One for each part of a table, in its order. Each calls what it is given between two pieces of work.
-    notice
-        Called in this thread after a job has done a piece of work.
+    Each job calls its argument between two pieces of work. `notice` is called in this thread after each piece of work.
 
     Examples
     --------
@@ -63,7 +58,7 @@ def each_part(jobs: Sequence[Callable[[Tick], Result]], notice: Callable[[], Non
 
 
 class _Parts(Generic[Result]):
-    """What the threads of `each_part` share."""
+    """State shared by the threads of `each_part`."""
 
     def __init__(self, count: int, jobs: Sequence[Callable[[Tick], Result]]) -> None:
         self._jobs = jobs
@@ -75,12 +70,12 @@ class _Parts(Generic[Result]):
         self.events: queue.SimpleQueue[bool | None] = queue.SimpleQueue()
 
     def stop_from(self, index: int) -> None:
-        """Say that jobs from this one on are in vain."""
+        """Cancel the jobs from this index on."""
         with self._lock:
             self._needed = min(self._needed, index)
 
     def work(self, index: int) -> None:
-        """Do one job to its end."""
+        """Run one job to its end."""
 
         def tick() -> None:
             if index >= self._needed:
@@ -93,7 +88,7 @@ class _Parts(Generic[Result]):
             pass
         except BaseException as error:
             self.errors[index] = error
-            # those before it may fail too, and then count instead
+            # an earlier job may still fail, and its error then takes precedence
             self.stop_from(index + 1)  # [P:earliest-part]
         with self._lock:
             self._running -= 1
@@ -104,19 +99,11 @@ class _Parts(Generic[Result]):
 def shared_out(
     items: Iterable[Item], jobs: Sequence[Callable[[Iterator[Item]], Result]], notice: Callable[[], None] | None = None
 ) -> list[Result]:
-    """Read items in this thread and hand them to jobs in threads of their own; give the results of all jobs.
+    """Read items in this thread, distribute them to jobs in separate threads, and return the results of all jobs.
 
-    Which item goes to which job depends on the clock. The error raised is that of the earliest item, be it that it
-    could not be read or that a job failed on it. One item alone is not worth a thread: the first job gets it here.
-
-    Parameters
-    ----------
-    items
-        Read no further ahead than there are jobs.
-    jobs
-        Each works on the items that it is given, in their order.
-    notice
-        Called in this thread after each item was handed on.
+    Which job receives an item depends on timing. The raised error is that of the earliest item, whether reading it or
+    processing it failed. A single item is processed in this thread. At most as many items as jobs are read ahead, and
+    `notice` is called in this thread after each item is handed over.
 
     Examples
     --------
@@ -154,14 +141,14 @@ def shared_out(
     finally:
         for thread in threads:
             _join(thread)
-    # whatever a job failed on was read before what could not be read
+    # an item on which a job failed was read before the item that could not be read
     _raise_if(state.earliest)
     _raise_if(failure)
     return list(state.results)
 
 
 class _Shared(Generic[Item, Result]):
-    """What the threads of `shared_out` share."""
+    """State shared by the threads of `shared_out`."""
 
     def __init__(self, jobs: Sequence[Callable[[Iterator[Item]], Result]]) -> None:
         self._jobs = jobs
@@ -174,11 +161,11 @@ class _Shared(Generic[Item, Result]):
 
     @property
     def earliest(self) -> BaseException | None:
-        """The error of the earliest item, if a job failed."""
+        """Error of the earliest item, if a job failed."""
         return self._errors[min(self._errors)] if self._errors else None
 
     def hand(self, item: Item) -> bool:
-        """Hand an item on as soon as somebody is free for it; false once a job has failed."""
+        """Hand over an item as soon as a job is free; return False once a job has failed."""
         with self._changed:
             self._changed.wait_for(lambda: self._errors or len(self._waiting) < len(self._jobs))
             if self._errors:
@@ -189,20 +176,20 @@ class _Shared(Generic[Item, Result]):
             return True
 
     def close(self) -> None:
-        """Say that nothing follows."""
+        """Signal that no items follow."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def abandon(self) -> None:
-        """Say that nothing follows and that what waits is not wanted."""
+        """Signal that no items follow and discard waiting items."""
         with self._changed:
             self._waiting.clear()
             self._closed = True
             self._changed.notify_all()
 
     def work(self, index: int) -> None:
-        """Do one job on the items that it gets."""
+        """Run one job on the items that it receives."""
         last = -1
 
         def taken() -> Iterator[Item]:
@@ -220,23 +207,23 @@ class _Shared(Generic[Item, Result]):
             self.results[index] = self._jobs[index](taken())
         except BaseException as error:
             self._errors[last] = error  # [P:earliest-batch]
-            # items are taken in their order: those before this one are in good hands, those behind it are in vain
+            # items are taken in order: earlier items are being processed, later ones are no longer needed
             self.abandon()
 
 
 def _thread(work: Callable[[int], None], index: int) -> threading.Thread:
-    # in the context of the caller: what was set for its own computations holds in all of them
+    # in the caller's context, so that its settings apply in all threads
     return threading.Thread(target=copy_context().run, args=(work, index), name=f"discreet-{index}", daemon=True)
 
 
 def _join(thread: threading.Thread) -> None:
-    # one that was never started cannot be waited for
+    # a thread that was never started cannot be joined
     if thread.ident is not None:
         thread.join()
 
 
 def ticked(items: Iterable[Item], tick: Tick) -> Iterator[Item]:
-    """The items, with a tick after the work on each.
+    """Yield the items and call `tick` after the work on each.
 
     >>> list(ticked("ab", lambda: print("done")))
     done

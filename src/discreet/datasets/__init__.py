@@ -1,8 +1,7 @@
-"""Public and simulated tables for the demo, the tests and the papers, and a user's own files by path.
+"""Public and simulated tables with declared designs, and a user's files by path.
 
-Sees: samples that were published long ago, and random numbers from fixed seeds. Nobody's secret.
-Never: reads a row of a user's file, derives a bound from rows, or needs the network.
-Hands on: a `Dataset`: what to release and the design declared for it.
+The public tables were published long ago, and the simulated ones come from fixed seeds. Nothing here reads a row of a
+user's file, derives a bound from rows, or uses the network.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The data sets by name, and a user's own files by path."""
+"""Load data sets by name, or a user's files by path."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Final, cast
 
-from discreet.errors import SpecError, shown
+from discreet.errors import OptionError, shown
+from discreet.wording import LeaveOut
 
 if TYPE_CHECKING:
     from discreet.datasets.tables import Dataset
     from discreet.design.design import Design
 
-# module and function; loaded on use, because a table costs time and memory
+# module and function, imported on use because a table takes time and memory
 _PUBLISHED: Final = {
     "census2000": ("discreet.datasets.tables", "census_sample"),
     "randhie": ("discreet.datasets.tables", "randhie"),
@@ -28,8 +29,14 @@ _FILE_ENDS: Final = (".parquet", ".csv", ".arrow", ".feather", ".ipc")
 
 
 def names() -> tuple[str, ...]:
-    """Names that `load` knows.
+    """Return the names of the available data sets.
 
+    Returns
+    -------
+    tuple of str
+
+    Examples
+    --------
     >>> names()
     ('census2000', 'randhie', 'cpssw8', 'acs12', 'simulated-census', 'simulated-clinical', 'simulated-ipums')
     """
@@ -43,21 +50,21 @@ def load(
     rows: int | None = None,
     seed: int | None = None,
 ) -> Dataset:
-    """Load a data set by its name, or prepare a user's own files for a release by their path.
+    """Load a data set by name, or prepare a user's files for a release by path.
 
-    A path is a `PathLike`, or text that holds a separator or ends like a file that can be read (`.parquet`, `.csv`,
-    `.arrow`, `.feather`, `.ipc`); write `./folder` for a folder beside you. Its rows are not read here: `data` of the
-    result is the absolute path, which `discreet.release` reads piece by piece.
+    A path is a `PathLike`, or text that contains a separator or ends like a readable file (`.parquet`, `.csv`,
+    `.arrow`, `.feather`, `.ipc`). Write `./folder` for a folder in the working directory. Rows of a path are not read
+    here: `data` of the result is the absolute path, which `discreet.release` reads piece by piece.
 
     Parameters
     ----------
-    name
-        One of `names()`, in capitals or not, or the path of a file, of a folder of Parquet files, or a pattern such as
+    name : str or path-like
+        One of `names()`, in any case, or the path of a file, of a folder of Parquet files, or a pattern such as
         `data/*.csv`.
-    design
-        Needed for a path, where nobody else can know what is public; the named data sets bring their own.
-    rows, seed
-        Size and seed of a simulated table; its own unless given.
+    design : Design, optional
+        Required for a path, because only the owner knows what is public. The named data sets have their own.
+    rows, seed : int, optional
+        Size and seed of a simulated table.
 
     Returns
     -------
@@ -66,8 +73,8 @@ def load(
     Raises
     ------
     SpecError
-        If the name is unknown, the package that holds the table is not installed, a path leads nowhere, or an
-        argument does not belong to this kind of data set.
+        If the name is unknown, the package with the table is not installed, the path does not exist, or an argument
+        does not apply to this kind of data set.
 
     Examples
     --------
@@ -77,20 +84,30 @@ def load(
     100
     """
     folded = name.lower() if isinstance(name, str) else ""
-    sizes = {key: value for key, value in (("rows", rows), ("seed", seed)) if value is not None}
-    if sizes and folded not in _SIMULATED:
-        given = " and ".join(sizes)
-        raise SpecError(f"got {given} with {shown(name)}; only {', '.join(_SIMULATED)} use them; leave them out")
+    size_arguments = {key: value for key, value in (("rows", rows), ("seed", seed)) if value is not None}
+    if size_arguments and folded not in _SIMULATED:
+        raise OptionError(
+            f"got {' and '.join(size_arguments)} with {shown(name)}, but only simulated data sets use them: "
+            f"{', '.join(_SIMULATED)}",
+            code="unused-option",
+            option=next(iter(size_arguments)),
+            remedy="leave them out",
+        )
     if _is_path(name):
         from discreet.datasets.tables import user_files
 
         return user_files(name, design)
-    if folded not in (known := _PUBLISHED | _SIMULATED):
-        raise SpecError.unknown_name("data set", name, known)
+    if folded not in (available := _PUBLISHED | _SIMULATED):
+        raise OptionError.unknown_name("data set", name, available, option="name")
     if design is not None:
-        raise SpecError(f"{name!r} has its own design; leave design out, or write './{name}' for a folder")
-    module, function = known[folded]
-    return cast("Dataset", getattr(import_module(module), function)(**sizes))
+        raise OptionError(
+            f"the data set {name!r} has its own design",
+            code="unused-option",
+            option="design",
+            remedy=(LeaveOut("design"), f"write './{name}' for a folder"),
+        )
+    module, function = available[folded]
+    return cast("Dataset", getattr(import_module(module), function)(**size_arguments))
 
 
 def _is_path(name: object) -> bool:

@@ -45,7 +45,12 @@ _NOTE: Final = (
 
 
 def simulated_census(rows: int = ROWS, seed: int = SEED) -> Dataset:
-    """Simulated census table with known coefficients; the same `seed` gives the same `rows`.
+    """Simulate a census table with known coefficients.
+
+    Parameters
+    ----------
+    rows, seed : int
+        The same seed gives the same rows.
 
     Returns
     -------

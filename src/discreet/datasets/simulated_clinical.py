@@ -1,4 +1,4 @@
-"""A simulated clinical trial: blood pressure after treatment on that before, treatment arm and person."""
+"""A simulated clinical trial: blood pressure after treatment on baseline, treatment arm and patient."""
 
 from __future__ import annotations
 
@@ -43,7 +43,12 @@ _NOTE: Final = (
 
 
 def simulated_clinical(rows: int = ROWS, seed: int = SEED) -> Dataset:
-    """Simulated clinical trial with known coefficients; the same `seed` gives the same `rows`.
+    """Simulate a clinical trial with known coefficients.
+
+    Parameters
+    ----------
+    rows, seed : int
+        The same seed gives the same rows.
 
     Returns
     -------

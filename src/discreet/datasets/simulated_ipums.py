@@ -1,4 +1,4 @@
-"""A simulated census of heads of households: yearly income on eight predictors, as large as a published extract."""
+"""A simulated census of heads of households: yearly income on eight predictors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COEFFICIENTS: Final = {
 }
 _YEARS: Final = np.array([8.0, 10.0, 12.0, 14.0, 16.0, 18.0])
 _SHARES: Final = (0.08, 0.12, 0.35, 0.20, 0.17, 0.08)
-_LARGEST: Final = 8  # persons in a family
+_LARGEST: Final = 8  # people in a family
 _SD: Final = 20
 
 _REASONS: Final = {
@@ -35,7 +35,7 @@ _REASONS: Final = {
     "female": "yes or no",
     "nonwhite": "yes or no",
     "married": "yes or no",
-    "famsize": f"persons in the family: by the model 1 to {_LARGEST}",
+    "famsize": f"people in the family: by the model 1 to {_LARGEST}",
     "educ": "by the model 8 to 18 years of schooling",
     "employed": "yes or no",
     "house": "lives in a house of one family: yes or no",
@@ -54,7 +54,12 @@ _NOTE: Final = (
 
 
 def simulated_ipums(rows: int = ROWS, seed: int = SEED) -> Dataset:
-    """Simulated heads of households with known coefficients; the same `seed` gives the same `rows`.
+    """Simulate heads of households with known coefficients.
+
+    Parameters
+    ----------
+    rows, seed : int
+        The same seed gives the same rows.
 
     Returns
     -------

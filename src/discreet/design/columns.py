@@ -15,6 +15,7 @@ from discreet.errors import SpecError, written
 from discreet.exact.rounding import nearest
 from discreet.privacy.checks import is_number
 from discreet.text import has_invisible_characters, twins
+from discreet.wording import Call, Message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,32 +24,32 @@ if TYPE_CHECKING:
     from discreet.exact.arrays import FloatArray
 
 # -- interactions ------------------------------------------------------------------------------------------------------
-# The interaction of two declared columns: one block of released columns, of which a row has at most one that is not 0.
+# The interaction of two declared columns is a block of released columns. At most one of them is nonzero in a row.
 #
-# Category and number: for each level the number, scaled to [-1, 1] by its bounds, in the rows of that level, and 0 in
-# the others. Where the number is released too, the slope of the reference level is its coefficient, and the reference
-# level is left out; where it is not, all levels stay. Category and boolean: the same with 0 and 1 for the number. Two
-# categories: an indicator for each pair of levels, none of them a reference.
+# Category and number: a column for each level holds the number, scaled to [-1, 1], in the rows of that level, and 0 in
+# the other rows. If the number is released too, its coefficient is the slope of the reference level, which therefore
+# has no column. Otherwise all levels have one. Category and boolean: the same with 0 and 1 for the number. Two
+# categories: an indicator for each pair of levels other than the references.
 #
-# So whatever the number of levels, the squares of a block sum to at most 1.
+# The squares of a block therefore sum to at most 1, whatever the number of levels.
 
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """Products of indicators with a scaled number, or with other indicators.
+    """The interaction of a category with a number, a boolean or another category.
 
     Attributes
     ----------
     formula
-        Such as `age:region`.
+        The formula, such as `age:region`.
     factors
-        The columns with levels, one or two, by name.
+        Names and declarations of the one or two categories.
     number
-        Name of the number or boolean, if there is one.
+        Name of the number or boolean, or None for two categories.
     bounds
-        Of the number; none where every entry is 0 or 1.
+        Bounds of the number, or None if every entry is 0 or 1.
     whole
-        Whether all levels have a column, the reference among them.
+        Whether the reference level has a column too.
     """
 
     formula: Formula
@@ -59,51 +60,51 @@ class Interaction:
 
     @property
     def codes(self) -> tuple[tuple[int, ...], ...]:
-        """Positions of the levels of each released column."""
-        kept = [range(len(one.levels)) if self.whole else one.indicator_codes for _, one in self.factors]
+        """Indices of the levels of each released column."""
+        kept = [range(len(factor.levels)) if self.whole else factor.indicator_codes for _, factor in self.factors]
         return tuple(product(*kept))
 
     @property
     def signed(self) -> bool:
-        """Whether entries may be negative: a number lies in [-1, 1] once it is scaled."""
+        """Whether entries may be negative, as those of a scaled number are."""
         return self.bounds is not None
 
     @property
     def mid(self) -> float:
-        """What is scaled to 0 in the rows of a level."""
+        """The value of the number that is scaled to 0."""
         return 0.0 if self.bounds is None else self.bounds[0] + (self.bounds[1] - self.bounds[0]) / 2
 
     @property
     def half(self) -> float:
-        """What one scaled unit is worth."""
+        """The size of one scaled unit in original units."""
         return 1.0 if self.bounds is None else (self.bounds[1] - self.bounds[0]) / 2
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The level, or the two levels with a comma between them, of each released column."""
+        """The level of each released column, or its two levels separated by a comma."""
         return tuple(
-            ",".join(str(one.levels[code]) for (_, one), code in zip(self.factors, codes, strict=True))
+            ",".join(str(factor.levels[code]) for (_, factor), code in zip(self.factors, codes, strict=True))
             for codes in self.codes
         )
 
     def released(self, name: str) -> tuple[str, ...]:
-        """Names of the released columns, by level."""
+        """Return the names of the released columns, one for each label."""
         return tuple(f"{name}[{label}]" for label in self.labels)
 
     def scaled(self, values: Mapping[str, FloatArray]) -> FloatArray:
-        """Scaled values of the block, shape (released columns, rows).
+        """Return the scaled values of the block, shape (released columns, rows).
 
         Parameters
         ----------
         values
-            Positions of levels, and values of the number inside its bounds, by name, shape (rows,).
+            Indices of levels, and values of the number inside its bounds, by name, shape (rows,).
         """
-        # a design alone does not load it
+        # a design without data does not need NumPy
         import numpy as np
 
         own = np.ones_like(values[self.factors[0][0]]) if self.number is None else values[self.number]
         if self.bounds is not None:
-            # rounding may lead an end of the bounds a little outside
+            # rounding may move a bound slightly outside [-1, 1]
             own = np.clip((own - self.mid) / self.half, -1.0, 1.0)
         block = np.zeros((len(self.codes), len(own)))
         for row, codes in zip(block, self.codes, strict=True):
@@ -114,12 +115,12 @@ class Interaction:
         return block
 
     def to_dict(self) -> dict[str, object]:
-        """The table `[columns.NAME]` of design.toml."""
+        """Return the table `[columns.NAME]` of design.toml."""
         return {"formula": self.formula.text}
 
 
 # -- columns -----------------------------------------------------------------------------------------------------------
-# The kinds of declared column, and what each says about a missing cell.
+# The kinds of declared columns, with their rules for missing cells.
 
 Level: TypeAlias = str | int
 Cell: TypeAlias = float | bool | Level
@@ -127,38 +128,38 @@ Cell: TypeAlias = float | bool | Level
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """Put a declared public value where a cell is missing."""
+    """The rule that replaces a missing cell by a declared value."""
 
     value: Cell
 
 
-# "mark" is never declared: it asks a reader to keep a cell that breaks its declaration apart from a missing one
+# "mark" is never declared: with it, readers tell an invalid cell from a missing one
 Missing: TypeAlias = Literal["error", "drop", "mark"] | Fill
 
 
 class _OneNumber:
-    """What numbers and booleans have in common: one released column, and a number for a missing cell."""
+    """Base class of numbers and booleans, which have one released column."""
 
     __slots__ = ()
     missing: Missing
 
     @property
     def fill(self) -> float | None:
-        """The number put in place of a missing cell, 0 or 1 for a boolean, if the rule is to fill."""
+        """The number that replaces a missing cell, or None without a fill value."""
         return float(self.missing.value) if isinstance(self.missing, Fill) else None
 
     def released(self, name: str) -> tuple[str, ...]:
-        """Names of the released columns this declared column gives."""
+        """Return the names of the released columns."""
         return (name,)
 
 
 @dataclass(frozen=True, slots=True)
 class Numeric(_OneNumber):
-    """A number with declared bounds; values outside are clipped, scaled to [-1, 1] as (x - mid) / half.
+    """A number with declared bounds, clipped to them and scaled to [-1, 1] as (x - mid) / half.
 
-    A date is a number of days since 1970-01-01; its bounds are two dates. A cell that is one of the `missing_codes` is
-    missing. Bounds that a release is to find are `within` a public range, which stands in for them until then; after
-    it, `bounds` are those that were found.
+    A date is a number of days since 1970-01-01, and its bounds are two dates. A cell equal to a missing code is
+    missing. Private bounds are estimated by a release inside the public range `within`, which also serves as the bounds
+    until then. `found` tells whether `bounds` are such estimates.
 
     >>> Numeric((18, 90)).mid, Numeric((18, 90)).half
     (54.0, 36.0)
@@ -200,7 +201,7 @@ class Numeric(_OneNumber):
                     value = declared_day(value, "missing")
                     object.__setattr__(self, "missing", Fill(value))
                     misread = False
-            # bounds that are found later do not decide whether a declaration is right
+            # whether a declaration is valid must not depend on private bounds
             low, high = within or bounds or (-math.inf, math.inf)
             if not misread and (not is_number(value) or not low <= value <= high):
                 inside = f" inside the {'range' if within else 'bounds'} {self.range_text}" if bounds else ""
@@ -209,20 +210,20 @@ class Numeric(_OneNumber):
         problems.check()
 
     def _codes(self) -> tuple[float, ...]:
-        given = _code_list(self.missing_codes)
+        codes = _code_list(self.missing_codes)
         if self.is_date:
-            return tuple(code if isinstance(code, float) else declared_day(code, "missing_codes") for code in given)
-        for code in given:
+            return tuple(code if isinstance(code, float) else declared_day(code, "missing_codes") for code in codes)
+        for code in codes:
             if not is_number(code) or not math.isfinite(nearest(code)):
                 raise SpecError(f"missing_codes: expected numbers, got {written(code)}")
-        return tuple(nearest(code) for code in given)
+        return tuple(nearest(code) for code in codes)
 
     def _text(self, value: object) -> str:
         return date_text(value) if self.is_date and isinstance(value, float) else written(value)
 
     @property
     def range_text(self) -> str:
-        """The bounds as messages show them.
+        """The bounds as text.
 
         >>> Numeric((0, 1e6)).range_text, Numeric((date(2019, 1, 1), date(2024, 12, 31))).range_text
         ('[0, 1e+06]', '[2019-01-01, 2024-12-31]')
@@ -231,7 +232,7 @@ class Numeric(_OneNumber):
         return f"[{self.value_text(low)}, {self.value_text(high)}]"
 
     def value_text(self, value: float, digits: str = "") -> str:
-        """A value of the column as messages show it.
+        """Return a value of the column as text.
 
         >>> Numeric((0, 9)).value_text(2.5), Numeric((date(2019, 1, 1), date(2024, 12, 31))).value_text(17897.0)
         ('2.5', '2019-01-01')
@@ -240,12 +241,12 @@ class Numeric(_OneNumber):
 
     @classmethod
     def private(cls, within: tuple[float, float], missing: Missing = "error") -> Numeric:
-        """A number whose bounds a release finds inside a public range."""
+        """Declare a number with private bounds inside a public range."""
         return cls(within, missing, within=within)
 
     @property
     def is_searched(self) -> bool:
-        """Whether its bounds are still to be found."""
+        """Whether the bounds are private and not yet estimated."""
         return self.within is not None and not self.found
 
     @property
@@ -256,12 +257,12 @@ class Numeric(_OneNumber):
 
     @property
     def half(self) -> float:
-        """Half the width of the bounds: what one scaled unit is worth."""
+        """Half the width of the bounds: the size of one scaled unit."""
         low, high = self.bounds
         return (high - low) / 2
 
     def to_dict(self) -> dict[str, object]:
-        """The table `[columns.NAME]` of design.toml."""
+        """Return the table `[columns.NAME]` of design.toml."""
         entry = _formula_entry(self) | _bounds_entry(self)
         if self.is_date and isinstance(self.missing, Fill):
             entry["missing"] = {"fill": date_text(float(self.missing.value))}
@@ -273,7 +274,7 @@ class Numeric(_OneNumber):
 
 @dataclass(frozen=True, slots=True)
 class Boolean(_OneNumber):
-    """A yes/no column, kept as 0 and 1."""
+    """A column of truth values, stored as 0 and 1."""
 
     missing: Missing = "error"
     formula: Formula | None = field(default=None, repr=False)
@@ -283,18 +284,18 @@ class Boolean(_OneNumber):
         problems = Problems()
         if isinstance(self.missing, Fill) and self.missing.value not in (0, 1):
             value = written(self.missing.value)
-            problems.add(f"the fill value {value} of a boolean column is neither true nor false", key="missing")
+            problems.add(f"expected true or false as fill value of a boolean column, got {value}", key="missing")
         problems.check()
 
     def to_dict(self) -> dict[str, object]:
-        """The table `[columns.NAME]` of design.toml."""
+        """Return the table `[columns.NAME]` of design.toml."""
         declared = {} if self.formula else {"dtype": "bool", **_missing_entry(self.missing)}
         return _formula_entry(self) | declared
 
 
 @dataclass(frozen=True, slots=True)
 class Categorical:
-    """A column with declared levels: one 0/1 indicator for each level but the reference.
+    """A column with declared levels, released as an indicator for each level except the reference.
 
     >>> Categorical(("north", "south", "east")).released("region")
     ('region[south]', 'region[east]')
@@ -324,20 +325,20 @@ class Categorical:
 
     @property
     def fill(self) -> float | None:
-        """Position of the level put in place of a missing cell, if the rule is to fill."""
+        """Index of the level that replaces a missing cell, or None without a fill value."""
         return float(self.levels.index(self.missing.value)) if isinstance(self.missing, Fill) else None
 
     @property
     def indicator_codes(self) -> tuple[int, ...]:
-        """Positions of the levels that get an indicator, in declared order."""
+        """Indices of the levels that have an indicator, in declared order."""
         return tuple(code for code, level in enumerate(self.levels) if level != self.reference)
 
     def released(self, name: str) -> tuple[str, ...]:
-        """Names of the released indicators."""
+        """Return the names of the released indicators."""
         return tuple(f"{name}[{self.levels[code]}]" for code in self.indicator_codes)
 
     def to_dict(self) -> dict[str, object]:
-        """The table `[columns.NAME]` of design.toml."""
+        """Return the table `[columns.NAME]` of design.toml."""
         entry: dict[str, object] = _formula_entry(self) or {"levels": list(self.levels)}
         if self.reference != self.levels[0]:
             entry["reference"] = self.reference
@@ -347,26 +348,26 @@ class Categorical:
 
 @dataclass(frozen=True, slots=True)
 class SplineBasis:
-    """Basis functions of a spline: not negative, and with squares that sum to at most 1, whatever the row.
+    """The basis functions of a spline: nonnegative, with squares that sum to at most 1 in every row.
 
-    `ranges` are those declared for the columns that its formula uses.
+    `ranges` are the declared ranges of the columns in the formula.
     """
 
     formula: Formula
     ranges: tuple[tuple[str, tuple[float, float]], ...] = field(repr=False)
 
     def released(self, name: str) -> tuple[str, ...]:
-        """Names of the released basis functions, by position."""
+        """Return the names of the released basis functions, numbered from 1."""
         return tuple(f"{name}[{position}]" for position in range(1, self.formula.width + 1))
 
     def to_dict(self) -> dict[str, object]:
-        """The table `[columns.NAME]` of design.toml."""
+        """Return the table `[columns.NAME]` of design.toml."""
         return {"formula": self.formula.text}
 
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A column declared by a formula, before the bounds of the columns it uses are known."""
+    """A column declared by a formula, whose bounds or levels are not derived yet."""
 
     formula: Formula
     bounds: tuple[float, float] | None = None
@@ -375,7 +376,7 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """The column that names the person behind a row: read by the curator, never released."""
+    """The column that identifies the individual of a row. The curator reads it and never releases it."""
 
     missing: Missing = "error"
 
@@ -385,24 +386,24 @@ Several: TypeAlias = SplineBasis | Interaction
 Column: TypeAlias = Base | Several
 Readable: TypeAlias = Base | Identifier
 
-# bounds that a release finds, and the range in which it looks unless one is declared
+# private bounds, and the default range inside which a release estimates them
 PRIVATE: Final = "private"
 WIDEST: Final = (-(2.0**20), 2.0**20)
 TWINS: Final = "look the same and differ only in Unicode form; rename one"
 _NARROWEST: Final = 1e-250
-# integers from here on are not all doubles, and levels are compared as doubles
+# larger integers are not all doubles, and levels are compared as doubles
 _LARGEST_LEVEL: Final = 2**53
 
 
 def bad_cell(column: Base) -> str:
-    """What a cell is that the declaration does not take, from the declaration alone."""
+    """Describe an invalid cell by the declaration alone."""
     if isinstance(column, Numeric):
         return "not a date" if column.is_date else "not a finite number"
     return "none of true, false, 1 and 0" if isinstance(column, Boolean) else "none of the declared levels"
 
 
 def remedy(column: Base) -> str:
-    """What to do about such a cell: fixing comes first, as dropping may silently leave out every row.
+    """Return the advice for an invalid cell. Dropping comes last, as it may leave out every row.
 
     >>> print(remedy(Categorical(("a", "b"))).partition(";")[0])
     fix the table or declare every level that can occur
@@ -416,10 +417,11 @@ def remedy(column: Base) -> str:
         declared = f"fix the table or, unless it is the target, {words}"
     else:
         declared = "fix the table or declare every level that can occur"
-    drop = (
-        'missing = "drop" leaves out every row with such a cell (discreet check counts them before anything is spent)'
+    return Message(
+        f'{declared}; missing = "drop" leaves out every row with such a cell (',
+        Call("discreet.check"),
+        " counts them before anything is spent), and a fill value replaces the cell",
     )
-    return f"{declared}; {drop}, and a fill value replaces the cell"
 
 
 def _formula_entry(column: Base) -> dict[str, object]:
@@ -451,46 +453,46 @@ def _code_list(given: object) -> tuple[Any, ...]:
 
 
 def _level_codes(given: object, plain: list[Level]) -> tuple[Level, ...]:
-    """Codes of a category: of the type of its levels, and none of them."""
+    """Check that codes for missing cells have the type of the levels and are not levels."""
     codes = _code_list(given)
     for code in codes:
         if plain and type(code) is not type(plain[0]):
             kind = "text" if isinstance(plain[0], str) else "integers"
-            raise SpecError(f"missing_codes: the levels are {kind}, and {written(code)} is not; write it like a level")
+            raise SpecError(f"missing_codes: expected {kind} like the levels, got {written(code)}")
         if code in plain:
-            raise SpecError(f"missing_codes: {written(code)} is one of the levels; leave it out of one of the two")
+            raise SpecError(f"missing_codes: {written(code)} is also a level; remove it from one of the two lists")
     return codes
 
 
 def _level_faults(levels: tuple[Level, ...], plain: list[Level]) -> Iterator[str]:
-    """What is wrong with levels, of which `plain` are text or integers."""
+    """Yield the problems of levels, of which `plain` are texts or integers."""
     if not levels:
-        yield "levels are blank; fill in every value that can occur from public knowledge"
+        yield "levels are blank; declare every value that can occur from public knowledge"
         return
     if len(levels) < 2:
-        yield f"expected at least two levels for a categorical column, got {len(levels)}"
+        yield f"expected at least 2 levels for a categorical column, got {len(levels)}"
     if len(plain) < len(levels) or len({type(level) for level in plain}) > 1:
-        yield "levels must be all text or all integers; write the others as text"
+        yield "expected levels that are all texts or all integers; write the integers as text"
     if any(isinstance(level, int) and abs(level) >= _LARGEST_LEVEL for level in plain):
-        yield "a level is 2**53 or more, where doubles skip integers; write the levels as text"
+        yield "integer levels of 2**53 or more are not exact in double precision; write the levels as text"
     for level, times in Counter(plain).items():
         if isinstance(level, str) and has_invisible_characters(level):
             yield f"the level {written(level)} has invisible characters; rename it"
         if isinstance(level, str) and not level.strip():
             yield (
-                f"the level {written(level)} is blank, and an empty cell is a missing one; leave it out and declare "
-                "what missing = does with such cells"
+                f"the level {written(level)} is blank, and blank cells are missing; leave the level out and set the "
+                "rule for missing cells"
             )
         if times > 1:
             yield f"the level {written(level)} is listed twice; list each level once"
-    for one, other in twins(level for level in plain if isinstance(level, str)):
-        yield f"the levels {one!a} and {other!a} {TWINS}"
+    for first, second in twins(level for level in plain if isinstance(level, str)):
+        yield f"the levels {first!a} and {second!a} {TWINS}"
 
 
 def checked_bounds(bounds: tuple[float, float], *, dates: bool = False) -> tuple[float, float]:
-    """Two finite increasing numbers, far enough apart for double precision."""
+    """Check that bounds are finite, increasing and far enough apart for double precision."""
     if any(isinstance(bound, str) and not bound for bound in bounds):
-        raise SpecError("bounds are blank; fill in the lowest and highest value from public knowledge")
+        raise SpecError("bounds are blank; declare the lowest and highest value from public knowledge")
     if len(bounds) != 2 or not all(is_number(bound) for bound in bounds):
         raise SpecError(f"bounds: expected a pair of numbers [low, high], got {written(bounds)}")
     low, high = nearest(bounds[0]), nearest(bounds[1])
@@ -499,12 +501,12 @@ def checked_bounds(bounds: tuple[float, float], *, dates: bool = False) -> tuple
     if not low < high:
         word = "equal" if low == high else "reversed"
         ends = f"[{date_text(low)}, {date_text(high)}]" if dates else f"[{low:g}, {high:g}]"
-        raise SpecError(f"bounds {ends} are {word}; the first must be below the second")
+        raise SpecError(f"bounds {ends} are {word}; declare a first bound below the second")
     half = (high - low) / 2
-    # narrower, the distance between neighbouring doubles would coarsen the grid, or grid steps per unit overflow
+    # narrower bounds would be coarser than the grid, or the number of grid steps per unit would overflow
     if not (math.isfinite(half) and half > max(2**-26 * max(abs(low), abs(high)), _NARROWEST)):
         raise SpecError(
             f"bounds [{written(low)}, {written(high)}] are too wide or too narrow for double precision; "
-            "shift or rescale the column before declaring it"
+            "shift or rescale the column"
         )
     return low, high

@@ -12,22 +12,22 @@ from typing import Final
 from discreet.errors import DesignError, DesignProblem, SpecError, written
 
 # -- dates -------------------------------------------------------------------------------------------------------------
-# Dates as days since 1970-01-01: bounds, cells that are text, and months and days of the week as levels.
+# Dates as days since 1970-01-01: in bounds, in cells that are text, and as months and weekdays with levels.
 #
-# Only the calendar is here, the Gregorian one from year 1 to 9999, extended to before it was in use as in ISO 8601.
+# The calendar is the proleptic Gregorian calendar of ISO 8601, for the years 1 to 9999.
 
 MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _EPOCH: Final = date(1970, 1, 1).toordinal()
 FIRST_DAY: Final = 1 - _EPOCH
 LAST_DAY: Final = date.max.toordinal() - _EPOCH
-# a date of ISO 8601 with hyphens, and perhaps a time of that day without a time zone
+# an ISO 8601 date with hyphens, optionally followed by a time without a time zone
 ISO: Final = r"^([0-9]{4})-([0-9]{2})-([0-9]{2})(?:[T ](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?)?$"
 _ISO: Final = re.compile(ISO.removesuffix("$"), re.ASCII)
 
 
 def is_date(value: object) -> bool:
-    """Whether a value is a date, and not a point in time.
+    """Return whether a value is a date without a time.
 
     >>> is_date(date(2020, 1, 31)), is_date(datetime(2020, 1, 31)), is_date("2020-01-31")
     (True, False, False)
@@ -36,7 +36,7 @@ def is_date(value: object) -> bool:
 
 
 def day_of(day: date) -> int:
-    """Days from 1970-01-01 to a date; the time of a point in time is left out.
+    """Return the number of days from 1970-01-01 to a date, ignoring any time of day.
 
     >>> day_of(date(1970, 1, 3)), day_of(date(1969, 12, 31))
     (2, -1)
@@ -45,22 +45,22 @@ def day_of(day: date) -> int:
 
 
 def day_of_text(text: str) -> int | None:
-    """The day that a text of ISO 8601 names; none for any other text.
+    """Return the day of an ISO 8601 date, or None for any other text.
 
     >>> day_of_text("1970-01-03"), day_of_text("1970-01-03T23:59:59"), day_of_text("3.1.1970")
     (2, 2, None)
     """
-    found = _ISO.fullmatch(text)
-    if found is None:
+    match = _ISO.fullmatch(text)
+    if match is None:
         return None
     try:
-        return day_of(date(int(found[1]), int(found[2]), int(found[3])))
+        return day_of(date(int(match[1]), int(match[2]), int(match[3])))
     except ValueError:
         return None
 
 
 def date_text(day: float) -> str:
-    """A day as text.
+    """Return a day as ISO 8601 text.
 
     >>> date_text(2.0)
     '1970-01-03'
@@ -69,41 +69,41 @@ def date_text(day: float) -> str:
 
 
 def declared_day(value: object, key: str) -> float:
-    """The day of a declared date, which may be text as in a release file."""
+    """Return the day of a declared date, which is text in a release file."""
     day = day_of_text(value) if isinstance(value, str) and len(value) == len("1970-01-03") else None
     if is_date(value):
-        day = day_of(value)  # type: ignore[arg-type]  # a date, as was asked
+        day = day_of(value)  # type: ignore[arg-type]  # checked by is_date
     if day is None:
         raise SpecError(f"{key}: expected a date such as 2019-01-31, without a time, got {written(value)}")
     return float(day)
 
 
 def dated(value: object) -> object:
-    """A value as TOML writes it: text that is a date becomes one, also inside lists and tables.
+    """Convert texts that are dates into dates, also inside lists and tables, as TOML has them.
 
     >>> dated(["1970-01-03"]), dated({"fill": "1970-01-03"}), dated("drop")
     ([datetime.date(1970, 1, 3)], {'fill': datetime.date(1970, 1, 3)}, 'drop')
     """
     if isinstance(value, list):
-        return [dated(one) for one in value]
+        return [dated(item) for item in value]
     if isinstance(value, dict):
-        return {key: dated(one) for key, one in value.items()}
+        return {key: dated(item) for key, item in value.items()}
     return date.fromisoformat(value) if isinstance(value, str) and day_of_text(value) is not None else value
 
 
 def months_between(first: float, last: float) -> tuple[int, ...]:
-    """Positions of the months that some day from first to last has, in the order of the year.
+    """Return the indices of the months between two days, in calendar order.
 
     >>> months_between(day_of(date(2019, 11, 5)), day_of(date(2020, 1, 2)))
     (0, 10, 11)
     """
-    one, other = (date.fromordinal(round(day) + _EPOCH) for day in (first, last))
-    apart = (other.year - one.year) * 12 + other.month - one.month
-    return tuple(sorted({(one.month - 1 + step) % 12 for step in range(min(apart, 11) + 1)}))
+    start, end = (date.fromordinal(round(day) + _EPOCH) for day in (first, last))
+    steps = (end.year - start.year) * 12 + end.month - start.month
+    return tuple(sorted({(start.month - 1 + step) % 12 for step in range(min(steps, 11) + 1)}))
 
 
 def weekdays_between(first: float, last: float) -> tuple[int, ...]:
-    """Positions of the days of the week that some day from first to last has, from Monday.
+    """Return the indices of the weekdays between two days, with Monday as 0.
 
     >>> weekdays_between(day_of(date(2020, 1, 5)), day_of(date(2020, 1, 6)))
     (0, 6)
@@ -113,12 +113,12 @@ def weekdays_between(first: float, last: float) -> tuple[int, ...]:
 
 
 # -- problems ----------------------------------------------------------------------------------------------------------
-# Finding every problem of a design before any is reported.
+# All problems of a design are collected before any is reported.
 
 
 @dataclass
 class Problems:
-    """The problems found so far.
+    """A collection of the problems of a design.
 
     >>> problems = Problems()
     >>> with problems.at(column="age", key="bounds"):
@@ -131,20 +131,20 @@ class Problems:
     found: list[DesignProblem] = field(default_factory=list)
 
     def add(self, message: object, *, column: str = "", key: str = "") -> None:
-        """Keep one."""
+        """Add a problem."""
         self.found.append(DesignProblem(str(message), column, key))
 
     @contextmanager
     def at(self, *, column: str = "", key: str = "") -> Iterator[None]:
-        """Keep what the block refuses; what it knows of the place stays, and this fills in the rest."""
+        """Collect the errors of a block. A column or key that an error lacks is filled in."""
         try:
             yield
         except DesignError as error:
-            self.found += [replace(one, column=one.column or column, key=one.key or key) for one in error.problems]
+            self.found += [replace(item, column=item.column or column, key=item.key or key) for item in error.problems]
         except SpecError as error:
             self.add(error, column=column, key=key)
 
     def check(self) -> None:
-        """Report all of them, if there are any."""
+        """Raise a DesignError with the collected problems, if there are any."""
         if self.found:
             raise DesignError(self.found)

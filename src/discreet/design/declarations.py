@@ -28,7 +28,7 @@ from discreet.design.columns import (
     checked_bounds,
 )
 from discreet.design.dates import Problems, day_of_text, is_date
-from discreet.errors import DesignError, DesignProblem, SpecError, shown, written
+from discreet.errors import DesignError, DesignProblem, OptionError, SpecError, shown, written
 from discreet.exact.arrays import FloatArray
 from discreet.privacy.checks import is_integer, is_number, listed
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from discreet.design.formula import Formula
 
 # -- declarations ------------------------------------------------------------------------------------------------------
-# From what a person writes to a declared column: short forms, tables of design.toml, formulas.
+# Declared columns from short forms, tables of design.toml and formulas.
 
 COLUMN_KEYS: Final = (
     "bounds", "within", "levels", "reference", "dtype", "missing", "missing_codes", "formula", "release", "found",
@@ -44,11 +44,10 @@ COLUMN_KEYS: Final = (
 
 
 def column_from(declaration: object) -> Column | Derived:
-    """A column from any of the short forms: a pair of numbers, a list of levels, `bool`, a table, or a column.
+    """Build a column from a short form: a pair of numbers, a list of levels, `bool`, a table, or a column.
 
-    Pairs and levels may come as a list, a tuple or a NumPy array. Two numbers, or two dates, are always bounds: two
-    levels that are integers are declared as a table, `{"levels": [1, 2]}`. The word "private" stands for bounds that a
-    release finds.
+    Pairs and levels may be a list, a tuple or a NumPy array. Two numbers, or two dates, are always bounds. Declare two
+    integer levels as a table, `{"levels": [1, 2]}`. The word "private" declares private bounds.
 
     >>> column_from((0, 10))
     Numeric(bounds=(0.0, 10.0), missing='error')
@@ -64,7 +63,7 @@ def column_from(declaration: object) -> Column | Derived:
 
 
 def usable_column(problems: Problems, declaration: object) -> Column | Derived | None:
-    """The same, as far as others depend on it: its bounds, levels or formula; none where these are wrong.
+    """Build a column and report its problems. Return None if its bounds, levels or formula are invalid.
 
     >>> problems = Problems()
     >>> usable_column(problems, {"bounds": [0, 1], "missing": "ignore"}), problems.found[0].key
@@ -94,7 +93,7 @@ def _short(declaration: object) -> Column | Derived:
 
 
 def _unresolved(column: Column | Derived) -> Column | Derived:
-    """A column taken from another design is derived anew, from the bounds of this one."""
+    """Derive a column from another design anew, from the bounds of this design."""
     if not isinstance(column, Derived | SplineBasis | Interaction):
         _missing_from(column.missing)
     if isinstance(column, Derived) or column.formula is None:
@@ -110,12 +109,10 @@ def _derived_from_table(problems: Problems, table: Mapping[str, object]) -> Deri
     text, bounds, reference = table["formula"], None, None
     for key in table:
         if key not in ("formula", "bounds", "reference"):
-            problems.add(f"{key!r} cannot be given for a column with a formula; only bounds and reference can", key=key)
+            problems.add(f"{key!r} is not allowed with a formula; only bounds and reference are", key=key)
     with problems.at(key="bounds"):
         if _is_private(table.get("bounds")):
-            raise SpecError(
-                "the bounds of a formula follow from the columns it uses and cannot be private; leave them out"
-            )
+            raise SpecError("the bounds of a formula follow from its columns and cannot be private; leave them out")
         bounds = checked_bounds(_pair(table["bounds"])) if "bounds" in table else None
     with problems.at(key="reference"):
         reference = _checked_reference(table.get("reference"))
@@ -136,23 +133,24 @@ def _column_from_table(problems: Problems, table: Mapping[str, object]) -> Colum
     for key in table:
         if key not in COLUMN_KEYS:
             problems.add(SpecError.unknown_name("key", key, COLUMN_KEYS), key=key if isinstance(key, str) else "")
-    known = {key: table[key] for key in COLUMN_KEYS if key in table}
-    return _derived_from_table(problems, known) if "formula" in known else _base_from_table(problems, known)
+    valid = {key: table[key] for key in COLUMN_KEYS if key in table}
+    return _derived_from_table(problems, valid) if "formula" in valid else _base_from_table(problems, valid)
 
 
 def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base | None:
-    # a key that is not known may be a slip for one that is needed
-    slips = bool(problems.found)
+    # an unknown key may be a misspelling of a required one
+    misspelt = bool(problems.found)
     kinds = [kind for kind in ("bounds", "levels", "dtype") if kind in table]
     reference: Level | None = None
     with problems.at(key="reference"):
         if kinds and "levels" not in kinds and "reference" in table:
-            raise SpecError("'reference' is only for a column with levels")
+            raise SpecError("'reference' is allowed only for a column with levels")
         reference = _checked_reference(table.get("reference"))
     release = table.get("release", True)
     if not isinstance(release, bool) or (not release and "levels" in kinds):
         problems.add(
-            "release must be true or false, and false only for a number or boolean that a formula uses", key="release"
+            "expected true or false for release, and false only for a number or boolean used in a formula",
+            key="release",
         )
     missing: Missing = "error"
     with problems.at(key="missing"):
@@ -160,21 +158,21 @@ def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base | 
     codes = table.get("missing_codes", ())
     if "missing_codes" in table and "dtype" in kinds:
         problems.add(
-            "'missing_codes' are for numbers, dates and levels; a boolean has 1 and 0 alone", key="missing_codes"
+            "'missing_codes' are allowed for numbers, dates and levels, and not for booleans", key="missing_codes"
         )
-    if len(kinds) != 1 and (kinds or not slips):
-        found = " and ".join(kinds) or "none of them"
-        problems.add(f"expected exactly one of bounds, levels, dtype = 'bool' or formula, got {found}")
+    if len(kinds) != 1 and (kinds or not misspelt):
+        names = " and ".join(kinds) or "none of them"
+        problems.add(f"expected exactly one of bounds, levels, dtype = 'bool' or formula, got {names}")
     if len(kinds) != 1:
         for kind in kinds:
             with problems.at(key=kind):
-                # which of them a fill value or a reference is meant for is not known
+                # a fill value or reference could belong to any of them
                 _of_kind(kind, table[kind])
         return None
     value = _searched(problems, table) if kinds[0] == "bounds" else table[kinds[0]]
     for key in ("within", "found"):
         if key in table and kinds[0] != "bounds":
-            problems.add(f"{key!r} is only for a number whose bounds a release finds", key=key)
+            problems.add(f"{key!r} is allowed only for a number with private bounds", key=key)
     column = None
     with problems.at(key=kinds[0]):
         column = _of_kind(kinds[0], value, missing, reference, _plain(codes))
@@ -185,14 +183,14 @@ def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base | 
 
 
 def _searched(problems: Problems, table: Mapping[str, object]) -> object:
-    """Bounds as they are declared; where a release finds or found them, with the range in which it looks."""
+    """Return the declared bounds. For private bounds, also return the public range that is searched."""
     bounds, is_found = table["bounds"], table.get("found", False)
     if not isinstance(is_found, bool) or (is_found and _is_private(bounds)):
-        problems.add("found must be true or false, and true only beside the bounds that a release found", key="found")
+        problems.add("expected true or false for found, and true only with the bounds of a release", key="found")
         is_found = False
     if not is_found and not _is_private(bounds):
         if "within" in table:
-            problems.add("'within' is only for bounds = 'private'; leave it out", key="within")
+            problems.add("'within' is allowed only with bounds = 'private'; leave it out", key="within")
         return bounds
     within: tuple[float, float] = WIDEST
     with problems.at(key="within"):
@@ -201,7 +199,7 @@ def _searched(problems: Problems, table: Mapping[str, object]) -> object:
 
 
 class _Searched(NamedTuple):
-    """A public range, bounds inside it, and whether they were found."""
+    """A public range, bounds inside it, and whether a release estimated them."""
 
     within: tuple[float, float]
     bounds: object
@@ -218,17 +216,17 @@ def _of_kind(
     if isinstance(value, _Searched):
         return Numeric(_pair(value.bounds), missing, within=value.within, found=value.found, missing_codes=codes)
     if kind == "bounds":
-        # of a column that is wrong by itself: a number in any case
+        # of an invalid column: a number in any case
         if _is_private(value):
             return Numeric.private(WIDEST)
         bounds = _dated(_pair(value))
         if any(map(is_date, bounds)) and any(is_number(code) for code in codes):
-            said = "missing_codes: expected dates such as 1900-01-01 for a column of dates, got a number"
-            raise DesignError([DesignProblem(said, key="missing_codes")])
+            message = "missing_codes: expected dates such as 1900-01-01 for a column of dates, got a number"
+            raise DesignError([DesignProblem(message, key="missing_codes")])
         return Numeric(bounds, missing, missing_codes=codes)
     if kind == "dtype":
         if not isinstance(value, str) or value != "bool":
-            raise SpecError(f"dtype {written(value)} is not known; allowed: 'bool'")
+            raise SpecError(f"expected dtype = 'bool', got {written(value)}")
         return Boolean(missing)
     levels = _plain_items(value)
     if levels is None:
@@ -237,7 +235,7 @@ def _of_kind(
 
 
 def _dated(bounds: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Bounds with dates for text that is one, as a release file has them."""
+    """Convert bounds that are texts of dates, as in a release file, to dates."""
     days = [day_of_text(bound) if isinstance(bound, str) else None for bound in bounds]
     if any(day is None for day in days):
         return bounds
@@ -252,19 +250,19 @@ def _pair(bounds: object, key: str = "bounds") -> tuple[float, float]:
     return items[0], items[1]
 
 
-def _plain_items(given: object) -> tuple[Any, ...] | None:
-    """Items of a list, a tuple or an array, numbers of NumPy as Python's own; none for anything else.
+def _plain_items(value: object) -> tuple[Any, ...] | None:
+    """Return the items of a list, tuple or array as Python values, or None for anything else.
 
     >>> _plain_items([1, "a"]), _plain_items("ab")
     ((1, 'a'), None)
     """
-    given = _plain(given)
-    return tuple(map(_plain, given)) if isinstance(given, list | tuple) else None
+    value = _plain(value)
+    return tuple(map(_plain, value)) if isinstance(value, list | tuple) else None
 
 
-def _plain(given: Any) -> Any:  # noqa: ANN401  # whatever a person may declare
-    # by its method and not by its type: a design without formulas does not load NumPy
-    return given.tolist() if hasattr(given, "tolist") and not isinstance(given, type) else given
+def _plain(value: Any) -> Any:  # noqa: ANN401  # any declaration
+    # tests the method and not the type, so that a design without formulas does not load NumPy
+    return value.tolist() if hasattr(value, "tolist") and not isinstance(value, type) else value
 
 
 def _missing_from(rule: object) -> Missing:
@@ -276,17 +274,17 @@ def _missing_from(rule: object) -> Missing:
         value = rule["fill"]
         if isinstance(value, str | int | float | date):
             return Fill(value)  # type: ignore[arg-type]  # a date becomes a number of days in its column
-    raise SpecError(f"missing = {written(rule)} is not known; allowed: 'error', 'drop' or {{fill = VALUE}}")
+    raise SpecError(f"expected 'error', 'drop' or {{fill = VALUE}} for missing, got {written(rule)}")
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------
-# Declarations of the columns of a matrix, in the forms that a caller without a design gives them.
+# Declarations of the columns of a matrix, for callers without a design.
 
-HOW_TO_DECLARE: Final = "they are never read from the data; declare them from what is known without it, such as"
+HOW_TO_DECLARE: Final = "they are never read from the data; declare them from public knowledge, such as"
 
 
 def declared_bounds(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # noqa: ANN401  # checked here
-    """One declaration for each column, in column order, from any of the forms of `bounds`.
+    """Return a declaration for each column, in column order, from any form of `bounds`.
 
     >>> declared_bounds((0, 1), ["a", "b"])
     {'a': (0.0, 1.0), 'b': (0.0, 1.0)}
@@ -294,25 +292,35 @@ def declared_bounds(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # 
     {'a': 'private', 'b': 'private'}
     """
     if bounds is None:
-        raise SpecError(
-            f"bounds are missing; {HOW_TO_DECLARE} bounds={{{names[0]!r}: (18, 90)}}, or (low, high) for all"
+        raise OptionError(
+            f"bounds are missing; {HOW_TO_DECLARE} bounds={{{names[0]!r}: (18, 90)}}, or (low, high) for all",
+            code="bounds-missing",
+            option="bounds",
         )
     if isinstance(bounds, Mapping):
-        unknown, silent = [name for name in bounds if name not in names], [name for name in names if name not in bounds]
-        if unknown or silent:
-            found = f"in bounds but not in X: {shown(unknown)}; in X but not in bounds: {shown(silent)}"
-            raise SpecError(
-                f"bounds and X differ in their columns; {found}. Declare every column of X and no other, such as "
-                "bounds={'age': (18, 90), 'ward': ['icu', 'surgery'], 'urgent': bool}"
+        unknown, missing = (
+            [name for name in bounds if name not in names],
+            [name for name in names if name not in bounds],
+        )
+        if unknown or missing:
+            raise OptionError(
+                "bounds and X have different columns; "
+                f"in bounds but not in X: {shown(unknown)}; in X but not in bounds: {shown(missing)}. "
+                "Declare exactly the columns of X, such as "
+                "bounds={'age': (18, 90), 'ward': ['icu', 'surgery'], 'urgent': bool}",
+                code="bounds-columns",
+                option="bounds",
             )
         return {name: bounds[name] for name in names}
     if isinstance(bounds, str) and bounds == PRIVATE:
         return dict.fromkeys(names, PRIVATE)
     if len(names) == 2 and _is_two_pairs(bounds):
         table = ", ".join(f"{name!r}: (low, high)" for name in names)
-        raise SpecError(
-            "bounds are two plain pairs, which may be (lows, highs) or a pair for each of the two columns; write a "
-            f"table, bounds={{{table}}}, or two NumPy arrays, bounds=(np.array(lows), np.array(highs))"
+        raise OptionError(
+            "bounds are two pairs, which may mean (lows, highs) or a pair for each of the two columns; pass a "
+            f"mapping, bounds={{{table}}}, or two NumPy arrays, bounds=(np.array(lows), np.array(highs))",
+            code="bounds-ambiguous",
+            option="bounds",
         )
     try:
         sides = [np.asarray(side, dtype=np.float64) for side in listed(bounds) or ()]
@@ -321,7 +329,7 @@ def declared_bounds(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # 
     if len(sides) != 2 or any(side.shape not in ((), (len(names),)) for side in sides):
         arrays = f"two arrays (lows, highs) of {len(names)} numbers"
         forms = f"a mapping from names to declarations, a pair (low, high), or {arrays}"
-        raise SpecError(f"bounds: expected {forms}, got another {type(bounds).__name__}; prefer the mapping")
+        raise OptionError(f"bounds: expected {forms}, got another {type(bounds).__name__}", option="bounds")
     lows, highs = (np.broadcast_to(side, len(names)).tolist() for side in sides)
     return dict(zip(names, zip(lows, highs, strict=True), strict=True))
 
@@ -332,22 +340,21 @@ def _is_two_pairs(bounds: object) -> bool:
 
 
 # -- derived -----------------------------------------------------------------------------------------------------------
-# Derived columns: bounds by interval arithmetic from declared ones, values from the cells of their own row.
+# Derived columns: bounds by interval arithmetic from declared bounds, values from the cells of the same row.
 
 
 def resolved(
     problems: Problems, columns: Mapping[str, Column | Derived], wrong: Mapping[str, object]
 ) -> dict[str, Column]:
-    """Every column with its bounds or levels, those of derived columns from the columns they use, in the same order.
+    """Return all valid columns in order, with bounds or levels derived for those with a formula.
 
-    Columns whose formula is wrong are left out. `wrong` holds what was declared for columns that are wrong by
-    themselves; a formula that uses one of them is not judged.
+    `wrong` holds the declarations of invalid columns. A formula that uses one of them is not judged.
     """
     derived = {
         name: _of_its_kind(problems, name, column) for name, column in columns.items() if isinstance(column, Derived)
     }
     lost = set(wrong)
-    dates = {name: one.bounds for name, one in columns.items() if isinstance(one, Numeric) and one.is_date}
+    dates = {name: column.bounds for name, column in columns.items() if isinstance(column, Numeric) and column.is_date}
     _bind(problems, derived, lost, lambda formula: formula.with_dates(dates))
     levels = _levels({**columns, **derived})
     _bind(problems, derived, lost, lambda formula: formula.with_levels(levels))
@@ -359,43 +366,43 @@ def resolved(
             lost.add(name)
             with problems.at(column=name, key="formula"):
                 _check_known(formulas[name], columns)
-                ready[name] = made = _made(derived[name], ranges, ready)
+                ready[name] = column = _derived_column(derived[name], ranges, ready)
                 lost.discard(name)
-                if isinstance(made, Numeric | Boolean):
-                    ranges[name] = _range(made)
+                if isinstance(column, Numeric | Boolean):
+                    ranges[name] = _range(column)
     used = {name for formula in formulas.values() for name in formula.names}
     for name, column in ready.items():
         unreleased = isinstance(column, Numeric | Boolean) and not column.is_released
-        if unreleased and name not in used and not any(_mentions(one, name) for one in wrong.values()):
+        if unreleased and name not in used and not any(_mentions(declaration, name) for declaration in wrong.values()):
             problems.add(
-                "it is not released and is not used in any formula; delete it or release it", column=name, key="release"
+                "it is neither released nor used in a formula; delete it or release it", column=name, key="release"
             )
     return {name: ready[name] for name in columns if name in ready}
 
 
 def _bind(problems: Problems, derived: dict[str, Derived], lost: set[str], bound: Callable[[Formula], Formula]) -> None:
-    """Give every formula what it needs of the columns that it names; those that ask for what is not there are lost."""
-    for name, one in derived.items():
-        if name in lost or not lost.isdisjoint(one.formula.names):
+    """Bind every formula to the columns it names. Formulas that fail are added to `lost`."""
+    for name, column in derived.items():
+        if name in lost or not lost.isdisjoint(column.formula.names):
             continue
         lost.add(name)
         with problems.at(column=name, key="formula"):
-            derived[name] = replace(one, formula=bound(one.formula))
+            derived[name] = replace(column, formula=bound(column.formula))
             lost.discard(name)
 
 
 def _levels(columns: Mapping[str, Column | Derived]) -> dict[str, tuple[Level, ...]]:
-    """Levels of every column that has some, those of a formula from the formula alone."""
+    """Return the levels of every column that has levels."""
     declared = {name: column.levels for name, column in columns.items() if isinstance(column, Categorical)}
-    made = {name: column.formula for name, column in columns.items() if isinstance(column, Derived)}
-    return declared | {name: formula.levels() for name, formula in made.items() if formula.kind == "levels"}
+    formulas = {name: column.formula for name, column in columns.items() if isinstance(column, Derived)}
+    return declared | {name: formula.levels() for name, formula in formulas.items() if formula.kind == "levels"}
 
 
 def _sequence(
     problems: Problems, formulas: Mapping[str, Formula], declared: tuple[list[str], list[str]], lost: set[str]
 ) -> tuple[str, ...]:
-    """The formulas that can be judged, in an order of use; those that cannot be are added to `lost`."""
-    # most designs have no formula, and do without its language
+    """Return the valid formulas in order of use, and add the others to `lost`."""
+    # the language of formulas is loaded only for designs that need it
     from discreet.design.formula import order
 
     while True:
@@ -403,48 +410,50 @@ def _sequence(
         before = len(problems.found)
         with problems.at():
             return order({name: formula for name, formula in formulas.items() if name not in lost}, *declared)
-        # of a cycle one column is named, and all others depend on it
+        # an error about a cycle names one column, and the others depend on it
         lost |= {problem.column for problem in problems.found[before:]}
 
 
 def _check_known(formula: Formula, columns: Mapping[str, Column | Derived]) -> None:
-    """Refuse a formula of a column whose bounds are not known before the release: those of the formula follow."""
+    """Refuse a formula of a column with private bounds, from which no bounds follow."""
     for used in formula.names:
         column = columns.get(used)
         if isinstance(column, Numeric) and column.is_searched:
             raise SpecError(
-                f"the formula uses {used!r}, whose bounds are private, so its own are not known; declare bounds of "
-                f"{used!r}, or leave the formula out"
+                f"the formula uses {used!r}, whose bounds are private; declare bounds of {used!r}, or leave the "
+                "formula out"
             )
 
 
 def _mentions(declaration: object, name: str) -> bool:
-    """Whether a declaration that is wrong may use a column: in a formula, or in what was meant as one."""
+    """Return whether an invalid declaration may refer to a column."""
     texts = declaration.values() if isinstance(declaration, Mapping) else ()
     return any(isinstance(text, str) and name in text for text in texts)
 
 
 def _lose_dependents(formulas: Mapping[str, Formula], lost: set[str]) -> None:
-    """A formula that uses what cannot be judged cannot be judged either."""
-    while found := {name for name, one in formulas.items() if name not in lost and not lost.isdisjoint(one.names)}:
-        lost |= found
+    """Add the formulas that use a lost column to `lost`."""
+    while more := {name for name, use in formulas.items() if name not in lost and not lost.isdisjoint(use.names)}:
+        lost |= more
 
 
 def _of_its_kind(problems: Problems, name: str, column: Derived) -> Derived:
-    """The column without what a formula of its kind does not take, which is a problem whatever the columns it uses."""
+    """Report and remove bounds or a reference that this kind of formula does not take."""
     kind, bounds, reference = column.formula.kind, column.bounds, column.reference
     if kind != "numeric" and bounds is not None:
-        problems.add(f"a formula of kind {kind!r} takes no bounds; leave them out", column=name, key="bounds")
+        problems.add(
+            f"bounds are not allowed for a formula of kind {kind!r}; leave them out", column=name, key="bounds"
+        )
         bounds = None
     if reference is not None:
         with problems.at(column=name, key="reference"):
             if kind != "levels":
-                raise SpecError("'reference' is only for a column with levels, such as cut(...)")
+                raise SpecError("'reference' is allowed only for a column with levels, such as cut(...)")
             return Derived(column.formula, None, Categorical(column.formula.levels(), reference).reference)
     return Derived(column.formula, bounds)
 
 
-def _made(column: Derived, ranges: Mapping[str, tuple[float, float]], ready: Mapping[str, Column]) -> Column:
+def _derived_column(column: Derived, ranges: Mapping[str, tuple[float, float]], ready: Mapping[str, Column]) -> Column:
     formula = column.formula
     if formula.kind == "interaction":
         return _interaction(formula, [(name, ready[name]) for name in formula.names])
@@ -458,20 +467,20 @@ def _made(column: Derived, ranges: Mapping[str, tuple[float, float]], ready: Map
     if column.bounds is None:
         return Numeric(checked_bounds((low, high)), formula=formula)
     if not low <= column.bounds[0] < column.bounds[1] <= high:
-        said = (
+        message = (
             f"the bounds [{column.bounds[0]:g}, {column.bounds[1]:g}] are not inside [{low:g}, {high:g}], "
             "the range of the formula; declare bounds inside that range"
         )
-        raise DesignError([DesignProblem(said, key="bounds")])
+        raise DesignError([DesignProblem(message, key="bounds")])
     return Numeric(column.bounds, formula=formula)
 
 
 def _interaction(formula: Formula, parts: list[tuple[str, Column]]) -> Interaction:
     factors = tuple((name, column) for name, column in parts if isinstance(column, Categorical))
     if not factors:
-        one, other = formula.names
+        first, second = formula.names
         raise SpecError(
-            f"an interaction needs a column with levels, and {one!r} and {other!r} have none; write a product with *"
+            f"neither {first!r} nor {second!r} has levels, which an interaction needs; write a product with *"
         )
     for name, column in parts:
         if isinstance(column, Numeric | Boolean):
@@ -485,7 +494,7 @@ def _range(column: Numeric | Boolean) -> tuple[float, float]:
 
 
 def has_own_bounds(columns: Mapping[str, Column], column: Numeric) -> bool:
-    """Whether the bounds of a formula are tighter than what follows from the columns it uses, so that they may clip."""
+    """Return whether declared bounds of a formula are tighter than its range, so that values may be clipped."""
     ranges = {name: _range(used) for name, used in columns.items() if isinstance(used, Numeric | Boolean)}
     return column.formula is not None and column.formula.interval(ranges) != column.bounds
 
@@ -493,16 +502,9 @@ def has_own_bounds(columns: Mapping[str, Column], column: Numeric) -> bool:
 def outside_bounds(
     columns: Mapping[str, Column], names: Iterable[str], base: Mapping[str, FloatArray]
 ) -> npt.NDArray[np.bool_]:
-    """Whether the value of each named numeric column lies outside its bounds, row by row, shape (names, m).
+    """Return for each named numeric column which values lie outside its bounds, shape (names, m).
 
-    Parameters
-    ----------
-    columns
-        All declared columns.
-    names
-        Numeric ones among them; a formula is computed from values inside their bounds, like everywhere.
-    base
-        Finite values of every column of the table that they need, shape (m,).
+    `base` holds finite values of the columns of the table that they need, shape (m,).
     """
     marks = []
     values: dict[str, FloatArray] = {}
@@ -521,7 +523,7 @@ def unclipped(
     base: Mapping[str, FloatArray],
     values: dict[str, FloatArray],
 ) -> FloatArray:
-    """Values of a numeric column before they are clipped; a formula sees values inside their bounds.
+    """Return the values of a numeric column before clipping. A formula uses clipped values of its columns.
 
     >>> columns = resolved(Problems(), {"x": Numeric((1, 9)), "r": Numeric((0, 1))}, {})
     >>> unclipped(columns, columns["x"], "x", {"x": np.array([0.5, 12.0])}, {}).tolist()
@@ -530,46 +532,33 @@ def unclipped(
     return base[name] if column.formula is None else _computed(columns, base, values, column.formula)
 
 
-def needed(columns: Mapping[str, Column], wanted: Iterable[str]) -> dict[str, Base]:
-    """The columns of the table that the wanted ones are or are computed from, in the order they are met."""
-    found: dict[str, Base] = {}
-    for name in wanted:
+def needed(columns: Mapping[str, Column], names: Iterable[str]) -> dict[str, Base]:
+    """Return the columns of the table from which these columns are computed, in order of first use."""
+    base: dict[str, Base] = {}
+    for name in names:
         column = columns[name]
         if column.formula is None:
-            found[name] = column
+            base[name] = column
         else:
-            found |= needed(columns, column.formula.names)
-    return found
+            base |= needed(columns, column.formula.names)
+    return base
 
 
-def completed(columns: Mapping[str, Column], wanted: Iterable[str], base: Mapping[str, FloatArray]) -> list[FloatArray]:
-    """Arrays of the wanted columns from settled arrays of the columns of the table.
+def completed(columns: Mapping[str, Column], names: Iterable[str], base: Mapping[str, FloatArray]) -> list[FloatArray]:
+    """Compute the arrays of these columns from finite arrays of the columns of the table.
 
-    Formulas see values clipped to their declared bounds, as the bounds of a derived column suppose.
-
-    Parameters
-    ----------
-    columns
-        All declared columns.
-    wanted
-        Which arrays to give, in this order.
-    base
-        Finite values of every column of the table that they need, shape (m,).
-
-    Returns
-    -------
-    list of arrays
-        Shape (m,), or (released columns, m) for a spline or an interaction.
+    Formulas use values clipped to their declared bounds, as the derived bounds assume. An array has the shape (m,), or
+    (released columns, m) for a spline or an interaction.
     """
     values: dict[str, FloatArray] = {}
-    # a column of the table that no formula uses is clipped once, by the encoder
-    return [base[name] if columns[name].formula is None else _value(columns, base, values, name) for name in wanted]
+    # a column of the table is clipped once, by the encoder
+    return [base[name] if columns[name].formula is None else _value(columns, base, values, name) for name in names]
 
 
 def _value(
     columns: Mapping[str, Column], base: Mapping[str, FloatArray], values: dict[str, FloatArray], name: str
 ) -> FloatArray:
-    """Values of a column inside its bounds, computed once and kept in `values`."""
+    """Return the clipped values of a column, computed once and stored in `values`."""
     if name not in values:
         column = columns[name]
         if column.formula is None:
@@ -588,5 +577,5 @@ def _value(
 def _computed(
     columns: Mapping[str, Column], base: Mapping[str, FloatArray], values: dict[str, FloatArray], formula: Formula
 ) -> FloatArray:
-    """Values of a formula before they are clipped, from values of the columns it uses inside their bounds."""
+    """Compute a formula from clipped values of its columns, without clipping the result."""
     return formula.evaluate({use: _value(columns, base, values, use) for use in formula.names})

@@ -27,7 +27,7 @@ from discreet.design.columns import (
 )
 from discreet.design.dates import Problems, dated
 from discreet.design.declarations import usable_column
-from discreet.errors import DesignError, DesignProblem, SpecError, written
+from discreet.errors import DesignError, DesignProblem, OptionError, SpecError, written
 from discreet.exact.rounding import nearest
 from discreet.files import read_limited, write_bytes
 from discreet.privacy.budget import PrivacyUnit
@@ -35,11 +35,11 @@ from discreet.privacy.checks import check_flag, is_integer, is_number
 from discreet.text import escape_control, has_invisible_characters, html_table, twins
 
 # -- printing ----------------------------------------------------------------------------------------------------------
-# A design in one line, and its columns as a table for notebooks.
+# A one-line summary of a design, and its columns as an HTML table for notebooks.
 
 
 def short_design(design: Design) -> str:
-    """Name target, regressors and unit.
+    """Summarise target, regressors and unit on one line.
 
     >>> from discreet.design.design import Design
     >>> short_design(Design("y", {"y": (0, 1), "x": (0, 1)}))
@@ -50,7 +50,7 @@ def short_design(design: Design) -> str:
 
 
 def design_html(design: Design) -> str:
-    """Give the declared columns as a table."""
+    """Return the declared columns as an HTML table."""
     roles = dict.fromkeys(design.regressors, "feature") | {design.target: "target"}
     if design.weights is not None:
         roles[design.weights] = f"weights ({design.weights_are})"
@@ -64,16 +64,16 @@ def design_html(design: Design) -> str:
 
 
 def _declared(entry: dict[str, object]) -> str:
-    """Say a declaration as the design file has it."""
+    """Format a declaration like a design file."""
     return ", ".join(f"{key} = {value}" for key, value in entry.items())
 
 
 # -- lines -------------------------------------------------------------------------------------------------------------
-# On which line of a design file each key stands: the parser of the standard library does not say.
+# The line of each key of a design file, which the parser of the standard library does not report.
 
 KeyPath: TypeAlias = tuple[str, ...]
 
-# of text that is known to be TOML: strings first, as they may hold any other character
+# tokens of valid TOML; strings come first, as they may contain any other character
 _TOKEN: Final = re.compile(
     r"""(?P<string>"{3}(?s:\\.|[^\\])*?"{3,5}|'{3}(?s:.)*?'{3,5}|"(?:\\.|[^"\\])*"|'[^']*')"""
     r"""|(?P<comment>\#[^\n]*)|(?P<end>\n)|(?P<sign>[][{}=.,])|(?P<word>[^][{}=.,\s"'\#]+)"""
@@ -81,7 +81,7 @@ _TOKEN: Final = re.compile(
 
 
 class _Scanner:
-    """Goes through the tokens of a file once."""
+    """A single pass over the tokens of a TOML file."""
 
     def __init__(self, text: str) -> None:
         self.found: dict[KeyPath, int] = {}
@@ -94,7 +94,7 @@ class _Scanner:
         self._at = 0
 
     def read(self) -> dict[KeyPath, int]:
-        """The line of every table and key."""
+        """Return the line of every table and key."""
         table: KeyPath = ()
         while self._at < len(self.tokens):
             kind, text, _ = self.tokens[self._at]
@@ -111,7 +111,7 @@ class _Scanner:
         return self.found
 
     def _key(self, table: KeyPath) -> KeyPath:
-        """A key up to what ends it; the line of the first part is that of all."""
+        """Read a dotted key and its end sign. All of its parts get the line of the first."""
         parts: list[str] = []
         line = self.tokens[self._at][2]
         while (token := self.tokens[self._at])[1] not in ("=", "]") or token[0] != "sign":
@@ -128,7 +128,7 @@ class _Scanner:
         return self._last
 
     def _value(self, path: KeyPath) -> None:
-        """A value up to its end: a plain token, a list or a table on one line."""
+        """Skip a value, and read the keys of an inline table."""
         depth = 0
         while self._at < len(self.tokens):
             kind, text, _ = self.tokens[self._at]
@@ -157,7 +157,7 @@ class _Scanner:
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    r"""The line of every table and key of a TOML text that the parser has taken.
+    r"""Return the line of every table and key of valid TOML.
 
     >>> lines = key_lines('target = "y"\n[columns]\ny = {bounds = [0,\n 1]}\n[columns."a b"]\ndtype = "bool"\n')
     >>> lines[("columns", "y", "bounds")], lines[("columns", "a b")]
@@ -167,83 +167,83 @@ def key_lines(text: str) -> dict[KeyPath, int]:
 
 
 def not_toml(message: str) -> DesignProblem:
-    """The problem of a text that is not TOML, at the place that the parser names.
+    """Turn an error message of the TOML parser into a problem with its line.
 
     >>> print(not_toml("Invalid value (at line 3, column 10)"))
     line 3: the design is not valid TOML: Invalid value (at column 10)
     """
-    place = re.search(r"at line ([0-9]+), ", message)
-    if place is None:
+    position = re.search(r"at line ([0-9]+), ", message)
+    if position is None:
         return DesignProblem(f"the design is not valid TOML: {message}")
-    rest = message[: place.start()] + "at " + message[place.end() :]
-    return DesignProblem(f"the design is not valid TOML: {rest}", line=int(place[1]))
+    rest = message[: position.start()] + "at " + message[position.end() :]
+    return DesignProblem(f"the design is not valid TOML: {rest}", line=int(position[1]))
 
 
 def too_many_digits(text: str) -> DesignProblem:
-    """The problem of a text with an integer that Python does not read, at its place.
+    """Return the problem of a TOML text with an integer that is too long for Python.
 
     >>> print(too_many_digits("radius = " + "9" * 5000))
-    line 1: an integer has 5000 digits, and no double more than 309; write a smaller number
+    line 1: expected integers of at most 309 digits, got one of 5000 digits; write a smaller number
     """
     tokens = [("", "", 0), *_Scanner(text).tokens, ("", "", 0)]
     length, line = max(
         (sum(sign.isdigit() for sign in word), line)
         for (_, before, _), (kind, word, line), (_, after, _) in zip(tokens, tokens[1:], tokens[2:], strict=False)
-        # beside a point it is a part of a number that is no integer
+        # digits next to a point belong to a decimal number
         if kind == "word" and "." not in (before, after) and re.fullmatch("[+-]?[0-9_]+", word)
     )
-    said = f"an integer has {length} digits, and no double more than 309; write a smaller number"
-    return DesignProblem(said, line=line)
+    message = f"expected integers of at most 309 digits, got one of {length} digits; write a smaller number"
+    return DesignProblem(message, line=line)
 
 
 def with_lines(problems: Iterable[DesignProblem], lines: Mapping[KeyPath, int]) -> list[DesignProblem]:
-    """The problems with the lines of their keys, in the order of the lines; those without a line come last.
+    """Add the lines of their keys to problems and sort by line. Problems without a line come last.
 
-    >>> [one.line for one in with_lines([DesignProblem("?", key="a"), DesignProblem("?", key="b")], {("b",): 2})]
+    >>> [problem.line for problem in with_lines([DesignProblem("?", key=key) for key in "ab"], {("b",): 2})]
     [2, None]
     """
-    placed = [replace(one, line=_line(one, lines)) for one in problems]
-    return sorted(placed, key=lambda one: (one.line is None, one.line or 0))
+    located = [replace(problem, line=_line(problem, lines)) for problem in problems]
+    return sorted(located, key=lambda problem: (problem.line is None, problem.line or 0))
 
 
 def _line(problem: DesignProblem, lines: Mapping[KeyPath, int]) -> int | None:
     if problem.column:
-        places: list[KeyPath] = [("columns", problem.column, problem.key), ("columns", problem.column)]
+        paths: list[KeyPath] = [("columns", problem.column, problem.key), ("columns", problem.column)]
     else:
         parts = tuple(problem.key.split("."))
-        # the last two are of a column whose name is empty
+        # the last two paths belong to a column with an empty name
         unnamed: list[KeyPath] = [("columns", "")] if problem.key in ("", "name") else []
-        places = [(problem.key,), parts, parts[:1], ("columns", "", problem.key), *unnamed]
-    return next((lines[place] for place in places if place in lines), None)
+        paths = [(problem.key,), parts, parts[:1], ("columns", "", problem.key), *unnamed]
+    return next((lines[path] for path in paths if path in lines), None)
 
 
 # -- parts -------------------------------------------------------------------------------------------------------------
-# The parts of a design, each checked by itself, so that every problem is found and not only the first.
+# The parts of a design are checked separately, so that all problems are reported and not only the first.
 
 CONSTANT: Final = "1"
 INTERCEPT: Final = "Intercept"
 _KEYS: Final = ("target", "intercept", "radius", "weights", "weights_are", "columns", "unit")
 _UNIT_KEYS: Final = ("neighbours", "id", "max_rows")
-# what weights stand for: errors with a variance of one over the weight, or how many of a population a row speaks for
+# the meaning of weights: the inverse of the error variance, or the number of people that a row represents
 INVERSE_VARIANCE: Final = "inverse-variance"
 SAMPLING: Final = "sampling"
 WEIGHTS_ARE: Final = (INVERSE_VARIANCE, SAMPLING)
 
 
 def check_keys(problems: Problems, given: Mapping[str, object]) -> None:
-    """Refuse keys that a design does not have, and find those that it needs."""
+    """Report unknown and missing keys."""
     for key in given:
         if not isinstance(key, str) or key not in _KEYS:
             problems.add(SpecError.unknown_name("key", key, _KEYS), key=_text(key))
     slips = " ".join(problem.message for problem in problems.found)
     for key in ("target", "columns"):
-        # a key that is not known may be a slip for this one
+        # an unknown key may be a misspelling of this one
         if key not in given and f"Did you mean '{key}'?" not in slips:
             problems.add(f"the design has no {key!r}; declare it", key=key)
 
 
 def checked_columns(problems: Problems, given: object) -> dict[str, Column]:
-    """Every column whose bounds, levels or formula are right; nothing that is wrong with another part hides them."""
+    """Return the columns with valid bounds, levels or formula, and report all problems."""
     if not isinstance(given, Mapping):
         problems.add(
             f"columns: expected a mapping from names to declarations, got {type(given).__name__}", key="columns"
@@ -253,31 +253,31 @@ def checked_columns(problems: Problems, given: object) -> dict[str, Column]:
     for name, declaration in given.items():
         for fault in _name_faults(name):
             problems.add(fault, column=_text(name), key="name")
-        found = Problems()
-        column = usable_column(found, declaration)
+        own = Problems()
+        column = usable_column(own, declaration)
         with problems.at(column=_text(name)):
-            found.check()
+            own.check()
         if column is not None and isinstance(name, str):
             declared[name] = column
-    for one, other in twins(name for name in given if isinstance(name, str)):
-        problems.add(f"the columns {one!a} and {other!a} {TWINS}", column=other, key="name")
+    for first, second in twins(name for name in given if isinstance(name, str)):
+        problems.add(f"the columns {first!a} and {second!a} {TWINS}", column=second, key="name")
     wrong = {name: given[name] for name in given if isinstance(name, str) and name not in declared}
     return _resolved(problems, declared, wrong)
 
 
 def check_target(problems: Problems, target: object, names: Iterable[object], columns: Mapping[str, Column]) -> None:
-    """Find the target among the declared names; what it is shows only where its declaration is right."""
+    """Check that the target is a declared name, and its kind if its declaration is valid."""
     with problems.at(key="target"):
         declared = [name for name in names if isinstance(name, str)]
         if isinstance(target, str) and not target:
-            raise SpecError("target is blank; name the column to explain")
+            raise SpecError("target is blank; name the outcome column")
         if declared and (not isinstance(target, str) or target not in declared):
             raise SpecError.unknown_name("target", target, declared)
         if not isinstance(target, str):
             raise SpecError(f"target: expected the name of a column, got {written(target)}")
         column = columns.get(target, Boolean())
         if not isinstance(column, Numeric | Boolean):
-            raise SpecError(f"the target {written(target)} is categorical; a target is numeric or boolean")
+            raise SpecError(f"the target {written(target)} is categorical; choose a numeric or boolean column")
         if not column.is_released:
             raise SpecError(f"the target {written(target)} is not released; leave out release = false")
 
@@ -285,7 +285,7 @@ def check_target(problems: Problems, target: object, names: Iterable[object], co
 def checked_weights(
     problems: Problems, given: Mapping[str, object], names: Iterable[object], columns: Mapping[str, Column]
 ) -> tuple[str | None, str | None]:
-    """The name of the column of weights and what they stand for, if there are weights."""
+    """Return the column of weights and their meaning, or None for both."""
     weights, kind = given.get("weights"), given.get("weights_are")
     with problems.at(key="weights_are"):
         if kind is not None and (not isinstance(kind, str) or kind not in WEIGHTS_ARE):
@@ -299,31 +299,31 @@ def checked_weights(
         if not isinstance(weights, str) or weights not in declared:
             raise SpecError.unknown_name("weights", weights, declared)
         if weights == given.get("target"):
-            raise SpecError(f"the column {written(weights)} is the target; weights are a column of their own")
+            raise SpecError(f"the column {written(weights)} is the target; choose another column as weights")
         _check_weights_column(weights, columns.get(weights))
-    # what is wrong was found above
+    # invalid values were reported above
     return weights if isinstance(weights, str) else None, kind if isinstance(kind, str) else INVERSE_VARIANCE
 
 
 def _check_weights_column(name: str, column: Column | None) -> None:
-    """Refuse what cannot be weights; a column whose declaration is wrong is judged there."""
+    """Check the declaration of the weights. An invalid declaration is reported elsewhere."""
     if column is None:
         return
     if not isinstance(column, Numeric):
-        raise SpecError(f"the weights {written(name)} are no numbers; declare bounds such as bounds = [0, 5]")
+        raise SpecError(f"the weights {written(name)} are not numeric; declare bounds such as bounds = [0, 5]")
     if column.within is not None:
         raise SpecError(
-            f"the bounds of the weights {written(name)} are private, and the noise is set by them; declare bounds such "
-            "as bounds = [0, 5]"
+            f"the bounds of the weights {written(name)} are private, but the noise depends on them; declare bounds "
+            "such as bounds = [0, 5]"
         )
     low, high = column.bounds
     if low != 0 or column.is_date:
         raise SpecError(
-            f"the weights {written(name)} have the bounds [{low:g}, {high:g}]; declare [0, W] with the largest weight "
-            "W that a row may have, such as bounds = [0, 5]"
+            f"the weights {written(name)} have the bounds [{low:g}, {high:g}]; declare [0, W], where W is the largest "
+            "weight that a row may have"
         )
     if not column.is_released:
-        raise SpecError(f"the weights {written(name)} are never released by themselves; leave out release = false")
+        raise SpecError(f"the weights {written(name)} are never released on their own; leave out release = false")
 
 
 def check_released(
@@ -333,48 +333,48 @@ def check_released(
     columns: Mapping[str, Column],
     weights: str | None = None,
 ) -> None:
-    """Refuse a design without a regressor, and two released columns of one name.
+    """Check that there is a regressor and that released names are unique.
 
-    A declared column whose declaration is wrong counts as a regressor, a column of weights does not.
+    A column with an invalid declaration is treated as a regressor, a column of weights is not.
     """
     regressors = [
         name for name in names if name != weights and (name not in columns or is_released(columns[cast("str", name)]))
     ]
     if not names:
         named = f" {written(target)}" if isinstance(target, str) and target else ""
-        problems.add(
-            f"no column is declared; declare the target{named} and at least one column besides it", key="target"
-        )
+        problems.add(f"no column is declared; declare the target{named} and at least one regressor", key="target")
     elif isinstance(target, str) and target in names and not [name for name in regressors if name != target]:
-        problems.add("the design has no regressor; declare at least one column besides the target", key="columns")
+        problems.add(
+            "the design has no regressor; declare at least one column in addition to the target", key="columns"
+        )
     offered = {name: column for name, column in columns.items() if name != weights and is_released(column)}
-    released = [one for name, column in offered.items() for one in column.released(name)]
+    released = [label for name, column in offered.items() for label in column.released(name)]
     for name, times in Counter(released).items():
         if times > 1:
             problems.add(f"two released columns are called {name!r}; rename one of the declared columns", key="columns")
 
 
 def check_searched(intercept: object, columns: Mapping[str, Column]) -> None:
-    """Refuse bounds that are yet to be found where the model has no intercept: what it needs depends on them."""
+    """Refuse private bounds without an intercept: the sums that such a model needs depend on the bounds."""
     searched = [name for name, column in columns.items() if isinstance(column, Numeric) and column.is_searched]
     if intercept is False and searched:
         raise SpecError(
-            f"intercept = false needs to know whether bounds are symmetric around 0, and those of {searched[0]!r} are "
-            "private; keep the intercept, or declare the bounds"
+            f"intercept = false requires known bounds, and those of {searched[0]!r} are private; keep the intercept, "
+            "or declare the bounds"
         )
 
 
 def checked_unit(problems: Problems, given: object, names: Iterable[object]) -> PrivacyUnit:
-    """The privacy unit, whose id is no declared column."""
+    """Return the privacy unit, and check that its id is not a declared column."""
     unit = given if isinstance(given, PrivacyUnit) else PrivacyUnit()
     if isinstance(given, Mapping):
         before = len(problems.found)
         for key, value in given.items():
             with problems.at(key=f"unit.{_text(key)}"):
-                # a number of rows is judged by itself where an id is wrong
+                # check the number of rows even if the id is invalid
                 PrivacyUnit.from_dict({"id": "id", key: value} if key == "max_rows" else {key: value})
         rows = given.get("max_rows")
-        # a key that is not known may be a slip for the id
+        # an unknown key may be a misspelling of the id
         slips = any("Did you mean 'id'?" in problem.message for problem in problems.found[before:])
         if given.get("id") is None and is_integer(rows) and rows > 1 and not slips:
             with problems.at(key="unit.max_rows"):
@@ -384,43 +384,45 @@ def checked_unit(problems: Problems, given: object, names: Iterable[object]) -> 
     elif given is not None and not isinstance(given, PrivacyUnit):
         with problems.at(key="unit"):
             PrivacyUnit.from_dict(given)  # type: ignore[arg-type]  # refused there
-    person = given.get("id") if isinstance(given, Mapping) else unit.id
-    if isinstance(person, str) and person in names:
+    id_column = given.get("id") if isinstance(given, Mapping) else unit.id
+    if isinstance(id_column, str) and id_column in names:
         problems.add(
-            f"the id column {written(person)} is declared as a column too; an id is never released", key="unit.id"
+            f"the id column {written(id_column)} is also a declared column; remove the declaration, as an id is never "
+            "released",
+            key="unit.id",
         )
-    elif isinstance(person, str):
-        for one, other in twins([person, *(name for name in names if isinstance(name, str))]):
-            if one == person:
-                problems.add(f"the id {one!a} and the column {other!a} {TWINS}", key="unit.id")
+    elif isinstance(id_column, str):
+        for first, second in twins([id_column, *(name for name in names if isinstance(name, str))]):
+            if first == id_column:
+                problems.add(f"the id {first!a} and the column {second!a} {TWINS}", key="unit.id")
     return unit
 
 
 def checked_radius(problems: Problems, radius: object) -> float | None:
-    """The radius of the ball, if there is one."""
+    """Return the radius of the ball, or None."""
     with problems.at(key="radius"):
         if radius is None:
             return None
         if not is_number(radius):
             raise SpecError(f"radius: expected a number, got {written(radius)}")
         if not 2**-8 <= nearest(radius) < math.inf:
-            raise SpecError(f"radius {written(radius)} is not allowed; declare a finite number of at least 1/256")
+            raise SpecError(f"expected a finite radius of at least 1/256, got {written(radius)}")
         return float(radius)
     return None
 
 
 def is_released(column: Column | Derived) -> bool:
-    """Whether a column is more than an ingredient of formulas."""
+    """Return whether a column is released, and not only used in formulas."""
     return not isinstance(column, Numeric | Boolean) or column.is_released
 
 
 def _name_faults(name: object) -> Iterator[str]:
     if not isinstance(name, str) or not name or name != name.strip():
-        yield f"expected a column name that is not empty and has no blanks at its ends, got {written(name)}"
+        yield f"expected a column name that is not empty and has no surrounding blanks, got {written(name)}"
     if isinstance(name, str) and has_invisible_characters(name):
         yield f"the column name {written(name)} has invisible characters; rename the column"
     if name in (CONSTANT, INTERCEPT):
-        yield f"the column name {written(name)} is a reserved name; rename the column"
+        yield f"the column name {written(name)} is reserved; rename the column"
 
 
 def _resolved(
@@ -428,7 +430,7 @@ def _resolved(
 ) -> dict[str, Column]:
     if not any(isinstance(column, Derived) or not is_released(column) for column in declared.values()):
         return {name: column for name, column in declared.items() if not isinstance(column, Derived)}
-    # formulas bring in arrays, which a design without them does not need
+    # deriving columns imports NumPy, which a design without formulas does not need
     from discreet.design.declarations import resolved
 
     return resolved(problems, declared, wrong)
@@ -444,29 +446,29 @@ def _text(name: object) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Design:
-    """What a curator declares before any data is opened.
+    """The public description of a table that a curator declares before any data is opened.
 
     Parameters
     ----------
     target
-        Name of the declared column to explain by default; numeric or boolean.
+        Name of the outcome column, numeric or boolean.
     columns
-        Name to declaration: `(low, high)` bounds, a list of levels, `bool`, a table as in design.toml, or a column.
-        Two numbers are always bounds: two levels that are integers are declared as `{"levels": [1, 2]}`. With
-        "private", or `{"bounds": "private", "within": (low, high)}`, the release finds bounds, for 5% of its budget.
+        Mapping from names to declarations: `(low, high)` bounds, a list of levels, `bool`, a table as in design.toml,
+        or a column. Two numbers are always bounds. Declare two integer levels as `{"levels": [1, 2]}`. With "private",
+        or `{"bounds": "private", "within": (low, high)}`, the release estimates the bounds for 5% of its budget.
     intercept
-        Whether models get an intercept by default.
+        Whether models have an intercept by default.
     radius
-        Ball to which the scaled regressors of a row are shrunk, or none. A smaller ball needs less noise and biases
-        the fit towards the rows inside it.
+        Radius of the ball to which the scaled regressors of a row are shrunk, or None. A smaller ball needs less noise
+        and biases the fit towards the rows inside it.
     unit
-        Whose presence is hidden: `PrivacyUnit` or a table such as `{"neighbours": "replace"}`.
+        The privacy unit: a `PrivacyUnit` or a table such as `{"neighbours": "replace"}`.
     weights
-        Name of a numeric column with bounds [0, W], the weights of the rows: sums are then of rows times w / W, and
-        every model is one of weighted least squares.
+        Name of a numeric column with bounds [0, W] that holds the weights of the rows. Rows are then weighted by w / W,
+        and every model is fitted by weighted least squares.
     weights_are
-        What they stand for. `inverse-variance`, unless given: errors have a variance of one over the weight.
-        `sampling`: how many of a population a row speaks for; only robust standard errors are right then.
+        Meaning of the weights. `inverse-variance`, the default: the error variance is proportional to one over the
+        weight. `sampling`: the number of people that a row represents; use robust standard errors then.
 
     Examples
     --------
@@ -500,7 +502,7 @@ class Design:
         self._declare(given | {"weights": weights, "weights_are": weights_are})
 
     def _declare(self, given: Mapping[str, object]) -> None:
-        """Check every part, and report all problems at once."""
+        """Check every part and report all problems at once."""
         problems = Problems()
         check_keys(problems, given)
         named = given.get("columns")
@@ -548,34 +550,34 @@ class Design:
 
     @property
     def regressors(self) -> tuple[str, ...]:
-        """Every released column but the target, in declared order."""
+        """Names of the released declared columns except the target, in declared order."""
         return tuple(name for name in self.offered if name != self.target)
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """Declared names of everything that is released, in declared order: what a model can be made of."""
+        """Names of the released declared columns, in declared order."""
         return tuple(name for name, column in self.columns.items() if is_released(column) and name != self.weights)
 
     @cached_property
     def parts(self) -> Mapping[str, Column]:
-        """Every column, and beside the categories each of their indicators as a boolean of its own, by released name.
+        """Every column by name, and every indicator of a category as a boolean by its released name.
 
         >>> design = Design("y", {"y": (0, 1), "g": ["a", "b", "c"]})
         >>> list(design.parts), design.parts["g[b]"].formula
         (['y', 'g', 'g[b]', 'g[c]'], parse('g == "b"'))
         """
-        found = dict(self.columns)
+        parts = dict(self.columns)
         for name, column in self.columns.items():
             if isinstance(column, Categorical):
                 from discreet.design.formula import level_formula
 
-                for code, one in zip(column.indicator_codes, column.released(name), strict=True):
-                    found.setdefault(one, Boolean(formula=level_formula(name, column.levels, code)))
-        return MappingProxyType(found)
+                for code, label in zip(column.indicator_codes, column.released(name), strict=True):
+                    parts.setdefault(label, Boolean(formula=level_formula(name, column.levels, code)))
+        return MappingProxyType(parts)
 
     @cached_property
     def table_columns(self) -> Mapping[str, Base]:
-        """The columns that are read from a table: all but those with a formula."""
+        """The columns that are read from a table: all columns without a formula."""
         return {
             name: column
             for name, column in self.columns.items()
@@ -584,10 +586,10 @@ class Design:
 
     @cached_property
     def clippable(self) -> tuple[str, ...]:
-        """Numeric columns in which a value can lie outside its bounds, in declared order.
+        """Numeric columns whose values can lie outside their bounds, in declared order.
 
-        These are the numbers of the table, and formulas with bounds of their own; a formula whose bounds follow from
-        the columns it uses stays inside them.
+        These are the numbers of the table and formulas with declared bounds. A formula without declared bounds stays
+        inside the bounds that are derived for it.
 
         >>> Design("y", {"y": (0, 1), "x": (1, 9), "b": bool, "log": {"formula": "log(x)"}}).clippable
         ('y', 'x')
@@ -596,7 +598,7 @@ class Design:
 
     @cached_property
     def searched(self) -> tuple[str, ...]:
-        """Columns whose bounds a release has yet to find, in declared order.
+        """Columns whose private bounds are not estimated yet, in declared order.
 
         >>> Design("y", {"y": (0, 1), "x": "private"}).searched
         ('x',)
@@ -605,7 +607,7 @@ class Design:
 
     @cached_property
     def ranges(self) -> Mapping[str, tuple[float, float]]:
-        """The public range of every column whose bounds a release is to find, or has found, in declared order."""
+        """The public range of every column with private bounds, in declared order."""
         return {name: column.within for name, column in self._ranged.items() if column.within is not None}
 
     @property
@@ -614,7 +616,7 @@ class Design:
         return {name: column for name, column in numbers.items() if column.within is not None}
 
     def with_found(self, bounds: Mapping[str, tuple[float, float]]) -> Design:
-        """The same design with bounds that were found in place of those that were to be.
+        """Return the design with estimated bounds in place of private bounds.
 
         >>> found = Design("y", {"y": (0, 1), "x": "private"}).with_found({"x": (0.0, 8.0)})
         >>> found.columns["x"].bounds, found.searched, list(found.ranges)
@@ -624,7 +626,7 @@ class Design:
         return self._with_columns(found)
 
     def redeclared(self) -> Design:
-        """The same design, in which bounds that an earlier release found are declared: they are public by now.
+        """Return the design with the bounds that an earlier release published as declared bounds.
 
         >>> found = Design("y", {"y": (0, 1), "x": "private"}).with_found({"x": (0.0, 8.0)})
         >>> found.redeclared() == Design("y", {"y": (0, 1), "x": (0, 8)})
@@ -649,61 +651,61 @@ class Design:
 
     @cached_property
     def factors(self) -> tuple[tuple[int, int], ...]:
-        """First and last released column of every factor or interaction with several; a row has at most one of them.
+        """First and last column of every category or interaction with several columns. At most one is nonzero in a row.
 
         >>> Design("y", {"y": (0, 1), "b": bool, "g": ["k", "l", "m"], "h": ["u", "v"]}).factors
         ((2, 3),)
         """
-        found, next_one = [], 1
+        spans, stop = [], 1
         for name in self.regressors:
-            first, next_one = next_one, next_one + len(self.columns[name].released(name))
-            if isinstance(self.columns[name], Categorical | Interaction) and next_one - first > 1:
-                found.append((first, next_one - 1))
-        return tuple(found)
+            first, stop = stop, stop + len(self.columns[name].released(name))
+            if isinstance(self.columns[name], Categorical | Interaction) and stop - first > 1:
+                spans.append((first, stop - 1))
+        return tuple(spans)
 
     @cached_property
     def indicators(self) -> tuple[tuple[int, int], ...]:
-        """First and last released column of every declared column that is 0 or 1 in all of them: sum and square agree.
+        """First and last released column of every declared column with entries 0 and 1, whose sums and squares agree.
 
-        Empty with a radius, which shrinks ones.
+        Empty with a radius, which shrinks entries.
 
         >>> Design("y", {"y": (0, 1), "b": bool, "x": (0, 1), "g": ["k", "l", "m"]}).indicators
         ((1, 1), (3, 4))
         """
-        found, next_one = [], 1
+        spans, stop = [], 1
         for name in self.regressors:
             column = self.columns[name]
-            first, next_one = next_one, next_one + len(column.released(name))
+            first, stop = stop, stop + len(column.released(name))
             if isinstance(column, Boolean | Categorical) or (isinstance(column, Interaction) and not column.signed):
-                found.append((first, next_one - 1))
-        return tuple(found) if self.radius is None else ()
+                spans.append((first, stop - 1))
+        return tuple(spans) if self.radius is None else ()
 
     @property
     def count_public(self) -> bool:
-        """Whether the sum of the constant is public: that of rows whose number is, unless they have weights."""
+        """Whether the sum of the constant is public: the number of rows is, and there are no weights."""
         return self.weights is None and self.rows_public
 
     @property
     def rows_public(self) -> bool:
-        """Whether the number of rows that count is public: `replace`, every row a unit, and no rule that drops one."""
+        """Whether the number of rows is public: under `replace`, if each row is a unit and no rule drops rows."""
         drops = any(column.missing == "drop" for column in self.table_columns.values())
         return self.unit.neighbours == "replace" and self.unit.id is None and not drops
 
     @property
     def largest_weight(self) -> float:
-        """The upper bound of the weights, which sums are divided by; 1 without weights."""
+        """The upper bound of the weights, by which weights are divided, or 1 without weights."""
         column = None if self.weights is None else self.columns[self.weights]
         return column.bounds[1] if isinstance(column, Numeric) else 1.0
 
     @property
     def centred(self) -> bool:
-        """Whether scaling keeps the origin: the bounds of every number in a released column are symmetric around 0."""
+        """Whether scaling keeps the origin: the bounds of all released numbers are symmetric around 0."""
         released = (self.columns[name] for name in (*self.regressors, self.target))
         return all(not isinstance(column, Numeric | Interaction) or column.mid == 0 for column in released)
 
     @property
     def needs_sums(self) -> bool:
-        """Whether its model needs sums of x and y: for an intercept, or to put back an origin that scaling moved.
+        """Whether the model needs sums of x and y: for an intercept, or because scaling moved the origin.
 
         >>> Design("y", {"y": (-1, 1), "x": (-5, 5), "b": bool}, intercept=False).needs_sums
         False
@@ -712,35 +714,35 @@ class Design:
 
     @property
     def total(self) -> bool:
-        """Whether every table, even an empty one, can be released: no rule turns a cell into an error."""
+        """Whether any table, even an empty one, can be released: no rule turns a cell into an error."""
         return all(column.missing != "error" for column in self.table_columns.values())
 
     def to_dict(self) -> dict[str, object]:
-        """The declarations as plain values, in the shape of design.toml."""
+        """Return the declarations as plain values, in the shape of design.toml."""
         out: dict[str, object] = {"target": self.target, "intercept": self.intercept}
         if self.radius is not None:
             out["radius"] = self.radius
         if self.weights is not None:
             out |= {"weights": self.weights, "weights_are": self.weights_are}
         out["columns"] = {name: column.to_dict() for name, column in self.columns.items()}
-        # TOML has no word for nothing
+        # TOML has no null
         out["unit"] = {key: value for key, value in self.unit.to_dict().items() if value is not None}
         return out
 
     @classmethod
     def from_dict(cls, table: Mapping[str, object]) -> Design:
-        """A design from plain values in the shape of design.toml; unknown keys are refused."""
+        """Build a design from plain values in the shape of design.toml. Unknown keys are refused."""
         if not isinstance(table, Mapping):
-            raise SpecError(f"a design: expected a table, got {type(table).__name__}")
-        made = cls.__new__(cls)
-        made._declare(table)
-        return made
+            raise OptionError(f"a design: expected a table, got {type(table).__name__}", code="not-a-table")
+        design = cls.__new__(cls)
+        design._declare(table)
+        return design
 
     def to_toml(self) -> str:
-        """The text of a design.toml that loads back to this design."""
+        """Return the text of a design.toml that loads as this design."""
         import tomli_w
 
-        # a pair of bounds reads best on one line
+        # put pairs of bounds on one line
         return re.sub(
             r"= \[\n((?:    .*,\n)+)\]",
             lambda array: "= [" + ", ".join(line.strip()[:-1] for line in array[1].rstrip("\n").split("\n")) + "]",
@@ -748,7 +750,7 @@ class Design:
         )
 
     def _with_dates(self) -> dict[str, object]:
-        """The declarations as plain values, with the dates that TOML has and JSON has not."""
+        """Return the declarations as plain values with dates, which TOML has and JSON lacks."""
         table = self.to_dict()
         columns = {name: column.to_dict() for name, column in self.columns.items()}
         for name, column in self.columns.items():
@@ -758,14 +760,14 @@ class Design:
 
     @classmethod
     def from_toml(cls, text: str) -> Design:
-        r"""A design from the text of a design.toml.
+        r"""Build a design from the text of a design.toml.
 
         >>> Design.from_toml('target = "y"\n[columns]\ny = {bounds = [0, 1]}\nx = {dtype = "bool"}\n').released
         ('1', 'x', 'y')
         """
         if not isinstance(text, str):
-            raise SpecError(f"expected the text of a design file, got {type(text).__name__}")
-        # some editors put a byte order mark before the first line
+            raise OptionError(f"expected the text of a design file, got {type(text).__name__}", code="not-text")
+        # some editors write a byte order mark
         text = text.removeprefix("\ufeff")
         try:
             table = tomllib.loads(text)
@@ -775,7 +777,7 @@ class Design:
             raise DesignError([too_many_digits(text)]) from None
         except RecursionError:
             raise SpecError(
-                "the design is nested too deeply; it needs only tables such as [columns.NAME] and [unit]"
+                "the design is nested too deeply; use only tables such as [columns.NAME] and [unit]", code="too-deep"
             ) from None
         try:
             return cls.from_dict(table)
@@ -784,7 +786,7 @@ class Design:
         raise DesignError(problems)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the design as TOML; an existing file is replaced only with `force`."""
+        """Write the design as TOML. An existing file is replaced only with `force`."""
         write_bytes(path, self.to_toml().encode(), force=force)
 
     @classmethod
@@ -795,30 +797,30 @@ class Design:
         except DesignError as error:
             raise DesignError(error.problems, escape_control(str(path))) from None
         except OSError as error:
-            raise SpecError(f"cannot read the design {str(path)!r}: {error.strerror}") from None
+            raise SpecError(f"cannot read the design {str(path)!r}: {error.strerror}", code="cannot-read") from None
         except UnicodeDecodeError:
-            raise SpecError(f"the design {str(path)!r} is not UTF-8 text; save it as UTF-8") from None
+            raise SpecError(f"the design {str(path)!r} is not UTF-8 text; save it as UTF-8", code="not-utf8") from None
 
 
 def design_problems(given: Mapping[str, object] | str) -> tuple[DesignProblem, ...]:
-    r"""Everything that is wrong with a design that may be half filled in, as values; empty if it is a design.
+    r"""List every problem of a design that may be incomplete. The list is empty for a valid design.
 
     Parameters
     ----------
     given
-        Plain values in the shape of design.toml, with any part missing or wrong, or the text of such a file.
+        Plain values in the shape of design.toml, possibly incomplete or wrong, or the text of such a file.
 
     Returns
     -------
     tuple of DesignProblem
-        Each with its message, column and key; with its line where the text of a file was given.
+        The problems with message, column and key, and with the line if the text of a file was given.
 
     Examples
     --------
     >>> import discreet
     >>> columns = {"age": {"bounds": [90, 18]}, "log": {"formula": "x"}}
-    >>> found = discreet.design_problems({"target": "", "columns": columns})
-    >>> [(one.column, one.key) for one in found]
+    >>> problems = discreet.design_problems({"target": "", "columns": columns})
+    >>> [(problem.column, problem.key) for problem in problems]
     [('age', 'bounds'), ('log', 'formula'), ('', 'target')]
     >>> discreet.design_problems('target = "y"\n[columns]\ny = {bounds = [0, 1]}\nx = {dtype = "bool"}\n')
     ()
@@ -836,7 +838,7 @@ def design_problems(given: Mapping[str, object] | str) -> tuple[DesignProblem, .
 
 
 def _declared_columns(column: Numeric) -> Numeric:
-    """A column with the bounds that were found; a cell is filled with what the fill value was clipped to."""
+    """Declare the estimated bounds of a column, and clip its fill value to them."""
     low, high = column.bounds
     fill = column.fill
     missing = column.missing if fill is None else Fill(min(max(fill, low), high))
@@ -852,5 +854,5 @@ def _made(
     weights: str | None,
     weights_are: str | None,
 ) -> Design:
-    """A design from its parts in order."""
+    """Build a design from its positional parts."""
     return Design(target, columns, intercept, radius, unit, weights=weights, weights_are=weights_are)

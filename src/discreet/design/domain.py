@@ -14,19 +14,17 @@ from typing import Final, Literal
 
 from discreet.design.columns import Boolean, Column, Interaction, Numeric, SplineBasis, checked_bounds
 from discreet.design.design import Design
-from discreet.errors import SpecError, shown
+from discreet.errors import OptionError, SpecError, UnsupportedError
+from discreet.options import DEFAULT_GRID_BITS, MIN_GRID_BITS, check_grid_bits
 from discreet.privacy.checks import is_integer
 
 # -- domain ------------------------------------------------------------------------------------------------------------
-# Public geometry of one scaled row: everything a sensitivity may depend on.
+# The public geometry of a scaled row: everything that a sensitivity may depend on.
 
-DEFAULT_GRID_BITS = 16
-MIN_GRID_BITS = 8
-MAX_GRID_BITS = 26
 MAX_MEGABYTES = 4096
-# a weight is a multiple of two to minus this times the largest one
+# weights are multiples of 2**-WEIGHT_BITS times the largest weight
 WEIGHT_BITS = 14
-# products of three integers then stay exact in doubles for chunks of useful size
+# keeps products of three integers exact in doubles for chunks of useful size
 MAX_WEIGHTED_GRID_BITS = 16
 # six arrays of doubles
 _BYTES_PER_PRODUCT = 6 * 8
@@ -34,27 +32,27 @@ _BYTES_PER_PRODUCT = 6 * 8
 
 @dataclass(frozen=True, slots=True)
 class RowDomain:
-    """The set that every encoded row (1, x, y) lies in, whatever the table holds.
+    """The set that contains every encoded row (1, x, y), whatever the table holds.
 
     One scaled unit is `unit = 2**grid_bits` steps of the integer grid.
 
     Attributes
     ----------
     numeric, boolean, blocks
-        How many regressors lie in [-1, 1], how many lie in [0, 1] (booleans and one-hot blocks of a single indicator),
-        and how many blocks have two or more columns that are not negative and whose squares sum to at most 1: one-hot
-        indicators, or basis functions of a spline. An interaction without a number counts like a category.
+        Number of regressors in [-1, 1], of regressors in [0, 1] (booleans and one-hot blocks of a single indicator),
+        and of blocks of two or more nonnegative columns whose squares sum to at most 1: one-hot
+        indicators, or basis functions of a spline. An interaction without a number is treated like a category.
     radius
-        Declared ball for x, or none.
+        Radius of the declared ball for x, or None.
     target_nonnegative
         Whether y lies in [0, 1] rather than [-1, 1].
     grid_bits
-        Steps of the grid per scaled unit, as a power of two.
+        Binary logarithm of the grid steps per scaled unit.
     signed_blocks
-        How many blocks have two or more columns in [-1, 1] of which at most one is not 0: interactions of a category
-        and a number. One with a single column counts as a number.
+        Number of blocks of two or more columns in [-1, 1] of which at most one is nonzero: interactions of a category
+        and a number. Such a block with a single column is treated as a number.
     weight_bits
-        Of a design with weights: a row has an integer weight of at most `2**weight_bits` steps behind its target.
+        In a design with weights, a row has an integer weight of at most `2**weight_bits` after its target.
 
     Examples
     --------
@@ -75,16 +73,15 @@ class RowDomain:
 
     @classmethod
     def of(cls, design: Design, grid_bits: int = DEFAULT_GRID_BITS) -> RowDomain:
-        """The domain that a design declares."""
-        if not is_integer(grid_bits) or not MIN_GRID_BITS <= grid_bits <= MAX_GRID_BITS:
-            raise SpecError(
-                f"grid_bits {shown(grid_bits)} is not allowed; "
-                f"choose an integer from {MIN_GRID_BITS} to {MAX_GRID_BITS}"
-            )
+        """Return the domain that a design declares."""
+        check_grid_bits(grid_bits)
         if design.weights is not None and grid_bits > MAX_WEIGHTED_GRID_BITS:
-            raise SpecError(
-                f"grid_bits {grid_bits} is not allowed with weights, which take {WEIGHT_BITS} bits of their own; "
-                f"choose an integer from {MIN_GRID_BITS} to {MAX_WEIGHTED_GRID_BITS}"
+            raise OptionError(
+                f"grid_bits {grid_bits} is too large for a design with weights, which use {WEIGHT_BITS} bits; "
+                f"choose an integer from {MIN_GRID_BITS} to {MAX_WEIGHTED_GRID_BITS}",
+                code="grid-bits-with-weights",
+                option="grid_bits",
+                given=grid_bits,
             )
         _check_size(len(design.released))
         kinds = Counter(kind_of(design.columns[name]) for name in design.regressors)
@@ -100,7 +97,12 @@ class RowDomain:
         )
         # squared norms of rows are summed in 64-bit integers
         if not domain.box_norm2 < 2**62:
-            raise SpecError(f"{len(design.regressors)} columns do not fit grid_bits = {grid_bits}; lower grid_bits")
+            raise UnsupportedError(
+                f"{len(design.regressors)} columns do not fit grid_bits = {grid_bits}",
+                code="too-many-columns-for-grid",
+                option="grid_bits",
+                remedy="lower grid_bits",
+            )
         return domain
 
     @property
@@ -110,7 +112,7 @@ class RowDomain:
 
     @property
     def product_unit(self) -> int:
-        """Steps in one scaled unit of a product of two columns, times the weight of the row if there is one.
+        """Grid steps in one scaled unit of a product of two columns, including the weight of the row.
 
         >>> RowDomain(1, 0, 0, None, False, 8).product_unit == 4**8
         True
@@ -119,12 +121,12 @@ class RowDomain:
 
     @property
     def weight_unit(self) -> int:
-        """Steps of the largest weight; 1 without weights."""
+        """Grid steps of the largest weight, or 1 without weights."""
         return 1 << self.weight_bits
 
     @property
     def box_norm2(self) -> int:
-        """Largest squared norm of x in the box, in squared grid steps; a block counts once."""
+        """Largest squared norm of x in the box, in squared grid steps. A block contributes once."""
         return (self.numeric + self.boolean + self.blocks + self.signed_blocks) * self.unit**2
 
     @property
@@ -148,7 +150,7 @@ class RowDomain:
 
 
 def kind_of(column: Column) -> Literal["numeric", "boolean", "block", "signed block"]:
-    """What a declared column is in the geometry of a row: what its released columns can be, by themselves and together.
+    """Return the kind of a declared column in the geometry of a row.
 
     >>> from discreet.design.columns import Categorical
     >>> kind_of(Categorical(("a", "b"))), kind_of(Categorical(("a", "b", "c")))
@@ -165,7 +167,7 @@ def kind_of(column: Column) -> Literal["numeric", "boolean", "block", "signed bl
 
 
 def norm2(domain: RowDomain) -> float:
-    """Largest squared norm of x in scaled units, rounded up.
+    """Return the largest squared norm of x in scaled units, rounded up.
 
     >>> norm2(RowDomain(2, 1, 1, None, False, 16))
     4.0
@@ -179,21 +181,23 @@ def _check_size(released: int) -> None:
     if not released * released * _BYTES_PER_PRODUCT <= MAX_MEGABYTES << 20:
         megabytes = released * released * _BYTES_PER_PRODUCT / 2**20
         most = math.isqrt((MAX_MEGABYTES << 20) // _BYTES_PER_PRODUCT)
-        raise SpecError(
-            f"{released} released columns need about {megabytes:.0f} MB for their products; allowed: "
-            f"{MAX_MEGABYTES} MB, {most} columns; declare fewer columns or levels"
+        raise UnsupportedError(
+            f"{released} released columns need about {megabytes:.0f} MB for their products; at most "
+            f"{MAX_MEGABYTES} MB, or {most} columns, are allowed",
+            code="too-many-columns",
+            remedy="declare fewer columns or levels",
         )
 
 
 # -- submodels ---------------------------------------------------------------------------------------------------------
-# Models that are declared before a release, as released columns: their names, and the domain of their rows.
+# Models declared before a release, given by indices of released columns.
 
-# a name that a formula takes without back quotes
+# names that formulas accept without back quotes
 _PLAIN: Final = re.compile(r"[^\W\d]\w*(\[[^\[\]`]*\])?")
 
 
 def full_columns(design: Design) -> tuple[int, ...]:
-    """Columns of the full model of a design.
+    """Return the indices of the columns of the full model.
 
     >>> full_columns(Design("y", {"y": (0, 1), "x": (0, 1), "b": bool}))
     (1, 2, 3)
@@ -202,7 +206,7 @@ def full_columns(design: Design) -> tuple[int, ...]:
 
 
 def model_names(design: Design, columns: Sequence[int]) -> tuple[str, tuple[str, ...]]:
-    """Target and features of a model by name; a category with all its indicators has its declared name.
+    """Return the names of the target and features. A category with all its indicators has its declared name.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "g": ["a", "b", "c"]})
     >>> model_names(design, (1, 2, 3, 4)), model_names(design, (3, 1))
@@ -217,7 +221,7 @@ def model_names(design: Design, columns: Sequence[int]) -> tuple[str, tuple[str,
 
 
 def model_text(design: Design, columns: Sequence[int]) -> str:
-    """A model as a formula.
+    """Return a model as a formula.
 
     >>> model_text(Design("y", {"y": (0, 1), "x": (0, 1), "net pay": (0, 1)}), (1, 2, 3))
     'y ~ x + `net pay`'
@@ -227,7 +231,7 @@ def model_text(design: Design, columns: Sequence[int]) -> str:
 
 
 def formula_name(name: str) -> str:
-    """Give a declared name, or that of an indicator, as a formula has it: in back quotes where it is no plain word.
+    """Return a name as written in a formula: in back quotes unless it is a plain word.
 
     >>> formula_name("age"), formula_name("region[south]"), formula_name("years of school")
     ('age', 'region[south]', '`years of school`')
@@ -236,7 +240,7 @@ def formula_name(name: str) -> str:
 
 
 def is_model(design: Design, columns: Sequence[object]) -> bool:
-    """Whether these are the columns of a model that can be declared beside the full one, read from a file or not.
+    """Return whether columns form a model that can be declared in addition to the full model.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "g": ["a", "b", "c"]})
     >>> [is_model(design, columns) for columns in [(1, 4), (4,), (1, 2, 3, 4), (2, 1, 4), (1, 3), (1, 1), ("y",), ()]]
@@ -247,31 +251,22 @@ def is_model(design: Design, columns: Sequence[object]) -> bool:
         return False
     *features, target = whole
     spans = {span[0]: design.columns[name] for name, span in _spans(design).items()}
-    known = isinstance(spans.get(target), Numeric | Boolean) and set(features) <= set(range(1, len(design.released)))
+    in_design = isinstance(spans.get(target), Numeric | Boolean) and set(features) <= set(
+        range(1, len(design.released))
+    )
     ordered = features == sorted(set(features)) and target not in features
-    if not known or not ordered or tuple(whole) == full_columns(design):
+    if not in_design or not ordered or tuple(whole) == full_columns(design):
         return False
-    # of blocks that are no categories there is the whole or nothing
+    # blocks other than categories are used whole or not at all
     return set(model_names(design, whole)[1]) <= set(design.parts)
 
 
 def model_domain(design: Design, domain: RowDomain, columns: Sequence[int]) -> RowDomain:
-    """The domain of the rows of one model: its features as x, its target as y.
+    """Return the domain of the rows of a model, with its features as x and its target as y.
 
-    A part of a block counts as the whole block. The declared ball is one for all regressors of the design together, so
-    any of them are inside it; where the target of the design is a feature, the box alone counts.
+    A part of a block is treated as the whole block. The declared ball holds all regressors of the design together, so
+    it holds any subset of them. If the target of the design is a feature, only the box applies.
 
-    Parameters
-    ----------
-    design
-        What was declared.
-    domain
-        That of the design, with its grid and the bits of its weights.
-    columns
-        Those of the model.
-
-    Examples
-    --------
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "b": bool, "g": ["a", "b", "c"]})
     >>> model_domain(design, RowDomain.of(design), (1, 4, 5)).norm2_bound == 2 * 2**32
     True
@@ -291,36 +286,28 @@ def model_domain(design: Design, domain: RowDomain, columns: Sequence[int]) -> R
 
 
 def _spans(design: Design) -> Mapping[str, range]:
-    """Positions of the released columns of every regressor, and of the target last."""
-    found, next_one = {}, 1
+    """Return the indices of the released columns of every regressor, and of the target last."""
+    spans, stop = {}, 1
     for name in (*design.regressors, design.target):
-        first, next_one = next_one, next_one + len(design.columns[name].released(name))
-        found[name] = range(first, next_one)
-    return found
+        first, stop = stop, stop + len(design.columns[name].released(name))
+        spans[name] = range(first, stop)
+    return spans
 
 
 # -- dyadic ------------------------------------------------------------------------------------------------------------
-# Dyadic cells of a public range: where bounds are looked for that nobody declared.
+# Dyadic cells of a public range, from which private bounds are chosen.
 
-# powers of two on each side of the origin that end a cell inside the range
+# number of powers of two on each side of the origin
 _POWERS: Final = 40
 
 
 @lru_cache(maxsize=256)
 def cell_edges(low: float, high: float) -> tuple[float, ...]:
-    """Ends of the cells of a range, in order: its own ends, an origin, and the origin plus and minus powers of two.
+    """Return the edges of the cells of a range: its ends, an origin, and the origin plus and minus powers of two.
 
-    The origin is the point of the range that is nearest to 0. The powers are the 40 largest that are smaller than the
-    distance to the farther end. One is left out where a cell beside it would be too narrow to be bounds by itself, so
-    any run of cells makes bounds that a column can have.
+    The origin is the point of the range nearest to 0. The powers are the 40 largest below the distance to the farther
+    end. An edge is left out if a cell next to it would be too narrow for bounds, so any run of cells has valid bounds.
 
-    Parameters
-    ----------
-    low, high
-        The range.
-
-    Examples
-    --------
     >>> edges = cell_edges(-(2.0**20), 2.0**20)
     >>> len(edges), edges[40:44]
     (83, (-9.5367431640625e-07, 0.0, 9.5367431640625e-07, 1.9073486328125e-06))
@@ -332,10 +319,10 @@ def cell_edges(low: float, high: float) -> tuple[float, ...]:
     top = math.frexp(farther)[1]
     if math.ldexp(1.0, top - 1) == farther:
         top -= 1
-    powers = [math.ldexp(1.0, top - place) for place in range(1, _POWERS + 1)]
-    wanted = sorted({origin, *(origin + power for power in powers), *(origin - power for power in powers)})
+    powers = [math.ldexp(1.0, top - index) for index in range(1, _POWERS + 1)]
+    candidates = sorted({origin, *(origin + power for power in powers), *(origin - power for power in powers)})
     edges = [low]
-    for edge in wanted:
+    for edge in candidates:
         if low < edge < high and _is_wide(edges[-1], edge) and _is_wide(edge, high):
             edges.append(edge)
     return *edges, high

@@ -45,16 +45,16 @@ from discreet.design.formula_syntax import (
     tree_of,
     with_codes,
 )
-from discreet.errors import DesignError, DesignProblem, SpecError
+from discreet.errors import DesignError, DesignProblem, FormulaError
 from discreet.exact import elementary, ranges
 from discreet.exact.arrays import FloatArray
 from discreet.exact.ranges import Interval, NoRangeError
 
 # -- evaluation --------------------------------------------------------------------------------------------------------
-# Values and ranges of a tree, side by side: what is computed for a row, and what holds it.
+# Values of a tree for each row, and ranges that contain them.
 #
-# Each element is a function of its own row only, through operations that are correctly rounded or exact, one at a time;
-# it is the same bit for bit whatever the length of the arrays and wherever they are split. Logarithms and exponentials
+# Each element is a function of its own row only, through operations that are correctly rounded or exact, so
+# its bits do not depend on the length of the arrays or on how they are split. Logarithms and exponentials
 # come from `elementary` for the same reason.
 
 _Values: TypeAlias = Mapping[str, FloatArray]
@@ -73,7 +73,7 @@ _COMPARE: Final[dict[str, Callable[..., object]]] = {
     "==": np.equal,
     "!=": np.not_equal,
 }
-# the function, below which argument it is undefined, and a point where it is exact
+# the function, the lower end of its domain, and a point where it is exact
 _RISING: Final[dict[str, tuple[Callable[[FloatArray], FloatArray], float, tuple[float, float]]]] = {
     "log": (elementary.log, 0.0, (1.0, 0.0)),
     "log2": (elementary.log2, 0.0, (1.0, 0.0)),
@@ -84,7 +84,7 @@ _RISING: Final[dict[str, tuple[Callable[[FloatArray], FloatArray], float, tuple[
 
 
 def values_of(node: Node, values: _Values) -> FloatArray:
-    """Values of a tree; constants have one element, which NumPy spreads."""
+    """Compute the values of a tree. Constants have one element, which NumPy broadcasts."""
     if isinstance(node, Number):
         return np.array([node.value])
     if isinstance(node, Name):
@@ -113,15 +113,15 @@ def values_of(node: Node, values: _Values) -> FloatArray:
 
 
 def _date_part(node: DatePart, days: FloatArray) -> FloatArray:
-    """The year, or the position of the level of the month or the day of the week, from days since 1970-01-01."""
+    """Return the year, or the index of the level of the month or weekday."""
     whole = days.astype(np.int64)
     if node.part == "weekday":
         # 1970-01-01 was a Thursday
-        found = (whole + 3) % 7
+        part = (whole + 3) % 7
     else:
         months = whole.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
-        found = months // 12 + 1970 if node.part == "year" else months % 12
-    return (found if node.part == "year" else np.searchsorted(node.kept, found)).astype(np.float64)
+        part = months // 12 + 1970 if node.part == "year" else months % 12
+    return (part if node.part == "year" else np.searchsorted(node.kept, part)).astype(np.float64)
 
 
 def _power(base: FloatArray, exponent: float) -> FloatArray:
@@ -143,7 +143,7 @@ def _call(function: str, arguments: list[FloatArray]) -> FloatArray:
 
 
 def _smaller(a: FloatArray, b: FloatArray) -> FloatArray:
-    # not np.minimum, which leaves open which of two zeros with different signs it gives
+    # np.minimum does not specify which of two zeros with different signs it returns
     return np.where(b < a, b, a)
 
 
@@ -152,7 +152,7 @@ def _larger(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def range_of(node: Node, bounds: Mapping[str, Interval]) -> Interval:
-    """Range of a tree over a box of columns; SpecError names the part that has no finite result."""
+    """Return the range of a tree over a box of columns. FormulaError names a part without a finite result."""
     if isinstance(node, Number):
         return node.value, node.value
     if isinstance(node, Name):
@@ -173,14 +173,14 @@ def range_of(node: Node, bounds: Mapping[str, Interval]) -> Interval:
         )
         where = f" for some {ranges}" if ranges else ""
         instead = " or log1p" if isinstance(node, Call) and node.function in ("log", "log2", "log10") else ""
-        raise SpecError(
+        raise FormulaError(
             f"{text_of(node)} has no finite value{where}: {reason}; "
             f"tighten the bounds of its columns, or use clip{instead}"
         ) from None
 
 
 def _joined(node: Binary | Power | Call | Clip | Negate, parts: list[Interval]) -> Interval:
-    """Range of one operation from the ranges of its parts."""
+    """Return the range of an operation from the ranges of its parts."""
     first = parts[0]
     if isinstance(node, Binary):
         return _BINARY[node.sign][1](first, parts[1])
@@ -203,7 +203,7 @@ def _joined(node: Binary | Power | Call | Clip | Negate, parts: list[Interval]) 
 
 
 def range_text(range_: Interval) -> str:
-    """A range as messages show it.
+    """Return a range as text.
 
     >>> range_text((0.0, 1e6))
     '[0, 1e+06]'
@@ -219,7 +219,7 @@ _STEPS: Final = 2.0**40
 
 
 def basis(x: FloatArray, knots: Sequence[float], degree: int, bounds: tuple[float, float]) -> FloatArray:
-    """All basis functions, the first included, shape (knots + degree + 1, rows).
+    """Compute all basis functions, including the first, shape (knots + degree + 1, rows).
 
     The recursion of Cox and de Boor [de Boor 1978, chapter X, eq. (8)] with both weights of a step divided separately:
     no term is negative and both ends are exact. The functions sum to 1 up to a relative rounding error of at most
@@ -269,25 +269,25 @@ def basis(x: FloatArray, knots: Sequence[float], degree: int, bounds: tuple[floa
 
 
 # -- formula -----------------------------------------------------------------------------------------------------------
-# Formulas of derived columns: a small closed language, read once, never executed as Python.
+# Formulas of derived columns, in a small closed language that is never executed as Python.
 #
 # A derived column is a function of the other cells of its own row and of public constants. Its bounds follow from the
-# declared bounds of the columns it uses; nothing is learned from rows. One `Formula` serves release and predict.
+# declared bounds of the columns it uses, never from rows. Release and prediction use the same `Formula`.
 #
 # The language: numbers, columns, + - * / and **, unary minus, round brackets, comparisons, `and`, `or`, `not`, the
 # functions log, log2, log10, log1p, exp, sqrt, abs, min, max and clip, and alone at the top `cut`, `spline` or an
 # interaction `age:region`, `month(day)` or `weekday(day)`. `region == "south"` asks for a level of a column with
 # levels, and `year(day)` is a number. A column whose name is not a plain word, or is a word of the language, is written
-# in back quotes: `` `gross income` ``; a back quote inside it is doubled. A condition counts as 0 or 1 in arithmetic.
+# in back quotes: `` `gross income` ``; a back quote inside it is doubled. A condition is 0 or 1 in arithmetic.
 
 Kind: TypeAlias = Literal["numeric", "boolean", "levels", "spline", "interaction"]
 
-# rows at a time: intermediate results stay in the processor's cache
+# rows per block, so that intermediate results stay in the processor's cache
 _BLOCK: Final = 8192
 
 
 def parse(text: str) -> Formula:
-    """A formula from its text; SpecError says where the text leaves the language.
+    """Parse a formula. FormulaError names the position of a syntax error.
 
     >>> formula = parse("log(wage) - `years at school`*2")
     >>> formula.names, formula.kind
@@ -297,14 +297,14 @@ def parse(text: str) -> Formula:
     >>> parse("exper *** 2")
     Traceback (most recent call last):
     ...
-    discreet.errors.SpecError: formula "exper *** 2": unexpected '*' at position 8, after 'exper **'; an exponent is \
-an integer from 0 to 8, or 0.5
+    discreet.errors.FormulaError: formula "exper *** 2": unexpected '*' at position 8, after 'exper **'; an exponent \
+is an integer from 0 to 8, or 0.5
     """
     return Formula(text, tree_of(text))
 
 
 def level_formula(name: str, levels: tuple[str | int, ...], code: int) -> Formula:
-    """The formula of one indicator of a column with levels.
+    """Return the formula of an indicator of a column with levels.
 
     >>> level_formula("g", ("a", "b"), 1)
     parse('g == "b"')
@@ -315,10 +315,10 @@ def level_formula(name: str, levels: tuple[str | int, ...], code: int) -> Formul
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Formula:
-    """What a derived column is computed from, and how. Made by `parse`.
+    """The formula of a derived column, as returned by `parse`.
 
-    Two formulas are equal when they mean the same: blanks and needless brackets do not count. `str` gives the
-    canonical text, from which `parse` makes an equal formula.
+    Blanks and redundant brackets do not affect equality. `str` returns the
+    canonical text, which parses to an equal formula.
     """
 
     text: str = field(compare=False)
@@ -332,12 +332,12 @@ class Formula:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Columns it uses, in order of appearance, each once."""
+        """Columns in the formula, in order of first appearance."""
         return tuple(dict.fromkeys(names_in(self.tree)))
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Columns whose numbers it computes with; the others have levels, or are joined by a colon.
+        """Columns used as numbers, and not as levels or in an interaction.
 
         >>> parse('age * (region == "south")').numbers
         ('age',)
@@ -345,38 +345,40 @@ class Formula:
         return tuple(dict.fromkeys(numbers_in(self.tree)))
 
     def with_dates(self, dates: Mapping[str, Interval]) -> Formula:
-        """The same formula with the months and days of the week that can occur; `dates` are bounds in days.
+        """Return the formula restricted to the months and weekdays that can occur. `dates` are bounds in days.
 
         >>> parse("weekday(day)").with_dates({"day": (4.0, 6.0)}).levels()
         ('Mon', 'Tue', 'Wed')
         """
         kept: dict[tuple[str, str], tuple[int, ...]] = {}
-        for one in dates_in(self.tree):
-            if one.name not in dates:
-                unknown = SpecError.unknown_name("column of dates", one.name, dates)
-                raise SpecError(f"{shown(self.text)}: {unknown}")
-            between = months_between if one.part == "month" else weekdays_between
-            kept[one.part, one.name] = between(*dates[one.name])
+        for node in dates_in(self.tree):
+            if node.name not in dates:
+                unknown = FormulaError.unknown_name("column of dates", node.name, dates)
+                raise FormulaError(f"{shown(self.text)}: {unknown}")
+            between = months_between if node.part == "month" else weekdays_between
+            kept[node.part, node.name] = between(*dates[node.name])
         return Formula(self.text, with_codes(self.tree, {}, kept)) if kept else self
 
     def with_levels(self, levels: Mapping[str, tuple[str | int, ...]]) -> Formula:
-        """The same formula with the positions of the levels it asks for; `levels` are those of every such column.
+        """Return the formula with the indices of the levels it names. `levels` are those of all columns with levels.
 
         >>> formula = parse('region == "south"').with_levels({"region": ("north", "south")})
         >>> formula.evaluate({"region": np.array([0.0, 1.0])})
         array([0., 1.])
         """
-        codes = {name: {level: code for code, level in enumerate(known)} for name, known in levels.items()}
-        kept: dict[tuple[str, str], tuple[int, ...]] = {(one.part, one.name): one.kept for one in dates_in(self.tree)}
+        codes = {name: {level: code for code, level in enumerate(declared)} for name, declared in levels.items()}
+        kept: dict[tuple[str, str], tuple[int, ...]] = {
+            (part.part, part.name): part.kept for part in dates_in(self.tree)
+        }
         bound = Formula(self.text, with_codes(self.tree, codes, kept))
-        for asked in levels_in(bound.tree):
-            if asked.code < 0 and asked.name in levels:
-                raise SpecError(f"{shown(self.text)}: {_level_fault(asked, levels[asked.name])}")
+        for node in levels_in(bound.tree):
+            if node.code < 0 and node.name in levels:
+                raise FormulaError(f"{shown(self.text)}: {_level_fault(node, levels[node.name])}")
         return bound
 
     @property
     def kind(self) -> Kind:
-        """What it gives: a number, 0 or 1, the position of a level, or several columns."""
+        """Kind of the result: a number, a boolean, a level, a spline or an interaction."""
         if isinstance(self.tree, Cut) or (isinstance(self.tree, DatePart) and self.tree.part in DATE_LEVELS):
             return "levels"
         if isinstance(self.tree, Spline):
@@ -387,9 +389,9 @@ class Formula:
 
     @property
     def width(self) -> int:
-        """Number of released columns: one, one for each level but the first, or one for each basis function but one.
+        """Number of released columns: one, or one for each level or basis function except the first.
 
-        That of an interaction follows from the levels of its columns and not from the formula.
+        The width of an interaction depends on the levels of its columns, not on the formula.
 
         >>> parse("cut(age, 30, 50, 65)").width, parse("spline(age, 25, 40, 60)").width
         (3, 6)
@@ -399,7 +401,7 @@ class Formula:
         return len(self.tree.points) if isinstance(self.tree, Cut) else 1
 
     def levels(self) -> tuple[str, ...]:
-        """Names of the levels: of a cut from the lowest, each with its left end and not its right; months or weekdays.
+        """Return the names of the levels. Intervals of a cut include their left end only.
 
         >>> parse("cut(age, 30, 50, 65)").levels()
         ('<30', '30 to 50', '50 to 65', '>=65')
@@ -408,7 +410,7 @@ class Formula:
             names = MONTHS if self.tree.part == "month" else WEEKDAYS
             return tuple(names[position] for position in self.tree.kept or range(len(names)))
         if not isinstance(self.tree, Cut):
-            raise SpecError(
+            raise FormulaError(
                 f"{shown(self.text)}: a formula of kind {self.kind!r} has no levels; use cut(...) for levels"
             )
         points = [number_text(point) for point in self.tree.points]
@@ -416,12 +418,12 @@ class Formula:
         return (f"<{points[0]}", *between, f">={points[-1]}")
 
     def interval(self, bounds: Mapping[str, Interval]) -> Interval:
-        """A range that holds every value over the declared bounds of its columns.
+        """Return a range that contains every value over the declared bounds of its columns.
 
-        No value that `evaluate` gives for columns inside their bounds lies outside, not even by rounding. The range may
-        be wider than what the values reach: a column that occurs twice is treated as two unrelated ones, so that
-        x - x over [0, 1] has the range [-1, 1]. That is why a derived column may declare tighter bounds. A condition
-        has the range [0, 1], a cut that of its positions, and a basis function [0, 1].
+        No result of `evaluate` for columns inside their bounds lies outside, not even by rounding. The range may
+        be wider than the set of values: a column that occurs twice is treated as two unrelated columns, so that
+        x - x over [0, 1] has the range [-1, 1]. A derived column may therefore declare tighter bounds. A condition
+        has the range [0, 1], a cut the range of its indices, and a basis function [0, 1].
 
         Parameters
         ----------
@@ -435,7 +437,7 @@ class Formula:
         >>> parse("log(wage)").interval({"wage": (0.0, 60.0)})
         Traceback (most recent call last):
         ...
-        discreet.errors.SpecError: formula "log(wage)": log(wage) has no finite value for some wage in [0, 60]: log \
+        discreet.errors.FormulaError: formula "log(wage)": log(wage) has no finite value for some wage in [0, 60]: log \
 needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
         """
         ends = self._operand_range(bounds)
@@ -444,9 +446,9 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
         return (0.0, 1.0) if isinstance(self.tree, Spline) else ends
 
     def evaluate(self, values: Mapping[str, FloatArray]) -> FloatArray:
-        """Values of the derived column: numbers, 0 and 1, or positions of levels.
+        """Compute the derived column: numbers, 0 and 1, or indices of levels.
 
-        A row in which a column used is not finite gives NaN, whatever the formula.
+        The result is NaN in a row where a column of the formula is not finite.
 
         Parameters
         ----------
@@ -459,7 +461,7 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
         array([ 0.,  1., nan])
         """
         if isinstance(self.tree, Spline | Cross):
-            raise SpecError(f"{shown(self.text)}: a spline or an interaction gives several columns, not one")
+            raise FormulaError(f"{shown(self.text)}: a spline or an interaction gives several columns, not one")
         arrays, rows = self._arrays(values)
         out = np.empty(rows)
         for block in _blocks(rows):
@@ -467,20 +469,20 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
             with np.errstate(all="ignore"):
                 if isinstance(self.tree, Cut):
                     operand = values_of(self.tree.operand, part)
-                    found = np.zeros(len(operand))
+                    result = np.zeros(len(operand))
                     for point in self.tree.points:
-                        found += operand >= point
+                        result += operand >= point
                 else:
-                    # plus zero: a zero has no sign
-                    found = values_of(self.tree, part) + 0.0
-            out[block] = np.where(_present(part), found, np.nan)
+                    # adding zero removes the sign of a zero
+                    result = values_of(self.tree, part) + 0.0
+            out[block] = np.where(_present(part), result, np.nan)
         return out
 
     def basis(self, values: Mapping[str, FloatArray], bounds: Mapping[str, Interval]) -> FloatArray:
-        """Basis functions of a spline, shape (width, rows); NaN where a column used is not finite.
+        """Compute the basis functions of a spline, shape (width, rows). NaN where a column is not finite.
 
         The first function is left out as the reference, since all of them sum to 1. Every value lies in [0, 1] and the
-        squares of a row sum to at most 1: the values are not negative and sum to at most 1 (see `splines.basis`).
+        squares of a row sum to at most 1, as the values are nonnegative and sum to at most 1 (see `basis`).
 
         Parameters
         ----------
@@ -496,7 +498,7 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
                [0. , 0.5]])
         """
         if not isinstance(self.tree, Spline):
-            raise SpecError(
+            raise FormulaError(
                 f"{shown(self.text)}: a formula of kind {self.kind!r} has no basis; use spline(...) for one"
             )
         ends = self._operand_range(bounds)
@@ -510,59 +512,61 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
         return out
 
     def _operand_range(self, bounds: Mapping[str, Interval]) -> Interval:
-        """Range of the formula, or of what is cut or bent, in which every point and knot must lie."""
+        """Return the range of the formula, or of the argument of a cut or spline, and check points and knots."""
         tree = self.tree
         if isinstance(tree, Cross):
-            raise SpecError(f"{shown(self.text)}: an interaction has no range of its own")
+            raise FormulaError(f"{shown(self.text)}: an interaction has no range")
         node = tree.operand if isinstance(tree, Cut | Spline) else tree
         checked = {name: self._checked(name, bounds) for name in self.numbers}
         try:
             low, high = range_of(node, checked)
-        except SpecError as error:
-            raise SpecError(f"{shown(self.text)}: {error}") from None
+        except FormulaError as error:
+            raise FormulaError(f"{shown(self.text)}: {error}") from None
         constants = tree.points if isinstance(tree, Cut) else tree.knots if isinstance(tree, Spline) else ()
         for constant in constants:
-            # a level or a basis function that no value can reach would be a column of zeros
+            # a level or basis function outside the range would be a column of zeros
             if not (low < constant < high or (constant == high and isinstance(tree, Cut))):
-                raise SpecError(
+                raise FormulaError(
                     f"{shown(self.text)}: {number_text(constant)} is not inside the range {range_text((low, high))} of "
                     f"{text_of(node)}; move it inside, or widen the bounds"
                 )
         if isinstance(tree, Spline) and not math.isfinite(high - low):
-            raise SpecError(
+            raise FormulaError(
                 f"{shown(self.text)}: {range_text((low, high))} is too wide for a spline; rescale the column"
             )
         return low + 0.0, high + 0.0
 
     def _checked(self, name: str, bounds: Mapping[str, Interval]) -> Interval:
         if name not in bounds:
-            raise SpecError(f"{shown(self.text)}: {SpecError.unknown_name('numeric or boolean column', name, bounds)}")
+            raise FormulaError(
+                f"{shown(self.text)}: {FormulaError.unknown_name('numeric or boolean column', name, bounds)}"
+            )
         low, high = bounds[name]
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
-            raise SpecError(
+            raise FormulaError(
                 f"{shown(self.text)}: the bounds {range_text((low, high))} of {name!r} are not a finite range; "
                 "declare two increasing numbers"
             )
         return float(low), float(high)
 
     def _arrays(self, values: Mapping[str, FloatArray]) -> tuple[dict[str, FloatArray], int]:
-        """The columns used and their common length."""
+        """Return the columns of the formula and their common length."""
         arrays: dict[str, FloatArray] = {}
         for name in self.names:
             if name not in values:
-                unknown = SpecError.unknown_name("numeric or boolean column", name, values)
-                raise SpecError(f"{shown(self.text)}: {unknown}")
+                unknown = FormulaError.unknown_name("numeric or boolean column", name, values)
+                raise FormulaError(f"{shown(self.text)}: {unknown}")
             arrays[name] = np.asarray(values[name], np.float64)
         shapes = {array.shape for array in arrays.values()}
         if len(shapes) > 1 or len(next(iter(shapes))) != 1:
-            raise SpecError(f"{shown(self.text)}: the columns it uses must be one-dimensional and of equal length")
+            raise FormulaError(f"{shown(self.text)}: the columns it uses must be one-dimensional and of equal length")
         return arrays, len(next(iter(arrays.values())))
 
 
 def order(
     formulas: Mapping[str, Formula], declared: Collection[str], with_levels: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """Names of the derived columns in an order in which each can be computed from what comes before.
+    """Sort derived columns so that each can be computed from the columns before it.
 
     Parameters
     ----------
@@ -584,7 +588,7 @@ def order(
     problems = Problems()
     for column, formula in formulas.items():
         if column in declared:
-            problems.add("it has both a formula and a declaration of its own; keep one", column=column, key="formula")
+            problems.add("it has both a formula and a declaration; keep one of them", column=column, key="formula")
         for name in formula.names:
             fault = _use_fault(formula, name, allowed, levels, formulas)
             if fault:
@@ -594,7 +598,7 @@ def order(
     try:
         return tuple(TopologicalSorter(needs).static_order())
     except CycleError as error:
-        # each of these is needed by the next
+        # each name is needed by the next
         names = list(reversed(error.args[1]))
         first = next(column for column in formulas if column in names)
         cycle = " -> ".join(map(repr, names))
@@ -605,40 +609,40 @@ def order(
 def _use_fault(
     formula: Formula, name: str, allowed: list[str], levels: list[str], formulas: Mapping[str, Formula]
 ) -> str:
-    """What is wrong with the use of a column in a formula, or nothing."""
+    """Return the problem with the use of a column in a formula, or an empty text."""
     if name not in formula.numbers:
         crossed = formula.kind == "interaction"
         kinds = [*levels, *allowed] if crossed else levels
         if name in kinds:
             return ""
         what = "number, boolean or column with levels" if crossed else "column with levels"
-        return str(SpecError.unknown_name(what, name, kinds))
+        return str(FormulaError.unknown_name(what, name, kinds))
     if name in allowed:
         return ""
     if name in formulas:
-        return f"{name!r} is made by {_maker(formulas[name])} and is not a number; use the column it is made from"
+        return f"{name!r} is {_maker(formulas[name])} and not a number; use the columns it is computed from"
     if name in levels:
         return f'{name!r} has levels and is not a number; compare it with a level, as in {name} == "..."'
-    return str(SpecError.unknown_name("numeric or boolean column", name, allowed))
+    return str(FormulaError.unknown_name("numeric or boolean column", name, allowed))
 
 
-def _level_fault(asked: IsLevel, known: tuple[str | int, ...]) -> str:
-    """What is wrong with a level that a column does not have.
+def _level_fault(node: IsLevel, levels: tuple[str | int, ...]) -> str:
+    """Return the problem of a level that a column does not have.
 
     >>> print(_level_fault(IsLevel("==", "grade", "2"), (1, 2)))
     the levels of 'grade' are integers, and "2" is text; write 2 without quotes
     """
-    of = f"the levels of {asked.name!r} are"
-    if str(asked.level) in map(str, known):
-        if isinstance(asked.level, str):
-            return f'{of} integers, and "{asked.level}" is text; write {asked.level} without quotes'
-        return f'{of} text, and {asked.level} is a number; write "{asked.level}" in quotes'
-    return str(SpecError.unknown_name(f"level of {asked.name!r}", asked.level, map(str, known)))
+    of = f"the levels of {node.name!r} are"
+    if str(node.level) in map(str, levels):
+        if isinstance(node.level, str):
+            return f'{of} integers, and "{node.level}" is text; write {node.level} without quotes'
+        return f'{of} text, and {node.level} is a number; write "{node.level}" in quotes'
+    return str(FormulaError.unknown_name(f"level of {node.name!r}", node.level, map(str, levels)))
 
 
 def _maker(formula: Formula) -> str:
-    made = {"interaction": "an interaction", "spline": "a spline"}
-    return made.get(formula.kind, "a formula with levels")
+    kinds = {"interaction": "an interaction", "spline": "a spline"}
+    return kinds.get(formula.kind, "a formula with levels")
 
 
 def _blocks(rows: int) -> Iterator[slice]:
@@ -646,6 +650,6 @@ def _blocks(rows: int) -> Iterator[slice]:
 
 
 def _present(part: Mapping[str, FloatArray]) -> npt.NDArray[np.bool_]:
-    """Which rows have a finite number in every column used."""
+    """Return which rows have a finite number in every column."""
     present: npt.NDArray[np.bool_] = np.logical_and.reduce([np.isfinite(array) for array in part.values()])
     return present

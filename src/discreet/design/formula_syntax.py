@@ -13,10 +13,10 @@ from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias, TypeVar, cast
 
 from discreet.design.dates import day_of_text
-from discreet.errors import SpecError
+from discreet.errors import FormulaError
 
 # -- tree --------------------------------------------------------------------------------------------------------------
-# Syntax tree of a formula: what it says, with nothing computed yet.
+# The syntax tree of a formula.
 
 FUNCTIONS: Final = ("log", "log2", "log10", "log1p", "exp", "sqrt", "abs", "min", "max", "clip")
 TOP_FUNCTIONS: Final = ("cut", "spline")
@@ -34,7 +34,7 @@ Function: TypeAlias = Literal["log", "log2", "log10", "log1p", "exp", "sqrt", "a
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A finite constant, not negative."""
+    """A finite nonnegative constant."""
 
     value: float
 
@@ -64,7 +64,7 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """A whole power from 0 to 8, or the square root written as 0.5."""
+    """An integer power from 0 to 8, or a square root written as the power 0.5."""
 
     base: Node
     exponent: float
@@ -105,7 +105,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """An expression moved to the nearer end of a constant range where it lies outside."""
+    """An expression clipped to a constant range."""
 
     operand: Node
     low: float
@@ -114,9 +114,9 @@ class Clip:
 
 @dataclass(frozen=True, slots=True)
 class IsLevel:
-    """1 where a column with levels has this level, else 0; for `!=` the other way round.
+    """1 where a column has this level, else 0, and the reverse for `!=`.
 
-    `code` is the position of the level, known once the column is.
+    `code` is the index of the level, or -1 before the formula is bound to the column.
     """
 
     sign: Literal["==", "!="]
@@ -127,9 +127,9 @@ class IsLevel:
 
 @dataclass(frozen=True, slots=True)
 class DatePart:
-    """Year, month or day of the week of a column of dates; a month or a day of the week is the position of a level.
+    """The year, month or weekday of a column of dates. Months and weekdays are indices of levels.
 
-    `kept` are the positions in the year or week that the bounds of the column allow, known once they are.
+    `kept` are the months or weekdays that the bounds of the column allow, or empty before the formula is bound.
     """
 
     part: DatePartName
@@ -139,7 +139,7 @@ class DatePart:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Levels by increasing constant points: below the first, from each point to the next, from the last on."""
+    """Levels between increasing constant points, including one below the first and one above the last."""
 
     operand: Node
     points: tuple[float, ...]
@@ -169,12 +169,12 @@ _OR, _AND, _NOT, _COMPARE, _SUM, _PRODUCT, _MINUS, _POWER, _ATOM = range(9)
 
 
 def is_condition(tree: Tree) -> bool:
-    """Whether the tree gives 0 and 1 as the answer to a question."""
+    """Return whether a tree is a condition, with the values 0 and 1."""
     return isinstance(tree, Compare | Logic | Not | IsLevel)
 
 
 def names_in(tree: Tree) -> Iterator[str]:
-    """Names of the columns a tree uses, in order of appearance, with repetitions."""
+    """Yield the names of the columns in a tree, in order of appearance, with repetitions."""
     if isinstance(tree, Name | IsLevel | DatePart):
         yield tree.name
     if isinstance(tree, Cross):
@@ -184,7 +184,7 @@ def names_in(tree: Tree) -> Iterator[str]:
 
 
 def numbers_in(tree: Tree) -> Iterator[str]:
-    """Names of the columns whose numbers a tree computes with, in order of appearance, with repetitions."""
+    """Yield the names of the columns used as numbers, in order of appearance, with repetitions."""
     if isinstance(tree, Name | DatePart):
         yield tree.name
     for part in parts_of(tree):
@@ -192,7 +192,7 @@ def numbers_in(tree: Tree) -> Iterator[str]:
 
 
 def dates_in(tree: Tree) -> Iterator[DatePart]:
-    """The parts of dates in a tree."""
+    """Yield the date parts in a tree."""
     if isinstance(tree, DatePart):
         yield tree
     for part in parts_of(tree):
@@ -202,19 +202,19 @@ def dates_in(tree: Tree) -> Iterator[DatePart]:
 def with_codes(
     tree: Tree, codes: Mapping[str, Mapping[str | int, int]], kept: Mapping[tuple[str, str], tuple[int, ...]]
 ) -> Tree:
-    """The same tree with the position of every level; `codes` has those of each column with levels.
+    """Return the tree with the index of every level. `codes` maps the levels of each column to indices.
 
-    `kept` has the positions that occur of each part of each column of dates.
+    `kept` has the months or weekdays that can occur in each column of dates.
 
-    A comparison of such a column with an integer names a level. A level that a column does not have stays without
-    a position.
+    A comparison of a column with levels with an integer names a level. An unknown level keeps the
+    index -1.
 
-    >>> asked = with_codes(Compare("==", Name("g"), Number(2.0)), {"g": {1: 0, 2: 1}}, {})
-    >>> asked.level, asked.code
+    >>> node = with_codes(Compare("==", Name("g"), Number(2.0)), {"g": {1: 0, 2: 1}}, {})
+    >>> node.level, node.code
     (2, 1)
     """
-    if isinstance(tree, Compare) and (asked := _integer_level(tree)) is not None and asked.name in codes:
-        tree = asked
+    if isinstance(tree, Compare) and (node := _integer_level(tree)) is not None and node.name in codes:
+        tree = node
     if isinstance(tree, IsLevel):
         return replace(tree, code=codes.get(tree.name, {}).get(tree.level, -1))
     if isinstance(tree, DatePart):
@@ -232,14 +232,14 @@ def with_codes(
 
 
 def _integer_level(tree: Compare) -> IsLevel | None:
-    """A comparison of a column with an integer, as if it named a level."""
+    """Read a comparison of a column with an integer as a comparison with a level."""
     if not isinstance(tree.left, Name) or not isinstance(tree.right, Number) or not tree.right.value.is_integer():
         return None
     return IsLevel(tree.sign, tree.left.name, int(tree.right.value)) if tree.sign in ("==", "!=") else None
 
 
 def levels_in(tree: Tree) -> Iterator[IsLevel]:
-    """The comparisons with a level in a tree."""
+    """Yield the comparisons with a level in a tree."""
     if isinstance(tree, IsLevel):
         yield tree
     for part in parts_of(tree):
@@ -247,7 +247,7 @@ def levels_in(tree: Tree) -> Iterator[IsLevel]:
 
 
 def parts_of(tree: Tree) -> tuple[Node, ...]:
-    """The expressions a tree is made of, one level down."""
+    """Return the direct subexpressions of a tree."""
     if isinstance(tree, Number | Name | IsLevel | DatePart | Cross):
         return ()
     if isinstance(tree, Binary | Compare | Logic):
@@ -258,7 +258,7 @@ def parts_of(tree: Tree) -> tuple[Node, ...]:
 
 
 def number_text(value: float) -> str:
-    """Shortest text that reads back as the same number.
+    """Return the shortest text that reads back as the same number.
 
     >>> number_text(30.0), number_text(0.1)
     ('30', '0.1')
@@ -267,7 +267,7 @@ def number_text(value: float) -> str:
 
 
 def name_text(name: str) -> str:
-    """A column name as written in a formula: in back quotes unless it is a plain word that means nothing else.
+    """Return a column name as written in a formula: in back quotes unless it is a plain word without another meaning.
 
     >>> name_text("age"), name_text("gross income"), name_text("log")
     ('age', '`gross income`', '`log`')
@@ -277,12 +277,12 @@ def name_text(name: str) -> str:
 
 
 def is_reserved(word: str) -> bool:
-    """Whether a bare word cannot name a column."""
+    """Return whether a bare word cannot name a column."""
     return word in FUNCTIONS + TOP_FUNCTIONS or word.lower() in NOT_NUMBERS or keyword.iskeyword(word)
 
 
 def text_of(tree: Tree) -> str:
-    """Canonical text of a tree: single blanks around operators, and no bracket that could be left out."""
+    """Return the canonical text of a tree, with single blanks around operators and no redundant brackets."""
     if isinstance(tree, Cut):
         return _call("cut", [text_of(tree.operand), *map(number_text, tree.points)])
     if isinstance(tree, Spline):
@@ -294,7 +294,7 @@ def text_of(tree: Tree) -> str:
 
 
 def _node_text(node: Node) -> tuple[str, int]:
-    """Text of a node and how tightly it binds."""
+    """Return the text of a node and its precedence."""
     if isinstance(node, Number):
         return number_text(node.value), _ATOM
     if isinstance(node, Name):
@@ -320,7 +320,7 @@ def _node_text(node: Node) -> tuple[str, int]:
         level, sign = _AND if node.word == "and" else _OR, node.word
     else:
         level, sign = _SUM if node.sign in "+-" else _PRODUCT, node.sign
-    # operators of one level are read from the left
+    # operators of equal precedence associate to the left
     return f"{_wrapped(node.left, level)} {sign} {_wrapped(node.right, level + 1)}", level
 
 
@@ -340,7 +340,7 @@ def _call(function: str, arguments: Iterable[str]) -> str:
 
 
 # -- tokens ------------------------------------------------------------------------------------------------------------
-# Text of a formula to its words, numbers and operators; every other character is refused with a reason.
+# Tokens of a formula: words, numbers and operators. Other characters are refused with a reason.
 
 MAX_LENGTH: Final = 500
 NOT_PART: Final = "not part of the formula language"
@@ -377,7 +377,7 @@ _INSTEAD: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One word, number, quoted name, text in quotes or operator, its position, and a number's value."""
+    """A word, number, quoted name, quoted text or operator with its position, and the value of a number."""
 
     kind: Literal["word", "name", "number", "text", "sign", "end"]
     text: str
@@ -386,17 +386,17 @@ class Token:
 
 
 def tokens_of(text: str) -> list[Token]:
-    """Tokens of a formula, the last of kind "end".
+    """Split a formula into tokens, the last of kind "end".
 
     >>> [token.text for token in tokens_of("exper ** 2")]
     ['exper', '**', '2', '']
     """
     if not isinstance(text, str):
-        raise SpecError(f"formula: expected text, got {type(text).__name__}")
+        raise FormulaError(f"formula: expected text, got {type(text).__name__}")
     if len(text) > MAX_LENGTH:
-        raise SpecError(
+        raise FormulaError(
             f"{shown(text)}: expected at most {MAX_LENGTH} characters, got {len(text)}; "
-            "declare a part of it as a column of its own"
+            "declare a part of it as a separate column"
         )
     tokens: list[Token] = []
     position = 0
@@ -407,19 +407,19 @@ def tokens_of(text: str) -> list[Token]:
         token, position = _token(text, position)
         tokens.append(token)
     if not tokens:
-        raise SpecError(f"{shown(text)}: the formula is empty; write an expression such as age ** 2")
+        raise FormulaError(f"{shown(text)}: the formula is empty; write an expression such as age ** 2")
     return [*tokens, Token("end", "", position)]
 
 
 def _token(text: str, position: int) -> tuple[Token, int]:
-    """The token that starts here, and where it ends."""
+    """Return the token that starts here and its end."""
     if match := WORD.match(text, position):
         word = match.group()
         if not word.isidentifier():
             raise misuse(text, position, f"{word!r}", "is not a plain name; write it in back quotes if it is a column")
         return Token("word", word, position), match.end()
     if match := _DATE.match(text, position):
-        # a subtraction that nobody means
+        # read as a subtraction otherwise
         day = day_of_text(match.group())
         here = "" if day is None else f", here {day}"
         verdict = f"is not a number; write the number of days since 1970-01-01{here}, or compare year(...) with a year"
@@ -447,7 +447,9 @@ def _token(text: str, position: int) -> tuple[Token, int]:
 def _value(text: str, match: re.Match[str]) -> float:
     value = float(match.group())
     if not math.isfinite(value) or (value == 0 and match.group(1).strip("0.")):
-        raise misuse(text, match.start(), "the number", "does not fit double precision; write one that does")
+        raise misuse(
+            text, match.start(), "the number", "is out of the range of double precision; write a smaller or larger one"
+        )
     if following := WORD.match(text, match.end()):
         raise problem(
             text, match.end(), f"unexpected {following.group()!r}", "an operator is missing; write 2 * x, not 2x"
@@ -457,12 +459,14 @@ def _value(text: str, match: re.Match[str]) -> float:
 
 def _column(text: str, position: int, name: str) -> str:
     if not name or name != name.strip() or any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in name):
-        raise misuse(text, position, "the quoted name", "has invisible characters, or blanks at its ends; correct it")
+        raise misuse(
+            text, position, "the quoted name", "is empty, or has invisible characters or surrounding blanks; correct it"
+        )
     return name
 
 
 class Cursor:
-    """A walk over the tokens of one text that knows how to report an error at its position."""
+    """A cursor over the tokens of a text that reports errors with their position."""
 
     def __init__(self, text: str) -> None:
         self.tokens = iter(tokens_of(text))
@@ -470,37 +474,37 @@ class Cursor:
         self.text = text
 
     def at_word(self, *words: str) -> bool:
-        """Whether the token here is one of these bare words."""
+        """Return whether the current token is one of these bare words."""
         return self.token.kind == "word" and self.token.text in words
 
     def at_sign(self, *signs: str) -> bool:
-        """Whether the token here is one of these operators; a column quoted as an operator is none."""
+        """Return whether the current token is one of these operators."""
         return self.token.kind == "sign" and self.token.text in signs
 
     def at_end(self) -> bool:
-        """Whether the text is used up."""
+        """Return whether the end is reached."""
         return self.token.kind == "end"
 
     def advance(self) -> Token:
-        """Step over the token here."""
+        """Return the current token and move to the next."""
         token = self.token
         self.token = next(self.tokens)
         return token
 
     def accept(self, sign: str) -> bool:
-        """Step over an operator if it is here."""
+        """Skip an operator if it is the current token."""
         if self.at_sign(sign):
             self.advance()
             return True
         return False
 
     def expect(self, sign: str, advice: str) -> None:
-        """Step over an operator that must be here."""
+        """Skip a required operator."""
         if not self.accept(sign):
             raise self.unexpected(advice)
 
-    def unexpected(self, advice: str) -> SpecError:
-        """The error for the token here."""
+    def unexpected(self, advice: str) -> FormulaError:
+        """Return the error for the current token."""
         token = self.token
         if self.at_end():
             return problem(self.text, token.position, "the formula ends", advice)
@@ -510,27 +514,27 @@ class Cursor:
             advice = f"it is {NOT_PART}"
         return problem(self.text, token.position, f"unexpected {token.text!r}", advice)
 
-    def misused(self, token: Token, what: str, verdict: str) -> SpecError:
-        """The error for a token already passed."""
+    def misused(self, token: Token, what: str, verdict: str) -> FormulaError:
+        """Return the error for an earlier token."""
         return misuse(self.text, token.position, what, verdict)
 
 
-def problem(text: str, position: int, what: str, advice: str) -> SpecError:
-    """The error for a position in a formula: what is there, where, after which text, and what to do."""
+def problem(text: str, position: int, what: str, advice: str) -> FormulaError:
+    """Return the error for a position in a formula, with the text before it and advice."""
     before = _escaped(text[:position].rstrip())
     after = f", after {_last(before)!r}" if before else ""
-    return SpecError(f"{shown(text)}: {what} at position {position}{after}; {advice}")
+    return FormulaError(f"{shown(text)}: {what} at position {position}{after}; {advice}")
 
 
-def misuse(text: str, position: int, what: str, verdict: str) -> SpecError:
-    """The error for a part of a formula: what it is, where, and the rest of the sentence about it."""
-    return SpecError(f"{shown(text)}: {what} at position {position} {verdict}")
+def misuse(text: str, position: int, what: str, verdict: str) -> FormulaError:
+    """Return the error for a part of a formula. `verdict` completes the sentence about it."""
+    return FormulaError(f"{shown(text)}: {what} at position {position} {verdict}")
 
 
 def shown(text: str) -> str:
-    """How messages show a formula: cut to a line, invisible characters spelled out."""
-    escape_control = _escaped(text[: _SHOWN + 1])
-    return f'formula "{escape_control if len(escape_control) <= _SHOWN else escape_control[: _SHOWN - 3] + "..."}"'
+    """Quote a formula for a message, on one line and with invisible characters escaped."""
+    escaped = _escaped(text[: _SHOWN + 1])
+    return f'formula "{escaped if len(escaped) <= _SHOWN else escaped[: _SHOWN - 3] + "..."}"'
 
 
 def _escaped(text: str) -> str:
@@ -542,7 +546,7 @@ def _last(text: str) -> str:
 
 
 # -- syntax ------------------------------------------------------------------------------------------------------------
-# Recursive descent from the tokens of a formula to its tree.
+# A recursive descent parser with this grammar:
 #
 #     formula     cut | spline | name ":" name | or
 #     cut         "cut" "(" or "," constant ("," constant)* ")"
@@ -559,7 +563,7 @@ def _last(text: str) -> str:
 #     date        "year" | "month" | "weekday"
 #     constant    ["-"] number
 #
-# Nothing is evaluated by Python: the only values a text can reach are its own numbers and the named columns.
+# Nothing is evaluated by Python: a formula can only reach its constants and the named columns.
 
 MAX_NESTING: Final = 20
 MAX_NODES: Final = 100
@@ -570,26 +574,26 @@ _NodeT = TypeVar("_NodeT", bound=Tree)
 
 
 def tree_of(text: str) -> Tree:
-    """Tree of a formula; SpecError names the spot where a text leaves the language."""
+    """Parse a formula into its tree. FormulaError names the position of a syntax error."""
     tree = _Parser(text).formula()
     if next(names_in(tree), None) is None:
-        raise SpecError(f"{shown(text)}: no column is used; a formula computes from at least one declared column")
+        raise FormulaError(f"{shown(text)}: it uses no column; name at least one declared column")
     for part in dates_in(tree):
         if part.part in DATE_LEVELS and part is not tree:
-            raise SpecError(
-                f"{shown(text)}: {text_of(part)} gives levels and cannot be combined with anything; declare it as a "
-                "column of its own, and ask for a level of that"
+            raise FormulaError(
+                f"{shown(text)}: {text_of(part)} has levels and cannot be part of an expression; declare it as a "
+                "separate column, and compare that column with a level"
             )
     if len(text_of(tree)) > MAX_LENGTH:
-        raise SpecError(
+        raise FormulaError(
             f"{shown(text)}: with blanks around its operators it has more than {MAX_LENGTH} characters; "
-            "declare a part of it as a column of its own"
+            "declare a part of it as a separate column"
         )
     return tree
 
 
 class _Parser(Cursor):
-    """One pass over the tokens of one text."""
+    """A parser of one formula."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -618,7 +622,7 @@ class _Parser(Cursor):
         right = self._atom()
         if not isinstance(left, Name) or not isinstance(right, Name):
             raise self.misused(
-                colon, "':'", "joins two columns by name; declare an expression or a function as a column of its own"
+                colon, "':'", "joins two columns by name; declare an expression or a function as a separate column"
             )
         if self.at_sign(":"):
             raise self.unexpected("an interaction has two columns")
@@ -758,8 +762,8 @@ class _Parser(Cursor):
         if keyword.iskeyword(word):
             raise self.misused(token, f"{word!r}", f"is {NOT_PART}; {quoted}")
         if called:
-            unknown = SpecError.unknown_name("function", word, FUNCTIONS + TOP_FUNCTIONS + DATE_FUNCTIONS)
-            raise SpecError(f"{shown(self.text)}: {unknown}")
+            unknown = FormulaError.unknown_name("function", word, FUNCTIONS + TOP_FUNCTIONS + DATE_FUNCTIONS)
+            raise FormulaError(f"{shown(self.text)}: {unknown}")
         return self._made(Name(word))
 
     def _date_part(self, token: Token) -> DatePart:
@@ -808,8 +812,8 @@ class _Parser(Cursor):
     def _made(self, node: _NodeT) -> _NodeT:
         self.nodes += 1
         if self.nodes > MAX_NODES:
-            raise SpecError(
-                f"{shown(self.text)}: it has more than {MAX_NODES} parts; declare some as columns of their own"
+            raise FormulaError(
+                f"{shown(self.text)}: it has more than {MAX_NODES} parts; declare some of them as separate columns"
             )
         return node
 
@@ -817,7 +821,7 @@ class _Parser(Cursor):
     def _nested(self) -> Iterator[None]:
         self.depth += 1
         if self.depth > MAX_NESTING:
-            raise SpecError(
+            raise FormulaError(
                 f"{shown(self.text)}: more than {MAX_NESTING} levels of nesting; declare a part of it as a column"
             )
         yield
@@ -825,7 +829,7 @@ class _Parser(Cursor):
 
     def _must_be_condition(self, node: Node) -> None:
         if not is_condition(node):
-            raise SpecError(
+            raise FormulaError(
                 f"{shown(self.text)}: {text_of(node)} is a number, and 'and', 'or' and 'not' join comparisons; "
                 f"write for example {text_of(Compare('==', node, Number(1.0)))}"
             )

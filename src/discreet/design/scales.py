@@ -1,17 +1,17 @@
-r"""The way from scaled columns back to original units: one linear map, exact for every model.
+r"""Map scaled columns back to original units, by one linear map that is exact for every model.
 
 A number is $x = h s + c$ with $s$ its scaled value, $h$ half the width of its bounds and $c$ their middle. A column of
 an interaction of that number with a category is $s 1[g]$ for a level $g$, so in original units
 
 $$x\,1[g] = h\,(s\,1[g]) + c\,1[g].$$
 
-Besides its own scaled column it needs the indicator of its level, which is a released column, or for the reference
+This needs the scaled column and the indicator of the level, which is a released column, or for the reference
 level $1[r] = 1 - \sum_{g \ne r} 1[g]$. In a model that has the category too, both sides span the same space: the
-coefficient of $x 1[g]$ is that of $s 1[g]$ over $h$, and what is left, $-c$ times it, goes to the coefficient of
+coefficient of $x 1[g]$ is that of $s 1[g]$ over $h$, and the remainder, $-c$ times it, is added to the coefficient of
 $1[g]$, or for the reference level to the intercept, and $c$ times it to the coefficients of all indicators.
 Without an intercept the scaled column of the reference level is moved by the constant $c/h$ like that of a number, and
 since $1 - 1[r]$ is the sum of the other indicators, the same map holds. A model that has the interaction without the
-category is another model in scaled units than in original ones, so it is refused, unless $c$ is 0.
+category is a different model in scaled units than in original units, so it is refused unless $c$ is 0.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from dataclasses import dataclass
 
 from discreet.design.columns import Column, Interaction, Numeric
 from discreet.design.design import Design
-from discreet.errors import SpecError
+from discreet.errors import ModelError
 
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """Column j in original units is half_j times its scaled value, plus mid_j, plus what it takes of other columns.
+    """The linear map to original units: half_j times scaled column j, plus mid_j, plus multiples of other columns.
 
     Attributes
     ----------
     half, mid
-        By column.
+        Factor and offset of each column.
     taken
-        Of an interaction: column j, column i, and how often column i in original units is part of column j.
+        For interactions: column j, column i, and the multiple of column i in original units that is added to column j.
     """
 
     half: tuple[float, ...]
@@ -42,12 +42,12 @@ class Scales:
 
 
 def released_columns(design: Design, names: Sequence[str]) -> list[Column]:
-    """The declared column of each released one, for declared names in this order."""
+    """Return the declared column of each released column of these names."""
     return [design.parts[name] for name in names for _ in design.parts[name].released(name)]
 
 
 def signed_columns(design: Design, names: Sequence[str]) -> list[bool]:
-    """Whether the scaled values of each released column lie in [-1, 1], and not in [0, 1].
+    """Return for each released column whether its scaled values lie in [-1, 1] rather than [0, 1].
 
     >>> columns = {"y": (0, 1), "age": (20, 80), "g": ["a", "b"], "ag": {"formula": "age:g"}}
     >>> signed_columns(Design("y", columns), ["age", "g", "ag"])
@@ -60,7 +60,7 @@ def signed_columns(design: Design, names: Sequence[str]) -> list[bool]:
 
 
 def scales_of(design: Design, names: Sequence[str]) -> Scales:
-    """Scales of the released columns of declared names, in this order.
+    """Return the scales of the released columns of these names.
 
     >>> columns = {"y": (0, 1), "age": (20, 80), "g": ["a", "b"], "ag": {"formula": "age:g"}}
     >>> scales_of(Design("y", columns), ["age", "g", "ag"])
@@ -93,11 +93,14 @@ def scales_of(design: Design, names: Sequence[str]) -> Scales:
     return Scales(tuple(half), tuple(mid), tuple(taken))
 
 
-def _check_category(name: str, column: Interaction, category: str, known: dict[str, int]) -> None:
-    if category not in known:
-        raise SpecError(
-            f"the model has {name!r} ({column.formula.text}) without {category!r}; the scaled columns of {name!r} hold "
-            f"{column.number} less the middle of its bounds, which only a model with {category!r} can "
-            f"put back; add {category!r} to the model, or declare bounds of {column.number!r} that are symmetric "
-            "around 0 before the next release"
+def _check_category(name: str, column: Interaction, category: str, features: dict[str, int]) -> None:
+    if category not in features:
+        raise ModelError(
+            f"the model has the interaction {name!r} ({column.formula.text}) without {category!r}; {name!r} is centred "
+            f"by the middle of the bounds of {column.number!r}, and only a model with {category!r} can undo this",
+            code="interaction-without-category",
+            remedy=(
+                f"add {category!r} to the model",
+                f"declare bounds of {column.number!r} that are symmetric around 0 for the next release",
+            ),
         )

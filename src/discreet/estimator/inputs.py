@@ -1,4 +1,4 @@
-"""Turn the parameters and data of the estimator into a design and a table."""
+"""Convert the parameters and data of the estimator to a design and a table."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from discreet.analyst.model import fit
 from discreet.design.columns import Base
 from discreet.design.declarations import HOW_TO_DECLARE, declared_bounds
 from discreet.design.design import Design
-from discreet.errors import CellError, PrivacyNotice, SpecError, shown
+from discreet.errors import CellError, FormulaError, OptionError, PrivacyNotice, UnsupportedError, shown
 from discreet.releases.release import Release
 from discreet.tables.arrow import declared_array
 from discreet.tables.cells import settle_missing
 from discreet.tables.frames import frame_batches, target_column
+from discreet.wording import LeaveOut, Message, SetOption
 
 # -- declaring ---------------------------------------------------------------------------------------------------------
-# From the parameters of an estimator to the design of its release, by names alone.
+# Build the design of a release from the parameters of the estimator and column names only.
 
-# what a design says itself, with the value that stands for nothing said
+# parameters that a design replaces, with their defaults
 IN_DESIGN: Final[Mapping[str, object]] = {
     "bounds": None,
     "target_bounds": None,
@@ -42,7 +43,7 @@ IN_DESIGN: Final[Mapping[str, object]] = {
 
 
 def checked_design(design: object, given: Mapping[str, object]) -> Design | None:
-    """The whole design that was given, if one was, and nothing beside it that it says itself.
+    """Check a complete design, and that no parameter repeats what the design declares.
 
     >>> checked_design(None, {}) is None
     True
@@ -50,28 +51,36 @@ def checked_design(design: object, given: Mapping[str, object]) -> Design | None
     if design is None:
         return None
     if not isinstance(design, Design):
-        raise SpecError(
-            f"design: expected a discreet.Design, got {type(design).__name__}; load one with Design.load(path)"
+        raise OptionError(
+            f"design: expected a discreet.Design, got {type(design).__name__}",
+            option="design",
+            allowed="a discreet.Design",
+            remedy="load one with Design.load(path)",
         )
     for name, unsaid in IN_DESIGN.items():
-        # a value of any type may be there, and comparing two of them may give an array
+        # a value may have any type, and comparing two of them may give an array
         if not (given[name] is unsaid or (isinstance(unsaid, str) and given[name] == unsaid)):
-            raise SpecError(f"got a design and {name}, which the design says itself; leave {name} out")
+            raise OptionError(f"got a design and {name}, which the design declares", option=name, remedy=LeaveOut(name))
     if design.unit.id is not None:
-        raise SpecError(
-            f"the design names an id, {design.unit.id!r}, but a regressor is given no ids: every row counts as a "
-            "person of its own. Use discreet.release, which reads the ids, and discreet.fit"
+        raise UnsupportedError(
+            f"the design names an id, {design.unit.id!r}, but a regressor gets no ids: it treats every row as another "
+            "person",
+            code="estimator-without-ids",
+            option="design",
+            remedy="use discreet.release, which reads the ids, and discreet.fit",
         )
     if design.weights is not None:
-        raise SpecError(
-            f"the design has weights, {design.weights!r}, but a regressor takes rows without them. Use "
-            "discreet.release, which reads the weights, and discreet.fit"
+        raise UnsupportedError(
+            f"the design has weights, {design.weights!r}, but a regressor takes rows without them",
+            code="estimator-without-weights",
+            option="design",
+            remedy="use discreet.release, which reads the weights, and discreet.fit",
         )
     return design
 
 
 def features_of(design: Design) -> tuple[str, ...]:
-    """Columns that a table must have for a design, without the target, in declared order.
+    """Return the columns that a table must have for a design, without the target, in declared order.
 
     >>> features_of(Design("y", {"y": (0, 1), "x": (1, 9), "log_x": {"formula": "log(x)"}}))
     ('x',)
@@ -80,7 +89,7 @@ def features_of(design: Design) -> tuple[str, ...]:
 
 
 def named_columns(design: Design, columns: Mapping[str, Any], *, named: bool) -> dict[str, Any]:
-    """The columns of X under the names of a design: by name, or by position where X has no names.
+    """Return the columns of X by their names in a design, matched by position if X has no names.
 
     >>> design = Design("y", {"y": (0, 1), "age": (18, 90)})
     >>> named_columns(design, {"x0": [40, 50]}, named=False)
@@ -90,26 +99,40 @@ def named_columns(design: Design, columns: Mapping[str, Any], *, named: bool) ->
     if not named and len(columns) == len(expected):
         return dict(zip(expected, columns.values(), strict=True))
     if not named:
-        raise SpecError(
-            f"X has {len(columns)} columns without names, the design has {len(expected)}: {', '.join(expected)}; give "
-            "them in this order"
+        raise OptionError(
+            f"X has {len(columns)} columns without names, the design has {len(expected)}: {', '.join(expected)}",
+            code="columns-differ",
+            option="X",
+            allowed=expected,
+            remedy="give them in this order",
         )
     unknown, lacking = [name for name in columns if name not in expected], [n for n in expected if n not in columns]
     if unknown or lacking:
         found = f"in X but not in the design: {shown(unknown)}; in the design but not in X: {shown(lacking)}"
-        raise SpecError(f"X and the design differ in their columns; {found}. Give every column of the design, no other")
+        raise OptionError(
+            f"X and the design differ in their columns; {found}",
+            code="columns-differ",
+            option="X",
+            allowed=expected,
+            remedy="give every column of the design and no other",
+        )
     return dict(columns)
 
 
 def declared_design(names: Sequence[str], target: str, given: Mapping[str, Any]) -> Design:
-    """The design that parameters declare for the columns of X and the target.
+    """Build the design that the parameters declare for the columns of X and the target.
 
     >>> given = {**IN_DESIGN, "bounds": {"x": (1, 9), "log_x": {"formula": "log(x)"}}, "target_bounds": (0, 1)}
     >>> declared_design(["x"], "y", given).released
     ('1', 'x', 'log_x', 'y')
     """
     if given["target_bounds"] is None:
-        raise SpecError(f"target_bounds are missing; {HOW_TO_DECLARE} target_bounds=(0, 200_000)")
+        raise OptionError(
+            "target_bounds are missing",
+            code="bounds-missing",
+            option="target_bounds",
+            remedy=f"{HOW_TO_DECLARE} target_bounds=(0, 200_000)",
+        )
     declared, derived = _parted(given["bounds"], names)
     unit = {"neighbours": given["neighbours"]}
     made = partial(Design, target, intercept=given["fit_intercept"], radius=given["radius"], unit=unit)
@@ -120,7 +143,7 @@ def declared_design(names: Sequence[str], target: str, given: Mapping[str, Any])
 
 
 def _parted(bounds: object, names: Sequence[str]) -> tuple[object, dict[str, object]]:
-    """Declarations of columns of X, and those of columns that formulas make of them."""
+    """Separate declarations of columns of X from those of formulas over them."""
     if not isinstance(bounds, Mapping):
         return bounds, {}
     derived: dict[str, object] = {
@@ -132,13 +155,13 @@ def _parted(bounds: object, names: Sequence[str]) -> tuple[object, dict[str, obj
 
 
 # -- options -----------------------------------------------------------------------------------------------------------
-# What an estimator fits to its release, checked before anything is spent.
+# Options of the model, checked before the budget is spent.
 
 FIT_OPTIONS: Final = ("penalty", "strength", "l1_ratio")
 
 
 def fit_options(given: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """How a release of moments is fitted: the best predictor where no penalty is named. Coefficients take none.
+    """Return the options to fit a release. The default for moments is the best predictor. Coefficients take no penalty.
 
     >>> fit_options({"penalty": None, "strength": None, "l1_ratio": None}, "moments")["penalty"]
     'bayes'
@@ -151,46 +174,64 @@ def fit_options(given: Mapping[str, Any], kind: str) -> dict[str, Any]:
 
 
 def check_fit_options(given: Mapping[str, Any]) -> None:
-    """Refuse what no release can be fitted with."""
+    """Refuse options that no release can be fitted with."""
     for name in ("strength", "l1_ratio"):
         if given["penalty"] is None and given[name] is not None:
-            raise SpecError(
-                f"got {name}={shown(given[name])} without a penalty; name the one it belongs to, such as "
-                "penalty='elastic-net', or leave it out"
+            raise OptionError(
+                f"got {name}={shown(given[name])} without a penalty",
+                option=name,
+                given=given[name],
+                remedy=("name the penalty it belongs to, such as penalty='elastic-net'", LeaveOut(name)),
             )
     _tried(given, Design("y", {"y": (-1, 1), "x": (-1, 1)}), None)
 
 
 def check_formula(formula: str | None, given: Mapping[str, Any], design: Design) -> None:
-    """Refuse a model that a release of this design will not have."""
+    """Refuse a model that cannot be fitted to a release of this design."""
     if formula is None:
         return
     model = _tried(given, design, formula)
     if model.target != design.target:
-        raise SpecError(
-            f"the formula explains {model.target!r}, but y is {design.target!r}; write {design.target} ~ ..."
+        raise FormulaError(
+            f"the formula explains {model.target!r}, but y is {design.target!r}",
+            option="formula",
+            given=formula,
+            remedy=f"write {design.target} ~ ...",
         )
 
 
 def check_kind(formula: str | None, penalty: object, kind: str, mechanism: str) -> None:
-    """Refuse a penalty, and a formula, for a mechanism that fits its model by itself."""
+    """Refuse a penalty or a formula for a mechanism that publishes a fitted model."""
     if kind == "moments":
         return
     if formula is not None:
-        raise SpecError(
+        raise UnsupportedError(
             f"got formula={shown(formula)}, but the mechanism {mechanism!r} publishes the coefficients of one model "
-            'on all columns; leave the formula out, or fit with mechanism="gaussian"'
+            "on all columns",
+            code="one-model-released",
+            option="formula",
+            given=formula,
+            remedy=(LeaveOut("formula"), SetOption("mechanism", "gaussian")),
         )
     if penalty not in (None, "none"):
-        raise SpecError(
+        raise UnsupportedError(
             f"got penalty={shown(penalty)}, but the mechanism {mechanism!r} publishes the coefficients of one "
-            'model and leaves nothing to penalise; leave the penalty out, or fit with mechanism="gaussian", which '
-            "publishes moments: any penalty can be fitted to them, at no further cost, and they have intervals"
+            "model and leaves nothing to penalise",
+            code="one-model-released",
+            option="penalty",
+            given=penalty,
+            remedy=(
+                LeaveOut("penalty"),
+                Message(
+                    SetOption("mechanism", "gaussian"),
+                    ", which publishes moments: any penalty can be fitted to them at no cost, and they have intervals",
+                ),
+            ),
         )
 
 
 def _tried(given: Mapping[str, Any], design: Design, formula: str | None) -> Fit:
-    """Fit a made-up release of moments, as a refusal after the spend would come too late."""
+    """Fit a synthetic release of moments, because a refusal after the spend would be too late."""
     size = len(design.released)
     totals = tuple((4**9 if i == j else 0) for i in range(size) for j in range(i, size))
     law = NoiseLaw(8, dict.fromkeys(BLOCKS, 0), "none")
@@ -199,32 +240,32 @@ def _tried(given: Mapping[str, Any], design: Design, formula: str | None) -> Fit
 
 
 # -- pipelines ---------------------------------------------------------------------------------------------------------
-# Whether a pipeline learns from rows in front of a private regressor.
+# Whether steps of a pipeline learn from rows before a private regressor sees them.
 #
-# A step in front hands the regressor an array; nothing in it says that a scaler made it, and to look at its cells for
-# that would let data decide what is said. So the pipeline itself is asked, without a row: by the user before it is
-# fitted, or by the regressor that it is fitting, which finds it among the callers of its `fit`.
+# The regressor receives an array, which does not show whether a scaler made it, and inspecting its cells would let the
+# data decide the message. So the pipeline is inspected, without a row: by the user before it is
+# fitted, or by the regressor, which finds the pipeline among the callers of its `fit`.
 
-# steps that were warned of in this process: model selection fits a pipeline many times
+# steps already warned about in this process, because model selection fits a pipeline many times
 _SAID: Final[set[tuple[str, ...]]] = set()
 
 
 def check_pipeline(pipeline: Pipeline) -> tuple[str, ...]:
-    """Name the steps of a pipeline that learn from rows before a private regressor sees them, and warn of them once.
+    """Name the pipeline steps that learn from rows before a private regressor sees them, and warn about them once.
 
-    What a scaler, an imputer or a selection learns from the rows is not covered by the promise of the regressor behind
-    it, and the bounds of the scaled columns cannot be known in advance. Steps without anything to learn (a
-    `FunctionTransformer`, a `Normalizer`) are fine. The pipeline need not be fitted, and no row is read.
+    The guarantee of the regressor does not cover what a scaler, an imputer or a feature selection learns from the rows,
+    and the bounds of scaled columns cannot be known in advance. Steps that learn nothing (a `FunctionTransformer`, a
+    `Normalizer`) are fine. The pipeline need not be fitted, and no row is read.
 
     Parameters
     ----------
     pipeline : sklearn.pipeline.Pipeline
-        Whose last step is the regressor.
+        Pipeline whose last step is the regressor.
 
     Returns
     -------
     tuple of str
-        Names of these steps, those of a nested one as `outer__inner`; none where the promise holds for the pipeline.
+        Names of these steps, nested ones as `outer__inner`. Empty if the guarantee holds for the pipeline.
 
     Examples
     --------
@@ -236,7 +277,11 @@ def check_pipeline(pipeline: Pipeline) -> tuple[str, ...]:
     ()
     """
     if not isinstance(pipeline, Pipeline):
-        raise SpecError(f"expected a scikit-learn Pipeline, got {type(pipeline).__name__}")
+        raise OptionError(
+            f"expected a scikit-learn Pipeline, got {type(pipeline).__name__}",
+            option="pipeline",
+            allowed="a scikit-learn Pipeline",
+        )
     learning = _steps(pipeline)
     if learning:
         warnings.warn(_notice(learning), PrivacyNotice, stacklevel=2)
@@ -244,7 +289,7 @@ def check_pipeline(pipeline: Pipeline) -> tuple[str, ...]:
 
 
 def warn_of_callers(model: object) -> None:
-    """Warn, once for the same steps, if `fit` of a model is called by a pipeline that learns in front of it."""
+    """Warn, once for the same steps, if a pipeline that learns from rows calls `fit` of a model."""
     inside, learning = model, list[str]()
     frame = inspect.currentframe()
     while frame is not None:
@@ -255,7 +300,7 @@ def warn_of_callers(model: object) -> None:
         frame = frame.f_back
     if learning and tuple(learning) not in _SAID:
         warnings.warn(_notice(learning), PrivacyNotice, stacklevel=3)
-        # not before: a notice that is made an error comes again
+        # only now, so that a notice turned into an error is repeated
         _SAID.add(tuple(learning))
 
 
@@ -272,7 +317,7 @@ def _notice(learning: Iterable[str]) -> str:
 
 
 def _learning(label: str, step: object) -> Iterator[str]:
-    """Names of what a step learns with: of its parts where it has parts, its own otherwise."""
+    """Return the names of the parts of a step that learn from rows, or of the step if it has no parts."""
     if step is None or isinstance(step, str):
         # "passthrough" and "drop"
         return
@@ -285,26 +330,38 @@ def _learning(label: str, step: object) -> Iterator[str]:
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
-# What a caller of scikit-learn gives, as columns; and refused cells in the words that such a caller knows.
+# Convert the inputs of scikit-learn to columns, and report refused cells in the words of scikit-learn.
 
 _Result = TypeVar("_Result")
 _ROWS: Final = 2**16
 
 
 def read_target(y: object, features: Mapping[str, object], declared: str | None) -> tuple[str, Any]:
-    """Name and values of the target; a column of a table library stays as it is.
+    """Return name and values of the target. A column of a table library is not converted.
 
-    To be called by `fit`, so that a notice names the line that called it.
+    Call it from `fit`, so that a notice names the line that called `fit`.
     """
     if y is None:
-        raise SpecError("PrivateLinearRegression requires y to be passed, but the target y is None")
+        raise OptionError("PrivateLinearRegression requires y to be passed, but the target y is None", option="y")
     given = getattr(y, "name", None)
     own = given if isinstance(given, str) and given else None
     if declared is not None and own not in (None, declared):
-        raise SpecError(f"y is called {own!r}, but the target of the design is {declared!r}; rename one of them")
+        raise OptionError(
+            f"y is called {own!r}, but the target of the design is {declared!r}",
+            code="target-differs",
+            option="y",
+            given=own,
+            allowed=(declared,),
+            remedy="rename one of them",
+        )
     name = declared or own or "y"
     if name in features:
-        raise SpecError(f"the target is called {name!r}, and so is a column of X; rename one, or take it out of X")
+        raise OptionError(
+            f"the target is called {name!r}, and so is a column of X",
+            code="target-in-features",
+            option="X",
+            remedy=("rename one", "take it out of X"),
+        )
     values, is_matrix = target_column(y)
     if is_matrix:
         advice = "A column-vector y was passed when a 1d array was expected; give y the shape (n_samples,)"
@@ -313,19 +370,29 @@ def read_target(y: object, features: Mapping[str, object], declared: str | None)
 
 
 def check_rows(design: Design, table: Mapping[str, Any]) -> None:
-    """Refuse columns of different lengths, and an empty table where no rule allows for it."""
+    """Refuse columns of different lengths, and an empty table unless a rule allows it."""
     lengths = {len(values) for values in table.values()}
     if len(lengths) > 1:
-        raise SpecError("X and y have different numbers of rows; give one value of y for each row of X")
+        raise OptionError(
+            "X and y have different numbers of rows",
+            code="rows-differ",
+            option="y",
+            remedy="give one value of y for each row of X",
+        )
     if lengths == {0} and not design.total:
-        raise SpecError(
-            "X has no rows; give at least one, or declare `drop` or `fill`, which allow an empty table "
-            "(discreet.check counts the rows that fit)"
+        raise OptionError(
+            "X has no rows",
+            code="no-rows",
+            option="X",
+            remedy=(
+                "give at least one",
+                "declare `drop` or `fill`, which allow an empty table (discreet.check counts the rows that fit)",
+            ),
         )
 
 
 def read_column(name: str, column: Base, values: object) -> npt.NDArray[np.float64]:
-    """Numbers of one column, read as a release reads them; NaN where the rule is to drop the row."""
+    """Read the numbers of a column as a release does, with NaN if the rule is to drop the row."""
     table = {name: target_column(values)[0]}
     parts = [declared_array(name, column, batch.column(name)) for batch in frame_batches(table, {name: column}, _ROWS)]
     numbers = np.concatenate([np.empty(0), *parts])
@@ -334,18 +401,21 @@ def read_column(name: str, column: Base, values: object) -> npt.NDArray[np.float
 
 
 class RefusedCellError(CellError, TypeError):
-    """A refused cell as scikit-learn's checks expect it: an error of value where it is missing, else one of type."""
+    """A refused cell as scikit-learn expects it: a ValueError if it is missing, otherwise a TypeError."""
 
 
 def in_familiar_words(target: str, call: Callable[[], _Result]) -> _Result:
-    """Say of a refused cell, in the words that users of scikit-learn and its checks know, where it is; never which."""
+    """Report the location of a refused cell, but not its value, in the words that scikit-learn's checks expect."""
     try:
         return call()
     except CellError as error:
         what = "y" if error.column == target else "X"
         problem = RefusedCellError(
-            f"Input {what} contains NaN, infinity or a cell of another kind (an argument must be no string: "
-            f"cells must be numbers, unless levels are declared): {error}",
+            Message(
+                f"Input {what} contains NaN, infinity or a cell of another kind (an argument must be no string: "
+                "cells must be numbers, unless levels are declared): ",
+                error,
+            ),
             column=error.column,
         )
     raise problem

@@ -1,4 +1,4 @@
-"""The regressor itself: parameters, `fit`, `predict`, and what scikit-learn asks of an estimator."""
+"""The regressor: parameters, `fit`, `predict`, and the protocol of a scikit-learn estimator."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ from discreet.analyst.fitted import Fit
 from discreet.analyst.model import fit
 from discreet.design.columns import Numeric
 from discreet.design.design import Design
-from discreet.design.domain import DEFAULT_GRID_BITS
-from discreet.errors import DiscreetError, PrivacyNotice, SpecError, shown
+from discreet.errors import DiscreetError, OptionError, PrivacyNotice, shown
 from discreet.estimator.inputs import (
     FIT_OPTIONS,
     IN_DESIGN,
@@ -41,7 +40,8 @@ from discreet.estimator.inputs import (
 )
 from discreet.ledger.account import SESSION, is_worker
 from discreet.ledger.ledger import Ledger
-from discreet.mechanisms.registry import AUTO, DECLARED, HOMES, mechanism_named, predicting_mechanism
+from discreet.mechanisms.registry import HOMES, mechanism_named, predicting_mechanism
+from discreet.options import AUTO, DECLARED, DEFAULT_GRID_BITS, ReleaseOptions, RobustErrors, Scaling
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import ObservedHook, SpendHook, SpendReceipt, SpendRequest, untracked
@@ -49,9 +49,6 @@ from discreet.releases.release import Release
 from discreet.tables.frames import check_names, matrix_columns, table_names
 from discreet.workflow import release
 
-_RELEASE_OPTIONS: Final = (
-    "epsilon", "delta", "settings", "scaling", "clip_counts", "grid_bits", "allow_weak_privacy",
-)  # fmt: skip
 # each compares two fits to the same rows, which differ by fresh noise
 _FRESH_NOISE: Final = {
     "check_fit_idempotent": "a second fit is a second release with fresh noise, so its predictions differ",
@@ -62,69 +59,70 @@ _FRESH_NOISE: Final = {
 
 
 class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Differentially private linear regression behind scikit-learn's interface.
+    """Differentially private linear regression with the interface of scikit-learn.
 
-    `fit` publishes one model for prediction, or noisy moments from which models are solved, under the stated budget;
-    the estimator keeps that release and neither `X` nor `y`. Every `fit` is a new release and spends again: a second
-    fit of one estimator, and every fit of a clone (as `cross_val_score` and `GridSearchCV` make them), says so with a
-    `PrivacyNotice` that adds up all fits of the process. With `mechanism="gaussian"` there are intervals, and `refit`
-    tries other penalties at no further cost. The noise has no seed, so there is no `random_state`.
+    `fit` publishes either one model for prediction or noisy moments from which models are computed, under the given
+    budget. The estimator keeps that release and neither `X` nor `y`. Every `fit` is a new release and spends the budget
+    again. A second fit of one estimator, and every fit of a clone (as in `cross_val_score` and `GridSearchCV`), issues
+    a `PrivacyNotice` with the total of all fits of the process. With `mechanism="gaussian"` there are intervals, and
+    `refit` tries other penalties at no additional privacy cost. The noise has no seed, so there is no `random_state`.
 
-    The promise covers what `fit` publishes about its rows. A score is not private for the rows it is computed on, nor
-    is what a scaler or another step before this one in a pipeline learns from them; `bounds` do the scaling.
+    The guarantee covers what `fit` publishes about its rows. A score is not private for the rows it is computed on, and
+    neither is what a scaler or another earlier step of a pipeline learns from them. Declared `bounds` replace scaling.
 
     Parameters
     ----------
     epsilon, delta
-        Budget of one fit; without `delta` the promise is pure, and the noise larger.
+        Budget of one fit. Without `delta` the guarantee is pure, and the noise is larger.
     bounds
-        Declarations of the columns of `X`, made without looking at them; values outside are clipped. Name to
-        `(low, high)`, list of levels, `bool` or anything else that `Design` takes; or one pair `(low, high)` for all
-        columns; or a pair of arrays `(lows, highs)` in column order, of NumPy where there are two columns. Columns
-        without names are called x0, x1, ... A name that `X` does not have may be declared by a formula over columns
-        that it has, as in `{"x0": (1, 9), "log_x0": {"formula": "log(x0)"}}`. The word "private", for one column or
-        for all, has `fit` find bounds, for 5% of its budget; where they are not found, it stops with `BoundsNotFound`.
+        Declarations of the columns of `X`, made without looking at the data. Values outside are clipped. A mapping from
+        name to `(low, high)`, list of levels, `bool` or anything else that `Design` takes; or one pair `(low, high)`
+        for all columns; or a pair of arrays `(lows, highs)` in column order, which must be NumPy arrays for two
+        columns. Columns without names are called x0, x1, ... A name that `X` does not have may be declared by a formula
+        over its columns, as in `{"x0": (1, 9), "log_x0": {"formula": "log(x0)"}}`. With "private", for one column or
+        for all, `fit` spends 5% of its budget on private bounds, and raises `BoundsNotFound` if none are found.
     target_bounds
         `(low, high)` of `y`, `bool` or "private".
     missing
-        Cells that are missing, not finite or of another kind: `error`, `drop` or `{"fill": VALUE}`, unless `bounds` say
-        drop or fill. Where every cell has a rule to drop or fill, no cell is an error.
+        Rule for cells that are missing, not finite or of the wrong type: `error`, `drop` or `{"fill": VALUE}`, unless
+        `bounds` declare drop or fill. If every column has a rule to drop or fill, no cell is an error.
     fit_intercept, radius, neighbours
         As in `discreet.Design` (`intercept`, `radius`, `unit`).
     design
-        A whole `Design` instead of all these, from `bounds` to `neighbours`. `X` has its columns, by name or, without
-        names, in declared order, but for the target, which is `y`, and for those with a formula. One that names an id
-        is refused, as rows come without ids.
+        A complete `Design` instead of the parameters from `bounds` to `neighbours`. `X` has its columns except the
+        target, which is `y`, and except those with a formula, by name or, without names, in declared order. A design
+        with an id is refused, because rows come without ids.
     formula
-        The model that is fitted to a release of moments, as in `discreet.fit`, such as `"y ~ x0 + log_x0"`; all columns
-        without it. `refit` keeps it.
+        Model to fit to a release of moments, as in `discreet.fit`, such as `"y ~ x0 + log_x0"`. By default, all
+        columns. `refit` keeps it.
     penalty, strength, l1_ratio
-        As in `discreet.fit`. Without a penalty: the best predictor that the release has, `bayes` from moments, the
-        published model where a mechanism of kind `coefficients` has fitted it; such a mechanism takes no penalty.
+        As in `discreet.fit`. By default, the best predictor: `bayes` for a release of moments, and the published model
+        for a mechanism of kind `coefficients`, which takes no penalty.
     mechanism
         As in `discreet.release`, but for `auto`: with delta above 0 it is `refined`, which predicts best and publishes
-        one model, unless `formula`, `penalty`, `strength`, `l1_ratio`, `settings`, `scaling` or `clip_counts` are
-        given, or the model has no intercept and bounds that are not symmetric around 0. Then, and with delta = 0, it is
-        what `discreet.release` takes, which publishes moments. No cell has a say in it.
-    settings, scaling, clip_counts, grid_bits, allow_weak_privacy
-        As in `discreet.release`.
+        one model, unless `formula`, `penalty`, `strength`, `l1_ratio`, `settings`, `robust`, `scaling` or `clip_counts`
+        are given, or the model has no intercept and bounds that are not symmetric around 0. Then, and with delta = 0,
+        it is what `discreet.release` takes, which publishes moments. It does not depend on any cell.
+    settings, robust, clip_counts, scaling, guard, grid_bits, allow_weak_privacy
+        As in `discreet.release`. A guard needs a ledger.
     dataset
-        Name of the data set that the rows belong to. Fits under one name are added up; without a name, all of the
-        process that have none.
+        Name of the data set that the rows belong to. Fits with the same name are added up, and so are all fits of the
+        process without a name.
     ledger
-        A `Ledger`, or the path of one, that records every fit under `dataset` and refuses what exceeds its budget. It
-        counts fits of all processes.
+        A `Ledger`, or its path, that records every fit under `dataset` and refuses a fit that exceeds its budget. It
+        includes the fits of all processes.
 
     Attributes
     ----------
     coef_, intercept_
-        In original units; one coefficient for each number or boolean and for each level but the reference. Missing
-        where the penalty is `none` and the noise leaves no least squares; then `predict` refuses, and says what to do.
+        In original units, with one coefficient for each number or boolean and for each level except the reference.
+        Missing if the penalty is `none` and least squares has no solution because of the noise. Then `predict` raises
+        an error with the remedy.
     columns_
         Declared names of the columns of `X`, in their order.
     release_, guarantee_, fit_
-        What was published, its promise, and the model read from it. The promise is about this fit;
-        `guarantee_.together` is what all fits so far cost in this process, as if on the same rows.
+        The release, its guarantee, and the model fitted to it. The guarantee is for this fit. `guarantee_.together` is
+        the total of all fits so far in this process, as if on the same rows.
 
     Examples
     --------
@@ -156,8 +154,10 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         formula: str | None = None,
         mechanism: str = AUTO,
         settings: Mapping[str, object] | None = None,
-        scaling: str = DECLARED,
+        robust: bool | RobustErrors = False,
         clip_counts: bool = False,
+        scaling: Scaling = DECLARED,
+        guard: bool = False,
         grid_bits: int = DEFAULT_GRID_BITS,
         allow_weak_privacy: bool = False,
         dataset: str | None = None,
@@ -169,28 +169,33 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.fit_intercept, self.radius = fit_intercept, radius
         self.neighbours, self.missing = neighbours, missing
         self.design, self.formula = design, formula
-        self.mechanism, self.settings, self.scaling, self.clip_counts = mechanism, settings, scaling, clip_counts
+        self.mechanism, self.settings, self.robust = mechanism, settings, robust
+        self.clip_counts, self.scaling, self.guard = clip_counts, scaling, guard
         self.grid_bits, self.allow_weak_privacy = grid_bits, allow_weak_privacy
         self.dataset, self.ledger = dataset, ledger
 
     def fit(self, X: object, y: object, **refused: object) -> Self:
-        """Make one release of the rows and fit the model to it; every call spends the budget.
+        """Make one release of the rows and fit the model to it. Every call spends the budget.
 
         Parameters
         ----------
         X
-            Two-dimensional array, list of rows, or a pandas, polars or pyarrow table, whose columns go by name. Each
-            cell is read by itself, as `discreet.release` reads it: text in a list is text whatever it spells, and
-            follows `missing`. The type of an array is public, and one of complex numbers or text is refused. So is a
-            list whose rows have different lengths, by the position of such a row.
+            Two-dimensional array, list of rows, or a pandas, polars or pyarrow table, whose columns are matched by
+            name. Each cell is read separately, as in `discreet.release`: text in a list is always text, and follows
+            `missing`. The type of an array is public, and complex numbers or text are refused. A list whose rows have
+            different lengths is refused with the index of such a row.
         y
-            One number, or true or false, for each row. In a list, an entry that is a list of one cell is that cell.
+            One number or boolean for each row. In a list, an entry that is a list of one cell is that cell.
         **refused
-            Nothing: weights and groups are refused, with the reason. They are no named argument, by which tools and
-            scikit-learn's metadata routing would take them for supported.
+            Weights and groups are refused with the reason. They are not named arguments, because tools and the metadata
+            routing of scikit-learn would otherwise assume that they are supported.
         """
         if refused:
-            raise SpecError(f"fit got {', '.join(refused)}; it takes X and y only: {_why_refused(refused)}")
+            raise OptionError(
+                f"fit got {', '.join(refused)}; it takes X and y only: {_why_refused(refused)}",
+                code="fit-parameters",
+                option=next(iter(refused)),
+            )
         warn_of_callers(self)
         PrivacyBudget(self.epsilon, self.delta)
         check_fit_options(self._asked())
@@ -206,9 +211,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         names, table[target] = tuple(table), values
         check_rows(design, table)
         hook = ObservedHook(self._account(), before=self._say_what_is_spent, after=self._count)
-        options = {name: getattr(self, name) for name in _RELEASE_OPTIONS}
-        released = partial(release, table, design, mechanism=mechanism, **options)
-        self.release_ = in_familiar_words(target, partial(released, spend=hook))
+        options = self._options() | {"mechanism": mechanism}
+        released = partial(release, table, design, epsilon=self.epsilon, delta=self.delta, **options, spend=hook)
+        self.release_ = in_familiar_words(target, released)
         self.columns_ = names
         self.guarantee_ = self._counted_guarantee()
         return self._fit_release()
@@ -216,15 +221,15 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     def refit(
         self, penalty: str | None = None, *, strength: float | str | None = None, l1_ratio: float | None = None
     ) -> Self:
-        """Fit the release that is there once more, with another penalty; costs nothing.
+        """Fit the existing release again with another penalty, at no privacy cost.
 
-        It needs a release of moments, as `mechanism="gaussian"` makes it. A release of coefficients holds one model,
-        and every penalty is refused.
+        It needs a release of moments, as from `mechanism="gaussian"`. A release of coefficients holds one model, and
+        every penalty is refused.
 
         Parameters
         ----------
         penalty, strength, l1_ratio
-            As in `discreet.fit`; all three become those of the estimator. Without a penalty: the best predictor.
+            As in `discreet.fit`. All three replace those of the estimator. By default, the best predictor.
 
         Examples
         --------
@@ -262,25 +267,35 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return self
 
     def _account(self) -> SpendHook:
-        """Who records a fit: the ledger that was given, or nobody but this process."""
+        """Return the account of a fit: the given ledger, or only this process."""
         if self.dataset is not None and not (isinstance(self.dataset, str) and self.dataset):
-            raise SpecError(
-                f"dataset: expected the name of a data set, got {shown(self.dataset)}; leave it out if unsure"
+            raise OptionError(
+                f"dataset: expected the name of a data set, got {shown(self.dataset)}",
+                option="dataset",
+                given=self.dataset,
+                allowed="the name of a data set",
+                remedy="leave it out if unsure",
             )
         if self.ledger is None:
             return untracked
         if self.dataset is None:
-            raise SpecError(
-                "got a ledger without dataset; name the data set whose budget is spent, such as dataset='survey'"
+            raise OptionError(
+                "got a ledger without dataset",
+                option="dataset",
+                remedy="name the data set whose budget is spent, such as dataset='survey'",
             )
         if not isinstance(self.ledger, Ledger | str | Path):
-            raise SpecError(f"ledger: expected a Ledger or the path of one, got {type(self.ledger).__name__}")
+            raise OptionError(
+                f"ledger: expected a Ledger or the path of one, got {type(self.ledger).__name__}",
+                option="ledger",
+                allowed="a Ledger or the path of one",
+            )
         ledger = self.ledger if isinstance(self.ledger, Ledger) else Ledger(self.ledger)
-        # folds of one data set are different tables
+        # folds of the same data set are different tables
         return ledger.account(self.dataset, accept_changed_data=True)
 
     def _say_what_is_spent(self, request: SpendRequest) -> None:
-        """Warn about a repeated fit; before the spend, so that whoever turns warnings into errors spends nothing."""
+        """Warn about a repeated fit before the spend, so that a warning turned into an error spends nothing."""
         if not (self._cloned or hasattr(self, "release_")):
             return
         who = "is a clone, as model selection makes them" if self._cloned else "was fitted before"
@@ -297,7 +312,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         warnings.warn(notice, PrivacyNotice, stacklevel=7)
 
     def _count(self, request: SpendRequest, receipt: SpendReceipt) -> None:
-        """Add this fit to those of the process; a release that a ledger gives again costs nothing."""
+        """Add this fit to those of the process. A release that the ledger already recorded costs nothing."""
         if receipt.stored is None:
             SESSION.add(self.dataset, request.unit, request.loss)
 
@@ -305,8 +320,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         promise = self.release_.guarantee
         return None if promise is None else replace(promise, together=SESSION.total(self.dataset, promise.unit))
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # it gives nothing
-        # looked for only where it is missing
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # it only raises
+        # called only if the attribute is missing
         if name in ("coef_", "intercept_") and "fit_" in self.__dict__:
             raise AttributeError(f"{name} is {next(iter(self.fit_.params.values()))!r}")
         if name == "set_fit_request":
@@ -314,44 +329,49 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _mechanism(self, design: Design) -> str:
-        """The mechanism that the next fit takes, from parameters and declarations alone."""
+        """Return the mechanism of the next fit, from parameters and declarations only."""
         asked = (self.penalty, self.strength, self.l1_ratio, self.formula)
         if not isinstance(self.mechanism, str):
-            raise SpecError.unknown_name("mechanism", self.mechanism, (AUTO, *HOMES))
-        plain = isinstance(self.scaling, str) and self.scaling == DECLARED and self.clip_counts is False
+            raise OptionError.unknown_name("mechanism", self.mechanism, (AUTO, *HOMES), option="mechanism")
+        plain = isinstance(self.scaling, str) and self.scaling == DECLARED
+        plain = plain and self.clip_counts is False and self.robust is False
         unset = self.settings is None or (isinstance(self.settings, Mapping) and not self.settings)
         if self.mechanism == AUTO and all(one is None for one in asked) and plain and unset:
             return predicting_mechanism(design, self.delta)
         return self.mechanism
 
+    def _options(self) -> dict[str, Any]:
+        """Return the options of a release, as given."""
+        return {each.name: getattr(self, each.name) for each in fields(ReleaseOptions)}
+
     def _asked(self) -> dict[str, Any]:
-        """How a release of moments is to be fitted, as given."""
+        """Return the options to fit a release of moments, as given."""
         return {name: getattr(self, name) for name in FIT_OPTIONS}
 
     def predict(self, X: object) -> npt.NDArray[np.float64]:
-        """Predict the target, row for row, from features clipped to their bounds.
+        """Predict the target of each row from features clipped to their bounds.
 
         Parameters
         ----------
         X
-            Rows with the columns that `fit` saw; a row that the rule `drop` leaves out gets NaN.
+            Rows with the columns of `fit`. A row that the rule `drop` leaves out gets NaN.
         """
         validation.check_is_fitted(self)
         design = self.release_.design
-        # by position: scikit-learn lets an array follow a table, with a warning of its own
+        # by position, because scikit-learn allows an array after a table, with its own warning
         table = dict(zip(self.columns_, self._matrix(X, reset=False).values(), strict=True))
         check_rows(design, table)
         return in_familiar_words(design.target, partial(self.fit_.predict, table))
 
     def score(self, X: object, y: object, sample_weight: object = None) -> float:
-        """R^2 of the predictions for these rows; not private for them.
+        """Return R^2 of the predictions for these rows. It is not private for them.
 
         Parameters
         ----------
         X, y
-            Read as `fit` reads them; rows that the rule `drop` leaves out are left out here.
+            Read as in `fit`. Rows that the rule `drop` leaves out are not scored.
         sample_weight
-            One weight for each row, or none.
+            One weight for each row, or None.
         """
         predicted = self.predict(X)
         design = self.release_.design
@@ -359,9 +379,16 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         actual = in_familiar_words(design.target, read)
         weights = None if sample_weight is None else read_column("sample_weight", Numeric((0, 1)), sample_weight)
         if any(len(values) != len(predicted) for values in (actual, weights) if values is not None):
-            raise SpecError("X, y and sample_weight have different numbers of rows; give one value for each row of X")
+            raise OptionError(
+                "X, y and sample_weight have different numbers of rows",
+                code="rows-differ",
+                option="sample_weight",
+                remedy="give one value for each row of X",
+            )
         if weights is not None and (weights < 0).any():
-            raise SpecError("sample_weight has a negative weight; give weights of 0 or more")
+            raise OptionError(
+                "sample_weight has a negative weight", option="sample_weight", remedy="give weights of 0 or more"
+            )
         known = np.isfinite(actual) & np.isfinite(predicted)
         if not known.any():
             return float("nan")
@@ -369,30 +396,36 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         with np.errstate(over="ignore"):
             total = 1.0 if given is None else float(given.sum())
         if not 0 < total < np.inf:
-            raise SpecError("sample_weight adds up to 0, or to more than a double can hold; give other weights")
+            raise OptionError(
+                "sample_weight adds up to 0, or to more than a double can hold",
+                option="sample_weight",
+                remedy="give other weights",
+            )
         return float(r2_score(actual[known], predicted[known], sample_weight=given))
 
     def _columns(self, X: object, whole: Design | None) -> dict[str, Any]:
-        """Columns by declared name."""
+        """Return the columns by declared name."""
         columns = self._matrix(X, reset=True)
         return columns if whole is None else named_columns(whole, columns, named=bool(table_names(X)))
 
     def _matrix(self, X: Any, *, reset: bool) -> dict[str, Any]:  # noqa: ANN401  # tables of any library
-        """Columns by name after scikit-learn's checks of names and width, none of which sees a cell."""
+        """Return the columns by name after scikit-learn's checks of names and width, none of which reads a cell."""
         if issparse(X):
-            raise SpecError("X is sparse; rows are read dense. Convert it with X.toarray()")
+            raise OptionError("X is sparse; rows are read dense", option="X", remedy="convert it with X.toarray()")
         names = table_names(X)
         check_names(names, names)
         columns = matrix_columns(X, self._width(reset=reset))
         if not columns:
             # in the words that scikit-learn's checks look for, without the number of rows
-            raise SpecError("Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.")
+            raise OptionError(
+                "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.", option="X"
+            )
         seen = X if names else np.empty((0, len(columns)))
         validation.validate_data(self, seen, reset=reset, skip_check_array=True)
         return dict(zip(names or [f"x{position}" for position in range(len(columns))], columns, strict=True))
 
     def _width(self, *, reset: bool) -> int:
-        """Number of columns of a list without rows: as fitted, or as declared; 0 where it is not known."""
+        """Return the number of columns of a list without rows, as fitted or declared, or 0 if unknown."""
         if not reset:
             return int(self.n_features_in_)
         bounds: Any = self.bounds
@@ -401,10 +434,10 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return len(bounds) if isinstance(bounds, Mapping) else 0
 
     def expected_failed_checks(self) -> dict[str, str]:
-        """Checks of scikit-learn that fail here, with the reason: a private release has fresh noise.
+        """Return the checks of scikit-learn that fail, with the reason: every private release has new noise.
 
-        For `sklearn.utils.estimator_checks.check_estimator(model, expected_failed_checks=...)`; without the call, as
-        `PrivateLinearRegression.expected_failed_checks`, for `parametrize_with_checks`.
+        Pass the result to `sklearn.utils.estimator_checks.check_estimator(model, expected_failed_checks=...)`, or the
+        method `PrivateLinearRegression.expected_failed_checks` itself to `parametrize_with_checks`.
 
         Examples
         --------
@@ -426,12 +459,12 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.input_tags.allow_nan = self.missing != "error"
-        # at an ordinary budget the 200 rows of scikit-learn's check are too few for the score it asks for
+        # at an ordinary budget the 200 rows of scikit-learn's check are too few for the required score
         tags.regressor_tags.poor_score = True
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        # a release travels as its canonical text, whose digest is checked on arrival
+        # pickle the canonical text of a release, whose digest is checked when it is loaded
         state = dict(super().__getstate__())
         if "release_" in state:
             state["release_"] = self.release_.to_json()

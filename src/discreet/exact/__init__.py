@@ -1,6 +1,5 @@
-"""ARITHMETIC: integers, rounding and functions that are exact or rounded the same way everywhere.
+"""Exact arithmetic: integers, directed rounding, and functions that round the same way on every machine.
 
-Sees: numbers and arrays.
-Never: a person, a privacy parameter, a random number; imports no other package.
-Hands on: array types, integer linear algebra, elementary functions, ranges of formulas, the ball.
+This package holds array types, integer linear algebra, elementary functions, interval arithmetic and projection onto a
+ball. It knows nothing of people, privacy parameters or random numbers, and imports no other package.
 """

@@ -21,25 +21,26 @@ if TYPE_CHECKING:
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
-# integers without limit
+# integers of any size
 BigIntArray: TypeAlias = npt.NDArray[np.object_]
 
 
 # -- ball --------------------------------------------------------------------------------------------------------------
-# Rows of integers shrunk into a ball, exactly.
+# Exact projection of integer rows onto a ball.
 
-# a relative step far above the rounding of three double operations and far below one grid step
+# a relative margin far above the rounding error of three double operations and far below one grid step
 _INWARDS = 1 - 2**-40
-# a relative step far above the rounding of a sum of squares in doubles
+# a relative margin far above the rounding error of a sum of squares in doubles
 _SURELY = 1 - 2**-30
 
 
 def shrink_to_ball(x: FloatArray, norm2: int) -> None:
-    """Shrink the columns of `x` (integers) in place so that no squared norm exceeds `norm2`, exactly.
+    """Shrink the columns of `x` (integers) in place until no squared norm exceeds `norm2`.
 
-    A column outside is scaled onto the ball and rounded to the nearest grid point; the few that rounding pushes out
-    again are cut towards zero instead. Norms that decide are whole-number arithmetic, so no summation order matters;
-    most columns are further inside than a sum of fewer than 2**20 squares in doubles can be wrong.
+    A column outside the ball is scaled onto it and rounded to the nearest grid point. The few that rounding pushes out
+    again are truncated towards zero. Integer arithmetic decides which columns are outside, so the result does not
+    depend on the order of summation. Most columns are skipped: they are further inside than the rounding error of a sum
+    of fewer than 2**20 squares in doubles.
 
     >>> x = np.array([[3.0], [4.0]]); shrink_to_ball(x, 16); x.ravel().tolist()
     [2.0, 3.0]
@@ -55,7 +56,7 @@ def shrink_to_ball(x: FloatArray, norm2: int) -> None:
     scaled = rows * scale
     rounded = np.rint(scaled)
     still_outside = _norm2(rounded) > norm2
-    # truncation never lengthens, and the scaled column is inside by _INWARDS
+    # truncation never lengthens a column, and the scaled column is inside by _INWARDS
     x[:, outside] = np.where(still_outside, np.trunc(scaled), rounded)  # [P:inside-ball]
 
 
@@ -66,37 +67,36 @@ def _norm2(x: FloatArray) -> npt.NDArray[np.int64]:
 
 
 # -- blas threads ------------------------------------------------------------------------------------------------------
-# One thread for products of matrices.
+# One thread for matrix products.
 #
-# They are small: with several threads most of the time goes into waiting for one another, and beside other busy
-# programs nearly all of it. The number of threads belongs to the whole process, so one of several that sum at once sets
-# it, and the same one sets it back.
+# The matrices are small. With several threads most of the time is spent on synchronisation, and nearly all of it on a
+# busy machine. The number of threads is a property of the process, so the first caller sets it and restores it.
 
-_WITH_ITS_OWN: Final = ("scipy.linalg", "scipy.special")  # these load a matrix library beside that of NumPy
-_set_by_somebody: Final = threading.Lock()
+_OTHER_BLAS: Final = ("scipy.linalg", "scipy.special")  # these load another BLAS than NumPy's
+_limit_lock: Final = threading.Lock()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit the matrix library to one thread inside the block.
+    """Limit BLAS to one thread inside the block.
 
     >>> with one_blas_thread():
     ...     pass
     """
-    if not _set_by_somebody.acquire(blocking=False):
-        # two that set it would set back what the other one found
+    if not _limit_lock.acquire(blocking=False):
+        # a second caller would restore the limit that the first one set
         yield
         return
     try:
-        with _controller(*(name in sys.modules for name in _WITH_ITS_OWN)).limit(limits=1, user_api="blas"):
+        with _controller(*(name in sys.modules for name in _OTHER_BLAS)).limit(limits=1, user_api="blas"):
             yield
     finally:
-        _set_by_somebody.release()
+        _limit_lock.release()
 
 
 @cache
 def _controller(*_loaded: bool) -> ThreadpoolController:
-    """The libraries that are loaded by now; looking for them takes longer than setting them."""
+    """Find the BLAS libraries loaded so far. The search is slower than setting the limit, hence the cache."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -2,12 +2,12 @@
 
 A library's log or exp may round a value differently in the vector body and in the scalar tail of a loop, or from one
 machine to the next. Here only +, -, *, / and exact steps (splitting off an exponent, scaling by a power of two,
-comparing) act on an element, each a ufunc of its own, so that nothing can be fused. The result of an element is thus
-fixed by its value alone: not by its place in the array, the length of the array, or the processor.
+comparing) act on an element. Each is a separate ufunc, so that nothing can be fused. The result therefore depends on
+the value alone, not on its index, the length of the array or the processor.
 
-Errors are below one unit in the last place: what is lost before the last rounding stays below half a unit, because
-the leading term is carried as a pair and only a small correction to it is rounded. A result that is a double, such as
-log10(1000), is therefore exact.
+Errors are below one unit in the last place. The leading term is carried as a pair and only a small correction to it is
+rounded, so the error before the last rounding is below half a unit. A result that is a double, such as log10(1000), is
+therefore exact.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from discreet.exact.arrays import FloatArray
 
 _Pair: TypeAlias = tuple[float, float]
 
-# first parts of 42 bits: times an exponent of at most 11 bits they are exact
+# the first part has 42 bits, so its product with an exponent of at most 11 bits is exact
 _LN_2: Final[_Pair] = (float.fromhex("0x1.62e42fefa38p-1"), float.fromhex("0x1.ef35793c76730p-45"))
 _LOG10_2: Final[_Pair] = (float.fromhex("0x1.34413509f78p-2"), float.fromhex("0x1.fef311f12b358p-46"))
 _LOG2_E: Final[_Pair] = (float.fromhex("0x1.71547652b82fep+0"), float.fromhex("0x1.777d0ffda0d24p-56"))
@@ -33,15 +33,15 @@ _ONE: Final[_Pair] = (1.0, 0.0)
 
 _SQRT_HALF: Final = math.sqrt(0.5)
 _SPLITTER: Final = float(2**27 + 1)
-# what is left out is below 2**-58 of the result
+# the truncation error is below 2**-58 of the result
 _LOG_TERMS: Final = tuple(2.0 / (2 * k + 1) for k in range(1, 13))
 _EXP_TERMS: Final = tuple(1.0 / math.factorial(k) for k in range(2, 16))
-# beyond these the exponential is infinity or zero
+# beyond this range the exponential is infinity or zero
 _EXP_RANGE: Final = 800.0
 
 
 def log(x: FloatArray) -> FloatArray:
-    """Natural logarithm of positive numbers.
+    """Compute the natural logarithm of positive numbers.
 
     >>> log(np.array([1.0, 10.0]))
     array([0.        , 2.30258509])
@@ -50,7 +50,7 @@ def log(x: FloatArray) -> FloatArray:
 
 
 def log2(x: FloatArray) -> FloatArray:
-    """Logarithm to base 2 of positive numbers.
+    """Compute the base-2 logarithm of positive numbers.
 
     >>> log2(np.array([1.0, 8.0]))
     array([0., 3.])
@@ -59,7 +59,7 @@ def log2(x: FloatArray) -> FloatArray:
 
 
 def log10(x: FloatArray) -> FloatArray:
-    """Logarithm to base 10 of positive numbers.
+    """Compute the base-10 logarithm of positive numbers.
 
     >>> log10(np.array([1.0, 1000.0]))
     array([0., 3.])
@@ -68,20 +68,20 @@ def log10(x: FloatArray) -> FloatArray:
 
 
 def log1p(x: FloatArray) -> FloatArray:
-    """Natural logarithm of 1 + x for x above -1, without loss for small x.
+    """Compute log(1 + x) for x above -1, accurately for small x.
 
     >>> log1p(np.array([0.0, 1e-20]))
     array([0.e+00, 1.e-20])
     """
     total = 1.0 + x
-    # what the sum lost, exactly (Knuth 1969, section 4.2.2, theorem B)
+    # the exact rounding error of the sum (Knuth 1969, section 4.2.2, theorem B)
     part = total - x
     lost = (x - (total - part)) + (1.0 - part)
     return _logarithm(total, _ONE, _LN_2, lost / total)
 
 
 def exp(x: FloatArray) -> FloatArray:
-    """Exponential; zero or infinity where the result does not fit.
+    """Compute the exponential. Results outside the range of doubles become zero or infinity.
 
     >>> exp(np.array([0.0, 1.0, -1000.0]))
     array([1.        , 2.71828183, 0.        ])
@@ -97,7 +97,7 @@ def exp(x: FloatArray) -> FloatArray:
     for term in _EXP_TERMS[-2::-1]:
         series = term + r * series
     fraction = 1.0 + (r + (correction + r * r * series))
-    # two exact powers of two, since one of them may not fit; only the last product can round, to a subnormal
+    # two exact powers of two, because a single one may overflow; only the last product can round, to a subnormal
     first = np.floor(octaves * 0.5)
     return fraction * _power_of_two(first) * _power_of_two(octaves - first)
 
@@ -107,10 +107,10 @@ def _power_of_two(exponent: FloatArray) -> FloatArray:
 
 
 def _logarithm(x: FloatArray, scale: _Pair, octave: _Pair, extra: FloatArray | float = 0.0) -> FloatArray:
-    """Give log(x) * scale + extra, where `octave` is scale * log(2).
+    """Compute log(x) * scale + extra, where `octave` is scale * log(2).
 
-    With x = 2**e (1 + f), h = f**2 / 2 and s = f / (2 + f):
-    log(1 + f) = 2 artanh(s) = (f - h) + s (h + 2 s**2 / 3 + 2 s**4 / 5 + ...).
+    With x = 2**e (1 + f), h = f**2 / 2 and s = f / (2 + f): log(1 + f) = 2 artanh(s) = (f - h) + s (h + 2 s**2 / 3 + 2
+    s**4 / 5 + ...).
     """
     mantissa, exponent = np.frexp(x)
     low = mantissa < _SQRT_HALF
@@ -127,13 +127,13 @@ def _logarithm(x: FloatArray, scale: _Pair, octave: _Pair, extra: FloatArray | f
     lead_scaled, lost = _product(lead, np.asarray(scale[0]))
     octaves = e * octave[0]
     total = octaves + lead_scaled
-    # exact: the octaves are zero or the larger part
+    # exact, because `octaves` is zero or the larger term
     lost = lost + ((octaves - total) + lead_scaled)
     return total + (lost + (lead * scale[1] + rest * scale[0] + e * octave[1] + extra))
 
 
 def _product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Rounded product of a by b, and what the rounding lost, exactly [Dekker 1971]."""
+    """Return the rounded product of a and b, and its exact rounding error [Dekker 1971]."""
     product = a * b
     a_high, b_high = _high(a), _high(b)
     a_low, b_low = a - a_high, b - b_high
@@ -141,17 +141,17 @@ def _product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _high(a: FloatArray) -> FloatArray:
-    """Upper half of the bits of a number."""
+    """Return the upper half of the bits of each number."""
     scaled = a * _SPLITTER
     return scaled - (scaled - a)
 
 
 # -- halves ------------------------------------------------------------------------------------------------------------
-# Doubles as pairs of 32-bit integers and back, bit for bit.
+# Conversion of doubles to pairs of 32-bit integers and back, bit for bit.
 
 
 def halves(values: FloatArray) -> npt.NDArray[np.int32]:
-    """The two halves of each double, low one first, shape (2, m); -0.0 is taken as 0.0.
+    """Split each double into two 32-bit halves, low half first, with shape (2, m). -0.0 becomes 0.0.
 
     >>> halves(np.array([1.0, -0.0])).tolist()
     [[0, 0], [1072693248, 0]]
@@ -161,7 +161,7 @@ def halves(values: FloatArray) -> npt.NDArray[np.int32]:
 
 
 def doubles(pair: npt.NDArray[np.generic]) -> FloatArray:
-    """The doubles whose halves are given, shape (2, m), in any type that holds them.
+    """Join halves of shape (2, m), in any type that can hold them, into doubles.
 
     >>> doubles(halves(np.array([0.1, -3e300]))).tolist()
     [0.1, -3e+300]

@@ -14,26 +14,19 @@ import numpy.typing as npt
 from discreet.exact.arrays import BigIntArray, FloatArray, one_blas_thread
 
 # -- linear ------------------------------------------------------------------------------------------------------------
-# Linear equations in integers: exact by elimination, or in units of 2**-bits, where only divisions round.
+# Linear equations in integers: exact by elimination, or in units of 2**-bits, where only divisions round off.
 
-# integers without limit of size
+# integers of any size
 Int: TypeAlias = npt.NDArray[Any]
 
 
 def eliminate(table: list[list[int]]) -> list[int] | None:
-    """Elimination without fractions [Bareiss 1968] of a symmetric matrix, in place; its pivots, or None.
+    """Eliminate a symmetric integer matrix in place without fractions [Bareiss 1968]; return its pivots.
 
-    Every entry on and right of the diagonal becomes a minor of the matrix, so no division leaves a remainder. The
-    pivots are positive if the matrix is positive definite, and some are 0 if it is semidefinite only; None if it is
-    neither.
+    Rows may continue with entries of right-hand sides. Entries left of the diagonal are not read. Every entry on and
+    right of the diagonal becomes a minor of the matrix, so no division leaves a remainder. All pivots are positive if
+    the matrix is positive definite, and some are 0 if it is only semidefinite. The result is None if it is indefinite.
 
-    Parameters
-    ----------
-    table
-        Rows of the matrix, which may go on with entries of right-hand sides. What is left of the diagonal is not read.
-
-    Examples
-    --------
     >>> table = [[2, 1], [1, 2]]
     >>> eliminate(table), table[1][1], eliminate([[1, 1], [1, 1]]), eliminate([[1, 2], [2, 1]])
     ([2, 3], 3, [1, 0], None)
@@ -58,9 +51,9 @@ def eliminate(table: list[list[int]]) -> list[int] | None:
 
 
 def exact_solution(matrix: BigIntArray, right: BigIntArray) -> tuple[Fraction, ...] | None:
-    """The exact solution x of matrix x = right for a symmetric positive definite matrix of integers, else None.
+    """Solve matrix x = right exactly. Return None unless the integer matrix is symmetric positive definite.
 
-    The time grows with the fourth power of the number of columns.
+    The running time grows with the fourth power of the number of columns.
 
     >>> exact_solution(np.array([[4, 2], [2, 3]], dtype=object), np.array([8, 8], dtype=object))
     (Fraction(1, 1), Fraction(2, 1))
@@ -72,17 +65,17 @@ def exact_solution(matrix: BigIntArray, right: BigIntArray) -> tuple[Fraction, .
     size, determinant = len(table), pivots[-1]
     solved = [0] * size
     for i in reversed(range(size)):
-        known = sum(table[i][j] * solved[j] for j in range(i + 1, size))
-        solved[i] = (table[i][-1] * determinant - known) // table[i][i]
+        substituted = sum(table[i][j] * solved[j] for j in range(i + 1, size))
+        solved[i] = (table[i][-1] * determinant - substituted) // table[i][i]
     return tuple(Fraction(value, determinant) for value in solved)
 
 
 def factors(matrix: Int, bits: int) -> tuple[Int, list[int]]:
-    """L and d with L diag(d) L' close to the matrix, in units of 2**-bits; below the diagonal of L only."""
+    """Return L and d with L diag(d) L' close to the matrix, in units of 2**-bits. Only L below the diagonal is set."""
     rest = matrix.copy()
     pivots: list[int] = []
     for j in range(len(rest)):
-        # a pivot that rounding left at nothing makes a poor solution, which is then not certified
+        # a pivot that rounds to zero gives a poor solution, which is then not certified
         pivot = max(int(rest[j, j]), 1)
         column = rest[j + 1 :, j].copy()
         rest[j + 1 :, j] = (column << bits) // pivot
@@ -92,7 +85,7 @@ def factors(matrix: Int, bits: int) -> tuple[Int, list[int]]:
 
 
 def solution(factored: tuple[Int, list[int]], right: Int, bits: int) -> Int:
-    """Close to the solution x of L diag(d) L' x = right, in units of 2**-bits.
+    """Solve L diag(d) L' x = right approximately, in units of 2**-bits.
 
     >>> unit = 2**20
     >>> solved = solution(factors(np.array([[4 * unit]], dtype=object), 20), np.array([unit], dtype=object), 20)
@@ -110,36 +103,26 @@ def solution(factored: tuple[Int, list[int]], right: Int, bits: int) -> Int:
 
 
 # -- equations ---------------------------------------------------------------------------------------------------------
-# Positive definite equations in integer units of 2**-bits: doubles propose corrections, integers judge them.
+# Positive definite equations in integer units of 2**-bits: doubles propose corrections, integers verify them.
 
-# a correction must be smaller than the one before by this many bits, or doubles are not good enough for the matrix
+# each correction must be smaller than the last by this many bits; otherwise doubles are too coarse for the matrix
 _GAINED_BITS: Final = 4
-# numbers of so many bits, and their products, are far inside the range of doubles
+# numbers with this many bits, and their products, are far inside the range of doubles
 _RANGE_BITS: Final = 400
-# doubles hold integers up to 2**53, integers of one word up to 2**63
+# doubles hold integers up to 2**53, machine words up to 2**63
 _EXACT_BITS: Final = 53
 _WORD_BITS: Final = 62
-# with fewer unknowns integers are faster
+# with fewer unknowns integer arithmetic is faster
 _SMALL: Final = 20
 
 
 class Equations:
     """Equations A x = right with a symmetric positive definite A, in units of 2**-bits.
 
-    A is factored in doubles, once, which takes time by the cube of its size. Each correction of a solution takes time
-    by the square: the residual is exact, through sums of doubles that are integers below 2**53. Where that does not
-    end at a residual as small as rounding leaves, A is factored in integers, which takes longer; so are small ones, for
-    which it does not.
+    A is factored once in doubles, in cubic time. Each correction of a solution takes quadratic time, and its residual
+    is exact because it is a sum of doubles that are integers below 2**53. If the residual does not shrink to rounding
+    size, A is factored in integers instead, which is slower. Small matrices are always factored in integers.
 
-    Parameters
-    ----------
-    matrix
-        A in units of 2**-bits.
-    bits
-        Bits after the point of all numbers.
-
-    Examples
-    --------
     >>> unit = 2**200
     >>> matrix = np.array([[4 * unit, 2 * unit], [2 * unit, 3 * unit]], dtype=object)
     >>> solved = Equations(matrix, 200).solution(np.array([8 * unit, 8 * unit], dtype=object))
@@ -154,35 +137,35 @@ class Equations:
         self._factors: tuple[Int, list[int]] | None = None
 
     def solution(self, right: Int) -> Int:
-        """Close to the solution, within a number of units that does not depend on the bits."""
-        found = None if self._doubles is None else self._refined(self._doubles, right)
-        if found is not None:
-            return found
+        """Solve for one right-hand side. The error in units does not depend on the number of bits."""
+        refined = None if self._doubles is None else self._refined(self._doubles, right)
+        if refined is not None:
+            return refined
         if self._factors is None:
             self._factors = factors(self._matrix, self._bits)
         return solution(self._factors, right, self._bits)
 
     def _refined(self, doubles: _Doubles, right: Int) -> Int | None:
-        """Corrections until they are at most one unit; none if they, or what they leave, do not become small."""
+        """Apply corrections until they are at most one unit. Return None if they or the residual stay large."""
         residual = right << self._bits
-        found: Int = np.zeros(len(right), dtype=object)
-        before: int | None = None
-        while before is None or before > 1:
+        solution: Int = np.zeros(len(right), dtype=object)
+        last_size: int | None = None
+        while last_size is None or last_size > 1:
             numbers, exponent = doubles.correction(residual)
             step = numbers.astype(np.int64).astype(object) << exponent
             size = _bit_length(step)
-            if before is not None and size > max(before - _GAINED_BITS, 1):
+            if last_size is not None and size > max(last_size - _GAINED_BITS, 1):
                 return None
-            found = found + step
+            solution = solution + step
             residual = residual - doubles.product(numbers, exponent, step)
-            before = size
-        # twice what a solution rounded to units would leave
+            last_size = size
+        # twice the residual of a solution rounded to units
         allowed = 2 * len(right) * int(max(np.diagonal(self._matrix)))
-        return found if max(map(abs, residual)) <= allowed else None  # [P:small-residual]
+        return solution if max(map(abs, residual)) <= allowed else None  # [P:small-residual]
 
 
 class _Doubles:
-    """A matrix in doubles: its inverse, roughly, and its product with integers, exactly."""
+    """A matrix in doubles: its approximate inverse, and its exact product with integers."""
 
     def __init__(self, matrix: Int, inverse: FloatArray, scale: FloatArray, shift: int) -> None:
         self._inverse = inverse
@@ -191,7 +174,7 @@ class _Doubles:
         self._diagonal = np.diagonal(matrix)
         off = matrix.copy()
         np.fill_diagonal(off, 0)
-        # off the diagonal numbers often end with zeros in common
+        # off-diagonal entries often share trailing zero bits
         joint = int(np.bitwise_or.reduce(abs(off), axis=None))
         self._zeros = max((joint & -joint).bit_length() - 1, 0)
         self._width = (_EXACT_BITS - len(matrix).bit_length()) // 2
@@ -199,10 +182,10 @@ class _Doubles:
 
     @classmethod
     def of(cls, matrix: Int) -> _Doubles | None:
-        """None if the matrix is not positive definite as far as doubles show."""
+        """Convert a matrix. Return None if it is not positive definite in double precision."""
         lengths = [int(value).bit_length() for value in np.diagonal(matrix)]
         shift = max(max(lengths) - _RANGE_BITS, 0)
-        # powers of two that bring a diagonal of positive numbers to [1/4, 1], so that no entry is larger
+        # powers of two that scale the positive diagonal into [1/4, 1], so that no entry is larger than 1
         scale = np.ldexp(1.0, [-((length - shift + 1) // 2) for length in lengths])
         with one_blas_thread():
             try:
@@ -213,7 +196,7 @@ class _Doubles:
         return cls(matrix, inverse, scale, shift)
 
     def correction(self, residual: Int) -> tuple[FloatArray, int]:
-        """The solution for a residual, roughly, as integers of at most 2 `width` bits times a power of two."""
+        """Solve approximately for a residual, as integers of at most 2 `width` bits times a power of two."""
         beyond = max(_bit_length(residual) - _RANGE_BITS, 0)
         part = (residual >> beyond).astype(np.float64) * self._scale
         with one_blas_thread():
@@ -224,7 +207,7 @@ class _Doubles:
         return np.rint(np.ldexp(step, beyond - self._shift - exponent)), exponent
 
     def product(self, numbers: FloatArray, exponent: int, step: Int) -> Int:
-        """The matrix times a step, exactly; the step is `numbers` times a power of two."""
+        """Multiply the matrix by a step exactly, where the step is `numbers` times a power of two."""
         high = np.rint(np.ldexp(numbers, -self._width))
         halves = np.stack([high, numbers - np.ldexp(high, self._width)])
         total: Int = np.zeros(len(numbers), dtype=object)
@@ -237,7 +220,7 @@ class _Doubles:
 
 
 def _limbs(matrix: Int, bits: int, width: int) -> list[FloatArray]:
-    """Integers below 2**bits in size as digits of `width` bits, lowest first; the highest carries the sign."""
+    """Split integers below 2**bits in size into `width`-bit digits, lowest first. The highest carries the sign."""
     mask = (1 << width) - 1
     digits = bits // width + 1
     in_word = _WORD_BITS // width
@@ -253,32 +236,26 @@ def _limbs(matrix: Int, bits: int, width: int) -> list[FloatArray]:
 
 
 def _bit_length(values: Int) -> int:
-    """Bits of the largest of some integers."""
+    """Return the number of bits of the largest absolute value."""
     return int(max(map(abs, values))).bit_length()
 
 
 # -- eigenvalue --------------------------------------------------------------------------------------------------------
-# The smallest eigenvalue of a Gram of integer rows, rounded down, exactly computed. Proof: eigenvalue.proof.md.
+# The exact floor of the smallest eigenvalue of an integer Gram matrix. Proof: eigenvalue.proof.md.
 
 IntMatrix: TypeAlias = Sequence[Sequence[int]]
 
-# a unit vector in integers: finer than the doubles it comes from
+# resolution of a unit vector in integers, finer than the doubles it comes from
 _VECTOR_BITS: Final = 62
 
 
 def smallest_eigenvalue(gram: IntMatrix) -> int:
-    """The largest integer t for which gram - t I is positive semidefinite.
+    """Return the largest integer t for which gram - t I is positive semidefinite.
 
-    Doubles only propose where to look; comparisons of integers decide, so that the result is a function of the
-    matrix alone, whatever the machine.
+    `gram` is a symmetric positive semidefinite matrix of integers, such as a sum of outer products of integer rows.
+    Doubles only suggest where to look and integer comparisons decide, so the result depends on the matrix alone and not
+    on the machine.
 
-    Parameters
-    ----------
-    gram
-        Symmetric positive semidefinite matrix of integers, such as a sum of products of whole rows.
-
-    Examples
-    --------
     >>> [smallest_eigenvalue(gram) for gram in ([[2, 1], [1, 2]], [[3, 1], [1, 2]], [[4, 2], [2, 1]])]
     [1, 1, 0]
     """
@@ -295,7 +272,7 @@ def smallest_eigenvalue(gram: IntMatrix) -> int:
 
 
 def _direction(gram: IntMatrix) -> list[int]:
-    """A whole vector close to the direction of the smallest eigenvalue; any vector but 0 would do."""
+    """Approximate the eigenvector of the smallest eigenvalue in integers. Any nonzero vector would be valid."""
     try:
         vectors = np.linalg.eigh(np.array(gram, dtype=np.float64))[1]
     except np.linalg.LinAlgError:
@@ -304,26 +281,26 @@ def _direction(gram: IntMatrix) -> list[int]:
 
 
 def _rayleigh_floor(gram: IntMatrix, vector: Sequence[int]) -> int:
-    """The Rayleigh quotient of a whole vector, rounded down."""
+    """Return the Rayleigh quotient of an integer vector, rounded down."""
     products = (sum(entry * value for entry, value in zip(row, vector, strict=True)) for row in gram)
     form = sum(value * product for value, product in zip(vector, products, strict=True))
     return form // sum(value * value for value in vector)
 
 
 def _is_semidefinite_at(gram: IntMatrix, shift: int) -> bool:
-    """Whether gram - shift I is positive semidefinite."""
-    moved = [[*row[:i], row[i] - shift, *row[i + 1 :]] for i, row in enumerate(gram)]
-    return eliminate(moved) is not None
+    """Check whether gram - shift I is positive semidefinite."""
+    shifted = [[*row[:i], row[i] - shift, *row[i + 1 :]] for i, row in enumerate(gram)]
+    return eliminate(shifted) is not None
 
 
 # -- triangle ----------------------------------------------------------------------------------------------------------
-# Symmetric matrices as their upper triangle, row by row: (0, 0), (0, 1), ..., (1, 1), ...
+# Symmetric matrices stored as their upper triangle, row by row: (0, 0), (0, 1), ..., (1, 1), ...
 
 _Entry = TypeVar("_Entry", bound=np.generic)
 
 
 def entry_count(size: int) -> int:
-    """How many entries the triangle of a matrix of this size has.
+    """Return the number of entries in the upper triangle of a matrix of this size.
 
     >>> entry_count(3)
     6
@@ -332,7 +309,7 @@ def entry_count(size: int) -> int:
 
 
 def size_of(entries: int) -> int:
-    """The size of the matrix whose triangle has so many entries.
+    """Return the size of the matrix whose upper triangle has this many entries.
 
     >>> size_of(6)
     3
@@ -341,7 +318,7 @@ def size_of(entries: int) -> int:
 
 
 def pairs(size: int) -> list[tuple[int, int]]:
-    """The indices (i, j), i <= j, in order.
+    """List the index pairs (i, j) with i <= j in storage order.
 
     >>> pairs(2)
     [(0, 0), (0, 1), (1, 1)]
@@ -350,7 +327,7 @@ def pairs(size: int) -> list[tuple[int, int]]:
 
 
 def position(i: int, j: int, size: int) -> int:
-    """Where the entry (i, j), i <= j, stands in the triangle.
+    """Return the index of entry (i, j), i <= j, in the stored triangle.
 
     >>> [position(i, j, 3) for i, j in pairs(3)]
     [0, 1, 2, 3, 4, 5]
@@ -359,7 +336,7 @@ def position(i: int, j: int, size: int) -> int:
 
 
 def upper_triangle(matrix: BigIntArray) -> tuple[int, ...]:
-    """The triangle of a matrix of integers.
+    """Return the upper triangle of an integer matrix, row by row.
 
     >>> upper_triangle(np.array([[1, 2], [2, 3]], dtype=object))
     (1, 2, 3)
@@ -368,7 +345,7 @@ def upper_triangle(matrix: BigIntArray) -> tuple[int, ...]:
 
 
 def symmetric(upper: Iterable[float], size: int) -> FloatArray:
-    """The symmetric matrix of a triangle, of doubles.
+    """Build the symmetric matrix of doubles from its upper triangle.
 
     >>> symmetric([1, 2, 3], 2).tolist()
     [[1.0, 2.0], [2.0, 3.0]]
@@ -377,7 +354,7 @@ def symmetric(upper: Iterable[float], size: int) -> FloatArray:
 
 
 def symmetric_integers(upper: Iterable[int], size: int) -> BigIntArray:
-    """The symmetric matrix of a triangle, of integers without limit of size.
+    """Build the symmetric matrix of unlimited integers from its upper triangle.
 
     >>> symmetric_integers([1, 2, 3], 2).tolist()
     [[1, 2], [2, 3]]

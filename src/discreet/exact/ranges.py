@@ -1,9 +1,9 @@
-"""Interval arithmetic: from the ranges of the operands to a range that holds every result.
+"""Interval arithmetic: compute a range that contains every result from the ranges of the operands.
 
-Two promises, for operands inside their ranges: the exact result lies inside the range given, and so does the result
-that float64 arithmetic rounds to. The first is kept by rounding exact fractions outwards. The second follows: rounding
-to the nearest double never changes an order, and the ends of a range are doubles. Ends that are exact are kept, so that
-the square of [0, 60] is [0, 3600] and its root has no negative part.
+For operands inside their ranges, both the exact result and its float64 rounding lie inside the returned range. The
+first holds because exact fractions are rounded outwards. The second follows because rounding to the nearest double is
+monotone and the ends of a range are doubles. Exact ends are kept, so that the square of [0, 60] is [0, 3600] and its
+root has no negative part.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from discreet.exact.arrays import FloatArray
 
 Interval: TypeAlias = tuple[float, float]
 
-# a function with an error below one unit and this many spare units at each end cannot leave its range
+# with an error below one unit, this many spare units at each end keep every result inside the range
 _SPARE_UNITS: Final = 4
 
 
 class NoRangeError(ValueError):
-    """Some operand inside the ranges has no finite result."""
+    """Some operand inside the given ranges has no finite result."""
 
 
 def add(a: Interval, b: Interval) -> Interval:
-    """Range of x + y.
+    """Return the range of x + y.
 
     >>> add((1.0, 2.0), (0.5, 4.0))
     (1.5, 6.0)
@@ -37,7 +37,7 @@ def add(a: Interval, b: Interval) -> Interval:
 
 
 def negate(a: Interval) -> Interval:
-    """Range of -x.
+    """Return the range of -x.
 
     >>> negate((-1.0, 2.0))
     (-2.0, 1.0)
@@ -46,7 +46,7 @@ def negate(a: Interval) -> Interval:
 
 
 def multiply(a: Interval, b: Interval) -> Interval:
-    """Range of x * y for unrelated x and y.
+    """Return the range of x * y for unrelated x and y.
 
     >>> multiply((-1.0, 2.0), (3.0, 4.0))
     (-4.0, 8.0)
@@ -55,7 +55,7 @@ def multiply(a: Interval, b: Interval) -> Interval:
 
 
 def divide(a: Interval, b: Interval) -> Interval:
-    """Range of x / y for unrelated x and y.
+    """Return the range of x / y for unrelated x and y.
 
     >>> divide((1.0, 2.0), (2.0, 4.0))
     (0.25, 1.0)
@@ -66,7 +66,7 @@ def divide(a: Interval, b: Interval) -> Interval:
 
 
 def power(a: Interval, exponent: int) -> Interval:
-    """Range of x multiplied by itself, from the left, as often as a whole exponent says.
+    """Return the range of x ** exponent, computed by repeated multiplication from the left.
 
     >>> power((-2.0, 3.0), 2), power((-2.0, 3.0), 3), power((-2.0, 3.0), 0)
     ((0.0, 9.0), (-8.0, 27.0), (1.0, 1.0))
@@ -76,14 +76,14 @@ def power(a: Interval, exponent: int) -> Interval:
     if exponent % 2 == 0:
         near, far = absolute(a)
         return _chain(near, exponent)[0], _chain(far, exponent)[1]
-    # odd powers keep the order, and a product keeps its size when a factor changes its sign
+    # odd powers are increasing, and changing the sign of a factor does not change the size of a product
     low = _chain(a[0], exponent)[0] if a[0] >= 0 else 0.0 - _chain(-a[0], exponent)[1]
     high = _chain(a[1], exponent)[1] if a[1] >= 0 else 0.0 - _chain(-a[1], exponent)[0]
     return low, high
 
 
 def absolute(a: Interval) -> Interval:
-    """Range of the distance to 0.
+    """Return the range of the absolute value.
 
     >>> absolute((-2.0, 1.0)), absolute((-2.0, -1.0))
     ((0.0, 2.0), (1.0, 2.0))
@@ -93,13 +93,13 @@ def absolute(a: Interval) -> Interval:
 
 
 def square_root(a: Interval) -> Interval:
-    """Range of the square root.
+    """Return the range of the square root.
 
     >>> square_root((0.0, 9.0))
     (0.0, 3.0)
     """
     if a[0] < 0:
-        raise NoRangeError("a square root needs numbers of at least 0")
+        raise NoRangeError("expected only numbers of at least 0 under a square root")
     low, high = math.sqrt(a[0]), math.sqrt(a[1])
     if Fraction(low) ** 2 > Fraction(a[0]):
         low = math.nextafter(low, -math.inf)
@@ -109,7 +109,7 @@ def square_root(a: Interval) -> Interval:
 
 
 def least(a: Interval, b: Interval) -> Interval:
-    """Range of the smaller of two numbers.
+    """Return the range of the smaller of two numbers.
 
     >>> least((0.0, 5.0), (1.0, 2.0))
     (0.0, 2.0)
@@ -118,7 +118,7 @@ def least(a: Interval, b: Interval) -> Interval:
 
 
 def greatest(a: Interval, b: Interval) -> Interval:
-    """Range of the larger of two numbers.
+    """Return the range of the larger of two numbers.
 
     >>> greatest((0.0, 5.0), (1.0, 2.0))
     (1.0, 5.0)
@@ -127,19 +127,10 @@ def greatest(a: Interval, b: Interval) -> Interval:
 
 
 def rising(a: Interval, function: Callable[[FloatArray], FloatArray], fixed: tuple[float, float]) -> Interval:
-    """Range of a rising function that is computed with an error below one unit in the last place.
+    """Return the range of an increasing function whose computed values are off by less than one unit in the last place.
 
-    Parameters
-    ----------
-    a
-        Range of the argument.
-    function
-        The function as it is evaluated, defined on the whole range.
-    fixed
-        A point and its value where the function is exact; its results keep to their side of it.
+    `fixed` is a point and its value where the function is exact. Computed values stay on their side of it.
 
-    Examples
-    --------
     >>> from discreet.exact.elementary import log
     >>> rising((1.0, 2.0), log, (1.0, 0.0))
     (0.0, 0.6931471805599457)
@@ -156,7 +147,7 @@ def rising(a: Interval, function: Callable[[FloatArray], FloatArray], fixed: tup
 
 
 def _chain(size: float, exponent: int) -> Interval:
-    """Range of the repeated product of a number that is not negative."""
+    """Return the range of the repeated product of a nonnegative number."""
     range_ = size, size
     for _ in range(exponent - 1):
         range_ = multiply(range_, (size, size))
@@ -168,7 +159,7 @@ def _outward(results: list[Fraction]) -> Interval:
     try:
         low_end, high_end = float(low), float(high)
     except OverflowError:
-        raise NoRangeError("the result does not fit double precision") from None
+        raise NoRangeError("the result can exceed the range of double precision") from None
     if Fraction(low_end) > low:
         low_end = math.nextafter(low_end, -math.inf)
     if Fraction(high_end) < high:
@@ -178,5 +169,5 @@ def _outward(results: list[Fraction]) -> Interval:
 
 def _finite(low: float, high: float) -> Interval:
     if not (math.isfinite(low) and math.isfinite(high)):
-        raise NoRangeError("the result does not fit double precision")
+        raise NoRangeError("the result can exceed the range of double precision")
     return low, high

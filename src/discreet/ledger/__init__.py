@@ -1,8 +1,8 @@
-"""The ledger: what was spent on a data set, kept on disk, and a filter that refuses what would exceed its budget.
+"""Record on disk what was spent on each data set, and refuse requests that would exceed its budget.
 
-Sees: requests (declared numbers and names), keyed fingerprints of tables, the text of releases that were made.
-Never: a row, noise; gives a release twice different or without its spend.
-Hands on: receipts with anchors; what is spent and left.
+Sees: requests (declared numbers and names), keyed fingerprints of tables, the text of releases.
+Never: a row or noise. It never records a release without its spend, nor returns two different releases of one request.
+Hands on: receipts with anchors, and the spent and remaining budget.
 """
 
 from __future__ import annotations

@@ -17,9 +17,9 @@ from fractions import Fraction
 from typing import Any, Final, cast
 
 from discreet import __version__
-from discreet.errors import AfterSpendError, BudgetError, LedgerError, SpecError, shown
+from discreet.errors import AfterSpendError, BudgetError, LedgerError, OptionError, SpecError, UnsupportedError, shown
 from discreet.exact.rounding import root_up, up
-from discreet.ledger.event_log import Anchor, Event, MergedAnchor, Storage, Tape, at
+from discreet.ledger.event_log import Anchor, Event, Storage, Tape, at
 from discreet.ledger.filter import AMOUNT, CHANCE, CURVE_SHARE, Charge, Route, Terms
 from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.checks import check_flag
@@ -27,30 +27,31 @@ from discreet.privacy.gaussian_dp import DELTA_HIGHEST, MU_HIGHEST, MU_LOWEST, e
 from discreet.privacy.guarantee import Together
 from discreet.privacy.lattice import ROUNDING, distance_cost
 from discreet.privacy.spend import Loss, SpendReceipt, SpendRequest
+from discreet.wording import Call, LeaveOut, Message, Option, SetOption
 
-# -- books -------------------------------------------------------------------------------------------------------------
-# What the events of a data set amount to: its terms, what is spent, and how each request ended.
+# -- state -------------------------------------------------------------------------------------------------------------
+# State of a data set after its events: its terms, the spent budget, and how each request ended.
 
 
 def as_json(facts: Mapping[str, object]) -> str:
-    """Facts as one text: equal facts give equal texts."""
+    """Serialise facts canonically: equal facts give equal texts."""
     return json.dumps(facts, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """A request that was taken.
+    """An accepted request.
 
     Attributes
     ----------
     anchor
-        Where it is recorded.
+        Its event in the ledger.
     digest, question
-        Keyed digests of all that was asked: with the table's fingerprint, and without it.
+        Keyed digests of the request, with and without the table's fingerprint.
     whole, charge, route
-        What was reserved, what it costs after all, and why it was taken.
+        Reserved charge, actual charge, and the rule that accepted it.
     ending, content
-        `commit` or `stop`, with the text that was recorded; none while it waits.
+        `commit` or `stop` with the recorded text; None while the request is pending.
     """
 
     request: str
@@ -66,18 +67,18 @@ class Reservation:
 
 @dataclass
 class Books:
-    """One data set, as its events leave it."""
+    """State of one data set after its events."""
 
     dataset: str
     unit: PrivacyUnit
     terms: Terms
     reservations: dict[str, Reservation] = field(default_factory=dict)
-    # of each kind the last one that was recorded
+    # the last recorded one of each kind
     fingerprints: dict[str, str] = field(default_factory=dict)
 
     @property
     def spent(self) -> Charge:
-        """What all requests cost together; one that waits for its release counts as a whole."""
+        """Total charge of all requests; a pending request is charged in full."""
         total = Charge()
         for one in self.reservations.values():
             total = total + one.charge  # [P:filter-reserved]
@@ -85,17 +86,17 @@ class Books:
 
     @property
     def requests(self) -> int:
-        """How many requests were taken."""
+        """Number of accepted requests."""
         return len(self.reservations)
 
     @property
     def holds(self) -> bool:
-        """Whether what was spent keeps the budget."""
+        """Whether the spent amount satisfies the budget."""
         first = next(iter(self.reservations.values()), None)
         return self.terms.holds(self.spent, self.requests, Charge() if first is None else first.whole)
 
     def add(self, event: Event, ledger_id: str) -> None:
-        """Take one more event into account."""
+        """Apply one event."""
         body = facts_of(event)
         if event.kind == "grant":
             self.terms = terms_from(body["terms"])
@@ -117,7 +118,7 @@ class Books:
             if event.kind not in ("stage", "commit", "stop") or event.content is None:
                 raise ValueError(event.kind)
             if event.kind == "stage":
-                # its cost is part of what was reserved
+                # its cost is part of the reserved charge
                 return
             charge = Charge.from_dict(body["charge"]) if event.kind == "stop" else known.charge
             self.reservations[known.request] = Reservation(
@@ -127,7 +128,7 @@ class Books:
 
 
 def facts_of(event: Event) -> dict[str, Any]:
-    """Facts of an event by name."""
+    """Return the facts of an event by name."""
     with understood(event):
         facts = json.loads(event.body)
         if not isinstance(facts, dict):
@@ -137,22 +138,23 @@ def facts_of(event: Event) -> dict[str, Any]:
 
 @contextmanager
 def understood(event: Event) -> Iterator[None]:
-    """Refuse in the ledger's own words what is not in an event, or is of another kind than belongs there."""
+    """Convert errors from missing or malformed facts of an event to a ledger error."""
     try:
         yield
     except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError, SpecError):
         raise LedgerError(
-            f"event {event.seq} of the ledger is not understood; it was written by another program or version"
+            f"event {event.seq} of the ledger is not understood; it was written by another program or version",
+            code="ledger-not-understood",
         ) from None
 
 
 def terms_from(mapping: object) -> Terms:
-    """Read terms back."""
+    """Read terms from plain values."""
     return Terms(**cast("Mapping[str, object]", mapping))  # type: ignore[arg-type]  # they were checked before
 
 
 def budget_words(terms: Terms) -> str:
-    """The budget as an anchor carries it.
+    """Format the budget for an anchor.
 
     >>> budget_words(Terms("gdp", 1.0, 1e-6))
     ':epsilon=1.0:delta=1e-06'
@@ -161,13 +163,13 @@ def budget_words(terms: Terms) -> str:
 
 
 def every_book(tape: Tape, ledger_id: str, dataset: str | None = None) -> dict[str, Books]:
-    """The books of all data sets, or of one, by name."""
+    """Return the state of all data sets, or of one, by name."""
     events = tape.events() if dataset is None else tape.events("dataset = ?", dataset)
     return books_of(events, ledger_id)
 
 
 def books_of(events: Iterable[Event], ledger_id: str) -> dict[str, Books]:
-    """The books that events amount to."""
+    """Compute the state of data sets from events."""
     found: dict[str, Books] = {}
     for event in events:
         with understood(event):
@@ -181,26 +183,26 @@ def books_of(events: Iterable[Event], ledger_id: str) -> dict[str, Books]:
 
 
 def used_once(tape: Tape, once: str) -> str | None:
-    """The request, of whatever data set, that has used up what can be used for one; none if none has."""
+    """Return the request, of any data set, that used a single-use resource; None if it is unused."""
     events = tape.events("kind = 'reserve'")
     return next((event.request for event in events if facts_of(event).get("once") == once), None)
 
 
 def recorded_under(tape: Tape, fingerprint: Mapping[str, str], dataset: str) -> str | None:
-    """The first data set, other than this one, that a table of this fingerprint was charged to; none if none was."""
+    """Return the first other data set to which a table with this fingerprint was charged; None if there is none."""
     events = tape.events("kind = 'reserve' AND dataset != ?", dataset)
     return next((event.dataset for event in events if facts_of(event).get("fingerprint") == fingerprint), None)
 
 
 def used_by(event: Event) -> str:
-    """The first word of what the request of an event has used up, such as the id of a session; empty for any other."""
+    """Return the first word of the single-use resource of an event, such as a session id, or an empty text."""
     return str(facts_of(event).get("once", "")).partition(" ")[0]
 
 
 def contradicted(event: Event, text: str) -> str | None:
-    """The first field in which a release, as text, is not what a part of an event is of; none if all agree.
+    """Return the first field in which the text of a release contradicts a part's event; None if all agree.
 
-    A part that does not say what it is of is of no release.
+    A part without a description of its release belongs to no release.
     """
     answer, body = facts_of(event).get("answer", {"curators": None}), json.loads(text)
     with understood(event):
@@ -214,27 +216,33 @@ def _field(body: object, path: str) -> object:
 
 
 def book(tape: Tape, ledger_id: str, dataset: str) -> Books:
-    """The books of one data set."""
+    """Return the state of one data set."""
     found = every_book(tape, ledger_id, dataset)
     if dataset not in found:
         known = sorted({event.dataset for event in tape.events("kind = 'dataset'")})
         raise (
-            SpecError.unknown_name("data set", dataset, known)
+            OptionError.unknown_name("data set", dataset, known, option="dataset")
             if known
-            else SpecError(f"the ledger has no data set yet; declare {dataset!r} with: discreet ledger init")
+            else OptionError(
+                "the ledger has no data set yet",
+                code="no-data-set",
+                option="dataset",
+                given=dataset,
+                remedy=Call("Ledger.declare", f"declare {dataset!r}"),
+            )
         )
     return found[dataset]
 
 
-# -- words -------------------------------------------------------------------------------------------------------------
-# What is spent and what is left, as people read it.
+# -- text --------------------------------------------------------------------------------------------------------------
+# The spent and remaining budget as text.
 
 _NAMES: Final = {"mu2": "mu^2", "rho": "rho", "epsilon": "epsilon", "delta": "delta"}
 _DIGITS: Final = 3
 
 
 def steps_of(name: str) -> int:
-    """How many steps one of these amounts has to the unit.
+    """Return the number of steps in one unit of an amount.
 
     >>> steps_of("delta") == CHANCE
     True
@@ -243,7 +251,7 @@ def steps_of(name: str) -> int:
 
 
 def left_words(terms: Terms, spent: Charge) -> str:
-    """What is left as examples of what is still taken, and what each sum still takes.
+    """Describe the remaining budget: examples of accepted requests, and the remainder of each sum.
 
     >>> left_words(Terms("basic", 1.0, 1e-6), Charge(epsilon=25 * 10**10))
     'epsilon 0.75, delta 1e-06'
@@ -254,7 +262,7 @@ def left_words(terms: Terms, spent: Charge) -> str:
     sums = ", ".join(f"{_NAMES[name]} {amount / steps_of(name):.6g}" for name, amount in left.items() if name in _NAMES)
     if terms.rule == "basic":
         return sums
-    # a first request may take the whole budget as it stands
+    # a first request may use the whole budget exactly
     gaussian = terms.epsilon if spent == Charge() else _rounded_down(largest_gaussian(terms, spent), _DIGITS)
     pure = _rounded_down(left.get("pure_epsilon", 0) / AMOUNT, 2 * _DIGITS)
     one = f"one Gaussian release of epsilon = {gaussian:g} at delta = {terms.delta:g}"
@@ -267,7 +275,7 @@ def left_words(terms: Terms, spent: Charge) -> str:
 
 
 def _rounded_down(value: float, digits: int) -> float:
-    """What people may type as it is shown and is still taken.
+    """Round down, so that the displayed number is still accepted.
 
     >>> _rounded_down(1.6379, 3), _rounded_down(0.7, 6)
     (1.63, 0.7)
@@ -277,7 +285,7 @@ def _rounded_down(value: float, digits: int) -> float:
 
 
 def spent_epsilon(terms: Terms, spent: Charge) -> float:
-    """Epsilon of everything so far at the budget's delta, for people; the filter does not use it.
+    """Return the total epsilon spent at the budget's delta, for display; the filter does not use it.
 
     >>> spent_epsilon(Terms("basic", 1.0, 1e-6), Charge(epsilon=25 * 10**10))
     0.25
@@ -286,7 +294,7 @@ def spent_epsilon(terms: Terms, spent: Charge) -> float:
     if terms.rule == "basic" or (spent.pure and terms.within_pure(spent)):
         return by_sum
     if terms.rule == "zcdp":
-        # a sum of rho is no sum of mu^2: a pure request has less of the one than of the other
+        # a sum of rho does not convert to a sum of mu^2: the two differ for a pure request
         rho = up(Fraction(spent.rho, AMOUNT))
         return min(terms.epsilon, epsilon_from_rho(rho, terms.curve_delta)) if spent.rho else 0.0
     square = Fraction(spent.mu2, AMOUNT)
@@ -294,7 +302,7 @@ def spent_epsilon(terms: Terms, spent: Charge) -> float:
 
 
 def largest_gaussian(terms: Terms, spent: Charge) -> float:
-    """Epsilon, at the budget's delta, of the largest Gaussian release that is still taken; 0 where none is.
+    """Return the epsilon, at the budget's delta, of the largest Gaussian release still accepted, or 0.
 
     >>> round(largest_gaussian(Terms("gdp", 1.0, 1e-6), Charge()), 3)
     1.0
@@ -309,25 +317,8 @@ def largest_gaussian(terms: Terms, spent: Charge) -> float:
     return epsilon_from(mu, terms.delta) if mu >= MU_LOWEST else 0.0
 
 
-def anchor_words(anchor: str) -> str:
-    """An anchor as people read it: of several curators without the anchor of each, any other as it is.
-
-    >>> anchor_words("untracked")
-    'untracked'
-    >>> anchor_words(str(MergedAnchor("0" * 32, ("a", "b", "c"))))[:34]
-    'the ledgers of 3 curators, session'
-    """
-    merged = MergedAnchor.parsed(anchor)
-    if merged is None:
-        return anchor
-    return (
-        f"the ledgers of {len(merged.anchors)} curators, session {merged.session}; each checks its own with: discreet "
-        "ledger verify"
-    )
-
-
 # -- account -----------------------------------------------------------------------------------------------------------
-# A data set's account as a spend hook: reserve, then noise, then commit; only what is committed is shown.
+# A data set's account as a spend hook: reserve, draw noise, commit; only committed results are published.
 
 _REQUEST: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}", re.ASCII)
 _ID_SIGNS: Final = 32
@@ -335,7 +326,7 @@ _ID_SIGNS: Final = 32
 
 @dataclass(frozen=True)
 class Account:
-    """The spend hook of one data set; see `Ledger.account`."""
+    """Spend hook of one data set; see `Ledger.account`."""
 
     storage: Storage
     dataset: str
@@ -350,16 +341,24 @@ class Account:
         if self.request_id is not None:
             checked_request(self.request_id)
             if self.new_release:
-                raise SpecError(
-                    "got --request-id and --new-release (new_release=True); a request id names one release: give one "
-                    "of the two"
+                raise OptionError(
+                    Message(
+                        "got ",
+                        Option("request_id"),
+                        " and ",
+                        Option("new_release", True),
+                        "; a request id names one release",
+                    ),
+                    option="request_id",
+                    given=self.request_id,
+                    remedy=(LeaveOut("request_id"), LeaveOut("new_release")),
                 )
 
     def advise(self, request: SpendRequest) -> None:
-        """Refuse at once what would be refused later; nothing is recorded."""
+        """Refuse early what would be refused later; record nothing."""
         with self.storage.reading() as tape:
             books = book(tape, self.storage.ledger_id, self.dataset)
-            # the same question may have been answered already, which costs nothing
+            # the same request may have been answered already, which costs nothing
             question = self._question(request)
             known = {one.request for one in books.reservations.values() if one.question == question}
             _check_unused(tape, request, known)
@@ -370,7 +369,7 @@ class Account:
         at("advised")
 
     def __call__(self, request: SpendRequest) -> SpendReceipt:
-        """Record the request, or find it recorded; refuse it with nothing spent."""
+        """Record the request or find its record; a refusal spends nothing."""
         at("summed")
         fingerprint = None if request.fingerprint is None else request.fingerprint(self.storage.key)
         digest = self._digest(request, fingerprint)
@@ -381,8 +380,14 @@ class Account:
             known = books.reservations.get(name)
             if known is None:
                 if next(tape.events("request = ?", name), None) is not None:
-                    raise SpecError(f"request {name!r} belongs to another data set of this ledger; choose another id")
-                # whatever table it is of: two answers under one mask show their difference
+                    raise OptionError(
+                        f"request {name!r} belongs to another data set of this ledger",
+                        code="request-of-another-data-set",
+                        option="request_id",
+                        given=name,
+                        remedy="choose another request id",
+                    )
+                # for any table: two answers under one mask reveal their difference
                 _check_unused(tape, request, ())
                 self._check_same_table(books, fingerprint)
                 self._check_own_table(tape, fingerprint)
@@ -400,14 +405,17 @@ class Account:
                 known = books.reservations[name]
         at("reserved")
         if known.digest != digest:
-            raise SpecError(
-                f"request {name!r} is recorded for another question, table or version; give the same command as "
-                "before, or another request id. Nothing was spent"
+            raise OptionError(
+                f"request {name!r} is recorded for another question, table or version, and nothing was spent",
+                code="request-differs",
+                option="request_id",
+                given=name,
+                remedy="ask for the same as before, or choose another request id",
             )
         return self._receipt(known)
 
     def _receipt(self, known: Reservation) -> SpendReceipt:
-        """What the request is given: its release or verdict where it has one, and else leave to draw noise."""
+        """Build the receipt: the recorded release or stop if there is one, otherwise permission to draw noise."""
         receipt = SpendReceipt(str(known.anchor), request_id=known.request, balance=self._balance)
         if known.ending == "commit":
             return replace(receipt, stored=known.content)
@@ -424,15 +432,15 @@ class Account:
         def stop(record: str, spent: Loss) -> str:
             charge = Charge.of(spent)
             if not known.whole.covers(charge):
-                raise LedgerError("a stop cannot cost more than was reserved")
-            # a request that was taken as the only one keeps the whole: what follows a stop would be another choice
+                raise LedgerError("a stop cannot cost more than was reserved", code="stop-costs-too-much")
+            # a request accepted as the only one keeps its full charge: a request after a stop would be a second choice
             kept = known.whole if known.route == "first" else charge  # [P:filter-stop]
             return self._ended(known, "stop", record, {"charge": kept.to_dict()})
 
         return replace(receipt, stage=stage, commit=commit, stop=stop)
 
     def _balance(self) -> str:
-        """What the data set has spent and what is left, in one sentence."""
+        """Describe the spent and remaining budget of the data set in one sentence."""
         with self.storage.reading() as tape:
             books = book(tape, self.storage.ledger_id, self.dataset)
         spent = spent_epsilon(books.terms, books.spent)
@@ -442,12 +450,12 @@ class Account:
         )
 
     def _staged(self, known: Reservation, name: str, draw: Callable[[], str]) -> str:
-        """Give the committed output of a stage; where there is none, draw it and commit it."""
+        """Return the committed output of a stage, or draw and commit it."""
         body = as_json({"stage": name})
         committed = "request = ? AND kind = 'stage' AND body = ?"
         with self.storage.writing() as tape:
             if next(tape.events(committed, known.request, body), None) is None:
-                # drawn while nobody else writes: which process draws does not depend on what it draws
+                # drawn under the write lock: which process draws does not depend on the result
                 tape.append("stage", self.dataset, known.request, body, draw())  # [P:one-stage]
                 at("staging")
         at("staged")
@@ -456,7 +464,7 @@ class Account:
         return str(event.content)
 
     def _ended(self, known: Reservation, kind: str, text: str, facts: Mapping[str, object]) -> str:
-        """Record how the request ended, unless a twin did; give the text that is recorded, read back."""
+        """Record how the request ended unless another process did, and return the recorded text."""
         ends = "request = ? AND kind IN ('commit', 'stop')"
         with self.storage.writing() as tape:
             if next(tape.events(ends, known.request), None) is None:
@@ -466,7 +474,11 @@ class Account:
         with self.storage.reading() as tape:
             (event,) = tape.events(ends, known.request)
         if event.kind != kind:
-            raise AfterSpendError(f"request {known.request!r} ended otherwise in another process; ask again to see how")
+            raise AfterSpendError(
+                f"request {known.request!r} ended otherwise in another process",
+                code="ended-otherwise",
+                remedy="ask again to see how",
+            )
         at("read")
         return str(event.content)
 
@@ -483,15 +495,17 @@ class Account:
         return self._digest(request, "")
 
     def _named(self, digest: str, fingerprint: str | None) -> str:
-        """The request's id: the given one, a fresh one, or one that stands for all that is asked."""
+        """Return the request id: the given one, a new one, or one derived from the request."""
         if self.request_id is not None:
             return self.request_id
         if self.new_release:
             return secrets.token_hex(_ID_SIGNS // 2)
         if fingerprint is None:
-            raise SpecError(
-                "this table has no fingerprint by which a repeated request would be known; give a request id of your "
-                "own (--request-id), or ask for a new release (--new-release)"
+            raise OptionError(
+                "this table has no fingerprint by which a repeated request would be recognised",
+                code="no-fingerprint",
+                option="request_id",
+                remedy=(SetOption("request_id"), Message(SetOption("new_release", True), " to ask for a new release")),
             )
         return digest[:_ID_SIGNS]
 
@@ -499,32 +513,41 @@ class Account:
         kept = _kept(fingerprint)
         before = None if kept is None else books.fingerprints.get(kept["kind"])
         if kept is not None and before not in (None, kept["value"]) and not self.accept_changed_data:
-            raise SpecError(
-                f"the table is not the one that data set {self.dataset!r} had before; if it is its newer state, pass "
-                "--accept-changed-data (accept_changed_data=True): the budget stays the same. Nothing was spent"
+            raise UnsupportedError(
+                f"the table is not the one that data set {self.dataset!r} had before, and nothing was spent",
+                code="table-changed",
+                option="accept_changed_data",
+                remedy=Message(
+                    "if it is its newer state, ", SetOption("accept_changed_data", True), ": the budget stays the same"
+                ),
             )
 
     def _check_own_table(self, tape: Tape, fingerprint: str | None) -> None:
         kept = _kept(fingerprint)
         other = recorded_under(tape, kept, self.dataset) if kept is not None and self.refuse_shared_table else None
         if other is not None:
-            raise SpecError(
+            raise UnsupportedError(
                 f"this table is recorded under data set {other!r} of this ledger, and would now be charged to "
-                f"{self.dataset!r}: its people would lose the sum of both budgets. Charge {other!r}, or leave out "
-                "refuse_shared_table=True to accept the sum. Nothing was spent"
+                f"{self.dataset!r}: its people would lose the sum of both budgets. Nothing was spent",
+                code="table-shared",
+                option="refuse_shared_table",
+                remedy=(f"charge {other!r}", Message(LeaveOut("refuse_shared_table"), " to accept the sum")),
             )
 
 
 def checked_request(name: object) -> str:
-    """A request id that can stand in a file name and in a command.
+    """Check that a request id is valid in a file name and in a command.
 
     >>> checked_request("march-2026")
     'march-2026'
     """
     if not isinstance(name, str) or not _REQUEST.fullmatch(name):
-        raise SpecError(
-            f"request id {shown(name)} is not allowed; write up to 100 letters, digits and . _ : - beginning with a "
-            "letter or digit"
+        raise OptionError(
+            f"request id {shown(name)} is not allowed",
+            option="request_id",
+            given=name,
+            allowed="up to 100 letters, digits and . _ : -",
+            remedy="write up to 100 letters, digits and . _ : - beginning with a letter or digit",
         )
     return name
 
@@ -537,21 +560,29 @@ def _kept(fingerprint: str | None) -> dict[str, str] | None:
 
 
 def _check_unused(tape: Tape, request: SpendRequest, known: Collection[str]) -> None:
-    """Refuse a request for something that another request of this ledger, of whatever data set, has used up."""
+    """Refuse a single-use resource that another request of this ledger, of any data set, has used."""
     other = used_once(tape, request.once) if request.once else None
     if other is not None and other not in known:
-        raise SpecError(
+        raise UnsupportedError(
             f"request {other!r} of this ledger has used up what is asked for ({request.description}), and a session is "
-            "used once: two parts under one mask would show a difference that no promise covers. Nothing was spent; "
-            f"discreet ledger export writes the part of {other!r} again, and any other table needs a new session"
+            "used once: two parts under one mask would show a difference that no guarantee covers. Nothing was spent",
+            code="session-used",
+            remedy=(
+                Call("Ledger.export", f"write the part of {other!r} again"),
+                "agree on a new session for any other table",
+            ),
         )  # [P:ledger-once]
 
 
 def _check_unit(books: Books, unit: PrivacyUnit) -> None:
     if unit != books.unit:
-        raise SpecError(
+        raise UnsupportedError(
             f"data set {books.dataset!r} protects {_unit_words(books.unit)}, and this request "
-            f"{_unit_words(unit)}; losses of different units do not add up: change the design or the data set"
+            f"{_unit_words(unit)}; losses of different units do not add up",
+            code="units-differ",
+            option="dataset",
+            given=books.dataset,
+            remedy="change the design or the data set",
         )
 
 
@@ -561,30 +592,32 @@ def _unit_words(unit: PrivacyUnit) -> str:
 
 
 def _route(books: Books, request: SpendRequest) -> str:
-    """Why the request is taken, or a refusal that depends on the ledger and on what is asked alone."""
+    """Return the rule that accepts the request, or refuse it; depends on the ledger and on the request only."""
     route = books.terms.route(books.spent, books.requests, Charge.of(request.loss))
     if route is None:
         terms = books.terms
         raise BudgetError(
             f"the budget of data set {books.dataset!r} (epsilon = {terms.epsilon:g}, delta = {terms.delta:g}, rule "
             f"{terms.rule}) does not take a request of epsilon = {request.budget.epsilon:g}, "
-            f"delta = {request.budget.delta:g}; left: {left_words(terms, books.spent)}. Nothing was spent; ask for "
-            "less, or raise the budget: discreet ledger grant"
+            f"delta = {request.budget.delta:g}; left: {left_words(terms, books.spent)}. Nothing was spent",
+            option="epsilon",
+            given=request.budget.epsilon,
+            remedy=("ask for less", Call("Ledger.grant", "raise the budget")),
         )
     return route
 
 
 # -- session -----------------------------------------------------------------------------------------------------------
-# What the fits of one process cost together: kept in memory, added up as the rule `gdp` of a ledger adds.
+# The total loss of the fits in one process, kept in memory and composed as by the rule `gdp` of a ledger.
 #
-# All fits under one data set's name and one unit are taken to be on the same rows. Folds of a cross-validation overlap,
-# so that is an upper bound. Other processes are not seen: a ledger counts for all of them.
+# All fits under one data set's name and one unit are assumed to use the same rows. Folds of a cross-validation
+# overlap, so the total is an upper bound. Other processes are not included: a ledger covers all of them.
 
 _LARGEST_DELTA: Final = 1 - 2**-20
 
 
 class SessionAccount:
-    """The losses of a process by data set and unit; threads may share it.
+    """Losses of a process by data set and unit; thread-safe.
 
     >>> account = SessionAccount()
     >>> [account.add("survey", PrivacyUnit(), Loss.pure(0.5)).epsilon for _ in range(3)]
@@ -596,18 +629,18 @@ class SessionAccount:
         self._lock = threading.Lock()
 
     def total(self, dataset: str | None, unit: PrivacyUnit) -> Together | None:
-        """What all fits so far cost; none if there are none."""
+        """Return the total loss of all fits so far; None without fits."""
         with self._lock:
             losses = self._losses.get((dataset, unit))
             return None if not losses else together(losses)
 
     def with_one_more(self, dataset: str | None, unit: PrivacyUnit, loss: Loss) -> Together:
-        """What all fits so far and one more would cost; nothing is recorded."""
+        """Return the total loss of all fits so far and one more; record nothing."""
         with self._lock:
             return together([*self._losses.get((dataset, unit), ()), loss])
 
     def add(self, dataset: str | None, unit: PrivacyUnit, loss: Loss) -> Together:
-        """Record one more fit; give what all of them cost."""
+        """Record one more fit and return the total loss."""
         with self._lock:
             losses = self._losses.setdefault((dataset, unit), [])
             losses.append(loss)
@@ -615,10 +648,10 @@ class SessionAccount:
 
 
 def together(losses: Sequence[Loss]) -> Together:
-    """What fits cost together: the sum of epsilons if all are pure, and else epsilon at the largest delta among them.
+    """Compose the losses of fits: the sum of epsilons if all are pure, otherwise epsilon at the largest delta.
 
-    As under the rule `gdp`, 99.9% of that delta pay for the curve of the summed mu^2 and the rest for what the curve
-    does not cover; where the rest is not enough, a larger delta is stated.
+    As under the rule `gdp`, 99.9% of that delta covers the curve of the summed mu^2 and the rest covers the remaining
+    terms. If the rest is too small, a larger delta is reported.
 
     >>> eleven = together([Loss.gaussian(1.0, 1e-6, mu=0.2367, tau=1e-20)] * 11)
     >>> eleven.fits, round(eleven.epsilon, 2), eleven.delta
@@ -642,9 +675,9 @@ def together(losses: Sequence[Loss]) -> Together:
 
 
 def is_worker() -> bool:
-    """Whether this process was started by another Python process to share its work, as joblib's workers are."""
+    """Return whether another Python process started this one as a worker, as joblib does."""
     return multiprocessing.parent_process() is not None
 
 
-# of this process; an estimator that names no data set shares the account without a name
+# for this process; estimators without a data set name share one unnamed account
 SESSION: Final = SessionAccount()

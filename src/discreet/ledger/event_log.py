@@ -19,38 +19,40 @@ from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import quote
 
-from discreet.errors import LedgerError, OutputError, SpecError, shown
+from discreet.errors import LedgerError, OptionError, OutputError, shown
 from discreet.files import checked_path
 from discreet.privacy.spend import UNTRACKED
+from discreet.wording import Call
 
 # -- chain -------------------------------------------------------------------------------------------------------------
-# Events that cannot be changed unseen: each holds the hash of the one before it.
+# A tamper-evident chain of events: each event contains the hash of the previous one.
 #
-# A hash is salted, so that an anchor, which is published, says nothing about what its event holds.
+# A hash is salted, so that an anchor, which is published, reveals nothing about its event.
 
 Kind = Literal["dataset", "grant", "reserve", "stage", "commit", "stop"]
 
 _ANCHOR: Final = re.compile(r"discreet-ledger:([0-9a-f]{32}):([1-9][0-9]{0,17}):([0-9a-f]{64})(:\S*)?", re.ASCII)
 _LEDGER: Final = "discreet-ledger:"
-# how the anchor of a release of several curators begins
+_RESTORE: Final = "restore it from a copy and compare that with the anchors in your releases"
+# prefix of the anchor of a release of several curators
 PARTS: Final = "discreet-parts:"
 _SESSION: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of the ledger.
+    """One event of the ledger.
 
     Attributes
     ----------
     seq, time
-        Its number, from 1 without a gap, and when it was written by the clock of that machine, which orders nothing.
+        Its number, consecutive from 1, and the local time of writing, which defines no order.
     kind, dataset, request
-        What happened, to which data set, by which request.
+        Type of event, data set and request.
     body, content
-        Facts as JSON, and for a stage, a commit or a stop what was released, as text.
+        Facts as JSON, and the released text of a stage, a commit or a stop.
     salt, previous, hash
-        Random characters, the hash of the event before, and the hash of all this.
+        Random characters, the hash of the previous event, and the hash of all fields.
     """
 
     seq: int
@@ -65,7 +67,7 @@ class Event:
     hash: str = ""
 
     def hashed(self) -> Event:
-        """The event with its hash."""
+        """Return the event with its hash."""
         parts = [
             self.seq, self.time, self.kind, self.dataset, self.request, self.body, self.content, self.salt,
             self.previous,
@@ -75,7 +77,7 @@ class Event:
 
 
 def genesis(ledger_id: str, key: bytes) -> str:
-    """The hash that stands before the first event: it fixes the ledger's name and key.
+    """Compute the hash before the first event, which binds the ledger's name and key.
 
     >>> genesis("0" * 32, b"key") == genesis("0" * 32, b"other")
     False
@@ -85,12 +87,14 @@ def genesis(ledger_id: str, key: bytes) -> str:
 
 
 def checked_chain(events: Iterable[Event], seq: int, last: str) -> tuple[int, str]:
-    """Follow the events after number `seq`, whose hash is `last`; give number and hash of the end."""
+    """Verify the events after number `seq` with hash `last`; return the number and hash of the last event."""
     for event in events:
         if event.seq != seq + 1 or event.previous != last or event.hashed().hash != event.hash:
             raise LedgerError(
                 f"the ledger was changed or damaged at event {event.seq}: its hash does not follow from the event "
-                "before; restore it from a copy and compare that with the anchors in your releases"
+                "before",
+                code="ledger-damaged",
+                remedy=_RESTORE,
             )
         seq, last = event.seq, event.hash
     return seq, last
@@ -98,9 +102,9 @@ def checked_chain(events: Iterable[Event], seq: int, last: str) -> tuple[int, st
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """Where a spend is recorded: which ledger, which event, and its hash, which stands for all events before it.
+    """Location of a recorded spend: ledger, event number and event hash, which covers all earlier events.
 
-    The data set's whole budget at that time is written behind it, for people.
+    The text of an anchor ends with the data set's total budget at that time, for information.
 
     Examples
     --------
@@ -119,23 +123,26 @@ class Anchor:
 
     @classmethod
     def parsed(cls, text: str) -> Anchor:
-        """Read an anchor."""
+        """Parse an anchor."""
         found = _ANCHOR.fullmatch(text)
         if text == UNTRACKED:
             raise LedgerError(
                 "the release is untracked: it was made without a ledger, or one of several curators has none; no "
-                "anchor says where its spend is recorded"
+                "anchor says where its spend is recorded",
+                code="untracked",
             )
         if found is None:
             raise LedgerError(
-                f"{shown(text)} is no anchor of a ledger; a tracked release has one such as discreet-ledger:..."
+                f"{shown(text)} is not an anchor of a ledger; a tracked release has one such as discreet-ledger:...",
+                code="not-an-anchor",
+                given=text,
             )
         return cls(found[1], int(found[2]), found[3], found[4] or "")
 
 
 @dataclass(frozen=True, slots=True)
 class MergedAnchor:
-    """The anchor of a release of several curators: their session, and the anchor of each one's part in its own ledger.
+    """Anchor of a release of several curators: their session, and the anchor of each part in its curator's ledger.
 
     Examples
     --------
@@ -152,7 +159,7 @@ class MergedAnchor:
 
     @classmethod
     def parsed(cls, text: str) -> MergedAnchor | None:
-        """Read one; none if the text is no such anchor."""
+        """Parse a merged anchor; return None for other texts."""
         session, _, rest = text.removeprefix(PARTS).partition(":")
         if not text.startswith(PARTS) or not _SESSION.fullmatch(session):
             return None
@@ -163,11 +170,11 @@ class MergedAnchor:
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
             return None
         made = cls(session, tuple(found))
-        # one text for one anchor
+        # each anchor has exactly one text
         return made if str(made) == text else None
 
     def names_each(self, curators: int) -> bool:
-        """Whether it has one spend for each of so many curators: none twice, none that is no spend of one part.
+        """Return whether the anchor lists one distinct, valid spend record for each of `curators` curators.
 
         >>> MergedAnchor("0" * 32, ("one", "two", "three")).names_each(3)
         True
@@ -184,22 +191,22 @@ class MergedAnchor:
         return one_part and len(known) == len(spends) == curators
 
     def of_ledger(self, ledger_id: str) -> list[Anchor]:
-        """Anchors of one ledger among them."""
+        """Return the anchors of one ledger."""
         known = (_ANCHOR.fullmatch(one) for one in self.anchors)
         return [Anchor.parsed(one[0]) for one in known if one is not None and one[1] == ledger_id]
 
 
 # -- storage -----------------------------------------------------------------------------------------------------------
-# The file of a ledger: SQLite with a rollback journal that is on disk before a transaction counts as made.
+# The file of a ledger: SQLite with a rollback journal that is on disk before a transaction is complete.
 #
-# Every operation opens the file and closes it, so that no connection crosses a fork or a thread.
+# Every operation opens and closes the file, so that no connection crosses a fork or a thread.
 
-# "disc" in ASCII, which marks the file as ours, and the version of what it holds
+# "disc" in ASCII, which identifies the file, and the version of its format
 APPLICATION: Final = 0x64697363
 VERSION: Final = 1
 BUSY_SECONDS: Final = 60.0
 FREE_BYTES: Final = 10_000_000
-# beyond it a chain is followed only where that is asked for
+# a longer chain is verified only on request
 _SMALL_BYTES: Final = 64_000_000
 # of the ledger's name, and of its key
 _HEXADECIMAL: Final = {"id": re.compile(r"[0-9a-f]{32}", re.ASCII), "key": re.compile(r"[0-9a-f]{64}", re.ASCII)}
@@ -225,43 +232,53 @@ _SCHEMA: Final = (
 _REASONS: Final = {
     "SQLITE_BUSY": "another program has been using it for too long; try again when it has ended",
     "SQLITE_LOCKED": "another program is using it; try again when it has ended",
-    "SQLITE_FULL": "the disk is full; make room and run the same command again",
+    "SQLITE_FULL": "the disk is full; make room and ask for the same again",
     "SQLITE_READONLY": "it, or its folder, cannot be written; change the permissions or take it elsewhere",
     "SQLITE_CANTOPEN": "it, or a file beside it, cannot be opened; look at the permissions of its folder",
     "SQLITE_PERM": "the permissions of the file forbid it",
     "SQLITE_CORRUPT": "the file is damaged; restore it from a copy and compare that with the anchors in your releases",
     "SQLITE_NOTADB": "the file is not a ledger, or its beginning is damaged",
-    "SQLITE_IOERR": "the disk failed or is full; run the same command again",
-    "SQLITE_CONSTRAINT": "it refuses a second event of a kind that happens once; run the same command again",
+    "SQLITE_IOERR": "the disk failed or is full; ask for the same again",
+    "SQLITE_CONSTRAINT": "it refuses a second event of a kind that happens once; ask for the same again",
 }
 
 
 @contextmanager
 def plain_words(path: Path) -> Iterator[None]:
-    """Say in our words what SQLite could not do; its own may quote what the file holds."""
+    """Replace SQLite's errors, which may quote the content of the file, by ledger errors."""
     name = ""
     try:
         yield
     except sqlite3.Error as error:
-        # such as SQLITE_IOERR_WRITE; none where Python's own layer refuses
+        # such as SQLITE_IOERR_WRITE; none for errors of Python's own layer
         name = "_".join((getattr(error, "sqlite_errorname", None) or "unknown").split("_")[:2])
     except (UnicodeDecodeError, OverflowError, MemoryError):
         name = "SQLITE_CORRUPT"
     if name:
-        raise LedgerError(f"the ledger {path.name!r} cannot be used: {_REASONS.get(name, f'SQLite says {name}')}")
+        raise LedgerError(
+            f"the ledger {path.name!r} cannot be used: {_REASONS.get(name, f'SQLite says {name}')}", option="ledger"
+        )
 
 
 def created(path: object) -> Storage:
-    """Make a new, empty ledger that only this user may read."""
+    """Create an empty ledger that only this user may read."""
     target = checked_path(path)
     try:
         number = os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
     except FileExistsError:
-        raise OutputError(f"{str(target)!r} exists; choose another name") from None
+        raise OutputError(
+            f"{str(target)!r} exists",
+            code="file-exists",
+            option="ledger",
+            given=str(target),
+            remedy="choose another name",
+        ) from None
     except OSError as error:
-        raise OutputError(f"cannot create the ledger {str(target)!r}: {error.strerror}") from None
+        raise OutputError(
+            f"cannot create the ledger {str(target)!r}: {error.strerror}", option="ledger", given=str(target)
+        ) from None
     if hasattr(os, "fchmod"):
-        os.fchmod(number, 0o600)  # whatever the umask
+        os.fchmod(number, 0o600)  # for any umask
     os.close(number)
     try:
         with plain_words(target), closing(_connected(target)) as connection, _transaction(connection):
@@ -280,7 +297,7 @@ def created(path: object) -> Storage:
 
 
 def _connected(path: Path) -> sqlite3.Connection:
-    # mode=rw: a ledger that is missing must not be made in silence
+    # mode=rw: a missing ledger must not be created silently
     connection = sqlite3.connect(
         f"file:{quote(os.fsencode(path.absolute()))}?mode=rw", uri=True, timeout=BUSY_SECONDS, isolation_level=None
     )
@@ -300,7 +317,7 @@ def _transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Ite
         yield
         connection.execute("COMMIT")
     except BaseException:
-        # a failed COMMIT may have ended the transaction by itself
+        # a failed COMMIT may already have ended the transaction
         with suppress(sqlite3.Error):
             connection.execute("ROLLBACK")
         raise
@@ -308,16 +325,16 @@ def _transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Ite
 
 @dataclass
 class Storage:
-    """A ledger's file, verified when it is opened if it is not too large for that.
+    """File of a ledger, verified on opening unless it is too large.
 
     Attributes
     ----------
     path
         A regular file.
     ledger_id, key
-        Its name, and the secret with which fingerprints are made.
+        Its name, and the secret key of fingerprints.
     seen
-        Number and hash of the last event that was verified, from which later readings go on.
+        Number and hash of the last verified event, from which later verification continues.
     """
 
     path: Path
@@ -342,11 +359,11 @@ class Storage:
             self._follow(connection)
 
     def check_whole(self) -> tuple[int, str]:
-        """Check every page of the file and every event of the chain; give number and hash of the last event."""
+        """Verify every page of the file and every event; return the number and hash of the last event."""
         self._refuse_other_files()
         with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection, "DEFERRED"):
             self._check_form(connection)
-            # an index that does not match its table would let a request be entered twice
+            # an index that does not match its table could accept a request twice
             if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
                 raise self._damaged("SQLite finds the file inconsistent")
             start = genesis(self.ledger_id, self.key)
@@ -355,31 +372,34 @@ class Storage:
 
     @contextmanager
     def reading(self) -> Iterator[Tape]:
-        """What the ledger holds now, at one moment."""
+        """Open a consistent snapshot of the ledger for reading."""
         self._refuse_other_files()
         with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection, "DEFERRED"):
             yield Tape(connection, *self._follow(connection))
 
     @contextmanager
     def writing(self) -> Iterator[Tape]:
-        """The same, with nobody else writing; what is appended counts when the block has ended well."""
+        """Open the ledger for writing, exclusively; appended events are committed if the block succeeds."""
         self._refuse_other_files()
         with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection):
             yield Tape(connection, *self._follow(connection))
 
     def check_space(self) -> None:
-        """Refuse to begin what a full disk would leave half done."""
+        """Refuse to start if a full disk could interrupt the work."""
         if shutil.disk_usage(self.path.parent).free < FREE_BYTES:
             raise LedgerError(
-                f"fewer than {FREE_BYTES // 1_000_000} MB are free beside the ledger {self.path.name!r}; make room"
+                f"fewer than {FREE_BYTES // 1_000_000} MB are free on the disk of the ledger {self.path.name!r}",
+                code="disk-full",
+                option="ledger",
+                remedy="make room",
             )
 
     def _follow(self, connection: sqlite3.Connection) -> tuple[int, str]:
-        """Verify what was appended since the last look, and that nothing before it is gone; give the last event."""
+        """Verify events appended since the last check and that none is missing; return the last event."""
         tape, (seq, last) = Tape(connection), self.seen
         if seq and [event.hash for event in tape.events("seq = ?", seq)] != [last]:
             raise self._damaged(f"event {seq} is gone or was changed while it was open")
-        # threads may set it in any order: each value was verified, and all are of one chain
+        # threads may set it in any order: each value was verified, and all belong to one chain
         self.seen = found = checked_chain(tape.events("seq > ?", seq), seq, last)
         return found
 
@@ -387,32 +407,63 @@ class Storage:
         try:
             state = self.path.lstat()
         except OSError as error:
-            missing = "check the path, or make one with: discreet ledger init (Ledger.create)"
-            how = missing if isinstance(error, FileNotFoundError) else error.strerror
-            raise LedgerError(f"there is no ledger {str(self.path)!r}; {how}") from None
+            missing = ("check the path", Call("Ledger.create", "make one"))
+            raise LedgerError(
+                f"there is no ledger {str(self.path)!r}",
+                code="no-such-ledger",
+                option="ledger",
+                given=str(self.path),
+                remedy=missing if isinstance(error, FileNotFoundError) else error.strerror,
+            ) from None
         mode = state.st_mode
         if not stat.S_ISREG(mode):
             what = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
-            raise SpecError(f"{str(self.path)!r} is {what}; name the ledger's own file")
+            raise OptionError(
+                f"{str(self.path)!r} is {what}",
+                code="not-a-regular-file",
+                option="ledger",
+                given=str(self.path),
+                allowed="a regular file",
+                remedy="name the file of the ledger itself",
+            )
         if state.st_nlink != 1:
             own = shlex.join(["cp", str(self.path), f"{self.path}.own"])
-            raise SpecError(
+            raise OptionError(
                 f"{str(self.path)!r} has {state.st_nlink} names (hard links). SQLite finds the journal of a "
                 "ledger under one name only, so a crash could undo a spend that was recorded. If no file ending in "
                 f"-journal is beside any of them, copy it to a new file and use only that copy: {own}. "
-                "Otherwise keep the name that has the journal and delete the others"
+                "Otherwise keep the name that has the journal and delete the others",
+                code="hard-links",
+                option="ledger",
+                given=str(self.path),
             )
 
     def _check_form(self, connection: sqlite3.Connection) -> None:
-        # not opened here: a process that closes a file lets go of its locks on it, also of those of another thread
+        # not opened here: closing a file releases all locks of the process on it, including those of other threads
         if self.path.stat().st_size == 0:
-            raise LedgerError(f"{str(self.path)!r} is not a ledger: it is empty; name another file, or delete it")
+            raise LedgerError(
+                f"{str(self.path)!r} is not a ledger: it is empty",
+                code="not-a-ledger",
+                option="ledger",
+                given=str(self.path),
+                remedy=("name another file", "delete it"),
+            )
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
         if application != APPLICATION:
-            raise LedgerError(f"{str(self.path)!r} is not a ledger: it is a database of another program")
+            raise LedgerError(
+                f"{str(self.path)!r} is not a ledger: it is a database of another program",
+                code="not-a-ledger",
+                option="ledger",
+                given=str(self.path),
+            )
         if version > VERSION:
-            raise LedgerError(f"the ledger {self.path.name!r} was made by a newer version; install that one")
+            raise LedgerError(
+                f"the ledger {self.path.name!r} was made by a newer version",
+                code="newer-ledger",
+                option="ledger",
+                remedy="install that version",
+            )
         schema = {row[0] for row in connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")}
         if version != VERSION or schema != set(_SCHEMA):
             raise self._damaged("its tables are not those of a ledger")
@@ -421,41 +472,44 @@ class Storage:
 
     def _damaged(self, how: str) -> LedgerError:
         return LedgerError(
-            f"the ledger {self.path.name!r} was changed or damaged: {how}; restore it from a copy and compare that "
-            "with the anchors in your releases"
+            f"the ledger {self.path.name!r} was changed or damaged: {how}",
+            code="ledger-damaged",
+            option="ledger",
+            remedy=_RESTORE,
         )
 
 
 def _event(row: Sequence[object]) -> Event:
-    """The event of a row; a damaged file may hold a number or bytes where text belongs."""
+    """Build an event from a row; a damaged file may contain a number or bytes instead of text."""
     seq, *texts = row
     for name, value in zip(_NAMES[1:], texts, strict=True):
         if not isinstance(value, str) and not (value is None and name in _MAY_BE_NULL):
             raise LedgerError(
-                f"the ledger was changed or damaged at event {seq}: its {name} is not text; restore it from a "
-                "copy and compare that with the anchors in your releases"
+                f"the ledger was changed or damaged at event {seq}: its {name} is not text",
+                code="ledger-damaged",
+                remedy=_RESTORE,
             )
     return Event(*row)  # type: ignore[arg-type]  # checked above; the number of a row is an integer always
 
 
 class Tape:
-    """The events inside a transaction."""
+    """Events within a transaction."""
 
     def __init__(self, connection: sqlite3.Connection, seq: int = 0, last: str = "") -> None:
         self._connection = connection
         self._last = seq, last
 
     def events(self, where: str = "1", *values: object) -> Iterator[Event]:
-        """Events for which a condition holds, in order."""
+        """Yield the events that satisfy a condition, in order."""
         rows = self._connection.execute(f"SELECT {_COLUMNS} FROM events WHERE {where} ORDER BY seq", values)
         return (_event(row) for row in rows)
 
     def head(self) -> Event | None:
-        """The last event."""
+        """Return the last event."""
         return next(self.events("seq = (SELECT max(seq) FROM events)"), None)
 
     def append(self, kind: Kind, dataset: str, request: str | None, body: str, content: str | None = None) -> Event:
-        """Add an event at the end."""
+        """Append an event."""
         seq, last = self._last
         now = datetime.now(UTC).isoformat(timespec="seconds")
         salt = secrets.token_hex(16)
@@ -467,31 +521,31 @@ class Tape:
 
 
 # -- steps -------------------------------------------------------------------------------------------------------------
-# Named places of a tracked release, in order: nothing happens there, except in tests of what a crash leaves behind.
+# Named steps of a tracked release, in order. They do nothing, except in tests that simulate a crash.
 
 STEPS: Final = (
-    "advised",  # the budget was looked at, no row was read
-    "summed",  # the exact sums are made
-    "reserving",  # the spend is written, but not committed
-    "reserved",  # the spend is on disk, no noise was drawn
-    "staging",  # counts that decide are drawn and written, but not committed
-    "staged",  # counts that decide are on disk, and nothing was done with them
-    "drawn",  # the release is made and nobody has seen it
-    "committing",  # the release is written, but not committed
+    "advised",  # the budget is checked, no row is read
+    "summed",  # the exact sums are complete
+    "reserving",  # the spend is written but not committed
+    "reserved",  # the spend is on disk, no noise is drawn
+    "staging",  # preliminary counts are drawn and written but not committed
+    "staged",  # preliminary counts are on disk and not used yet
+    "drawn",  # the release is complete and not shown to anyone
+    "committing",  # the release is written but not committed
     "committed",  # the release is on disk
-    "read",  # it was read back
+    "read",  # the release was read back
     "writing",  # its file is about to be written
-    "written",  # its file is complete, nothing was printed
+    "written",  # its file is complete, nothing is printed
 )
 
 
 def _nothing(step: str) -> None:
-    """Go on."""
+    """Continue."""
 
 
 _observer: Callable[[str], None] = _nothing
 
 
 def at(step: str) -> None:
-    """Say that a place is reached."""
+    """Report that a step is reached."""
     _observer(step)

@@ -10,25 +10,25 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Final, Literal, get_args
 
-from discreet.errors import LedgerError, SpecError, shown
+from discreet.errors import LedgerError, OptionError, shown
 from discreet.exact.rounding import EIGHTY_DIGITS, down
 from discreet.privacy.checks import probability_below_one, within
 from discreet.privacy.gaussian_dp import mu_from, rho_from
 from discreet.privacy.spend import Loss
 
 # -- units -------------------------------------------------------------------------------------------------------------
-# Amounts as integers: a sum of many small spends is exact, and none of them vanishes.
+# Amounts as integers: sums of many small amounts are exact, and no amount is lost.
 #
 # SQLite's integers end at 9.2e18, so amounts are stored as decimal text.
 
 # steps of mu^2, rho and epsilon, and steps of delta and tau
 AMOUNT: Final = 10**12
 CHANCE: Final = 10**30
-_LONGEST: Final = 400  # digits; the largest double has 309, and 30 more of the smallest step
+_LONGEST: Final = 400  # digits: the largest double has 309, plus 30 for the smallest step
 
 
 def rounded_up(value: Fraction, steps: int) -> int:
-    """The fewest steps that are not below a value.
+    """Return the smallest number of steps not below a value.
 
     >>> rounded_up(Fraction(1, 3), 10), rounded_up(Fraction(1, 10**40), AMOUNT)
     (4, 1)
@@ -37,7 +37,7 @@ def rounded_up(value: Fraction, steps: int) -> int:
 
 
 def rounded_down(value: Fraction, steps: int) -> int:
-    """The most steps that are not above a value.
+    """Return the largest number of steps not above a value.
 
     >>> rounded_down(Fraction(1, 3), 10)
     3
@@ -46,7 +46,7 @@ def rounded_down(value: Fraction, steps: int) -> int:
 
 
 def as_written(value: float) -> Fraction:
-    """A double as the shortest decimal that is read as it, which is what a person wrote.
+    """Convert a double to the shortest decimal that parses to it, as the user wrote it.
 
     The two differ by less than one part in 2^52.
 
@@ -57,21 +57,25 @@ def as_written(value: float) -> Fraction:
 
 
 def units_from(text: object) -> int:
-    """An amount that was stored as decimal text.
+    """Read an amount from decimal text.
 
     >>> units_from("250000000000")
     250000000000
     """
     if not (isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= _LONGEST):
-        raise LedgerError("the ledger holds an amount that is not a number; restore it from a copy and verify that")
+        raise LedgerError(
+            "the ledger holds an amount that is not a number",
+            code="ledger-damaged",
+            remedy="restore it from a copy and verify that",
+        )
     return int(text)
 
 
 # -- filter ------------------------------------------------------------------------------------------------------------
-# Which requests a data set's budget takes: one fixed rule, so that answers may choose what is asked next.
+# Accept or refuse requests by one fixed rule, so that later requests may depend on earlier answers.
 
 Rule = Literal["gdp", "zcdp", "basic"]
-# why a request is taken: by the rule's sums, as one of pure requests only, or as the one request of a data set
+# why a request is accepted: by the sums of the rule, as one of only pure requests, or as the only request
 Route = Literal["sums", "pure", "first"]
 
 RULES: Final[tuple[Rule, ...]] = get_args(Rule)
@@ -79,13 +83,13 @@ CURVE_SHARE: Final = 0.999
 EPSILON_LOWEST, EPSILON_HIGHEST = 1e-9, 1e3
 DELTA_LOWEST, DELTA_HIGHEST = 1e-20, 0.5
 _ADVICE: Final = "choose an epsilon between 0.1 and 8"
-# what eighty digits may lose in an exponential and a quotient, many times over
+# far above the rounding error of an exponential and a quotient with eighty digits
 _MARGIN: Final = Decimal("1e-70")
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """What requests cost, in steps of 1e-12 (epsilon, mu2, rho) and of 1e-30 (delta, tau, failure), rounded up.
+    """Cost of requests, in steps of 1e-12 (epsilon, mu2, rho) and of 1e-30 (delta, tau, failure), rounded up.
 
     >>> Charge.of(Loss.pure(0.1)) + Charge.of(Loss.pure(0.2))
     Charge(epsilon=300000000000, delta=0, mu2=78444535241, rho=25000000002, tau=0, failure=0, pure=True)
@@ -101,7 +105,7 @@ class Charge:
 
     @classmethod
     def of(cls, loss: Loss) -> Charge:
-        """The charge of one request."""
+        """Compute the charge of one request."""
         return cls(
             rounded_up(as_written(loss.epsilon), AMOUNT),  # [P:filter-rounded]
             rounded_up(as_written(loss.delta), CHANCE),
@@ -124,12 +128,12 @@ class Charge:
         )
 
     def covers(self, part: Charge) -> bool:
-        """Whether nothing costs less here than in a part of it."""
+        """Return whether no amount of `part` exceeds the same amount here."""
         amounts = [one.name for one in fields(Charge) if one.name != "pure"]
         return all(getattr(self, name) >= getattr(part, name) for name in amounts) and self.pure <= part.pure
 
     def to_dict(self) -> dict[str, object]:
-        """Amounts as decimal text, for JSON."""
+        """Return the amounts as decimal text, for JSON."""
         amounts: dict[str, object] = {
             one.name: str(getattr(self, one.name)) for one in fields(Charge) if one.name != "pure"
         }
@@ -137,23 +141,23 @@ class Charge:
 
     @classmethod
     def from_dict(cls, mapping: Mapping[str, object]) -> Charge:
-        """Read a charge back."""
+        """Read a charge from plain values."""
         amounts = {one.name: units_from(mapping.get(one.name)) for one in fields(Charge) if one.name != "pure"}
         return cls(**amounts, pure=mapping.get("pure") is True)
 
 
 @dataclass(frozen=True)
 class Terms:
-    """A budget with the rule by which requests are taken from it; public, fixed before the first answer.
+    """A budget with the rule that accepts requests; public and fixed before the first answer.
 
     Parameters
     ----------
     rule
         `gdp` adds mu^2, `zcdp` adds rho, `basic` adds epsilon and delta.
     epsilon, delta
-        What all requests together may cost.
+        Total budget of all requests.
     curve_share
-        For `gdp` and `zcdp`: the part of delta that pays for the curve; the rest pays for what it does not cover.
+        For `gdp` and `zcdp`: share of delta for the privacy curve; the rest covers the remaining terms.
 
     Examples
     --------
@@ -168,7 +172,7 @@ class Terms:
 
     def __post_init__(self) -> None:
         if not isinstance(self.rule, str) or self.rule not in RULES:
-            raise SpecError.unknown_name("rule", self.rule, RULES)
+            raise OptionError.unknown_name("rule", self.rule, RULES, option="rule")
         ranges = f"{_ADVICE}; a ledger takes {EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g}"
         epsilon = within("epsilon", self.epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice=ranges)
         advice = f"give 0 for a pure budget, or a delta such as 1e-6, at least {DELTA_LOWEST:g}"
@@ -178,7 +182,12 @@ class Terms:
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
         if self.delta == 0 and self.rule != "basic":
-            raise SpecError(f"rule {shown(self.rule)} needs delta above 0; for delta = 0 choose the rule 'basic'")
+            raise OptionError(
+                f"rule {shown(self.rule)} needs delta above 0",
+                option="rule",
+                given=self.rule,
+                remedy="for delta = 0 choose the rule 'basic'",
+            )
         share = within("curve share", self.curve_share, 0.5, 1 - 1e-6, advice="the share is 0.999 unless given")
         object.__setattr__(self, "curve_share", share)
 
@@ -194,26 +203,26 @@ class Terms:
 
     @cached_property
     def curve_delta(self) -> float:
-        """The part of delta at which the curve is read."""
+        """Part of delta at which the privacy curve is evaluated."""
         return down(as_written(self.delta) * as_written(self.curve_share))  # [P:filter-parts]
 
     @cached_property
     def rest_units(self) -> int:
-        """The part of delta for what the curve does not cover, in steps."""
+        """Part of delta that the privacy curve does not use, in steps."""
         return rounded_down(as_written(self.delta) - Fraction(self.curve_delta), CHANCE)
 
     @cached_property
     def mu2(self) -> int:
-        """The largest sum of mu^2 that `gdp` takes, in steps."""
+        """Largest sum of mu^2 that `gdp` accepts, in steps."""
         return rounded_down(Fraction(mu_from(self.epsilon, self.curve_delta)) ** 2, AMOUNT)
 
     @cached_property
     def rho(self) -> int:
-        """The largest sum of rho that `zcdp` takes, in steps."""
+        """Largest sum of rho that `zcdp` accepts, in steps."""
         return rounded_down(Fraction(rho_from(self.epsilon, self.curve_delta)), AMOUNT)
 
     def lattice_units(self, tau: int) -> int:
-        """(1 + e^epsilon) times a sum of total variations, with the budget's own epsilon, in steps, rounded up.
+        """Return (1 + e^epsilon) times a sum of total variations, with the budget's epsilon, in steps, rounded up.
 
         >>> Terms("gdp", 1.0, 1e-6).lattice_units(10)
         38
@@ -222,7 +231,7 @@ class Terms:
             return math.ceil((1 + Decimal(self.epsilon).exp()) * tau * (1 + _MARGIN))  # [P:filter-whole-epsilon]
 
     def within_sums(self, total: Charge) -> bool:
-        """Whether the sums of the rule hold for all requests together."""
+        """Return whether all requests together satisfy the sums of the rule."""
         if self.rule == "basic":
             return total.epsilon <= self.epsilon_units and total.delta <= self.delta_units  # [P:filter-basic]
         if self.rule == "zcdp":
@@ -231,11 +240,11 @@ class Terms:
         return total.mu2 <= self.mu2 and total.failure + self.lattice_units(total.tau) <= self.rest_units
 
     def within_pure(self, total: Charge) -> bool:
-        """Whether all requests are pure and their epsilons add up to no more than the budget's."""
+        """Return whether all requests are pure and their epsilons add up to at most the budget's."""
         return total.pure and total.epsilon <= self.epsilon_units  # [P:filter-pure]
 
     def route(self, spent: Charge, requests: int, charge: Charge) -> Route | None:
-        """Why a request is taken after `requests` others that cost `spent`; none if it is refused.
+        """Return the rule that accepts a request after `requests` others that cost `spent`; None if it is refused.
 
         >>> terms = Terms("gdp", 1.0, 1e-6)
         >>> terms.route(Charge(), 0, Charge.of(Loss.pure(1.0))), terms.route(Charge(), 0, Charge.of(Loss.pure(1.1)))
@@ -250,15 +259,15 @@ class Terms:
         return "first" if requests == 0 and alone else None  # [P:filter-first]
 
     def holds(self, spent: Charge, requests: int, whole: Charge) -> bool:
-        """Whether what was spent keeps this budget: by the sums, as pure requests, or as the only one there is.
+        """Return whether the spent amount satisfies this budget: by the sums, as pure requests, or as the only request.
 
-        `whole` is what the first request was reserved with.
+        `whole` is the reserved charge of the first request.
         """
         alone = requests == 1 and whole.epsilon <= self.epsilon_units and whole.delta <= self.delta_units
         return self.within_sums(spent) or self.within_pure(spent) or alone
 
     def left(self, spent: Charge) -> dict[str, int]:
-        """What each sum of the rule still takes, in steps, by name; never below 0."""
+        """Return the remainder of each sum of the rule, in steps, by name; never below 0."""
         if self.rule == "basic":
             sums = {"epsilon": self.epsilon_units - spent.epsilon, "delta": self.delta_units - spent.delta}
         elif self.rule == "zcdp":
@@ -271,7 +280,7 @@ class Terms:
         return {name: max(0, amount) for name, amount in sums.items()}
 
     def to_dict(self) -> dict[str, object]:
-        """The terms as plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "rule": self.rule, "epsilon": self.epsilon, "delta": self.delta, "curve_share": self.curve_share,
         }  # fmt: skip

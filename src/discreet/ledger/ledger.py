@@ -8,7 +8,7 @@ import warnings
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
-from discreet.errors import BudgetError, LedgerError, PrivacyNotice, SpecError, shown
+from discreet.errors import BudgetError, LedgerError, OptionError, PrivacyNotice, shown
 from discreet.files import checked_path
 from discreet.ledger.account import (
     Account,
@@ -34,9 +34,10 @@ from discreet.privacy.budget import PrivacyBudget, PrivacyUnit, check_strength
 from discreet.privacy.gaussian_dp import mu_from
 from discreet.privacy.spend import Loss
 from discreet.text import has_invisible_characters
+from discreet.wording import Call
 
 # -- status ------------------------------------------------------------------------------------------------------------
-# What a curator reads of a ledger: each data set with its budget, and each event in one line.
+# The curator's view of a ledger: each data set with its budget, and each event in one line.
 
 MOST_ALIKE: Final = 1000
 _NUMBERS: Final = ("epsilon", "delta", "curve_share")
@@ -44,23 +45,23 @@ _NUMBERS: Final = ("epsilon", "delta", "curve_share")
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """One data set: its budget, what is spent, and what is left.
+    """Budget of one data set: total, spent and remaining.
 
     Attributes
     ----------
     dataset, unit, rule, epsilon, delta
-        Its name, whose presence is hidden, and the budget of all requests together with the rule that counts.
+        Its name, the privacy unit, and the total budget with its accounting rule.
     requests, waiting
-        How many requests were taken, and the ids of those that have no release yet; the same request finishes them.
+        Number of accepted requests, and the ids of those without a release yet; repeating the request completes it.
     spent_epsilon
-        Epsilon of everything so far, at the budget's delta.
+        Epsilon spent so far, at the budget's delta.
     left
-        What each sum of the rule still takes, by name.
+        Remainder of each sum of the rule, by name.
     largest_gaussian
-        Epsilon, at the budget's delta, of the largest Gaussian release that is still taken.
+        Epsilon, at the budget's delta, of the largest Gaussian release that is still accepted.
     alike
-        Of a plan: how many requests like the planned one would be taken in a row, that one included; at most 1000 are
-        tried. 0 where nothing is planned.
+        For a plan: how many requests like the planned one would be accepted in a row, including that one, at most 1000.
+        0 if nothing is planned.
     """
 
     dataset: str
@@ -78,12 +79,12 @@ class Status:
 
     @classmethod
     def of(cls, books: Books) -> Status:
-        """Read the status off the books."""
+        """Compute the status from the state of a data set."""
         waiting = tuple(one.request for one in books.reservations.values() if one.ending is None)
         return _status(books, books.spent, books.requests, waiting)
 
     def to_dict(self) -> dict[str, object]:
-        """The status as plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "dataset": self.dataset, "unit": self.unit.to_dict(), "rule": self.rule, "epsilon": self.epsilon,
             "delta": self.delta, "requests": self.requests, "waiting": list(self.waiting),
@@ -104,9 +105,9 @@ def _status(books: Books, spent: Charge, requests: int, waiting: tuple[str, ...]
 
 
 def typical_loss(epsilon: float, delta: float) -> Loss:
-    """The loss of a request of which only the promise is known: Gaussian noise that just keeps it, or a pure request.
+    """Return the loss of a request with this epsilon and delta: pure, or calibrated Gaussian noise.
 
-    The step to the lattice depends on the design and is left out; next to the noise it is small.
+    The gap of the discrete noise depends on the design and is left out because it is small compared with the noise.
 
     >>> typical_loss(1.0, 0.0) == Loss.pure(1.0), round(typical_loss(1.0, 1e-6).mu, 4)
     (True, 0.2367)
@@ -118,7 +119,7 @@ def typical_loss(epsilon: float, delta: float) -> Loss:
 
 
 def planned_status(books: Books, loss: Loss) -> Status | None:
-    """What a request would leave; none if it would be refused."""
+    """Return the status after a request; None if it would be refused."""
     charge = Charge.of(loss)
     if books.terms.route(books.spent, books.requests, charge) is None:
         return None
@@ -128,7 +129,7 @@ def planned_status(books: Books, loss: Loss) -> Status | None:
 
 
 def _alike(books: Books, charge: Charge) -> int:
-    """How many requests of one cost are taken in a row."""
+    """Count how many requests of the same cost are accepted in a row."""
     spent, count = books.spent, 0
     while count < MOST_ALIKE and books.terms.route(spent, books.requests + count, charge) is not None:
         spent, count = spent + charge, count + 1
@@ -137,14 +138,14 @@ def _alike(books: Books, charge: Charge) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One event of the history, without fingerprints and without what was released.
+    """One event of the history, without fingerprints and released content.
 
     Attributes
     ----------
     seq, time, kind, dataset, request
-        Number, time by the clock of that machine, what happened, to which data set and by which request.
+        Number, local time of writing, type of event, data set and request.
     facts
-        What a reader may want to know of it.
+        Details for the reader.
     """
 
     seq: int
@@ -156,7 +157,7 @@ class Line:
 
     @classmethod
     def of(cls, event: Event) -> Line:
-        """Read the line off an event."""
+        """Build the line from an event."""
         body = facts_of(event)
         shown = ("epsilon", "delta", "mechanism", "description", "route", "reason", "made_by", "stage")
         with understood(event):
@@ -170,7 +171,7 @@ class Line:
         return cls(event.seq, event.time, event.kind, event.dataset, event.request, facts)
 
     def to_dict(self) -> dict[str, object]:
-        """The line as plain values for JSON."""
+        """Return plain values for JSON."""
         return {
             "seq": self.seq, "time": self.time, "kind": self.kind, "dataset": self.dataset, "request": self.request,
             **self.facts,
@@ -178,30 +179,30 @@ class Line:
 
 
 # -- ledger ------------------------------------------------------------------------------------------------------------
-# The public ledger: open or make one, declare data sets, look, verify, and spend through an account.
+# The public ledger: create or open it, declare data sets, inspect, verify, and spend through an account.
 
 _LONGEST_NAME = 100
 _LONGEST_REASON = 1000
 
 
 class Anchored(Protocol):
-    """A release, as far as a ledger looks at it."""
+    """The interface of a release that a ledger uses."""
 
     @property
     def anchor(self) -> str:
-        """Where its spend is recorded."""
+        """Anchor of its spend."""
         ...
 
     def to_json(self) -> str:
-        """Its text."""
+        """Return the text of the release."""
         ...
 
 
 class Ledger:
-    """The record of what was spent on data sets, in one file; a filter refuses what would exceed a budget.
+    """Record of the privacy budget spent on data sets, in one file; requests that would exceed a budget are refused.
 
-    Opening verifies the chain of its events. The file holds the text of every release and a secret key: keep it where
-    the data is kept. Use `Ledger.create` for a new one.
+    Opening verifies the chain of events. The file contains the text of every release and a secret key: keep it as safe
+    as the data. Use `Ledger.create` for a new ledger.
 
     Parameters
     ----------
@@ -229,13 +230,13 @@ class Ledger:
 
     @classmethod
     def create(cls, path: str | os.PathLike[str]) -> Ledger:
-        """Make a new ledger that only this user may read; an existing file is left alone."""
+        """Create a ledger that only this user may read; an existing file is not replaced."""
         created(path)
         return cls(path)
 
     @property
     def ledger_id(self) -> str:
-        """The name that anchors carry."""
+        """Name of the ledger in anchors."""
         return self._storage.ledger_id
 
     def declare(
@@ -249,24 +250,24 @@ class Ledger:
         curve_share: float = CURVE_SHARE,
         allow_weak_privacy: bool = False,
     ) -> None:
-        """Give a data set a budget, before anything is asked of it.
+        """Declare the budget of a data set, before any request.
 
-        The budget belongs to the name, not to the content: a changed table spends the same one.
+        The budget belongs to the name, not to the content: a changed table spends the same budget.
 
         Parameters
         ----------
         dataset
             Its name.
         epsilon, delta
-            What all requests together may cost; delta = 0 is a pure budget.
+            Total budget of all requests; delta = 0 is a pure budget.
         rule
-            How requests are counted: `gdp` adds mu^2, `zcdp` adds rho, `basic` adds epsilon and delta. Unless given
-            `gdp`, or `basic` for a pure budget. It is never changed.
+            Accounting rule, which cannot be changed later: `gdp` adds mu^2, `zcdp` adds rho, `basic` adds epsilon and
+            delta. The default is `gdp`, or `basic` for a pure budget.
         unit
-            Whose presence is hidden: one row unless given. Requests about another unit are refused.
+            Privacy unit; one row by default. Requests with another unit are refused.
         curve_share
-            For `gdp` and `zcdp`: the part of delta for the curve; the rest is for lattice gaps and for requests that
-            promise (epsilon, delta) alone.
+            For `gdp` and `zcdp`: share of delta for the privacy curve; the rest is for gaps of discrete noise and for
+            requests that only guarantee (epsilon, delta).
         allow_weak_privacy
             Accept epsilon above 20 or delta above 1e-3.
         """
@@ -276,26 +277,34 @@ class Ledger:
         terms = declared_terms(epsilon, delta, rule, curve_share)
         unit = PrivacyUnit() if unit is None else unit
         if not isinstance(unit, PrivacyUnit):
-            raise SpecError(f"unit: expected a PrivacyUnit, got {type(unit).__name__}")
+            raise OptionError(
+                f"unit: expected a PrivacyUnit, got {type(unit).__name__}", option="unit", allowed="a PrivacyUnit"
+            )
         self._storage.check_space()
         with self._storage.writing() as tape:
             if name in every_book(tape, self.ledger_id, name):
-                raise SpecError(f"data set {name!r} is declared already; raise its budget with: discreet ledger grant")
+                raise OptionError(
+                    f"data set {name!r} is declared already",
+                    code="declared-already",
+                    option="dataset",
+                    given=name,
+                    remedy=Call("Ledger.grant", "raise its budget"),
+                )
             tape.append("dataset", name, None, as_json({"terms": terms.to_dict(), "unit": unit.to_dict()}))
 
     def grant(
         self, dataset: str, *, epsilon: float, delta: float | None = None, reason: str, allow_weak_privacy: bool = False
     ) -> Status:
-        """Raise the budget of a data set to a new whole; the promise is then the larger one, for the past too.
+        """Raise the budget of a data set to a new total; the larger guarantee then also applies to earlier releases.
 
         Parameters
         ----------
         dataset
             Its name.
         epsilon, delta
-            The new budget of all requests together, earlier ones included; delta stays unless given.
+            New total budget, including earlier requests; delta is unchanged if omitted.
         reason
-            Why; it stands in the history.
+            Why the budget is raised; recorded in the history.
         allow_weak_privacy
             Accept epsilon above 20 or delta above 1e-3.
         """
@@ -308,15 +317,21 @@ class Ledger:
                 warnings.warn(notice, PrivacyNotice, stacklevel=2)
             terms = Terms(old.rule, epsilon, given, old.curve_share)
             if terms.epsilon < old.epsilon or terms.delta < old.delta or terms == old:
-                raise SpecError(
+                raise OptionError(
                     f"a grant raises the budget; data set {dataset!r} has epsilon = {old.epsilon:g}, "
-                    f"delta = {old.delta:g}, got epsilon = {terms.epsilon:g}, delta = {terms.delta:g}"
+                    f"delta = {old.delta:g}, got epsilon = {terms.epsilon:g}, delta = {terms.delta:g}",
+                    code="not-a-raise",
+                    option="epsilon",
+                    given=terms.epsilon,
+                    allowed=f"an epsilon of at least {old.epsilon:g} and a delta of at least {old.delta:g}",
                 )
             books.terms = terms
             if not books.holds:
                 raise BudgetError(
                     "what was spent does not fit the new budget: lattice gaps count (1 + e^epsilon) times, with the "
-                    "new epsilon; raise delta, too. Nothing was changed"
+                    "new epsilon. Nothing was changed",
+                    option="delta",
+                    remedy="raise delta, too",
                 )
             tape.append("grant", dataset, None, as_json({"terms": terms.to_dict(), "reason": why}))
             return Status.of(books)
@@ -330,45 +345,45 @@ class Ledger:
         accept_changed_data: bool = False,
         refuse_shared_table: bool = False,
     ) -> Account:
-        """The data set's account: the `spend` of `discreet.release` and of the primitives.
+        """Return the account of a data set, for the `spend` argument of `discreet.release` and of the primitives.
 
-        The same request gives the same release again, at no cost.
+        Repeating a request returns the same release at no cost.
 
         Parameters
         ----------
         dataset
             A declared name.
         request_id
-            Name of the request; unless given, a keyed digest of all that is asked, of the table and of the version.
+            Name of the request; by default a keyed digest of the request, the table and the version.
         new_release
             Pay for another release although the same one exists.
         accept_changed_data
-            Take a table that differs from the last one; it spends the same budget.
+            Accept a table that differs from the last one; it spends the same budget.
         refuse_shared_table
             Refuse a table that was charged to another data set of this ledger: its people would lose the sum of both
-            budgets. Files are known by their bytes, other tables by their rows under the same design.
+            budgets. Files are identified by their bytes, other tables by their rows under the same design.
         """
         account = Account(self._storage, dataset, request_id, new_release, accept_changed_data, refuse_shared_table)
         self._books(dataset)
         return account
 
     def status(self, dataset: str) -> Status:
-        """What is spent and left of one data set's budget."""
+        """Return the spent and remaining budget of one data set."""
         return Status.of(self._books(dataset))
 
     def planned(self, dataset: str, loss: Loss) -> Status | None:
-        """What a planned request would leave; none if it would be refused."""
+        """Return the status after a planned request; None if it would be refused."""
         if not isinstance(loss, Loss):
-            raise SpecError(f"loss: expected a Loss, got {type(loss).__name__}")
+            raise OptionError(f"loss: expected a Loss, got {type(loss).__name__}", option="loss", allowed="a Loss")
         return planned_status(self._books(dataset), loss)
 
     def statuses(self) -> list[Status]:
-        """Every data set, in the order of declaration."""
+        """Return the status of every data set, in the order of declaration."""
         with self._storage.reading() as tape:
             return [Status.of(books) for books in every_book(tape, self.ledger_id).values()]
 
     def history(self, dataset: str | None = None) -> list[Line]:
-        """Every event in order, or those of one data set."""
+        """Return all events in order, or those of one data set."""
         if dataset is not None:
             self._books(dataset)
         with self._storage.reading() as tape:
@@ -376,31 +391,31 @@ class Ledger:
             return [Line.of(event) for event in events]
 
     def verify(self, given: Anchored | str | None = None) -> Anchor:
-        """Check every event and every page of the file, and that a release or an anchor belongs to it.
+        """Verify every event and every page of the file, and that a release or an anchor belongs to it.
 
-        A copy that was restored from yesterday is whole by itself: only an anchor of today shows that it is old. Of a
-        release of several curators it is the parts that this ledger counts that must be in it, made for a release of
-        the same session, design and terms; whether its numbers are their sum, one ledger cannot show.
+        A restored older copy of the file is valid in itself: only a newer anchor shows that it is outdated. For a
+        release of several curators, the parts charged to this ledger must be recorded in it, for a release of the same
+        session, design and terms. One ledger cannot show whether the release is the sum of its parts.
 
         Parameters
         ----------
         given
-            A release, or its anchor.
+            A release or its anchor.
 
         Returns
         -------
         Anchor
-            Of the last event; keep it elsewhere.
+            Anchor of the last event; store it elsewhere.
 
         Raises
         ------
         LedgerError
-            If anything does not fit.
+            If a check fails.
         """
         seq, last = self._storage.check_whole()
         for status in self.statuses():
             if not self._books(status.dataset).holds:
-                raise LedgerError(f"data set {status.dataset!r} has spent more than its budget")
+                raise LedgerError(f"data set {status.dataset!r} has spent more than its budget", code="overspent")
         if given is not None:
             self._check_belongs(given)
         return Anchor(self.ledger_id, seq, last)
@@ -408,14 +423,19 @@ class Ledger:
     def _check_belongs(self, given: Anchored | str) -> None:
         text = given if isinstance(given, str) else getattr(given, "anchor", None)
         if not isinstance(text, str):
-            raise SpecError(f"expected a release or its anchor, got {type(given).__name__}")
+            raise OptionError(
+                f"expected a release or its anchor, got {type(given).__name__}", allowed="a release or its anchor"
+            )
         merged = MergedAnchor.parsed(text)
         if merged is not None:
             self._check_parts(merged, None if isinstance(given, str) else given.to_json())
             return
         anchor = Anchor.parsed(text)
         if anchor.ledger_id != self.ledger_id:
-            raise LedgerError(f"the anchor is of another ledger: {anchor.ledger_id}; this one is {self.ledger_id}")
+            raise LedgerError(
+                f"the anchor is of another ledger: {anchor.ledger_id}; this one is {self.ledger_id}",
+                code="anchor-elsewhere",
+            )
         with self._storage.reading() as tape:
             found = self._event(tape, anchor)
             if isinstance(given, str):
@@ -423,66 +443,82 @@ class Ledger:
             ending = next(tape.events("request = ? AND kind = 'commit'", found.request), None)
         if ending is None or ending.content != given.to_json():
             raise LedgerError(
-                f"event {anchor.seq} of the anchor has another release in this ledger, or none: the file was edited"
+                f"event {anchor.seq} of the anchor has another release in this ledger, or none: the file was edited",
+                code="anchor-edited",
             )
 
     def _check_parts(self, merged: MergedAnchor, release: str | None) -> None:
-        """Check the parts of a merged release whose spends are said to be here, and that they are of this release."""
+        """Check that the parts of a merged release charged to this ledger are recorded for that release."""
         if not merged.names_each(len(merged.anchors)):
-            raise LedgerError("the anchor does not name the spend of each curator once: it was edited")
+            raise LedgerError(
+                "the anchor does not name the spend of each curator once: it was edited", code="anchor-edited"
+            )
         own = merged.of_ledger(self.ledger_id)
         if not own:
             raise LedgerError(
                 f"none of the {len(merged.anchors)} anchors of the release, one of each curator, is of this ledger "
-                f"({self.ledger_id}); each curator's own ledger has that of its part"
+                f"({self.ledger_id}); each curator's own ledger has that of its part",
+                code="anchor-elsewhere",
             )
         with self._storage.reading() as tape:
             for anchor in own:
                 found = self._event(tape, anchor)
                 if used_by(found) != merged.session:
                     raise LedgerError(
-                        f"event {anchor.seq} of the anchor is not a part of session {merged.session}: it was edited"
+                        f"event {anchor.seq} of the anchor is not a part of session {merged.session}: it was edited",
+                        code="anchor-edited",
                     )
                 other = None if release is None else contradicted(found, release)
                 if other is not None:
                     raise LedgerError(
                         f"event {anchor.seq} of the anchor is a part of a release with another {other!r}: the anchor "
-                        "was copied from that one, or the file was edited"
+                        "was copied from that one, or the file was edited",
+                        code="anchor-edited",
                     )
 
     def _event(self, tape: Tape, anchor: Anchor) -> Event:
-        """The event of an anchor of this ledger, with the budget that the anchor names."""
+        """Return the event of an anchor of this ledger, and check the budget in the anchor."""
         found = next(tape.events("seq = ?", anchor.seq), None)
         if found is None or found.hash != anchor.hash:
             raise LedgerError(
-                f"event {anchor.seq} of the anchor is not in this ledger: it is an older copy, or was changed"
+                f"event {anchor.seq} of the anchor is not in this ledger: it is an older copy, or was changed",
+                code="event-missing",
             )
         if anchor.budget:
             before = books_of(tape.events("dataset = ? AND seq <= ?", found.dataset, anchor.seq), self.ledger_id)
             if anchor.budget != budget_words(before[found.dataset].terms):
                 raise LedgerError(
                     f"the anchor names another budget than data set {found.dataset!r} had at event {anchor.seq}: "
-                    "it was edited"
+                    "it was edited",
+                    code="anchor-edited",
                 )
         return found
 
     def export(self, request: str) -> str:
-        """The text of the release that a request was given, once more and at no cost.
+        """Return the text of the release of a request again, at no cost.
 
-        Of a part of several curators it is what `Part.from_text` reads.
+        For a part of several curators, `Part.from_text` reads the text.
         """
         checked_request(request)
         with self._storage.reading() as tape:
             events = list(tape.events("request = ?", request))
         if not events:
-            raise SpecError(f"the ledger has no request {request!r}; see: discreet ledger history")
+            raise OptionError(
+                f"the ledger has no request {request!r}",
+                code="no-such-request",
+                option="request",
+                given=request,
+                remedy=Call("Ledger.history", "list all requests"),
+            )
         if events[-1].kind != "commit":
             how = (
                 "was stopped by its guard, or did not find private bounds, and has no release"
                 if events[-1].kind == "stop"
                 else "has no release yet: run the same release again"
             )
-            raise SpecError(f"request {request!r} {how}")
+            raise OptionError(
+                f"request {request!r} {how}", code="request-without-release", option="request", given=request
+            )
         return str(events[-1].content)
 
     def _books(self, dataset: str) -> Books:
@@ -502,7 +538,7 @@ def check_declaration(
     curve_share: float,
     allow_weak_privacy: bool,
 ) -> None:
-    """Refuse what `declare` would refuse of every ledger, before there is one.
+    """Refuse what `declare` would refuse in any ledger, before a ledger exists.
 
     >>> check_declaration("trial", epsilon=1.0, delta=0.0, rule=None, curve_share=0.999, allow_weak_privacy=False)
     """
@@ -512,7 +548,7 @@ def check_declaration(
 
 
 def declared_terms(epsilon: float, delta: float, rule: Rule | None, curve_share: float) -> Terms:
-    """The terms of a budget, with the rule that holds unless one is given.
+    """Build the terms of a budget with the default rule if none is given.
 
     >>> declared_terms(1.0, 0.0, None, 0.999).rule
     'basic'
@@ -521,11 +557,17 @@ def declared_terms(epsilon: float, delta: float, rule: Rule | None, curve_share:
 
 
 def checked_name(what: str, name: object, longest: int) -> str:
-    """A name or reason on one line.
+    """Check that a name or reason is a single line of limited length.
 
     >>> checked_name("data set", "trial", 100)
     'trial'
     """
     if not isinstance(name, str) or not name.strip() or len(name) > longest or has_invisible_characters(name):
-        raise SpecError(f"{what} {shown(name)} is not allowed; write 1 to {longest} visible characters on one line")
+        raise OptionError(
+            f"{what} {shown(name)} is not allowed",
+            option="dataset" if what == "data set" else what,
+            given=name,
+            allowed=f"1 to {longest} visible characters on one line",
+            remedy=f"write 1 to {longest} visible characters on one line",
+        )
     return name

@@ -1,4 +1,4 @@
-"""The only package that draws noise that protects.
+"""Mechanisms: the only package that draws privacy noise.
 
 Sees: exact moments, the public geometry of a row, a budget.
 Never: a row, a file, a report; never sets a scale from anything but public quantities.

@@ -1,4 +1,4 @@
-"""Calibrate the noise of blocks of statistics and of preliminary counts to one budget."""
+"""Calibrate the noise of queries to a budget: moments jointly, other queries by shares, preliminary counts first."""
 
 from __future__ import annotations
 
@@ -10,74 +10,48 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from discreet.accounting.moments import (
-    GAP,
-    Blocks,
-    block_maxima,
-    ratio_sensitivity,
-    residual_sensitivity,
-    weighted_loss,
-)
+from discreet.accounting.moments import GAP, Blocks, block_maxima, weighted_loss
 from discreet.accounting.noise_distribution import (
     BLOCKS,
     DISCOVERY,
     GUARD,
-    RATIO_BLOCK,
     Calibration,
     Columns,
     NoiseLaw,
-    model_blocks,
     structural_zeros,
 )
-from discreet.accounting.preliminary_counts import CountsBefore
 from discreet.accounting.privacy_loss import split
+from discreet.accounting.queries import GramQuery, MomentsQuery, VectorQuery, variates
 from discreet.design.domain import RowDomain
-from discreet.errors import GridTooFineError, SpecError
+from discreet.errors import GridTooFineError, UnsupportedError
 from discreet.mechanisms.sampler import MAX_SIGMA, rounded_up
 from discreet.privacy.budget import Neighbours, PrivacyBudget, as_pair
 from discreet.privacy.gaussian_dp import delta_from, mu_from, rho_from
 from discreet.privacy.lattice import LATTICE_SHARE, ROUNDING, approximate, concentrated_mu, gaussian_mu, lattice_gap
+from discreet.wording import LeaveOut, SetOption
 
 # -- blocks ------------------------------------------------------------------------------------------------------------
-# From a budget to the noise of every block: one exact calibration for the whole joint release.
+# From a budget to the noise of every block: one exact calibration of the joint release.
 
 # shares of mu^2: within 1.19-1.27 of the least coefficient variance for d = 1, 5, 20; an equal split is 2.1-2.5
 DEFAULT_SHARES: Final = Blocks(count=0.03, sum_x=0.12, gram=0.35, sum_y=0.10, cross=0.35, target_square=0.05)
-# no block gets less, whatever the costs say
+# minimum share of a block, whatever the costs
 _LEAST_SHARE: Final = 0.02
-# how far a weight is raised at most, and to what ratio that is found out
+# largest factor of a weight, and the ratio to which it is found
 _LARGEST_FACTOR: Final = 64.0
 _FACTOR_STEP: Final = 1.01
-# share of mu^2 that robust standard errors take for their own sums, and the part of it for the interval of R^2
+# share of mu^2 for the sums of robust standard errors, and the part of it for the interval of R^2
 ROBUST_SHARE: Final = 0.3
 RATIO_SHARE: Final = 0.03
-# what they take more where further models have such sums too
+# additional share where additional models have such sums
 FURTHER_SHARE: Final = 0.1
 
-# first and last column of each of some declared columns
+# first and last released column of some declared columns
 Runs: TypeAlias = tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ExtraStatistic:
-    """One more statistic that is released beside the moments, under the same calibration.
-
-    Its name is that in the law of the noise and among the scalars of the release.
-
-    Attributes
-    ----------
-    sensitivity
-        Its largest change between neighbouring tables, as a Euclidean length, in scaled units of a product.
-    share
-        Of mu^2, above 0 and below 1; the moments get the rest.
-    entries
-        How many numbers it has.
-    """
-
-    name: str
-    sensitivity: float
-    share: float
-    entries: int = 1
+# a query and its share of mu^2
+Share: TypeAlias = tuple[VectorQuery | GramQuery, float]
 
 
 def block_sigmas(
@@ -90,10 +64,10 @@ def block_sigmas(
     rows_per_unit: int = 1,
     indicators: Runs = (),
 ) -> Blocks:
-    """Noise of each block in scaled units for a joint release that is mu-Gaussian-private.
+    """Return the noise of each block in scaled units for a joint mu-Gaussian-private release.
 
-    Inside X'X the figure is for the diagonal; off the diagonal it is smaller by sqrt(2) (svec). A block with share 0 is
-    not released: its noise is infinite. Squares of `indicators` are not released beside their sums.
+    Inside X'X the figure is for the diagonal. Off the diagonal it is smaller by sqrt(2) (svec). A block with share 0 is
+    not released: its noise is infinite. Squares of `indicators` are not released in addition to their sums.
 
     >>> domain = RowDomain(1, 0, 0, None, False, 16)
     >>> round(block_sigmas(domain, "add-remove", 1.0, Blocks(0, 0, 0.5, 0, 0.5, 0)).gram, 9)
@@ -122,7 +96,7 @@ def block_sigmas(
 
 @lru_cache(maxsize=64)
 def with_free_target_square(domain: RowDomain, weights: Blocks, *, count_public: bool, copied: int = 0) -> Blocks:
-    """Raise the weight of the sum of squared targets under `replace` as far as the joint loss stays the same.
+    """Raise the weight of the sum of squared targets under `replace` as far as the joint loss allows.
 
     The pair of rows that moves the other blocks farthest has opposite targets of the same size, so that their squares
     cancel. The sum of squared targets then has less noise, and no other block has more.
@@ -142,7 +116,7 @@ def with_free_target_square(domain: RowDomain, weights: Blocks, *, count_public:
 
 
 def largest_free_factor(loss: Callable[[float], float], within: float = 1.0) -> float:
-    """Largest factor of a weight, to 1% and up to 64, at which a loss is at most `within` times that at 1.
+    """Return the largest factor of a weight, to 1% and up to 64, with a loss of at most `within` times that at 1.
 
     >>> round(largest_free_factor(lambda factor: max(5.0, 2 * factor)), 1)
     2.5
@@ -156,12 +130,13 @@ def largest_free_factor(loss: Callable[[float], float], within: float = 1.0) -> 
 
 
 def block_shares(domain: RowDomain, neighbours: Neighbours, columns: int, zeros: int = 0, copies: int = 0) -> Blocks:
-    """Shares of mu^2, or of a squared norm, that bring the least variance to the normal equations, with a floor.
+    """Return the shares of mu^2 that minimise the variance in the normal equations, with a minimum share.
 
-    Every entry has the same law up to its scale, so the total is a sum over blocks of cost * sensitivity^2 / share, and
-    is least at shares proportional to sensitivity * sqrt(cost), the sensitivity of the block. The costs take scaled
-    slopes of length 1 and an intercept of 1/2; each of the equations counts alike. `zeros` products off the diagonal
-    have no noise, `copies` on it that of a sum.
+    They may also be shares of a squared norm. Every entry has the same distribution up to its scale, so the total
+    variance is a sum over blocks of cost * sensitivity^2 / share. It is least at shares proportional to sensitivity *
+    sqrt(cost), with the sensitivity of the block. The costs assume scaled slopes of length 1 and an intercept of 1/2,
+    and all equations have equal weight. `zeros` products off the diagonal have no noise, and `copies` on it have that
+    of a sum.
 
     >>> shares = block_shares(RowDomain(20, 0, 0, None, False, 16), "add-remove", 20)
     >>> round(shares.gram, 2), round(shares.cross, 2), round(shares.count, 2)
@@ -187,21 +162,11 @@ def shares_by_design(
     factors: Runs = (),
     indicators: Runs = (),
 ) -> Blocks:
-    """Shares of mu^2 for a design: those of `block_shares` or the fixed ones, whichever leave the slopes less noise.
+    """Return the shares of mu^2 for a design: `block_shares` or fixed ones, whichever give slopes less noise.
 
-    Parameters
-    ----------
-    columns
-        How many columns of regressors are released.
-    count_public
-        Whether the count is exact, and so takes no share.
-    factors
-        Between whose columns products have no noise.
-    indicators
-        Whose squares are released as their sums.
+    `columns` is the number of released columns of regressors. A public count is exact and takes no share. Products
+    between columns of one factor have no noise, and squares of `indicators` are released as their sums.
 
-    Examples
-    --------
     >>> one, many = (
     ...     shares_by_design(RowDomain(d, 0, 0, None, False, 16), "add-remove", d, count_public=False) for d in (1, 20)
     ... )
@@ -220,7 +185,7 @@ def shares_by_design(
 
 
 def slope_variance(sigmas: Blocks, columns: int, zeros: int = 0, copies: int = 0) -> float:
-    """Mean variance that noise brings to the normal equations of slopes of length 1, with an intercept of 1/2.
+    """Return the mean noise variance in the normal equations of slopes of length 1, with an intercept of 1/2.
 
     >>> slope_variance(Blocks(1.0, 1.0, 1.0, 1.0, 1.0, 1.0), 1)
     2.25
@@ -230,67 +195,77 @@ def slope_variance(sigmas: Blocks, columns: int, zeros: int = 0, copies: int = 0
 
 
 def noise_law(
-    domain: RowDomain,
-    neighbours: Neighbours,
-    size: int,
+    moments: MomentsQuery,
     budget: PrivacyBudget,
-    *,
-    count_public: bool,
-    rows_per_unit: int = 1,
-    robust: bool = False,
-    models: Mapping[Columns, RowDomain] = MappingProxyType({}),
     shares: Blocks = DEFAULT_SHARES,
-    beside: ExtraStatistic | None = None,
-    factors: Runs = (),
-    indicators: Runs = (),
+    others: Sequence[Share] = (),
+    *,
+    share: float = 1.0,
+    margin: float = 1.0,
+    parameters: Mapping[str, int] = MappingProxyType({}),
+    models: tuple[Columns, ...] = (),
 ) -> NoiseLaw:
-    """The law of the noise for a budget, from public quantities alone.
+    """Calibrate Gaussian noise on moments and on other queries to a budget, from public quantities only.
 
-    The count is left exact only where the number of rows that count is public. A block with share 0 is not released:
-    it has no noise, costs nothing and is absent from the law. With `robust` a share of mu^2 goes to sums over residuals
-    (residuals.proof.md), those of further `models`, by columns and with the domain of their rows, among them; with
-    `beside` a share goes to one more statistic; the moments get the rest. Products of two indicators of one of
-    `factors` have no noise, squares of `indicators` that of their sums.
+    Parameters
+    ----------
+    moments
+        A public count is exact. A block with share 0 is not released.
+    budget
+        Budget of all queries together.
+    shares
+        Share of each block in the part of mu^2 for the moments.
+    others
+        Other queries with their shares of mu^2.
+    share
+        Share of mu^2 for the moments.
+    margin
+        Factor of the scales of other queries with one block, which covers the rounding of their sensitivities.
+    parameters, models
+        Fields of the noise distribution.
     """
-    domains = [domain, *models.values()]
-    residuals = ROBUST_SHARE + (FURTHER_SHARE if models else 0.0) if robust else 0.0
-    spent_elsewhere = residuals + (0.0 if beside is None else beside.share)
+    domain, queries = moments.domain, [moments, *(query for query, _ in others)]
 
     def law(mu: float, calibration: Calibration) -> NoiseLaw:
-        charged = replace(shares, count=0.0) if count_public else shares
-        part = mu * math.sqrt(1 - spent_elsewhere)
-        sigmas = block_sigmas(
-            domain,
-            neighbours,
-            part,
-            charged,
-            count_public=count_public,
-            rows_per_unit=rows_per_unit,
-            indicators=indicators,
+        steps = moment_steps(moments, mu * math.sqrt(share), shares)
+        for query, part in others:
+            steps |= other_steps(query, mu * math.sqrt(part), domain, margin)
+        return NoiseLaw(
+            domain.grid_bits,
+            steps,
+            calibration,
+            parameters=parameters,
+            factors=moments.factors,
+            indicators=moments.indicators,
+            models=models,
         )
-        steps = _steps(sigmas, domain, count_public=count_public)
-        if robust:
-            steps |= residual_steps(domains, neighbours, mu)
-            steps[RATIO_BLOCK] = in_steps(RATIO_BLOCK, ratio_sensitivity() / (mu * math.sqrt(RATIO_SHARE)), domain)
-        if beside is not None:
-            steps[beside.name] = in_steps(beside.name, beside.sensitivity / (mu * math.sqrt(beside.share)), domain)
-        of = tuple(models)
-        return NoiseLaw(domain.grid_bits, steps, calibration, factors=factors, indicators=indicators, models=of)
 
-    mu, rule = gaussian_mu(budget, lambda mu: variates(law(mu, "gaussian"), size, beside))
+    mu, rule = gaussian_mu(budget, lambda mu: variates(queries, law(mu, "gaussian").sigma))
     return law(mu, rule)
 
 
-def variates(law: NoiseLaw, size: int, beside: ExtraStatistic | None = None) -> list[tuple[int, int]]:
-    """How many variates of a law have which standard deviation, for moments of `size` columns (1, x, y)."""
-    x = size - 2
-    entries = {
-        "sum_x": x, "gram_diagonal": x - len(law.indicator_columns),
-        "gram_off_diagonal": x * (x - 1) // 2 - law.zeros, "cross": x,
-    } | law.residual_entries(size)  # fmt: skip
-    if beside is not None:
-        entries[beside.name] = beside.entries
-    return [(entries.get(block, 1), sigma) for block, sigma in law.sigma.items() if sigma]
+def moment_steps(moments: MomentsQuery, mu: float, shares: Blocks) -> dict[str, int]:
+    """Return the scales of the moments in steps of the product grid, for a mu-Gaussian-private release."""
+    design, public = moments.design, moments.design.count_public
+    sigmas = block_sigmas(
+        moments.domain,
+        design.unit.neighbours,
+        mu,
+        replace(shares, count=0.0) if public else shares,
+        count_public=public,
+        rows_per_unit=design.unit.max_rows,
+        indicators=moments.indicators,
+    )
+    return _steps(sigmas, moments.domain, count_public=public)
+
+
+def other_steps(query: VectorQuery | GramQuery, mu: float, domain: RowDomain, margin: float = 1.0) -> dict[str, int]:
+    """Return the scales of a query that is released once, in steps, for a mu-Gaussian-private release."""
+    if isinstance(query, VectorQuery):
+        return {query.block: in_steps(query.block, query.sensitivity * margin / mu, domain)}
+    sigma = query.sensitivity / mu
+    scaled = {query.diagonal: sigma, query.off: sigma / math.sqrt(2)}
+    return {block: in_steps(block, scale, domain) for block, scale in scaled.items()}
 
 
 def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str, int]:
@@ -305,7 +280,7 @@ def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str
 
 
 def by_block(scales: Blocks) -> dict[str, float]:
-    """Scales of the entries by the blocks of a law; an entry off the diagonal of the Gram stands in it twice.
+    """Return the scales of entries by block. An entry off the diagonal of the Gram matrix occurs in it twice.
 
     >>> round(by_block(Blocks(1.0, 1.0, 1.0, 1.0, 1.0, 1.0))["gram_off_diagonal"], 4)
     0.7071
@@ -318,7 +293,7 @@ def by_block(scales: Blocks) -> dict[str, float]:
 
 
 def in_steps(block: str, scaled: float, domain: RowDomain) -> int:
-    """A standard deviation in steps of the product grid, rounded up to what the sampler takes."""
+    """Return a standard deviation in steps of the product grid, rounded up to a value that the sampler accepts."""
     sigma = scaled * domain.product_unit * ROUNDING
     if not sigma <= MAX_SIGMA:
         raise GridTooFineError(
@@ -328,80 +303,56 @@ def in_steps(block: str, scaled: float, domain: RowDomain) -> int:
     return rounded_up(math.ceil(sigma))  # [P:steps-rounded-up]
 
 
-def gram_shares(domains: Sequence[RowDomain], neighbours: Neighbours) -> list[float]:
-    """Shares of mu^2 of the residual Grams of models, given the domain of the rows of each, the full model first.
+def residual_shares(queries: Sequence[GramQuery]) -> list[Share]:
+    """Return the residual Gram matrices of models, the full one first, with their shares of mu^2.
 
     Together they have `ROBUST_SHARE` without `RATIO_SHARE`, and `FURTHER_SHARE` more where there are several. The
-    variances of their noise are sensitivity^2 / share, whose sum is least at shares in proportion to sensitivities.
+    variances of their noise are sensitivity^2 / share, whose sum is least at shares proportional to the sensitivities.
 
-    >>> full, one = RowDomain(3, 0, 0, None, False, 16), RowDomain(1, 0, 0, None, False, 16)
-    >>> [[round(share, 4) for share in gram_shares(domains, "replace")] for domains in ([full], [full, one])]
+    >>> full, one = (GramQuery("d", "o", 2, sensitivity) for sensitivity in (4.0, 2.0))
+    >>> [[round(share, 4) for _, share in residual_shares(queries)] for queries in ([full], [full, one])]
     [[0.27], [0.2467, 0.1233]]
     """
-    whole = ROBUST_SHARE - RATIO_SHARE + (FURTHER_SHARE if len(domains) > 1 else 0.0)
-    sensitivities = [residual_sensitivity(domain, neighbours) for domain in domains]
-    total = math.fsum(sensitivities)
-    return [whole * (one / total) for one in sensitivities]  # [P:gram-shares]
-
-
-def residual_steps(domains: Sequence[RowDomain], neighbours: Neighbours, mu: float) -> dict[str, int]:
-    """Noise of the residual Grams of models, each with its share of a release that is mu-Gaussian-private.
-
-    >>> domain = RowDomain(1, 0, 0, None, False, 8)
-    >>> sorted(residual_steps([domain, domain], "replace", 1.0))
-    ['residual_diagonal', 'residual_diagonal_1', 'residual_off_diagonal', 'residual_off_diagonal_1']
-    """
-    steps: dict[str, int] = {}
-    for number, (domain, share) in enumerate(zip(domains, gram_shares(domains, neighbours), strict=True)):
-        sigma = residual_sensitivity(domain, neighbours) / (mu * math.sqrt(share))
-        for block, scaled in zip(model_blocks(number), (sigma, sigma / math.sqrt(2)), strict=True):
-            steps[block] = in_steps(block, scaled, domain)
-    return steps
+    whole = ROBUST_SHARE - RATIO_SHARE + (FURTHER_SHARE if len(queries) > 1 else 0.0)
+    total = math.fsum(query.sensitivity for query in queries)
+    return [(query, whole * (query.sensitivity / total)) for query in queries]  # [P:gram-shares]
 
 
 # -- before ------------------------------------------------------------------------------------------------------------
-# Counts that are released before a mechanism runs, and its noise: one budget for both.
+# Preliminary counts and the mechanism after them, under one budget.
 #
-# What the counts say decides how the release goes on, or that it does not. Proof: before.proof.md.
+# The noisy counts decide whether and how the release continues. Proof: before.proof.md.
 
 # what asks for each block, and how to do without
-_WORDS: Final = {GUARD: ("a guard", "leave --guard out"), DISCOVERY: ("private bounds", "declare all bounds")}
+_WORDS: Final[Mapping[str, tuple[str, str | LeaveOut]]] = {
+    GUARD: ("a guard", LeaveOut("guard")),
+    DISCOVERY: ("private bounds", "declare all bounds"),
+}
 
 
 def preceded_law(
-    counts: CountsBefore,
+    counts: VectorQuery,
     share: Fraction,
     domain: RowDomain,
     budget: PrivacyBudget,
     law_for: Callable[[PrivacyBudget], NoiseLaw],
 ) -> NoiseLaw:
-    """The law of a mechanism and of counts before it, which together keep the budget.
+    """Return the joint noise of preliminary counts and of a mechanism, which together satisfy the budget.
 
-    Parameters
-    ----------
-    counts
-        What is released first.
-    share
-        Of mu^2 for it, or of epsilon for noise without delta.
-    domain
-        The grid.
-    budget
-        For the counts and the mechanism together.
-    law_for
-        From a budget to the law of the mechanism, perhaps with other counts before it.
-
-    Returns
-    -------
-    NoiseLaw
-        With the block of the counts, whose noise is Gaussian where that of the mechanism is, and Laplace elsewhere.
+    `share` is that of the counts in mu^2, or in epsilon for noise without delta. `law_for` gives the noise of the
+    mechanism at a budget, perhaps with other counts before it. The counts have Gaussian noise where the mechanism has,
+    and Laplace noise elsewhere.
     """
     epsilon, delta = as_pair(budget)
     whole = law_for(budget)
     if whole.family == "wishart" or whole.calibration == "bound":
         what, otherwise = _WORDS[counts.block]
         name = "'wishart'" if whole.family == "wishart" else "this mechanism"
-        raise SpecError(
-            f"{what} cannot be combined with {name}, whose privacy loss cannot be split; {otherwise}, or use 'gaussian'"
+        raise UnsupportedError(
+            f"{what} cannot be combined with {name}, whose privacy loss cannot be split",
+            code="loss-cannot-be-split",
+            option="mechanism",
+            remedy=(otherwise, SetOption("mechanism", "gaussian")),
         )
     shared = _Shared(counts, float(share), domain, epsilon, delta, law_for)
     if whole.family != "discrete-gaussian":
@@ -411,9 +362,9 @@ def preceded_law(
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """A budget that counts and a mechanism share."""
+    """Budget of preliminary counts and a mechanism."""
 
-    counts: CountsBefore
+    counts: VectorQuery
     share: float
     domain: RowDomain
     epsilon: float
@@ -421,13 +372,13 @@ class _Shared:
     law_for: Callable[[PrivacyBudget], NoiseLaw]
 
     def pure(self) -> NoiseLaw:
-        """Epsilons add up, whatever delta the mechanism uses."""
+        """Split epsilon, which adds up whatever delta the mechanism uses."""
         part = self.share * self.epsilon
         law = self.law_for(PrivacyBudget((self.epsilon - part) / ROUNDING, self.delta))  # [P:before-epsilon]
-        return self._with(law, self.counts.l1_sensitivity / part)
+        return self._with(law, self.counts.laplace_sensitivity / part)
 
     def composed(self) -> NoiseLaw:
-        """Basic composition with a mechanism that is calibrated by a rule of its own."""
+        """Use basic composition with a mechanism that is calibrated by its own rule."""
         epsilon, delta, share = self.epsilon, self.delta, self.share
         rest = (1 - share) / ROUNDING
         law = self.law_for(PrivacyBudget(epsilon * rest, delta * rest))
@@ -437,7 +388,7 @@ class _Shared:
         return made
 
     def joint(self) -> NoiseLaw:
-        """A share of mu^2, or of rho where the mechanism is calibrated by zero-concentrated accounting."""
+        """Split mu^2, or rho where the mechanism uses zero-concentrated accounting."""
         epsilon, delta, share = self.epsilon, self.delta, self.share
         whole = mu_from(epsilon, delta * (1 - LATTICE_SHARE) / ROUNDING)
         rest = delta_from(epsilon, whole * math.sqrt(1 - share) / ROUNDING)  # [P:before-rest]
@@ -455,109 +406,106 @@ class _Shared:
         return law.with_before(block, in_steps(block, scale, self.domain))
 
     def _check_gap(self, law: NoiseLaw, epsilon: float, delta: float) -> None:
-        """Refuse a lattice whose step costs more than its share of the part of delta that is left for the counts."""
-        gap = lattice_gap(epsilon, [(self.counts.numbers, law.sigma[self.counts.block])])
+        """Reject a lattice so coarse that discrete noise uses up the delta remaining for the counts."""
+        gap = lattice_gap(epsilon, [(self.counts.entries, law.sigma[self.counts.block])])
         allowed = LATTICE_SHARE * delta
         if gap > allowed:  # [P:before-gap]
             what, otherwise = _WORDS[self.counts.block]
-            raise SpecError(
+            raise UnsupportedError(
                 f"the lattice of grid_bits = {self.domain.grid_bits} is too coarse for {what} at this epsilon and "
-                f"delta; raise grid_bits, lower epsilon, or {otherwise}"
+                "delta",
+                code="lattice-too-coarse",
+                option="grid_bits",
+                remedy=("raise grid_bits", "lower epsilon", otherwise),
             )
 
 
-# -- pieces ------------------------------------------------------------------------------------------------------------
-# From a budget to the noise of several Gaussian statistics that are released one after another.
+# -- several queries ---------------------------------------------------------------------------------------------------
+# From a budget to the noise of a sequence of Gaussian queries.
 #
-# Statistics may be chosen in the light of earlier ones: Gaussian mechanisms compose exactly whatever the order, and the
-# step from the continuous to the lattice law costs what gaussian.proof.md shows, summed over all variates. Other rules
-# of composition are there to be compared with. Proof: irls.proof.md.
+# Queries may be chosen adaptively: Gaussian mechanisms compose exactly in any order, and the cost of discrete noise in
+# gaussian.proof.md is summed over all variates. Other composition rules are offered for comparison. Proof:
+# irls.proof.md.
 
-# advanced composition is below basic only from some dozens of releases on; cdp is what Park & Welling call zcdp
-# those that look at all releases together, so that statistics which cannot reach their maxima at once gain by it
+# rules for all releases jointly, which take advantage of queries that cannot reach their maxima at once
 JOINT_RULES: Final = ("exact", "zcdp", "cdp")
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One statistic among those released: `times` times, and each release of it takes `entries` variates.
+def queries_law(domain: RowDomain, budget: PrivacyBudget, shares: Sequence[Share], rule: str = "exact") -> NoiseLaw:
+    """Calibrate the noise of queries to a budget by one of `accounting.settings.RULES`.
 
-    Its sensitivity is the largest Euclidean change between neighbouring tables, in scaled units, and its share is that
-    of mu^2 for all times together.
-    """
-
-    sensitivity: float
-    share: float
-    entries: int
-    times: int = 1
-
-
-Pieces = Mapping[str, Piece]
-
-
-def pieces_law(domain: RowDomain, budget: PrivacyBudget, pieces: Pieces, rule: str = "exact") -> NoiseLaw:
-    """The noise of every piece for a budget, calibrated by one of `losses.settings.RULES`; all of them keep the budget.
-
-    `exact`, and `zcdp` also called `cdp`, split mu^2 or rho by the shares of the pieces, taken in proportion: mu^2 is
-    the sum over pieces of times * (sensitivity / sigma)^2. `basic` and `advanced` give every single release the same
-    epsilon and delta, and the least Gaussian noise for them.
+    `exact`, and `zcdp` also called `cdp`, split mu^2 or rho in proportion to the shares of the queries: mu^2 is the sum
+    over queries of times * (sensitivity / sigma)^2. `basic` and `advanced` give each release the same epsilon and
+    delta, and the least Gaussian noise for them.
 
     >>> domain = RowDomain(1, 0, 0, None, False, 16)
-    >>> pieces = {"score": Piece(1.0, 1.0, 2, times=20)}
+    >>> shares = [(VectorQuery("score", 2, 1.0, times=20), 1.0)]
     >>> from discreet.accounting.settings import RULES
-    >>> [round(pieces_law(domain, PrivacyBudget(1.0, 1e-6), pieces, rule).sd("score"), 1) for rule in RULES]
+    >>> [round(queries_law(domain, PrivacyBudget(1.0, 1e-6), shares, rule).sd("score"), 1) for rule in RULES]
     [18.9, 20.3, 20.3, 105.2, 82.6]
     """
+    total = math.fsum(share for _, share in shares)
     if rule == "exact":
-        return _exact_law(domain, budget, pieces)  # [P:exact-composition]
+
+        def joint(mu: float) -> list[float]:
+            return [spread_scale(query, share, mu, total) for query, share in shares]
+
+        mu, calibration = gaussian_mu(budget, lambda mu: _variates(domain, shares, joint(mu)))
+        return _law(domain, shares, joint(mu), calibration)  # [P:exact-composition]
     if rule in ("zcdp", "cdp"):
         mu = concentrated_mu(*approximate(budget))  # [P:zcdp-composition]
-        total = _total_share(pieces)
-        mus = {name: mu * math.sqrt(piece.share / (piece.times * total)) for name, piece in pieces.items()}
-        return _law_of_mus(domain, pieces, mus, "discrete-zcdp")
-    releases = sum(piece.times for piece in pieces.values())
-
-    def law(mu: float) -> NoiseLaw:
-        return _law_of_mus(domain, pieces, dict.fromkeys(pieces, mu), "composed")
+        mus = [mu * math.sqrt(share / (query.times * total)) for query, share in shares]
+        return _law(domain, shares, _scales(shares, mus), "discrete-zcdp")
+    releases = sum(query.times for query, _ in shares)
 
     def one_release(epsilon: float, delta: float) -> tuple[float, float]:
         return split(rule, epsilon, delta, releases)
 
+    def alike(mu: float) -> list[float]:
+        return _scales(shares, [mu] * len(shares))
+
     # [P:split-gap-paid] [P:split-own-zcdp]
-    mu, _ = gaussian_mu(budget, lambda mu: _variates(law(mu), pieces), one_release)
-    return law(mu)
+    mu, _ = gaussian_mu(budget, lambda mu: _variates(domain, shares, alike(mu)), one_release)
+    return _law(domain, shares, alike(mu), "composed")
 
 
-def _exact_law(domain: RowDomain, budget: PrivacyBudget, pieces: Pieces) -> NoiseLaw:
-    """Noise under which all releases together have one mu, each piece its share of mu^2."""
-    total = _total_share(pieces)
-
-    def law(mu: float, calibration: Calibration) -> NoiseLaw:
-        scaled = {
-            name: piece.sensitivity * ROUNDING * math.sqrt(piece.times * total / piece.share) / mu
-            for name, piece in pieces.items()
-        }
-        return _law(domain, scaled, calibration)
-
-    mu, calibration = gaussian_mu(budget, lambda mu: _variates(law(mu, "gaussian"), pieces))
-    return law(mu, calibration)
+def spread_scale(query: VectorQuery | GramQuery, share: float, mu: float, total: float = 1.0) -> float:
+    """Return the standard deviation, in scaled units, at which all releases of a query use their share of mu^2."""
+    return query.sensitivity * ROUNDING * math.sqrt(query.times * total / share) / mu
 
 
-def _law_of_mus(domain: RowDomain, pieces: Pieces, mus: Mapping[str, float], calibration: Calibration) -> NoiseLaw:
-    """Noise under which one release of each piece has its own mu."""
-    scaled = {name: piece.sensitivity * ROUNDING / mus[name] for name, piece in pieces.items()}
-    return _law(domain, scaled, calibration)
+def _scales(shares: Sequence[Share], mus: Sequence[float]) -> list[float]:
+    """Return the standard deviations at which one release of each query uses its mu."""
+    return [query.sensitivity * ROUNDING / mu for (query, _), mu in zip(shares, mus, strict=True)]
 
 
-def _law(domain: RowDomain, scaled: Mapping[str, float], calibration: Calibration) -> NoiseLaw:
-    steps = {name: in_steps(name, sigma, domain) for name, sigma in scaled.items()}
+def _law(domain: RowDomain, shares: Sequence[Share], scales: Sequence[float], calibration: Calibration) -> NoiseLaw:
+    """Return the noise in steps. Off the diagonal of a Gram matrix the scale is smaller by sqrt(2)."""
+    steps: dict[str, int] = {}
+    for (query, _), scale in zip(shares, scales, strict=True):
+        if isinstance(query, VectorQuery):
+            steps[query.block] = in_steps(query.block, scale, domain)
+        else:
+            steps |= triangle_steps(query, in_steps(query.diagonal, scale, domain))
     return NoiseLaw(domain.grid_bits, steps, calibration)
 
 
-def _total_share(pieces: Pieces) -> float:
-    return math.fsum(piece.share for piece in pieces.values())
+def triangle_steps(query: GramQuery, diagonal: int) -> dict[str, int]:
+    """Return the scales on and off the diagonal of a Gram matrix from that of its diagonal.
+
+    >>> triangle_steps(GramQuery("d", "o", 2, 1.0), 1000)
+    {'d': 1000, 'o': 708}
+    """
+    off = rounded_up(math.isqrt((diagonal**2 + 1) // 2 - 1) + 1)  # [P:off-diagonal]
+    return {query.diagonal: diagonal, query.off: off}
 
 
-def _variates(law: NoiseLaw, pieces: Pieces) -> list[tuple[int, int]]:
-    """How many variates of all releases have which standard deviation."""
-    return [(piece.entries * piece.times, law.sigma[name]) for name, piece in pieces.items()]
+def _variates(domain: RowDomain, shares: Sequence[Share], scales: Sequence[float]) -> list[tuple[int, int]]:
+    """Return numbers of variates with their scales. Two entries off the diagonal have the weight of one on it."""
+    return [
+        (
+            query.times * (query.entries if isinstance(query, VectorQuery) else query.columns**2),
+            in_steps(next(iter(query.blocks)), scale, domain),
+        )
+        for (query, _), scale in zip(shares, scales, strict=True)
+    ]

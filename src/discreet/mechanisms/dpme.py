@@ -1,4 +1,4 @@
-"""The perturbed histogram: noisy counts of public cells, and a model fitted to their centres. Proof: dpme.proof.md."""
+"""Release a perturbed histogram and fit a model to the centres of its cells. Proof: dpme.proof.md."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Final, Literal
 
 import numpy as np
 
-from discreet.accounting.fitted_models import cells_l1_sensitivity, cells_l2_sensitivity
+from discreet.accounting.fitted_models import cells_query
 from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import DECLARED
 from discreet.curator.sums.cell_counts import CellCounts, Partition
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.errors import SpecError
+from discreet.errors import OptionError, UnsupportedError
 from discreet.exact.arrays import FloatArray
-from discreet.mechanisms.calibration import Piece, in_steps, pieces_law
+from discreet.mechanisms.calibration import in_steps, queries_law
 from discreet.mechanisms.protocol import MechanismInfo, Passes, RunContext
 from discreet.mechanisms.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget, as_pair
@@ -34,10 +35,10 @@ _HUBER_CLOSE: Final = 1e-13
 
 
 class PerturbedHistogram:
-    """Counts rows by cell, adds independent noise to every count, and fits one model to the cells' centres."""
+    """Noisy numbers of rows in public cells, and a model fitted to the centres of the cells."""
 
     name: Final = "dpme"
-    version: Final = "1"
+    version: Final = VERSION
     kind: Final[Literal["coefficients"]] = "coefficients"
     info: Final = MechanismInfo(
         summary="Noisy counts of cells of (x, y), then least squares or Huber regression on their centres.",
@@ -54,24 +55,27 @@ class PerturbedHistogram:
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
-        """The law of the noise, with the number of bins and cells it is for."""
+        """Calibrate the noise to the budget, with the numbers of bins and cells."""
         epsilon, _ = as_pair(budget)
         if domain.norm2_bound < domain.box_norm2:
-            raise SpecError(
+            raise UnsupportedError(
                 f"got radius = {domain.radius:g}; the noise of a histogram does not depend on it, and a smaller ball "
-                "only biases the fit; leave it out"
+                "only biases the fit",
+                option="radius",
+                remedy="leave it out",
             )
         bins = public_bins(design, epsilon, settings)
         cells = Partition.of(design, bins).cells
+        query = cells_query(design, cells)
         if settings["noise"] == "laplace":
-            scale = in_steps("cells", cells_l1_sensitivity(design.unit) / epsilon, domain)
+            scale = in_steps("cells", query.laplace_sensitivity / epsilon, domain)
             law = NoiseLaw(domain.grid_bits, {"cells": scale}, "pure", "discrete-laplace")
         else:
-            law = pieces_law(domain, budget, {"cells": Piece(cells_l2_sensitivity(design.unit), 1.0, cells)})
+            law = queries_law(domain, budget, [(query, 1.0)])
         return replace(law, parameters={"bins": bins, "cells": cells})
 
     def passes(self, context: RunContext) -> Passes:
-        """One pass: exact counts, noise on every one, and the fit."""
+        """Count rows in one pass, add noise to every count, and fit the model."""
         partition = Partition.of(context.design, context.law.parameters["bins"])
         counted = yield CellCounts(context.domain, partition)
         noisy = self.randomise(counted.on_grid(context.law.unit), context.law, context.sampler)
@@ -83,16 +87,17 @@ class PerturbedHistogram:
         return Coefficients(tuple(values))
 
     def randomise(self, totals: Sequence[int], law: NoiseLaw, sampler: Sampler) -> list[int]:
-        """Exact counts plus one independent variate each, added in unlimited integers."""
+        """Return exact counts plus one independent variate each, added in unlimited integers."""
         scales = [law.sigma["cells"]] * len(totals)
         noise = sampler.laplace(scales) if law.family == "discrete-laplace" else sampler.draw(scales)
         return [total + variate for total, variate in zip(totals, noise, strict=True)]  # [P:cell-noise]
 
 
 def public_bins(design: Design, epsilon: float, settings: Settings) -> int:
-    """How many intervals each number is cut into: the setting, or a rule of public numbers; too many are refused.
+    """Return the number of intervals per numeric column, by the setting or a public rule.
 
-    The rule is the power 1/(2 + p) of epsilon times the expected number of rows, for p numbers.
+    Too many are rejected. The rule is the power 1/(2 + p) of epsilon times the expected number of rows, for p numeric
+    columns.
 
     >>> design = Design("y", {"x": (0, 1), "y": (0, 1)})
     >>> public_bins(design, 1.0, {"bins": 0, "expected_rows": 10_000})
@@ -102,7 +107,11 @@ def public_bins(design: Design, epsilon: float, settings: Settings) -> int:
     numbers, others = coarsest.numbers, coarsest.cells
     bins = int(settings["bins"])
     if bins == 1:
-        raise SpecError(f"bins: expected at least {_FEWEST_BINS}, or 0 to set it from epsilon and expected_rows, got 1")
+        raise OptionError(
+            f"bins: expected at least {_FEWEST_BINS}, or 0 to set it from epsilon and expected_rows, got 1",
+            option="bins",
+            given=1,
+        )
     if bins == 0:
         wanted = math.ceil(round((epsilon * float(settings["expected_rows"])) ** (1 / (2 + numbers)), 9))
         fits = (MAX_CELLS / others) ** (1 / numbers) if numbers else 0.0
@@ -112,17 +121,18 @@ def public_bins(design: Design, epsilon: float, settings: Settings) -> int:
     cells = others * bins**numbers
     megabytes = _megabytes(design, bins)
     if cells > MAX_CELLS or megabytes > MAX_MEGABYTES:
-        raise SpecError(
+        raise UnsupportedError(
             f"{bins} intervals for each of {numbers} numeric columns, times the levels of the other columns, make "
             f"{_in_words(cells)} cells, about {_in_words(megabytes)} MB; at most {MAX_CELLS:,} cells and "
-            f"{MAX_MEGABYTES:,} MB are allowed; set fewer bins, declare fewer columns or levels, or use a mechanism of "
-            "kind 'moments'"
+            f"{MAX_MEGABYTES:,} MB are allowed",
+            option="bins",
+            remedy="set fewer bins, declare fewer columns or levels, or use a mechanism of kind 'moments'",
         )
     return bins
 
 
 def _megabytes(design: Design, bins: int) -> int:
-    """Memory of a fit: so much for each cell, and a matrix of centres that is held a few times over."""
+    """Return the memory of a fit: an amount per cell, and some copies of the matrix of centres."""
     partition = Partition.of(design, bins)
     regressors = partition.axes[:-1]
     centres = math.prod(axis.cells for axis in regressors) * (1 + sum(axis.columns for axis in regressors))
@@ -135,7 +145,7 @@ def _in_words(number: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class BinnedModel:
-    """Cells with noisy counts, as weighted observations: all of it is computed from what the noise has covered.
+    """Cells with noisy counts as weighted observations, computed from noisy counts only.
 
     Attributes
     ----------
@@ -144,9 +154,9 @@ class BinnedModel:
     y
         Centres of the cells of the target, shape (m,).
     weights
-        Noisy counts, shape (c, m); negative ones are kept, because sums of counts are then unbiased.
+        Noisy counts, shape (c, m). Negative ones are kept, so that sums of counts are unbiased.
     noise_norm
-        What the norm of the noise in X'WX hardly ever exceeds.
+        A bound that the norm of the noise in X'WX rarely exceeds.
     """
 
     x: FloatArray
@@ -156,7 +166,7 @@ class BinnedModel:
 
     @classmethod
     def of(cls, partition: Partition, weights: FloatArray, sd: float, *, intercept: bool) -> BinnedModel:
-        """The cells of a partition with their noisy counts, whose noise has standard deviation `sd`."""
+        """Create the model from a partition and its noisy counts, whose noise has standard deviation `sd`."""
         x = partition.regressor_centres()[:, 0 if intercept else 1 :]
         y = partition.target_centres()
         # norm of a Gaussian series sum g_c A_c, A_c = z z': at most sqrt(2 |sum A_c^2| log(2k / 0.05)) with 95%
@@ -165,18 +175,18 @@ class BinnedModel:
         return cls(x, y, weights.reshape(len(x), len(y)), norm)
 
     def squares(self) -> FloatArray:
-        """Weighted least squares; the Gram is shifted along its diagonal where noise dominates its least eigenvalue."""
+        """Fit weighted least squares. The diagonal is shifted where noise dominates the smallest eigenvalue."""
         values, vectors, shift = self._spectrum()
         right = self.x.T @ (self.weights @ self.y)
         solved: FloatArray = vectors @ ((vectors.T @ right) / np.maximum(values + shift, self.noise_norm))
         return solved
 
     def huber(self, threshold: float) -> FloatArray:
-        """Huber regression by steps with the curvature of least squares, from its solution, with the same shift.
+        """Fit Huber regression by steps with the curvature of least squares, from its solution.
 
-        Negative counts are kept: the score is a sum of counts and so has unbiased noise. With weights that are not
-        negative each step lowers the loss; with negative ones the loss need not be convex, and what comes back is
-        where the steps stop or end. Steps are bounded in any case.
+        Negative counts are kept: the score is a sum of counts and so has unbiased noise. With nonnegative weights each
+        step lowers the loss. With negative ones the loss need not be convex, and the result is where the steps stop or
+        end. The number of steps is bounded in any case.
         """
         values, vectors, shift = self._spectrum()
         curvature = np.maximum(values, 0.0) + shift
@@ -191,6 +201,9 @@ class BinnedModel:
         return fitted
 
     def _spectrum(self) -> tuple[FloatArray, FloatArray, float]:
-        """Eigenvalues and vectors of the noisy Gram, and what is missing for the least to reach the noise."""
+        """Return the eigenvalues and vectors of the noisy Gram matrix, and the shift of its diagonal."""
         values, vectors = np.linalg.eigh((self.x * self.weights.sum(axis=1, keepdims=True)).T @ self.x)
         return values, vectors, max(0.0, self.noise_norm - float(values[0]))
+
+
+MECHANISM: Final = PerturbedHistogram()

@@ -1,4 +1,4 @@
-"""Private Frank-Wolfe: the lasso over a public L1 ball, one vertex chosen in each pass. Proof: frank_wolfe.proof.md."""
+"""Fit the lasso over a public L1 ball by private Frank-Wolfe steps. Proof: frank_wolfe.proof.md."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Final, Literal
 
 import numpy as np
 
-from discreet.accounting.iterations import coordinate_sensitivity
+from discreet.accounting.iterations import choices_query
 from discreet.accounting.noise_distribution import Calibration, NoiseLaw, Settings
+from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import DECLARED
 from discreet.curator.sums.residuals import ScoreSum, Weight
 from discreet.design.design import Design
@@ -23,15 +24,15 @@ from discreet.privacy.gaussian_dp import rho_from
 from discreet.privacy.lattice import ROUNDING
 from discreet.releases.fields import Coefficients
 
-# variates asked of the sampler at a time
+# variates drawn from the sampler at a time
 _BATCH: Final = 32
 
 
 class PrivateFrankWolfe:
-    """Moves towards the vertex of an L1 ball along which the loss falls fastest; each is chosen privately."""
+    """Lasso by steps towards vertices of an L1 ball, each selected by the exponential mechanism."""
 
     name: Final = "frank-wolfe"
-    version: Final = "1"
+    version: Final = VERSION
     kind: Final[Literal["coefficients"]] = "coefficients"
     info: Final = MechanismInfo(
         summary="The lasso over an L1 ball, one private choice of a column in each pass; for many columns.",
@@ -44,18 +45,17 @@ class PrivateFrankWolfe:
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
-        """The scale at which scores count in each choice."""
+        """Return the scale of the scores in each selection."""
         iterations = int(settings["iterations"])
         each, calibration = epsilon_of_a_choice(budget, iterations)
-        # how far one unit can move the score of any vertex
-        sensitivity = coordinate_sensitivity(design.unit)
-        scale = in_steps("selection", 2 * sensitivity / each, domain)  # [P:selection-scale]
+        query = choices_query(design, iterations)
+        scale = in_steps("selection", query.laplace_sensitivity / each, domain)  # [P:selection-scale]
         return NoiseLaw(
             domain.grid_bits, {"selection": scale}, calibration, "discrete-laplace", {"iterations": iterations}
         )
 
     def passes(self, context: RunContext) -> Passes:
-        """One pass for each choice: exact scores at the coefficients so far, a vertex, a step towards it."""
+        """In each pass compute exact scores, select a vertex and step towards it."""
         size = len(context.design.released) - 1
         first = 0 if context.design.intercept else 1
         radius, weight = float(context.settings["radius_l1"]), clipped_at(float(context.settings["residual_bound"]))
@@ -74,7 +74,7 @@ class PrivateFrankWolfe:
 
 
 def clipped_at(bound: float) -> Weight:
-    """From residuals to clipped residuals over their bound, numbers in [-1, 1].
+    """Return a function from residuals to clipped residuals over their bound, numbers in [-1, 1].
 
     >>> clipped_at(0.5)(np.array([0.25, -3.0])).tolist()
     [0.5, -1.0]
@@ -87,7 +87,7 @@ def clipped_at(bound: float) -> Weight:
 
 
 def epsilon_of_a_choice(budget: PrivacyBudget, iterations: int) -> tuple[float, Calibration]:
-    """Largest epsilon of one choice among as many as `iterations`, and how they are added up.
+    """Return the largest epsilon of one of `iterations` selections, and the composition rule.
 
     >>> epsilon_of_a_choice(PrivacyBudget(1.0), 10)
     (0.1, 'pure')
@@ -104,10 +104,11 @@ def epsilon_of_a_choice(budget: PrivacyBudget, iterations: int) -> tuple[float, 
 
 
 def select(scores: Sequence[int], scale: int, sampler: Sampler) -> int:
-    """A place of `scores` with probability proportional to exp(score / scale), exactly: the exponential mechanism.
+    """Select an index of `scores` with probability proportional to exp(score / scale), exactly.
 
-    A uniform place is taken if a discrete Laplace variate is at least what its score lacks to the best one, which has
-    probability exp(-lack / scale) times a constant; otherwise another place and variate are drawn.
+    This is the exponential mechanism. A uniform index is accepted if a discrete Laplace variate is at least the
+    difference between the best score and its score, which has probability exp(-difference / scale) times a constant.
+    Otherwise another index and variate are drawn.
     """
     best = max(scores)
     bits = (len(scores) - 1).bit_length()
@@ -116,3 +117,6 @@ def select(scores: Sequence[int], scale: int, sampler: Sampler) -> int:
             index = sampler.bits(bits)
             if index < len(scores) and variate >= best - scores[index]:  # [P:accepted-vertex]
                 return index
+
+
+MECHANISM: Final = PrivateFrankWolfe()

@@ -11,89 +11,87 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Final, Literal
 
-from discreet.accounting.moments import clips_l2_sensitivity
+from discreet.accounting.moment_queries import gaussian_queries
 from discreet.accounting.noise_distribution import (
     CLIPPED,
+    RATIO_BLOCK,
+    ROWS,
     SHARES,
     WEIGHT_STEPS,
-    Calibration,
     Columns,
     NoiseLaw,
     Settings,
 )
 from discreet.accounting.noise_shares import HONEST, PERSON_PARTS, check_share, share_steps
-from discreet.accounting.scaling import ROWS
+from discreet.accounting.privacy_maps import VERSION
+from discreet.accounting.queries import GramQuery, MomentsQuery, VectorQuery
 from discreet.curator.sums.gram import ExactGram, Totals, row_products
-from discreet.design.columns import Numeric
 from discreet.design.design import Design
-from discreet.design.domain import RowDomain, model_domain
-from discreet.errors import GridTooFineError, SpecError, shown
-from discreet.exact.linear import entry_count, size_of
+from discreet.design.domain import RowDomain
+from discreet.errors import GridTooFineError, SpecError
+from discreet.exact.linear import size_of
 from discreet.mechanisms.calibration import (
-    ExtraStatistic,
-    block_sigmas,
-    by_block,
-    gram_shares,
-    in_steps,
+    FURTHER_SHARE,
+    RATIO_SHARE,
+    ROBUST_SHARE,
+    Share,
     noise_law,
-    residual_steps,
+    residual_shares,
     shares_by_design,
 )
 from discreet.mechanisms.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.sampler import MAX_SIGMA, Sampler, rounded_up
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.checks import is_number
-from discreet.privacy.lattice import ROUNDING, gaussian_mu
+from discreet.privacy.lattice import ROUNDING
 
 # -- clip counts -------------------------------------------------------------------------------------------------------
-# Noisy counts of clipped rows beside the moments, under the same calibration.
+# Noisy counts of clipped rows, calibrated jointly with the moments.
 #
-# The counts are there to warn, so they get a share of the budget that costs the moments 2% more noise, 3% beside a
-# robust part. Proof: clip_counts.proof.md.
+# The counts serve as a warning, so they get a share of the budget that costs the moments 2% more noise, or 3% with
+# robust sums. Proof: clip_counts.proof.md.
 
 # of mu^2: the moments keep sqrt(0.96) of mu, so their noise grows by 1 / sqrt(0.96) = 1.021
 CLIP_MU2_SHARE: Final = 0.04
 # of epsilon: the moments keep 0.98 of it, so their noise grows by 1 / 0.98 = 1.020
 CLIP_EPSILON_SHARE: Final = Fraction(1, 50)
+# of mu^2 for the number of rows with weights, unless it is public
+ROWS_SHARE: Final = 0.01
+# of mu^2, for queries with one block
+_SHARES: Final = {CLIPPED: CLIP_MU2_SHARE, RATIO_BLOCK: RATIO_SHARE, ROWS: ROWS_SHARE}
 
 
 def clip_columns(design: Design) -> int:
-    """How many columns are counted; a design in which nothing can be clipped is refused."""
+    """Return the number of counted columns. Reject a design in which nothing can be clipped."""
     if not design.clippable:
         raise SpecError("got clip_counts, but no declared column is numeric, so nothing is clipped; leave it out")
     return len(design.clippable)
 
 
-def clip_counts_statistic(design: Design) -> ExtraStatistic:
-    """The counts as one more part of a Gaussian release: one statistic with a sensitivity of its own."""
-    columns = clip_columns(design)
-    return ExtraStatistic(CLIPPED, clips_l2_sensitivity(design), CLIP_MU2_SHARE, columns)
-
-
 def on_product_grid(counts: Sequence[int], noise: Sequence[int], law: NoiseLaw) -> tuple[int, ...]:
-    """Exact counts in steps of the product grid plus one independent variate each, in unlimited integers."""
+    """Return exact counts in steps of the product grid plus one independent variate each."""
     # [P:clip-noise]
     return tuple(count * law.unit + variate for count, variate in zip(counts, noise, strict=True))
 
 
 # -- gaussian ----------------------------------------------------------------------------------------------------------
-# The joint Gaussian release of all moments of (1, x, y). Proof: gaussian.proof.md.
+# The joint Gaussian release of all moments of (1, x, y). Proofs: gaussian.proof.md, with weights weighted.proof.md.
 
 
 @dataclass(frozen=True, slots=True)
 class GaussianMoments:
-    """Adds independent discrete Gaussian noise to the exact moments, calibrated jointly over all blocks.
+    """Independent discrete Gaussian noise on the exact moments, calibrated jointly over all blocks.
 
-    The sum of an indicator is its sum of squares: one number, released once.
+    The sum of an indicator equals its sum of squares and is released once. With weights in the design, the moments are
+    those of rows times their weights over the largest one.
 
     Attributes
     ----------
     robust
-        Whether a share of the budget is kept for what robust standard errors need (residuals.proof.md).
+        Whether a share of the budget is reserved for the sums of robust standard errors (residuals.proof.md).
     clip_counts
-        Whether a share of it pays for noisy counts of clipped rows, one for each numeric column.
+        Whether a share of it is used for noisy counts of clipped rows, one for each numeric column.
     models
-        Columns of further models that get what robust standard errors need.
+        Columns of additional models with sums for robust standard errors.
     """
 
     robust: bool = False
@@ -101,7 +99,7 @@ class GaussianMoments:
     models: tuple[Columns, ...] = ()
 
     name: ClassVar[str] = "gaussian"
-    version: ClassVar[str] = "3"
+    version: ClassVar[str] = VERSION
     kind: ClassVar[Literal["moments"]] = "moments"
     info: ClassVar[MechanismInfo] = MechanismInfo(
         summary="Joint Gaussian release of all moments; any model and valid intervals from one release.",
@@ -113,41 +111,57 @@ class GaussianMoments:
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
-        """The law of the noise: design and budget in, no data."""
-        size, neighbours = len(design.released), design.unit.neighbours
+        """Calibrate the noise to the budget, from public quantities only."""
+        if self.clip_counts:
+            clip_columns(design)
+        weighted = design.weights is not None
+        others, share = self.other_shares(design, domain)
         return noise_law(
-            domain,
-            neighbours,
-            size,
+            MomentsQuery(design, domain, exact_entries=True),
             budget,
-            count_public=design.count_public,
-            shares=shares_by_design(
+            shares_by_design(
                 domain,
-                neighbours,
-                size - 2,
-                count_public=design.count_public,
+                design.unit.neighbours,
+                len(design.released) - 2,
+                count_public=design.count_public,  # [P:weights-as-absence]
                 factors=design.factors,
                 indicators=design.indicators,
             ),
-            rows_per_unit=design.unit.max_rows,
-            robust=self.robust,
-            models={columns: model_domain(design, domain, columns) for columns in self.models},
-            factors=design.factors,
-            indicators=design.indicators,
-            beside=clip_counts_statistic(design) if self.clip_counts else None,
+            others,
+            share=share,
+            margin=ROUNDING if weighted else 1.0,  # [P:weighted-rows]
+            parameters={WEIGHT_STEPS: domain.weight_bits} if weighted else {},
+            models=self.models,
         )
 
+    def other_shares(self, design: Design, domain: RowDomain) -> tuple[list[Share], float]:
+        """Return all queries but the moments with their shares of mu^2, and the share that is left for the moments."""
+        queries = gaussian_queries(design, domain, robust=self.robust, models=self.models, clip_counts=self.clip_counts)
+        grams = residual_shares([query for query in queries if isinstance(query, GramQuery)])
+        single = [(query, _SHARES[query.block]) for query in queries if isinstance(query, VectorQuery)]
+        if design.weights is not None:
+            spent = math.fsum(share for _, share in (*grams, *single))  # [P:weighted-residual-share]
+        else:
+            spent = ROBUST_SHARE + (FURTHER_SHARE if self.models else 0.0) if self.robust else 0.0
+            spent += CLIP_MU2_SHARE if self.clip_counts else 0.0
+        return [*grams, *single], 1 - spent
+
     def passes(self, context: RunContext) -> Passes:
-        """One pass: exact moments, then noise on every entry."""
-        moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
-        totals = self.randomise(moments, context.law, context.sampler)
-        noise = context.sampler.draw([context.law.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
-        return NoisyMoments(totals, clipped=on_product_grid(moments.clipped, noise, context.law))
+        """Compute exact moments in one pass and add noise to every entry."""
+        design, law, sampler = context.design, context.law, context.sampler
+        size = len(design.released)
+        if design.weights is not None:
+            totals = yield row_products(size, context.domain)
+            return weighted_moments(totals, design, law, sampler)
+        moments = yield ExactGram(size, context.domain.grid_bits)
+        noisy = self.randomise(moments, law, sampler)
+        noise = sampler.draw([law.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
+        return NoisyMoments(noisy, clipped=on_product_grid(moments.clipped, noise, law))
 
     def randomise(self, moments: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
-        """Exact totals plus one independent variate each, added in unlimited integers.
+        """Return exact totals plus one independent variate each, added in unlimited integers.
 
-        None where all rows have 0; squares of indicators are copies of their noisy sums.
+        Entries that are 0 in every row have none. Squares of indicators are copies of their noisy sums.
         """
         exact = moments.on_grid(law.unit)
         size = size_of(len(exact))
@@ -155,137 +169,28 @@ class GaussianMoments:
 
 
 def plus_noise(exact: Sequence[int], noise: Sequence[int], law: NoiseLaw, size: int) -> tuple[int, ...]:
-    """Exact entries of an upper triangle plus their noise; the squares of indicators are not looked at.
+    """Return exact entries of an upper triangle plus their noise, without reading the squares of indicators.
 
     >>> plus_noise((3, 1, 2, 9, 2, 2), (1, 2, 3, 0, 5, 6), NoiseLaw(8, {}, "none", indicators=((1, 1),)), 3)
     (4, 3, 5, 3, 7, 8)
     """
     copies = law.copies(size)
     noisy = [
-        0 if place in copies else total + variate  # [P:moments-noise]
-        for place, (total, variate) in enumerate(zip(exact, noise, strict=True))
+        0 if index in copies else total + variate  # [P:moments-noise]
+        for index, (total, variate) in enumerate(zip(exact, noise, strict=True))
     ]
     return tuple(law.with_copies(noisy, size))  # [P:copied-squares]
 
 
-# -- weighted ----------------------------------------------------------------------------------------------------------
-# The joint Gaussian release of all moments of rows with declared weights. Proof: weighted.proof.md.
-
-# share of mu^2 of the number of rows, unless it is public; sums over residuals have theirs, the moments get the rest
-ROWS_SHARE: Final = 0.01
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedMoments:
-    """Adds independent discrete Gaussian noise to the exact moments of rows times their weights over the largest one.
-
-    Attributes
-    ----------
-    robust
-        Whether a share of the budget is kept for what robust standard errors need.
-    models
-        Columns of further models that get what robust standard errors need.
-    """
-
-    robust: bool = False
-    models: tuple[Columns, ...] = ()
-
-    name: ClassVar[str] = "gaussian"
-    version: ClassVar[str] = "weighted-2"
-    kind: ClassVar[Literal["moments"]] = "moments"
-    info: ClassVar[MechanismInfo] = MechanismInfo(
-        summary="Joint Gaussian release of all moments of rows with declared weights.",
-        document="this library; the papers cited",
-        notion="approximate",
-        numerics="exact",
-        references=("Balle & Wang 2018", "Canonne, Kamath & Steinke 2020", "Dong, Roth & Su 2022"),
-    )
-
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
-        """The law of the noise: design and budget in, no data."""
-        if design.weights is None:
-            raise SpecError("expected a design with weights, got one without")
-        models = {columns: model_domain(design, domain, columns) for columns in self.models}
-        domains = [domain, *models.values()] if self.robust else []
-
-        def law(mu: float, calibration: Calibration) -> NoiseLaw:
-            return replace(weighted_law(design, domain, domains, mu, calibration), models=tuple(models))
-
-        mu, rule = gaussian_mu(budget, lambda mu: variates(law(mu, "gaussian"), design))
-        return law(mu, rule)
-
-    def passes(self, context: RunContext) -> Passes:
-        """One pass: exact moments of weighted rows and the number of rows, then noise on every entry."""
-        totals = yield row_products(len(context.design.released), context.domain)
-        return self.randomise(totals, context.design, context.law, context.sampler)
-
-    def randomise(self, moments: Totals, design: Design, law: NoiseLaw, sampler: Sampler) -> NoisyMoments:
-        """Exact totals plus one independent variate each, added in unlimited integers.
-
-        None where all rows have 0; squares of indicators are copies of their noisy sums.
-        """
-        *exact, rows = moments.on_grid(law.unit)
-        size = len(design.released)
-        noisy = plus_noise(exact, sampler.draw(law.steps(size)), law, size)  # [P:weighted-noise]
-        if design.rows_public:
-            return NoisyMoments(noisy)
-        (more,) = sampler.draw([law.sigma[ROWS]])
-        return NoisyMoments(noisy, {ROWS: rows + more})  # [P:weighted-rows-noise]
-
-
-def weighted_law(
-    design: Design, domain: RowDomain, residuals: Sequence[RowDomain], mu: float, calibration: Calibration
-) -> NoiseLaw:
-    """Noise under which all releases together are mu-Gaussian-private: everything has its share of mu^2.
-
-    Parameters
-    ----------
-    design, domain
-        What was declared, and the domain of its rows.
-    residuals
-        Domains of the rows of all models with residual Grams; none without robust standard errors.
-    mu
-        What all releases together cost.
-    calibration
-        By which rule that keeps the promise.
-    """
-    rows_share = 0.0 if design.rows_public else ROWS_SHARE
-    spent = math.fsum((rows_share, *gram_shares(residuals, design.unit.neighbours)))
-    neighbours, size = design.unit.neighbours, len(design.released)
-    sigmas = block_sigmas(
-        domain,
-        neighbours,
-        mu * math.sqrt(1 - spent),
-        shares_by_design(
-            domain, neighbours, size - 2, count_public=False, factors=design.factors, indicators=design.indicators
-        ),
-        count_public=False,  # [P:weights-as-absence]
-        rows_per_unit=design.unit.max_rows,
-        indicators=design.indicators,
-    )
-    scaled = by_block(sigmas)
-    if rows_share:
-        scaled[ROWS] = design.unit.max_rows * ROUNDING / (mu * math.sqrt(rows_share))  # [P:weighted-rows]
-    steps = {block: in_steps(block, sigma, domain) for block, sigma in scaled.items()}
-    steps |= residual_steps(residuals, neighbours, mu)  # [P:weighted-residual-share]
-    return NoiseLaw(
-        domain.grid_bits,
-        steps,
-        calibration,
-        parameters={WEIGHT_STEPS: domain.weight_bits},
-        factors=design.factors,
-        indicators=design.indicators,
-    )
-
-
-def variates(law: NoiseLaw, design: Design) -> list[tuple[int, int]]:
-    """How many variates of a law have which standard deviation."""
-    x = len(design.released) - 2
-    entries = {
-        "sum_x": x, "gram_diagonal": x - len(law.indicator_columns),
-        "gram_off_diagonal": entry_count(x) - x - law.zeros, "cross": x,
-    } | law.residual_entries(x + 2)  # fmt: skip
-    return [(entries.get(block, 1), sigma) for block, sigma in law.sigma.items()]
+def weighted_moments(moments: Totals, design: Design, law: NoiseLaw, sampler: Sampler) -> NoisyMoments:
+    """Return exact totals of weighted rows, and the number of rows, plus one independent variate each."""
+    *exact, rows = moments.on_grid(law.unit)
+    size = len(design.released)
+    noisy = plus_noise(exact, sampler.draw(law.steps(size)), law, size)  # [P:weighted-noise]
+    if design.rows_public:
+        return NoisyMoments(noisy)
+    (more,) = sampler.draw([law.sigma[ROWS]])
+    return NoisyMoments(noisy, {ROWS: rows + more})  # [P:weighted-rows-noise]
 
 
 # -- residuals ---------------------------------------------------------------------------------------------------------
@@ -293,80 +198,39 @@ def variates(law: NoiseLaw, design: Design) -> list[tuple[int, int]]:
 
 
 def residuals_with_noise(sums: Totals, law: NoiseLaw, size: int, sampler: Sampler) -> tuple[int, ...]:
-    """Exact totals of a `ResidualPass` plus one independent variate each, added in unlimited integers.
+    """Return exact totals of a `ResidualPass` plus one independent variate each, added in unlimited integers.
 
-    Parameters
-    ----------
-    sums
-        Exact totals.
-    law
-        Of the noise.
-    size
-        Number of released columns.
-    sampler
-        Source of the noise.
+    `size` is the number of released columns.
     """
     exact = sums.on_grid(law.unit)
     noise = sampler.draw(law.residual_steps(size))
     return tuple(total + variate for total, variate in zip(exact, noise, strict=True))  # [P:residual-noise]
 
 
-def checked_bound(design: Design, moments: str, residual_bound: float | None) -> float | None:
-    """The declared bound of a residual in scaled units of the target, if there is one."""
-    if not isinstance(moments, str) or moments not in ("plain", "robust"):
-        raise SpecError.unknown_name("moments", moments, ("plain", "robust"))
-    if moments == "plain":
-        if residual_bound is not None:
-            raise SpecError('got a residual bound without moments "robust" (--robust); leave it out')
-        return None
-    if not design.intercept:
-        raise SpecError("robust standard errors are for a model with an intercept; leave out intercept = false")
-    target = design.columns[design.target]
-    half = target.half if isinstance(target, Numeric) else 1.0
-    if residual_bound is None:
-        return None
-    if design.target in design.searched:
-        raise SpecError(
-            "a residual bound is judged by the target's bounds, which are private; leave it out, and it is set from "
-            "the noisy sums, or declare the bounds of the target"
-        )
-    if not is_number(residual_bound):
-        raise SpecError(f"residual bound: expected a number, got {shown(residual_bound)}")
-    if not 1e-6 * half <= residual_bound <= 4 * half:
-        raise SpecError(
-            f"the residual bound {shown(residual_bound)} is not allowed; "
-            f"choose a positive number of at most {4 * half:g}, "
-            "twice the width of the target's bounds"
-        )
-    return float(residual_bound) / half
-
-
 # -- shares ------------------------------------------------------------------------------------------------------------
-# The joint Gaussian release with its noise in shares, one for each part of the table. Proof: shares.proof.md.
+# The joint Gaussian release with noise in shares, one for each federated part. Proof: shares.proof.md.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianShares(GaussianMoments):
-    """Adds to the exact moments of each part a share of the noise, calibrated so that the honest shares suffice.
+    """Shares of noise on the exact moments of federated parts, calibrated to the honest shares.
 
     Attributes
     ----------
     shares
-        How many parts add one; 1 where one noise is added to the pooled moments.
+        Number of parts that add a share, or 1 where noise is added to the pooled moments.
     honest
-        How many of them nobody takes away.
+        Minimum number of shares that nobody can subtract.
     parts_per_person
-        In how many parts one person may be.
+        Maximum number of parts that hold rows of one person.
     """
 
     shares: int
     honest: int
     parts_per_person: int
 
-    version: ClassVar[str] = "parts-1"
-
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
-        """The law of one share, and how many there are: design and budget in, no data."""
+        """Calibrate one share of the noise to the budget, from public quantities only."""
         # zero arguments would need the class before it has slots
         whole = GaussianMoments.noise_model(self, design, domain, budget, settings)
         sigma = {block: self._share(block, steps) for block, steps in whole.sigma.items()}
@@ -381,3 +245,6 @@ class GaussianShares(GaussianMoments):
             )
         check_share(block, share)
         return rounded_up(share)  # [P:share-rounded-up]
+
+
+MECHANISM: Final = GaussianMoments()

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final
 
 from discreet.accounting.noise_distribution import DISCOVERY, GUARD, Block, NoiseLaw
-from discreet.accounting.preliminary_counts import discovery_block, guard_block
+from discreet.accounting.preliminary_counts import bounds_query, guard_query
 from discreet.curator.sums.gram import Totals
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain, cell_edges
@@ -21,13 +21,14 @@ from discreet.mechanisms.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.spend import Loss, SpendReceipt
 from discreet.releases.fields import DiscoveryPart
+from discreet.wording import Call
 
 # -- noisy counts ------------------------------------------------------------------------------------------------------
-# Noise on counts that are released before a mechanism runs. Proof: before.proof.md.
+# Noise on preliminary counts, which are released before a mechanism runs. Proof: before.proof.md.
 
 
 def noisy_counts(exact: Sequence[int], block: Block, law: NoiseLaw, sampler: Sampler) -> list[int]:
-    """Exact counts in steps of the product grid plus one independent variate each, in unlimited integers."""
+    """Return exact counts in steps of the product grid plus one independent variate each."""
     scales = [law.sigma[block]] * len(exact)
     noise = sampler.draw(scales) if law.family == "discrete-gaussian" else sampler.laplace(scales)
     # [P:before-noise]
@@ -35,11 +36,11 @@ def noisy_counts(exact: Sequence[int], block: Block, law: NoiseLaw, sampler: Sam
 
 
 # -- guard -------------------------------------------------------------------------------------------------------------
-# A guard before a release: noisy counts of rows that fit and of rows that do not, and the rule by which they stop it.
+# The guard of a release: noisy counts of rows that fit and of rows that do not, and the rule that stops the release.
 #
-# A release of a table in which hardly any row fits its design spends the budget on nothing. A refusal by exact counts
-# would itself say something about the table, so the counts are released with noise, for a share of the budget, and
-# whether the release goes on is a function of what was released. Proof: guard.proof.md.
+# A release of a table in which hardly any row fits its design wastes the budget. A refusal based on exact counts would
+# reveal something about the table, so the counts are released with noise, for a share of the budget, and the decision
+# is a function of the noisy counts. Proof: guard.proof.md.
 
 # of mu^2, or of epsilon for noise without delta
 GUARD_SHARE: Final = Fraction(1, 100)
@@ -52,7 +53,7 @@ LAPLACE_FACTOR: Final = 5.2
 
 @dataclass(frozen=True, slots=True)
 class GuardCounts:
-    """Noisy numbers of rows that fit and of rows that do not, in steps of the product grid."""
+    """Noisy numbers of rows that fit the design and of rows that do not, in steps of the product grid."""
 
     fitting: int
     other: int
@@ -61,18 +62,18 @@ class GuardCounts:
 def guarded_law(
     design: Design, domain: RowDomain, budget: PrivacyBudget, law_for: Callable[[PrivacyBudget], NoiseLaw]
 ) -> NoiseLaw:
-    """The law of what follows and of the guard before it, which together keep the budget; see `preceded_law`."""
-    return preceded_law(guard_block(design), GUARD_SHARE, domain, budget, law_for)
+    """Return the joint noise of the guard and of what follows, which together satisfy the budget."""
+    return preceded_law(guard_query(design), GUARD_SHARE, domain, budget, law_for)
 
 
 def guard_counts(fitting: tuple[int, int], law: NoiseLaw, sampler: Sampler) -> GuardCounts:
-    """The exact counts in steps of the product grid plus one independent variate each, in unlimited integers."""
+    """Return exact counts in steps of the product grid plus one independent variate each."""
     # [P:guard-noise]
     return GuardCounts(*noisy_counts(fitting, GUARD, law, sampler))
 
 
 def stops(counts: GuardCounts, law: NoiseLaw) -> bool:
-    """Whether so many more rows do not fit than do that the release must not go on.
+    """Return whether the rows that do not fit outnumber those that do by so much that the release must stop.
 
     >>> law = NoiseLaw(16, {"guard": 100}, "gaussian")
     >>> stops(GuardCounts(0, 329), law), stops(GuardCounts(0, 330), law)
@@ -83,12 +84,11 @@ def stops(counts: GuardCounts, law: NoiseLaw) -> bool:
 
 
 # -- discovery ---------------------------------------------------------------------------------------------------------
-# Private discovery of bounds: noisy counts of rows by dyadic cell, from which the ends of what is used are read.
+# Private bounds: noisy counts of rows by dyadic cell, from which the bounds are computed.
 #
-# It is used only where a design asks for it. The counts are the first thing that is released, for a stated share of the
-# budget; the bounds are a function of them, and the mechanism then runs on rows clipped to these bounds. Where the
-# counts do not show bounds, the release stops: that is a result, and no guess is put in its place. Proof:
-# discovery.proof.md.
+# They are used only where the design declares private bounds. The counts are released first, for a stated share of the
+# budget. The bounds are a function of them, and the mechanism then runs on rows clipped to these bounds. Where the
+# counts do not give bounds, the release stops instead of guessing. Proof: discovery.proof.md.
 
 # of mu^2, or of epsilon for noise without delta
 DISCOVERY_SHARE: Final = Fraction(1, 20)
@@ -97,27 +97,20 @@ DISCOVERY_SHARE: Final = Fraction(1, 20)
 def discovered_law(
     design: Design, domain: RowDomain, budget: PrivacyBudget, law_for: Callable[[PrivacyBudget], NoiseLaw]
 ) -> NoiseLaw:
-    """The law of a mechanism and of the discovery before it, which together keep the budget; see `preceded_law`."""
-    return preceded_law(discovery_block(design), DISCOVERY_SHARE, domain, budget, law_for)
+    """Return the noise of both the counts for private bounds and the mechanism."""
+    return preceded_law(bounds_query(design), DISCOVERY_SHARE, domain, budget, law_for)
 
 
 def discovered(totals: Totals, design: Design, law: NoiseLaw, sampler: Sampler) -> DiscoveryPart:
-    """The counts of `DyadicCells` with noise.
+    """Add noise to the counts of `DyadicCells`.
 
-    Parameters
-    ----------
-    totals
-        Exact counts: of every cell, column after column, and of the rows.
-    design
-        Whose columns are searched.
-    law, sampler
-        Law and source of the noise.
+    `totals` are the exact counts of every cell, column after column, and of the rows.
     """
     return part_of(noisy_counts(totals.values, DISCOVERY, law, sampler), design, law)  # [P:discovery-noise]
 
 
 def part_of(counts: Sequence[int], design: Design, law: NoiseLaw) -> DiscoveryPart:
-    """Noisy counts by column: of every cell, column after column, and of the rows."""
+    """Split noisy counts by column. They are those of every cell, column after column, and of the rows."""
     *cells, rows = counts
     left = iter(cells)
     by_name = {name: tuple(islice(left, len(cell_edges(*design.ranges[name])) - 1)) for name in design.searched}
@@ -125,9 +118,9 @@ def part_of(counts: Sequence[int], design: Design, law: NoiseLaw) -> DiscoveryPa
 
 
 # -- verdicts ----------------------------------------------------------------------------------------------------------
-# Where noisy counts may stop a release: they are committed first, and a stop is recorded and said in the same words.
+# Counts that may stop a release are committed first, and a stop is recorded and repeated unchanged.
 #
-# A verdict is a function of committed counts, so that no kill, retry or second process chooses among several draws.
+# A verdict is a function of committed counts, so no kill, retry or second process can choose among several draws.
 
 
 def committed_counts(
@@ -137,26 +130,11 @@ def committed_counts(
     draw: Callable[[], Sequence[int]],
     stops: Callable[[Sequence[int]], bool],
 ) -> list[int]:
-    """Commit the noisy counts of a stage with their verdict before anything is done with them.
+    """Commit the noisy counts of a stage, or return the counts that were committed before.
 
-    Parameters
-    ----------
-    receipt
-        Of the spend. Where nobody keeps books, the counts are those of a new draw.
-    stage, size
-        Name of the stage, and how many counts it has.
-    draw
-        Draws the counts; not called where the request has committed ones.
-    stops
-        Whether counts stop the release.
+    Without a ledger the counts are those of a new draw. `draw` is not called where the request has committed counts.
+    `stops` says whether counts stop the release.
 
-    Returns
-    -------
-    list of int
-        The counts that were committed first.
-
-    Examples
-    --------
     >>> committed_counts(SpendReceipt("untracked"), "guard", 2, lambda: [3, 700], lambda counts: True)
     [3, 700]
     """
@@ -179,26 +157,26 @@ def committed_counts(
 
 
 def guard_record(counts: GuardCounts, law: NoiseLaw) -> str:
-    """The verdict of a guard: the two noisy counts in rows, and the sd of their noise."""
+    """Return the verdict of a guard: the two noisy counts in rows, and the standard deviation of their noise."""
     found = {"fitting": counts.fitting / law.unit, "other": counts.other / law.unit, "sd": law.sd(GUARD)}
     return json.dumps(found, sort_keys=True)
 
 
 def bounds_record(names: Sequence[str], spent: Loss) -> str:
-    """The verdict that bounds of some columns were not found, and what it cost by itself."""
+    """Return the verdict that bounds of some columns were not found, with its privacy loss."""
     found = {"not_found": list(names), "epsilon": spent.epsilon, "delta": spent.delta}
     return json.dumps(found, sort_keys=True)
 
 
 def how_to_stop(receipt: SpendReceipt) -> Callable[[str, Loss], str]:
-    """How the hook records that a guard stopped a release; one that cannot is refused before counts are drawn."""
+    """Return how the hook records a stopped release. Reject a hook that cannot, before counts are drawn."""
     if receipt.stop is None:
         raise LedgerError("the spend hook cannot record that a guard stopped the release")
     return receipt.stop
 
 
 def stop_of(record: str, receipt: SpendReceipt) -> AfterSpendError:
-    """The error of a recorded verdict.
+    """Return the error of a recorded verdict.
 
     >>> record = bounds_record(["x"], Loss.pure(0.05))
     >>> print(str(stop_of(record, SpendReceipt("untracked"))).partition(":")[0])
@@ -215,8 +193,9 @@ def stop_of(record: str, receipt: SpendReceipt) -> AfterSpendError:
 def _guard_stop(found: Mapping[str, float], balance: str) -> GuardStop:
     return GuardStop(
         f"the guard stopped this release: about {found['fitting']:,.0f} rows fit the design and about "
-        f"{found['other']:,.0f} do not (noisy counts, standard deviation {found['sd']:.3g}){balance}. See why with "
-        "`discreet check`; the same request gives the same verdict, and a corrected design or table is a new one"
+        f"{found['other']:,.0f} do not (noisy counts, standard deviation {found['sd']:.3g}){balance}. The same request "
+        "gives the same verdict, and a corrected design or table is a new one",
+        remedy=Call("discreet.check", "see why"),
     )
 
 

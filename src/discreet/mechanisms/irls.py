@@ -18,53 +18,52 @@ from discreet.accounting.chi_square import (
     served_epsilon,
 )
 from discreet.accounting.iterations import (
-    gram_l1_sensitivity,
-    gram_sensitivity,
+    WeightedProductsQuery,
     joint_part,
-    score_l1_sensitivity,
-    score_sensitivity,
-    weighted_gram_sensitivity,
+    pure_score_queries,
+    score_queries,
     weighted_row_shift,
 )
 from discreet.accounting.noise_distribution import NoiseLaw, Settings
 from discreet.accounting.privacy_loss import iteration_count, split
+from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import DECLARED
 from discreet.curator.sums.gram import ExactGram, Sums, Totals
 from discreet.curator.sums.residuals import ScoreSum, WeightedGram
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain, norm2
-from discreet.errors import SpecError
+from discreet.errors import UnsupportedError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.elementary import exp, log
 from discreet.exact.linear import position, symmetric
-from discreet.mechanisms.calibration import JOINT_RULES, Piece, in_steps, pieces_law
+from discreet.exact.rounding import MARGIN
+from discreet.mechanisms.calibration import JOINT_RULES, Share, in_steps, queries_law, triangle_steps
 from discreet.mechanisms.protocol import MechanismInfo, Passes, RunContext
-from discreet.mechanisms.sampler import rounded_up
 from discreet.mechanisms.wishart import wishart_noise
 from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.privacy.lattice import approximate
 from discreet.releases.fields import Coefficients
 
 # -- iterates ----------------------------------------------------------------------------------------------------------
-# What iterative mechanisms share: scores, their noise, the box of the iterates. Proof: irls.proof.md.
+# Common parts of iterative mechanisms: scores, their noise, the box of the iterates. Proof: irls.proof.md.
 
 # iterates stay in the box of this half-width, in scaled units, so that no residual overflows
 LARGEST_COEFFICIENT: Final = 1e3
 
 
 def fitted_indices(design: Design) -> range:
-    """Which of the columns (1, x) are fitted."""
+    """Return the indices of the fitted columns among (1, x)."""
     return range(0 if design.intercept else 1, len(design.released) - 1)
 
 
 def variates(context: RunContext, scales: Sequence[int]) -> list[int]:
-    """One independent variate for each scale, of the family that the law of the noise names."""
+    """Draw one independent variate for each scale, of the family of the noise."""
     pure = context.law.family == "discrete-laplace"
     return context.sampler.laplace(scales) if pure else context.sampler.draw(scales)  # [P:variate-family]
 
 
 def noisy_score(sums: Totals, context: RunContext) -> FloatArray:
-    """The sums of scores of the fitted columns, with noise added on the product grid; in scaled units."""
+    """Return the sums of scores of the fitted columns with noise, in scaled units."""
     indices = fitted_indices(context.design)
     noise = variates(context, [context.law.sigma["score"]] * len(indices))
     exact = sums.on_grid(context.law.unit)[indices[0] :]
@@ -72,14 +71,14 @@ def noisy_score(sums: Totals, context: RunContext) -> FloatArray:
 
 
 def stepped(theta: FloatArray, step: FloatArray) -> FloatArray:
-    """Coefficients after a step of the fitted ones, which come last, inside the box."""
+    """Return the coefficients after a step of the fitted ones, which come last, inside the box."""
     full = np.concatenate([np.zeros(len(theta) - len(step)), step])
     inside: FloatArray = np.clip(theta + full, -LARGEST_COEFFICIENT, LARGEST_COEFFICIENT)
     return inside
 
 
 def published(iterates: Sequence[FloatArray], *, average: bool) -> Coefficients:
-    """The last iterate, or the mean of the last half of them, and all of them as trace."""
+    """Return the last iterate, or the mean of the last half, with all iterates as trace."""
     last = iterates[len(iterates) // 2 :] if average else iterates[-1:]
     values = np.mean(last, axis=0)
     return Coefficients(tuple(values.tolist()), tuple(tuple(theta.tolist()) for theta in iterates))
@@ -88,13 +87,13 @@ def published(iterates: Sequence[FloatArray], *, average: bool) -> Coefficients:
 # -- robust loss -------------------------------------------------------------------------------------------------------
 # Losses that grow like a power beyond a threshold: bounded scores, and their weights. Proof: irls.proof.md.
 
-# residuals count at most this much: a prediction inside the target's bounds leaves no larger one
+# residuals are limited to this size, which a prediction inside the bounds of the target cannot exceed
 LARGEST_RESIDUAL: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class RobustLoss:
-    """A convex loss: squared up to a threshold, like a power of the residual beyond it, linear beyond a residual of 2.
+    """Convex loss: squared up to a threshold, a power of the residual up to 2, linear above 2.
 
     With c = threshold its score is `psi(r) = r` up to c and `psi(r) = c sign(r) (min(|r|, 2) / c)^(power - 1)` beyond.
     It never falls and its slope is at most 1. With power 1 it is Huber's.
@@ -118,11 +117,11 @@ class RobustLoss:
 
     @property
     def bound(self) -> float:
-        """Largest size of psi."""
+        """Largest absolute value of psi."""
         return float(self.threshold * (LARGEST_RESIDUAL / self.threshold) ** (self.power - 1.0))
 
     def score(self, residual: FloatArray) -> FloatArray:
-        """Give psi / bound, each a function of its own residual with the same bits wherever it is."""
+        """Return psi / bound for each residual, with the same bits in any batch."""
         ratio = residual / self.threshold
         if self.power == 1.0:
             return np.clip(ratio, -1.0, 1.0)
@@ -130,12 +129,12 @@ class RobustLoss:
         return np.where(np.abs(ratio) < 1.0, ratio, beyond) / (self.bound / self.threshold)
 
     def root(self, residual: FloatArray) -> FloatArray:
-        """Square root of the weight psi(r) / r, a number in [0, 1], under the same condition."""
+        """Return the square root of the weight psi(r) / r, a number in [0, 1], with the same bits in any batch."""
         ratio = np.maximum(np.abs(residual) / self.threshold, 1.0)
         return np.sqrt(self._tail(ratio) / ratio)  # [P:root-bits]
 
     def _tail(self, ratio: FloatArray) -> FloatArray:
-        """|psi| / c from |r| / c, for those that are at least 1."""
+        """Return |psi| / c from |r| / c, for those that are at least 1."""
         if self.power == 1.0:
             return np.ones_like(ratio)
         clipped = np.clip(ratio, 1.0, LARGEST_RESIDUAL / self.threshold)
@@ -143,35 +142,37 @@ class RobustLoss:
 
 
 # -- pure scores -------------------------------------------------------------------------------------------------------
-# Laplace noise for a Gram matrix once and for sums of scores in every iteration, under epsilon alone.
+# Laplace noise for one Gram matrix and for sums of scores in every iteration, under pure DP.
 #
 # Proof: irls.proof.md.
 
-# share of epsilon for the Gram, which sets how fast iterates move and not where they come to rest
+# share of epsilon for the Gram matrix, which affects the speed of convergence and not the limit
 PURE_GRAM_SHARE: Final = 0.3
 
 
 def pure_score_law(design: Design, domain: RowDomain, budget: PrivacyBudget, iterations: int) -> NoiseLaw:
-    """Scales of discrete Laplace noise under which the Gram and all scores together keep epsilon.
+    """Return scales of discrete Laplace noise at which the Gram matrix and all scores satisfy epsilon-DP.
 
-    The scale of the Gram is that of its diagonal; off the diagonal it may be smaller by sqrt(2).
+    The scale of the Gram matrix is that of its diagonal. Off the diagonal it may be smaller by sqrt(2).
 
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)}, intercept=False)
     >>> law = pure_score_law(design, RowDomain.of(design), PrivacyBudget(1.0), 9)
     >>> [round(scale / law.unit, 6) for scale in law.sigma.values()]
-    [3.333333, 12.857143]
+    [3.333333, 2.357023, 12.857143]
     """
     epsilon, _ = as_pair(budget, wanted="epsilon, and delta if any,")
-    gram = gram_l1_sensitivity(design, domain) / (PURE_GRAM_SHARE * epsilon)  # [P:gram-epsilon]
-    score = iterations * score_l1_sensitivity(design, domain) / ((1 - PURE_GRAM_SHARE) * epsilon)  # [P:score-epsilon]
-    steps = {name: in_steps(name, scale, domain) for name, scale in (("gram", gram), ("score", score))}
+    products, scores = pure_score_queries(design, domain, iterations)
+    gram = products.laplace_sensitivity / (PURE_GRAM_SHARE * epsilon)  # [P:gram-epsilon]
+    score = iterations * scores.laplace_sensitivity / ((1 - PURE_GRAM_SHARE) * epsilon)  # [P:score-epsilon]
+    steps = triangle_steps(products, in_steps(products.diagonal, gram, domain))
+    steps[scores.block] = in_steps(scores.block, score, domain)
     return NoiseLaw(domain.grid_bits, steps, "pure", "discrete-laplace")
 
 
 # -- wishart moments ---------------------------------------------------------------------------------------------------
 # Wishart noise for the weighted moments of (1, x, y) in every iteration. Proof: irls.proof.md.
 
-# with the mean taken away more degrees give less noise, but there are none much better
+# with the mean subtracted more degrees give less noise, but hardly less than with these
 DEGREES: Final = 1000
 # share of the squared length of a scaled row for (1, x), the rest is for y
 ROW_SHARE: Final = 0.7
@@ -179,7 +180,7 @@ _MOST_COLUMNS: Final = 200
 
 
 def wishart_law(design: Design, domain: RowDomain, budget: PrivacyBudget, iterations: int, rule: str) -> NoiseLaw:
-    """Scales under which all iterations together keep the budget, each with the same epsilon and delta.
+    """Return scales at which all iterations together satisfy the budget, each with the same epsilon and delta.
 
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
     >>> law = wishart_law(design, RowDomain.of(design), PrivacyBudget(1.0, 1e-6), 1, "basic")
@@ -200,7 +201,7 @@ def wishart_law(design: Design, domain: RowDomain, budget: PrivacyBudget, iterat
 
 
 def accepted_scales(domain: RowDomain, size: int, epsilon: float, delta: float, *, exchanged: bool) -> tuple[int, int]:
-    """Scales of the columns (1, x) and of y, in grid steps, whose delta is proved to be at most this one."""
+    """Return scales of (1, x) and of y, in grid steps, whose delta is proved to be at most this one."""
     nu, served = DEGREES - size + 1, served_epsilon(epsilon, exchanged=exchanged)
     shift, share = largest_shift(nu, served, delta, exchanged=exchanged)
     while True:
@@ -213,7 +214,7 @@ def accepted_scales(domain: RowDomain, size: int, epsilon: float, delta: float, 
 
 
 def noisy_moments(moments: Totals, context: RunContext) -> tuple[FloatArray, FloatArray]:
-    """Weighted products of the fitted columns, and theirs with the target, less the mean of the noise; scaled units."""
+    """Return noisy weighted products of fitted columns, and with the target, without the mean of the noise."""
     size = len(context.design.released)
     law, degrees = context.law, context.law.parameters["degrees"]
     row = math.isqrt(law.sigma["gram_diagonal"])
@@ -230,20 +231,23 @@ def noisy_moments(moments: Totals, context: RunContext) -> tuple[FloatArray, Flo
 
 def _check(design: Design, size: int, epsilon: float, delta: float) -> None:
     if design.unit.max_rows > 1:
-        raise SpecError(
-            f"the loss of Wishart noise is proved for one row of each person; got max_rows = {design.unit.max_rows}; "
-            "set max_rows = 1 or leave out noise = 'wishart'"
+        raise UnsupportedError(
+            f"the loss of Wishart noise is proved for one row of each person; got max_rows = {design.unit.max_rows}",
+            option="noise",
+            remedy="set max_rows = 1 or leave out noise = 'wishart'",
         )
     if size > _MOST_COLUMNS:
-        raise SpecError(
-            f"expected at most {_MOST_COLUMNS} released columns for Wishart noise, got {size}; declare fewer columns "
-            "or levels, or leave out noise = 'wishart'"
+        raise UnsupportedError(
+            f"expected at most {_MOST_COLUMNS} released columns for Wishart noise, got {size}",
+            option="noise",
+            remedy="declare fewer columns or levels, or leave out noise = 'wishart'",
         )
     if not (EPSILON_LOWEST <= epsilon <= EPSILON_HIGHEST and delta >= DELTA_LOWEST):
-        raise SpecError(
+        raise UnsupportedError(
             f"Wishart noise is proved for epsilon from {EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g} and delta from "
-            f"{DELTA_LOWEST:g} in each iteration; got epsilon = {epsilon:g} and delta = {delta:g}; leave out "
-            "noise = 'wishart'"
+            f"{DELTA_LOWEST:g} in each iteration; got epsilon = {epsilon:g} and delta = {delta:g}",
+            option="noise",
+            remedy="leave out noise = 'wishart'",
         )
 
 
@@ -252,19 +256,17 @@ def _check(design: Design, size: int, epsilon: float, delta: float) -> None:
 
 _Iterates: TypeAlias = Generator[Sums, Totals, list[FloatArray]]
 
-# share of mu^2 for the Gram of the score form: it sets how fast iterates move, not where they come to rest
+# share of mu^2 for the Gram matrix of the score form, which affects the speed of convergence and not the limit
 GRAM_SHARE: Final = 0.1
-# share of mu^2 for the weighted Gram of the moment form
+# share of mu^2 for the weighted Gram matrix of the moment form
 WEIGHTED_GRAM_SHARE: Final = 0.5
-# covers the rounding of a few double operations
-_ROUNDING: Final = 1 + 2**-44
 
 
 class PrivateIRLS:
-    """Huber regression, or a loss of another power, from noisy sums of clipped scores or of weighted products."""
+    """Huber regression, or a loss of another power, from noisy sums of clipped scores or weighted products."""
 
     name: Final = "irls"
-    version: Final = "2"
+    version: Final = VERSION
     kind: Final[Literal["coefficients"]] = "coefficients"
     info: Final = MechanismInfo(
         summary="Robust regression by reweighted least squares; outliers in the target move it little.",
@@ -278,29 +280,29 @@ class PrivateIRLS:
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
-        """The law of the noise: design, budget and settings in, no data."""
+        """Calibrate the noise to the budget and settings, from public quantities only."""
         pure, rule = is_pure(budget, settings), str(settings["composition"])
         iterations = iteration_count(settings, pure=pure)
         if pure:
             _check_pure(settings)
-            return triangular(pure_score_law(design, domain, budget, iterations))
+            return pure_score_law(design, domain, budget, iterations)
         if settings["noise"] == "wishart":
             return wishart_law(design, domain, budget, iterations, _wishart_rule(settings))
         if settings["form"] == "score":
-            pieces = score_pieces(design, domain, iterations)
+            shares = score_shares(design, domain, iterations)
         else:
-            pieces = moment_pieces(design, domain, iterations, joint=rule in JOINT_RULES)
-        return triangular(pieces_law(domain, budget, pieces, rule))
+            shares = moment_shares(design, domain, iterations, joint=rule in JOINT_RULES)
+        return queries_law(domain, budget, shares, rule)
 
     def passes(self, context: RunContext) -> Passes:
-        """The passes of the form that was chosen, then the mean of the last iterates."""
+        """Run the passes of the chosen form, and average the last iterates."""
         form = score_iterates if context.settings["form"] == "score" else moment_iterates
         iterates = yield from form(context)
         return published(iterates, average=bool(context.settings["average"]))
 
 
 def is_pure(budget: PrivacyBudget, settings: Settings) -> bool:
-    """Whether the noise is Laplace, and keeps epsilon alone.
+    """Return whether the noise is Laplace, with delta = 0.
 
     >>> is_pure(PrivacyBudget(1.0), {"noise": "auto"}), is_pure(PrivacyBudget(1.0, 1e-6), {"noise": "auto"})
     (True, False)
@@ -310,59 +312,56 @@ def is_pure(budget: PrivacyBudget, settings: Settings) -> bool:
 
 def _check_pure(settings: Settings) -> None:
     if settings["form"] != "score" or settings["composition"] not in ("exact", "basic"):
-        raise SpecError(
+        raise UnsupportedError(
             "Laplace noise, and with it delta = 0, is offered for form = 'score', where epsilons add up whatever the "
             f"setting 'composition' says; got form = {settings['form']!r} and composition = "
-            f"{settings['composition']!r}; leave them out, or set delta above 0, for instance delta = 1e-6, and "
-            "noise = 'gaussian'"
+            f"{settings['composition']!r}",
+            option="noise",
+            remedy="leave them out, or set delta above 0, for instance delta = 1e-6, and noise = 'gaussian'",
         )
 
 
 def _wishart_rule(settings: Settings) -> str:
-    """The rule that adds up passes with Wishart noise: basic unless advanced is asked for."""
+    """Return the composition rule of passes with Wishart noise: basic unless advanced is requested."""
     form, rule = settings["form"], settings["composition"]
     if form != "moment" or rule not in ("exact", "basic", "advanced"):
-        raise SpecError(
+        raise UnsupportedError(
             "Wishart noise is offered for form = 'moment', with the composition 'basic' or 'advanced' ('exact' stands "
-            f"for 'basic'); got form = {form!r} and composition = {rule!r}"
+            f"for 'basic'); got form = {form!r} and composition = {rule!r}",
+            option="noise",
         )
     return "advanced" if rule == "advanced" else "basic"
 
 
-def score_pieces(design: Design, domain: RowDomain, iterations: int) -> dict[str, Piece]:
-    """What the score form releases: the Gram of (1, x) once, and a sum of scores in every iteration."""
-    size = len(fitted_indices(design))
-    score = score_sensitivity(domain, design.unit, intercept=design.intercept)
-    return {
-        "gram": Piece(gram_sensitivity(design, domain), GRAM_SHARE, size**2),
-        "score": Piece(score, 1 - GRAM_SHARE, size, iterations),
-    }
+def score_shares(design: Design, domain: RowDomain, iterations: int) -> list[Share]:
+    """Return the queries of the score form with their shares of mu^2."""
+    gram, score = score_queries(design, domain, iterations)
+    return [(gram, GRAM_SHARE), (score, 1 - GRAM_SHARE)]
 
 
-def moment_pieces(design: Design, domain: RowDomain, iterations: int, *, joint: bool) -> dict[str, Piece]:
-    """What the moment form releases in every iteration: weighted products of (1, x) with itself and with y.
+def moment_shares(design: Design, domain: RowDomain, iterations: int, *, joint: bool) -> list[Share]:
+    """Return the queries of the moment form with their shares of mu^2.
 
-    With `joint` the sensitivities are those that one pair of rows can have at once; a single piece may have more.
+    With `joint` the sensitivities are those that one pair of rows can have at once. One part alone may have a larger
+    one.
     """
-    size = len(fitted_indices(design))
-    gram, cross = weighted_gram_sensitivity(domain, design.unit, intercept=design.intercept)
-    if joint and design.unit.neighbours == "replace":
-        together = math.sqrt(joint_part(WEIGHTED_GRAM_SHARE, 1 - WEIGHTED_GRAM_SHARE)) * _ROUNDING
-        gram, cross = gram * together, cross * together  # [P:joint-pieces]
-    return {
-        "gram": Piece(gram, WEIGHTED_GRAM_SHARE, size**2, iterations),
-        "cross": Piece(cross, 1 - WEIGHTED_GRAM_SHARE, size, iterations),
-    }
+    query = WeightedProductsQuery.of(design, domain, iterations)
+    gram, cross = query.gram, query.cross
+    if joint and query.replaced:
+        together = math.sqrt(joint_part(WEIGHTED_GRAM_SHARE, 1 - WEIGHTED_GRAM_SHARE)) * MARGIN
+        gram = replace(gram, sensitivity=gram.sensitivity * together)
+        cross = replace(cross, sensitivity=cross.sensitivity * together)  # [P:joint-pieces]
+    return [(gram, WEIGHTED_GRAM_SHARE), (cross, 1 - WEIGHTED_GRAM_SHARE)]
 
 
 def score_iterates(context: RunContext) -> _Iterates:
-    """Steps by noisy sums of scores, multiplied by the inverse of one noisy Gram that lies above the exact one."""
+    """Step by noisy sums of scores times the inverse of one noisy Gram matrix above the exact one."""
     size = len(context.design.released) - 1
     moments = yield ExactGram(size + 1, context.domain.grid_bits)
     gram = noisy_gram(moments, context)
     values, vectors = np.linalg.eigh(gram)
     edge = noise_edge(context, len(values))
-    # with one edge more it lies above the exact Gram, so that every step without noise lowers the loss
+    # shifted by one more edge it lies above the exact Gram matrix, so every step without noise lowers the loss
     values = values + max(edge, 2 * edge - float(values[0]))
     theta = np.zeros(size)
     iterates = []
@@ -376,11 +375,11 @@ def score_iterates(context: RunContext) -> _Iterates:
 
 
 def graduated(loss: RobustLoss, iterations: int) -> list[RobustLoss]:
-    """The loss of each iteration: thresholds fall to the one asked for over the first third of them.
+    """Return the loss of each iteration, whose thresholds decrease to the requested one over the first third.
 
-    They start at its square root, in scaled units. With the last threshold from the start a step would move a
-    prediction by little more than it; with 1, the first steps would be those of least squares, and where outliers
-    lead these far away the rest of the passes would be spent on the way back.
+    They start at its square root, in scaled units. With the last threshold from the start, a step would move a
+    prediction by little more than the threshold. With 1, the first steps would be those of least squares, and where
+    outliers lead these far away the other passes would be spent on the way back.
 
     >>> [round(one.threshold, 3) for one in graduated(RobustLoss(1.0, 0.04), 6)]
     [0.2, 0.089, 0.04, 0.04, 0.04, 0.04]
@@ -392,7 +391,7 @@ def graduated(loss: RobustLoss, iterations: int) -> list[RobustLoss]:
 
 
 def moment_iterates(context: RunContext) -> _Iterates:
-    """Weighted least squares on noisy weighted moments, whose weights come from the iterate before."""
+    """Fit weighted least squares on noisy weighted moments, with weights from the previous iterate."""
     size = len(context.design.released) - 1
     loss = _loss(context)
     theta = np.zeros(size)
@@ -414,7 +413,7 @@ def moment_iterates(context: RunContext) -> _Iterates:
 
 
 def noisy_gram(moments: Totals, context: RunContext) -> FloatArray:
-    """The part of the products that belongs to (1, x), or to x without intercept, with noise; in scaled units."""
+    """Return the products of (1, x), or of x without intercept, with noise, in scaled units."""
     indices = fitted_indices(context.design)
     diagonal, off = context.law.sigma["gram_diagonal"], context.law.sigma["gram_off_diagonal"]
     pairs = [(i, j) for i in indices for j in indices if i <= j]
@@ -426,7 +425,7 @@ def noisy_gram(moments: Totals, context: RunContext) -> FloatArray:
 
 
 def noisy_cross(moments: Totals, context: RunContext) -> FloatArray:
-    """The products of (1, x), or of x without intercept, with the target, with noise; in scaled units."""
+    """Return the products of (1, x), or of x without intercept, with the target and noise, in scaled units."""
     indices = fitted_indices(context.design)
     target = indices[-1] + 1
     noise = context.sampler.draw([context.law.sigma["cross"]] * len(indices))
@@ -436,7 +435,7 @@ def noisy_cross(moments: Totals, context: RunContext) -> FloatArray:
 
 
 def noise_edge(context: RunContext, size: int) -> float:
-    """What the largest eigenvalue of the Gram's noise is at most on average: sd sqrt(2 size), in scaled units."""
+    """Return a bound of the mean of the largest noise eigenvalue: sd sqrt(2 size), in scaled units."""
     return context.law.sd("gram_diagonal") * math.sqrt(2 * size)
 
 
@@ -444,9 +443,4 @@ def _loss(context: RunContext) -> RobustLoss:
     return RobustLoss(float(context.settings["power"]), float(context.settings["threshold"]))
 
 
-def triangular(law: NoiseLaw) -> NoiseLaw:
-    """The Gram's noise with its off-diagonal scale, smaller by sqrt(2) because such an entry counts for two."""
-    diagonal = law.sigma["gram"]
-    off = rounded_up(math.isqrt((diagonal**2 + 1) // 2 - 1) + 1)  # [P:off-diagonal]
-    rest = {name: sigma for name, sigma in law.sigma.items() if name != "gram"}
-    return replace(law, sigma={"gram_diagonal": diagonal, "gram_off_diagonal": off, **rest})
+MECHANISM: Final = PrivateIRLS()

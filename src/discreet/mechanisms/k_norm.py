@@ -1,4 +1,4 @@
-"""All moments of (1, x, y) under epsilon alone: one noise vector from the K-norm mechanism. Proof: k_norm.proof.md."""
+"""Release all moments under pure DP with one noise vector of the K-norm mechanism. Proof: k_norm.proof.md."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Final, Literal
 
 from discreet.accounting.moments import Blocks
 from discreet.accounting.noise_distribution import BLOCKS, NoiseLaw, Settings
+from discreet.accounting.privacy_maps import VERSION
 from discreet.curator.sums.gram import ExactGram
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.errors import SpecError
+from discreet.errors import UnsupportedError
 from discreet.exact.linear import entry_count
 from discreet.mechanisms.calibration import block_shares, block_sigmas, by_block
 from discreet.mechanisms.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
@@ -21,17 +22,17 @@ from discreet.mechanisms.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.privacy.lattice import ROUNDING
 
-# no sum of a table that exists is as large as this many steps
+# no sum of a real table has this many steps
 _MOST_STEPS: Final = 2**100
-# digits beyond the binary point at which a second run is rarer than one in 2**80
+# binary digits after the point at which a second run has a probability below 2**-80
 _SPARE_BITS: Final = 96
 
 
 class KNormMoments:
-    """Adds one vector of noise with density proportional to exp(-norm) to all moments at once; needs no delta."""
+    """Noise vector with density proportional to exp(-norm) on all moments at once, without delta."""
 
     name: Final = "k-norm"
-    version: Final = "1"
+    version: Final = VERSION
     kind: Final[Literal["moments"]] = "moments"
     info: Final = MechanismInfo(
         summary="Joint release of all moments under epsilon alone; any model from one release.",
@@ -42,7 +43,7 @@ class KNormMoments:
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
-        """The law of the noise: design and budget in, no data."""
+        """Calibrate the noise to the budget, from public quantities only."""
         epsilon, _ = as_pair(budget, wanted="epsilon")
         size = len(design.released)
         shares = block_shares(domain, design.unit.neighbours, size - 2)
@@ -67,7 +68,7 @@ class KNormMoments:
         )
 
     def passes(self, context: RunContext) -> Passes:
-        """One pass: exact moments, then one vector of noise over all entries."""
+        """Compute exact moments in one pass, and add one vector of noise to all entries."""
         size = len(context.design.released)
         moments = yield ExactGram(size, context.domain.grid_bits)
         noise = k_norm_noise(context.law.steps(size), context.sampler)
@@ -76,7 +77,9 @@ class KNormMoments:
 
 
 def k_norm_noise(scales: Sequence[int], sampler: Sampler) -> list[int]:
-    """Scales times a vector with density proportional to exp(-Euclidean norm), each entry rounded; 0 for a scale of 0.
+    """Return scales times a vector with density proportional to exp(-Euclidean norm), each entry rounded.
+
+    An entry with scale 0 is 0.
 
     >>> from discreet.mechanisms.sampler import ExactSampler
     >>> noise = k_norm_noise([10**6, 0, 10**6], ExactSampler())
@@ -106,9 +109,14 @@ def _steps(scales: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str
             continue
         wanted = scaled[block] * 4**domain.grid_bits * ROUNDING
         if not wanted <= _MOST_STEPS:
-            raise SpecError(
+            raise UnsupportedError(
                 f"the noise of block '{block}' has a scale of {scaled[block]:.3g} scaled units, too large to be of any "
-                "use; raise epsilon"
+                "use",
+                option="epsilon",
+                remedy="raise epsilon",
             )
         steps[block] = math.ceil(wanted)  # [P:scales-rounded-up]
     return steps
+
+
+MECHANISM: Final = KNormMoments()

@@ -1,4 +1,4 @@
-"""The joint Laplace release of all moments of (1, x, y), under epsilon alone. Proof: laplace.proof.md."""
+"""Release all moments of (1, x, y) with joint Laplace noise under pure DP. Proof: laplace.proof.md."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
-from discreet.accounting.moments import clips_l1_sensitivity, l1_sensitivity
+from discreet.accounting.moment_queries import clip_query
+from discreet.accounting.moments import l1_sensitivity
 from discreet.accounting.noise_distribution import BLOCKS, CLIPPED, NoiseLaw, Settings, entry_blocks
+from discreet.accounting.privacy_maps import VERSION
 from discreet.curator.sums.gram import ExactGram, Totals
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
@@ -23,18 +25,18 @@ from discreet.privacy.budget import PrivacyBudget, as_pair
 
 @dataclass(frozen=True, slots=True)
 class LaplaceMoments:
-    """Adds independent discrete Laplace noise to the exact moments, calibrated jointly over all entries.
+    """Independent discrete Laplace noise on the exact moments, calibrated jointly over all entries.
 
     Attributes
     ----------
     clip_counts
-        Whether a share of epsilon pays for noisy counts of clipped rows, one for each numeric column.
+        Whether a share of epsilon is used for noisy counts of clipped rows, one for each numeric column.
     """
 
     clip_counts: bool = False
 
     name: ClassVar[str] = "laplace"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = VERSION
     kind: ClassVar[Literal["moments"]] = "moments"
     info: ClassVar[MechanismInfo] = MechanismInfo(
         summary="Joint Laplace release of all moments under epsilon alone; any model from one release.",
@@ -46,13 +48,13 @@ class LaplaceMoments:
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
-        """The law of the noise: design and budget in, no data."""
+        """Calibrate the noise to the budget, from public quantities only."""
         if self.clip_counts:
             clip_columns(design)
         return pure_law(design, domain, budget, block_weights(design, domain), clip_counts=self.clip_counts)
 
     def passes(self, context: RunContext) -> Passes:
-        """One pass: exact moments, then noise on every entry."""
+        """Compute exact moments in one pass and add noise to every entry."""
         moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
         totals = noisy_totals(moments, context.law, context.sampler)
         noise = context.sampler.laplace([context.law.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
@@ -60,11 +62,12 @@ class LaplaceMoments:
 
 
 def block_costs(columns: int) -> dict[str, float]:
-    """What a unit of variance in every entry of a block costs: the variance it brings to the normal equations.
+    """Return the variance in the normal equations per unit of variance in the entries of each block.
 
-    The d + 1 equations count alike. Equation j gets the noise of its entry of X'y, of X'X theta and of sum x times the
-    intercept; the last one that of sum y, of theta' sum x and of n times the intercept. The scaled slopes are taken to
-    have length 1, spread evenly, and the intercept to be 1/2. The sum of y^2 enters no equation and costs as much as n.
+    The d + 1 equations have equal weight. Equation j gets the noise of its entry of X'y, of X'X theta and of sum x
+    times the intercept. The last one gets that of sum y, of theta' sum x and of n times the intercept. The scaled
+    slopes are assumed to have length 1, spread evenly, and the intercept to be 1/2. The sum of y^2 enters no equation
+    and is given the cost of n.
 
     >>> block_costs(4)["cross"], block_costs(4)["gram_off_diagonal"]
     (4.0, 3.0)
@@ -77,11 +80,11 @@ def block_costs(columns: int) -> dict[str, float]:
 
 
 def block_weights(design: Design, domain: RowDomain) -> dict[str, float]:
-    """One over the scale of each block, up to a common factor: the split of epsilon that makes the cost least.
+    """Return one over the scale of each block, up to a factor: the split of epsilon with the least cost.
 
     If one pair of tables moves every block by its largest L1 change L, the shares of epsilon that minimise the sum of
-    cost * (L / share)^2 are proportional to (cost * L^2)^(1/3). Where no pair does, they are a public choice like any
-    other: the privacy loss is computed jointly for whatever weights come.
+    cost * (L / share)^2 are proportional to (cost * L^2)^(1/3). Where no pair does, they are still a valid public
+    choice: the privacy loss is computed jointly for any weights.
     """
     costs = block_costs(len(design.released) - 2)
     weights: dict[str, float] = {}
@@ -89,7 +92,7 @@ def block_weights(design: Design, domain: RowDomain) -> dict[str, float]:
         sensitivity = l1_sensitivity(design, domain, {block: 1.0})
         if sensitivity > 0:
             weights[block] = (costs[block] / sensitivity) ** (1 / 3)
-    # off-diagonal entries that no row can move still get noise, like those of the diagonal
+    # off-diagonal entries that no row can change get noise too, like those on the diagonal
     weights.setdefault("gram_off_diagonal", weights["gram_diagonal"])
     return weights
 
@@ -97,23 +100,11 @@ def block_weights(design: Design, domain: RowDomain) -> dict[str, float]:
 def pure_law(
     design: Design, domain: RowDomain, budget: PrivacyBudget, weights: Mapping[str, float], *, clip_counts: bool = False
 ) -> NoiseLaw:
-    """Discrete Laplace noise with scales in proportion to 1 / weight, just large enough for epsilon.
+    """Return discrete Laplace noise with scales proportional to 1 / weight, just large enough for epsilon.
 
-    A block without a weight is not released; a count that is public has no noise.
+    A block without a weight is not released, and a public count has no noise. `weights` are by block and all above 0.
+    The budget may have any delta. `clip_counts` adds counts of clipped rows, for a share of epsilon.
 
-    Parameters
-    ----------
-    design, domain
-        Public geometry and neighbouring relation.
-    budget
-        In epsilon, with any delta.
-    weights
-        By block; all above 0.
-    clip_counts
-        Whether counts of clipped rows are released beside the moments, for a share of epsilon.
-
-    Examples
-    --------
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
     >>> law = pure_law(design, RowDomain.of(design), PrivacyBudget(0.5), {"count": 1.0, "sum_x": 2.0})
     >>> [scale / 4**16 for scale in law.sigma.values()]
@@ -128,12 +119,14 @@ def pure_law(
         if block in charged:
             sigma[block] = _steps(block, loss / Fraction(charged[block]), domain)  # [P:laplace-scales]
     if clip_counts:
-        sigma[CLIPPED] = _steps(CLIPPED, clips_l1_sensitivity(design) / for_clips, domain)  # [P:clip-scale]
+        sigma[CLIPPED] = _steps(
+            CLIPPED, Fraction(clip_query(design).laplace_sensitivity) / for_clips, domain
+        )  # [P:clip-scale]
     return NoiseLaw(domain.grid_bits, sigma, "pure", family="discrete-laplace")
 
 
 def noisy_totals(moments: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int | None, ...]:
-    """Exact totals plus one independent variate each, in unlimited integers; none for a block that is not released."""
+    """Return exact totals plus one independent variate each, None for a block that is not released."""
     exact = moments.on_grid(law.unit)
     size = size_of(len(exact))
     noise = sampler.laplace(law.steps(size))
@@ -144,7 +137,7 @@ def noisy_totals(moments: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int 
 
 
 def _steps(block: str, scale: Fraction, domain: RowDomain) -> int:
-    """A scale in steps of the product grid, rounded up to what the sampler takes."""
+    """Return a scale in steps of the product grid, rounded up to a value that the sampler accepts."""
     steps = math.ceil(scale * 4**domain.grid_bits)
     if steps > MAX_SIGMA:
         raise GridTooFineError(
@@ -152,3 +145,6 @@ def _steps(block: str, scale: Fraction, domain: RowDomain) -> int:
             f"sampler at grid_bits = {domain.grid_bits}"
         )
     return rounded_up(steps)  # [P:scale-rounded-up]
+
+
+MECHANISM: Final = LaplaceMoments()

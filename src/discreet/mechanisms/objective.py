@@ -26,12 +26,13 @@ from discreet.accounting.fitted_models import (
     volume_loss,
 )
 from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import BALL_SETTINGS, DECLARED
 from discreet.curator.sums.gram import ExactGram, Sums, Totals
 from discreet.curator.sums.huber import CombinedSums, HuberSums, digit_bits
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.errors import SpecError
+from discreet.errors import OptionError, UnsupportedError
 from discreet.exact.linear import Equations, Int, symmetric_integers
 from discreet.mechanisms.calibration import in_steps
 from discreet.mechanisms.output import in_scaled_units, normal_equations, ridge_in_ball
@@ -41,7 +42,7 @@ from discreet.privacy.gaussian_dp import mu_from, rho_from
 from discreet.privacy.lattice import LATTICE_SHARE, ROUNDING, approximate, delta_left
 
 # -- huber minimum -----------------------------------------------------------------------------------------------------
-# The minimum of Huber's loss with a ridge penalty and a linear term, to within a proved distance of the exact one.
+# The minimum of Huber's loss with a ridge penalty and a linear term, within a proved distance of the exact one.
 #
 # The objective is F(theta) = sum rho(y - z'theta) + strength/2 |theta|^2 + linear'theta, with rho(r) = r^2/2 up to a
 # threshold c and c|r| - c^2/2 beyond it, over all theta. All arithmetic is on integers; proof: huber_minimum.proof.md.
@@ -49,13 +50,13 @@ from discreet.privacy.lattice import LATTICE_SHARE, ROUNDING, approximate, delta
 # 1 / SOLVER_STEPS as a power of two
 _TOLERANCE_BITS: Final = int(1 / SOLVER_STEPS).bit_length() - 1
 
-# parts of the better step that are tried next, in quarters
+# fractions of the better step that are tried next, in quarters
 _QUARTERS: Final = (5, 6, 7, 9, 11, 14)
 
 
 @dataclass(frozen=True, slots=True)
 class HuberProblem:
-    """What is minimised, apart from the rows, which are summed again for every point that is tried.
+    """Objective without its rows, which are summed again at every trial point.
 
     Attributes
     ----------
@@ -64,13 +65,13 @@ class HuberProblem:
     gram
         Sum of z z' over all rows, in steps of the product grid.
     start
-        Where to begin, as the solution of gram + strength for this right-hand side, in the same steps.
+        Right-hand side whose solution with gram + strength is the starting point, in the same steps.
     linear
         Linear term, in the same steps.
     strength
         Ridge penalty, in the same steps.
     threshold
-        Where residuals are clipped, in grid steps.
+        Limit to which residuals are clipped, in grid steps.
     intercept
         Whether z begins with the constant.
     """
@@ -95,20 +96,20 @@ class HuberProblem:
 
     @property
     def stiffness(self) -> int:
-        """Largest curvature over the least, or more, as a power of two."""
+        """Upper bound of the condition number, as a power of two."""
         return (int(np.trace(self.gram)) // self.strength + 1).bit_length()
 
     def digits(self) -> int:
-        """Digits after the point with which the exact minimum, rounded, can be certified."""
+        """Return the digits after the point with which the rounded exact minimum can be certified."""
         bits = self.product_bits + _TOLERANCE_BITS + self.stiffness + len(self.gram).bit_length() + 1
         return -(-bits // self.digit_bits)
 
 
 @dataclass(frozen=True, slots=True)
 class _Visited:
-    """A point, in units of 2**-fraction, with the exact gradient and the curvature of the rows inside the threshold.
+    """Point in units of 2**-fraction, with exact gradient and curvature of the rows inside the threshold.
 
-    Gradient and curvature are in units of 2**-(product_bits + fraction); `merit` is the square of the gradient in the
+    Gradient and curvature are in units of 2**-(product_bits + fraction). `merit` is the square of the gradient in the
     metric of all rows.
     """
 
@@ -122,9 +123,9 @@ _Search: TypeAlias = Generator[Sums, Totals, list[int]]
 
 
 def huber_minimum(problem: HuberProblem, digits: int | None = None) -> _Search:
-    """The minimum on the product grid, within `rounding_sensitivity` of the exact one; asks for passes on the way.
+    """Return the minimum on the product grid, within `rounding_sensitivity` of the exact one, by several passes.
 
-    Begins with `digits` after the point, or with what is likely to suffice.
+    The first precision is `digits` after the point, or one that is likely to suffice.
     """
     count = problem.digits() if digits is None else digits
     while True:
@@ -137,7 +138,7 @@ def huber_minimum(problem: HuberProblem, digits: int | None = None) -> _Search:
 
 
 class _Precision:
-    """The search at one precision."""
+    """Search at one precision."""
 
     def __init__(self, problem: HuberProblem, digits: int) -> None:
         self.problem = problem
@@ -148,7 +149,7 @@ class _Precision:
         self.above = Equations(self._penalised(problem.gram << self.fraction), self.bits)
 
     def minimum(self) -> Generator[Sums, Totals, Int | None]:
-        """A certified point; none if steps at this precision are no longer an improvement."""
+        """Return a certified point, or None if steps at this precision no longer improve."""
         ridge = self._step(self.above, self.problem.start << self.fraction)
         best = yield from self._visit(ridge)
         lowest = best.merit
@@ -164,7 +165,7 @@ class _Precision:
         return best.point
 
     def _better(self, best: _Visited, newton: Int) -> Generator[Sums, Totals, Int | None]:
-        """A step that lowers the objective: part of Newton's, or one with a curvature above the exact one."""
+        """Return a step that lowers the objective: part of Newton's, or one with a curvature above the exact one."""
         above = self._step(self.above, best.gradient)
         scales = range(0, self.problem.stiffness + 3, 2)
         steps = [*(newton >> scale for scale in scales), above >> 1, *(above << scale for scale in scales)]
@@ -175,7 +176,7 @@ class _Precision:
         return finer if more > gain else coarse
 
     def _farthest_down(self, best: _Visited, steps: Sequence[Int]) -> Generator[Sums, Totals, tuple[Int, int]]:
-        """The step whose end proves the largest fall of the objective, which lies above its tangent there."""
+        """Return the step with the largest proved decrease, by the tangent at its end."""
         points = [best.point - step for step in steps]
         scores = yield CombinedSums([self._sums(point, products=False) for point in points])
         size, exact = len(best.point), scores.on_grid(1 << self.bits)
@@ -187,12 +188,12 @@ class _Precision:
         return steps[index], gains[index]
 
     def certified(self, visited: _Visited) -> bool:
-        """Whether the point is provably within the tolerance of the exact minimum."""
+        """Return whether the point is provably within the tolerance of the exact minimum."""
         allowed = self.problem.strength << (self.fraction - self.problem.product_bits - _TOLERANCE_BITS)
         return bool(visited.gradient @ visited.gradient <= allowed**2)  # [P:huber-certificate]
 
     def _visit(self, point: Int) -> Generator[Sums, Totals, _Visited]:
-        """Gradient and curvature at a point, from one pass."""
+        """Return gradient and curvature at a point, from one pass."""
         sums = yield self._sums(point, products=True)
         size, exact = len(point), sums.on_grid(1 << self.bits)
         gradient = self._gradient(point, exact[:size])
@@ -221,7 +222,7 @@ class _Precision:
         return matrix
 
     def _step(self, equations: Equations, gradient: Int) -> Int:
-        """Solution of the equations, in units of the point."""
+        """Solve the equations, in units of the point."""
         step: Int = equations.solution(gradient) >> (self.bits - self.fraction)
         return step
 
@@ -230,17 +231,17 @@ class _Precision:
 # Objective perturbation: ridge or Huber regression with a random linear term. Proof: objective.proof.md.
 
 _STRENGTH: Final = BALL_SETTINGS["strength"]
-# share of epsilon that the change of volume uses where the budget sets the strength
+# share of epsilon for the change of volume where the budget determines the strength
 VOLUME_SHARE: Final = {HUBER: 0.4, SQUARED: 0.1}
-# of delta, for what separates the lattice point from the exact minimum
+# share of delta for the distance between the lattice point and the exact minimum
 OUTPUT_DELTA: Final = 1 / 20
 
 
 class ObjectivePerturbation:
-    """Publishes the minimum of a penalised loss after a Gaussian linear term was added to it."""
+    """Minimum of a penalised loss with an added Gaussian linear term."""
 
     name: Final = "objective"
-    version: Final = "2"
+    version: Final = VERSION
     kind: Final[Literal["coefficients"]] = "coefficients"
     info: Final = MechanismInfo(
         summary="Ridge or Huber coefficients with a penalty, from an objective with a random linear term.",
@@ -260,7 +261,7 @@ class ObjectivePerturbation:
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
-        """The law of the linear term and of the noise on its solution: design, budget and settings in, no data."""
+        """Calibrate the linear term and the noise on its solution, from public quantities only."""
         asked, delta = approximate(budget)
         epsilon = min(asked, EPSILON_USED)  # [P:epsilon-used]
         size = coefficient_count(design)
@@ -270,9 +271,11 @@ class ObjectivePerturbation:
         left = _left_of_epsilon(design, sensitivity, strength, epsilon)
         linear = in_steps("linear", min(_linear_sd(shift, left, delta) for shift in bounds), domain)
         if delta_left(epsilon, delta, [(size, linear)]) is None:  # [P:linear-gap]
-            raise SpecError(
+            raise UnsupportedError(
                 f"the lattice of grid_bits = {domain.grid_bits} is too coarse for epsilon = {asked:g} and "
-                f"delta = {delta:g}; raise grid_bits, lower epsilon or raise delta"
+                f"delta = {delta:g}",
+                option="grid_bits",
+                remedy="raise grid_bits, lower epsilon or raise delta",
             )
         rho = rho_from(epsilon * OUTPUT_EPSILON, delta * OUTPUT_DELTA)
         step = math.ldexp(1.0, -2 * domain.grid_bits)
@@ -282,7 +285,7 @@ class ObjectivePerturbation:
         return NoiseLaw(domain.grid_bits, sigma, "bound", parameters={"strength": steps})
 
     def passes(self, context: RunContext) -> Passes:
-        """Exact moments, a random linear term, the minimum on the lattice, a little noise on it."""
+        """Compute exact moments, draw a linear term, find the minimum on the lattice, add a little noise."""
         design, law, released = context.design, context.law, len(context.design.released)
         moments = yield ExactGram(released, context.domain.grid_bits)
         gram, cross = normal_equations(moments.on_grid(law.unit), released, intercept=design.intercept)
@@ -294,7 +297,7 @@ class ObjectivePerturbation:
 
 
 def _minimum(context: RunContext, gram: Int, right: Int, linear: Int) -> Generator[Sums, Totals, list[int]]:
-    """The minimum on the lattice, from the sum of z z' and that of z y less the linear term."""
+    """Return the minimum on the lattice, from the sums of z z' and of z y less the linear term."""
     domain, strength = context.domain, context.law.parameters["strength"]
     if context.settings["loss"] == SQUARED:
         ball = {"strength": in_units(strength, domain), "bound": context.settings["bound"]}
@@ -307,10 +310,14 @@ def _minimum(context: RunContext, gram: Int, right: Int, linear: Int) -> Generat
 def strength_steps(
     design: Design, domain: RowDomain, sensitivity: RowSensitivity, settings: Settings, epsilon: float
 ) -> int:
-    """The penalty in whole steps of the product grid, rounded up: the one given, or the one the budget sets."""
+    """Return the penalty in steps of the product grid, rounded up: the setting, or one set by the budget."""
     given = float(settings["strength"])
     if 0 < given < _STRENGTH.low:
-        raise SpecError(f"strength: expected {_STRENGTH.low:g} or more, or 0 to set it from the budget; got {given:g}")
+        raise OptionError(
+            f"strength: expected {_STRENGTH.low:g} or more, or 0 to set it from the budget; got {given:g}",
+            option="strength",
+            given=given,
+        )
     if given == 0:
         share = VOLUME_SHARE[str(settings["loss"])] * epsilon
         given = max(_strength_for(design, sensitivity, share), _STRENGTH.low)
@@ -318,28 +325,34 @@ def strength_steps(
 
 
 def _linear_sd(shift: Shift, epsilon: float, delta: float) -> float:
-    """Standard deviation of the linear term, in scaled units, for what is left of epsilon after the volume."""
+    """Return the standard deviation of the linear term in scaled units, for epsilon less that of the volume."""
     parted = delta * (1 - OUTPUT_DELTA - LATTICE_SHARE) / ROUNDING * 0.5**shift.halvings
     mu = min(mu_from(epsilon, parted), math.sqrt(2 * epsilon) / ROUNDING)  # [P:linear-mu]
     return shift.length * ROUNDING / mu  # [P:linear-scale]
 
 
 def _left_of_epsilon(design: Design, sensitivity: RowSensitivity, strength: float, epsilon: float) -> float:
-    """What the Gaussian part may use; a strength that leaves next to nothing is refused."""
+    """Return the epsilon left for the Gaussian part. Reject a strength that leaves almost none."""
     k, size = design.unit.max_rows, coefficient_count(design)
     usable = epsilon * (1 - OUTPUT_EPSILON)
     left = (usable - volume_loss(k, sensitivity.norm, size, strength)) / ROUNDING
     if left < usable / 100:
         needed = _strength_for(design, sensitivity, usable / 2)
-        raise SpecError(
+        raise OptionError(
             f"strength = {strength:g} is too small for epsilon = {epsilon:g}: the change that a row makes to the "
-            f"curvature would use up all of epsilon; raise strength to {needed:.3g} or more, or raise epsilon"
+            "curvature would use up all of epsilon",
+            option="strength",
+            given=strength,
+            remedy=f"raise strength to {needed:.3g} or more, or raise epsilon",
         )
     return left
 
 
 def _strength_for(design: Design, sensitivity: RowSensitivity, loss: float) -> float:
-    """The penalty at which the change of volume is this large."""
+    """Return the penalty at which the change of volume has this size."""
     k = design.unit.max_rows
     rank = min(k, coefficient_count(design))
     return k * sensitivity.norm**2 / (rank * math.expm1(loss / rank))
+
+
+MECHANISM: Final = ObjectivePerturbation()

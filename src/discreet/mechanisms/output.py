@@ -10,46 +10,41 @@ from typing import Final, Literal
 
 import numpy as np
 
-from discreet.accounting.fitted_models import SOLVER_STEPS, coefficient_count, coefficient_sensitivity
+from discreet.accounting.fitted_models import SOLVER_STEPS, output_query
 from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import DECLARED
 from discreet.curator.sums.gram import ExactGram
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.exact.linear import Equations, Int, symmetric_integers
-from discreet.mechanisms.calibration import Piece, pieces_law
+from discreet.mechanisms.calibration import queries_law
 from discreet.mechanisms.protocol import MechanismInfo, Passes, RunContext
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases.fields import Coefficients
 
 # -- ball ridge --------------------------------------------------------------------------------------------------------
-# Ridge regression inside a public ball, from exact moments, to within a proved distance of the exact minimum.
+# Ridge regression inside a public ball, from exact moments, within a proved distance of the exact minimum.
 #
 # The objective is F(theta) = 1/2 sum (y - z'theta)^2 + strength/2 |theta|^2 over |theta| <= bound, with z = (1, x), or
 # x in a design without intercept. All arithmetic is on integers; proof: ball_ridge.proof.md.
 
-# enough for every setting to be an integer number of units of 2**-bits; a harder table takes more, see the proof
+# enough for every setting to be an integer in units of 2**-bits; a harder table takes more, see the proof
 _FIRST_BITS: Final = 192
 
 
 def normal_equations(totals: Sequence[int], size: int, *, intercept: bool) -> tuple[Int, Int]:
-    """Sums of z z' and of z y from the upper triangle of the moments of (1, x, y), in steps of the product grid."""
+    """Return sums of z z' and of z y from the triangle of the moments, in steps of the product grid."""
     full = symmetric_integers(totals, size)
     first = 0 if intercept else 1
     return full[first:-1, first:-1], full[first:-1, -1]
 
 
 def ridge_in_ball(gram: Int, cross: Int, grid_bits: int, settings: Settings) -> list[int]:
-    """The minimum of the objective, rounded to the product grid, within `rounding_sensitivity` of the exact one.
+    """Return the minimum on the product grid, within `rounding_sensitivity` of the exact one.
 
-    Parameters
-    ----------
-    gram, cross
-        Sums of z z' and of z y in steps of the product grid; any linear term can be added to `cross`.
-    grid_bits
-        A product has 4**grid_bits steps per scaled unit.
-    settings
-        `strength` and `bound`.
+    `gram` and `cross` are sums of z z' and of z y in steps of the product grid, which has 4**grid_bits steps per scaled
+    unit. A linear term can be added to `cross`. `settings` has `strength` and `bound`.
     """
     bits = _FIRST_BITS
     while True:
@@ -63,7 +58,7 @@ def ridge_in_ball(gram: Int, cross: Int, grid_bits: int, settings: Settings) -> 
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """Minimise theta'A theta / 2 - c'theta over a ball; every number is an integer number of units of 2**-bits."""
+    """Minimisation of theta'A theta / 2 - c'theta over a ball. All numbers are integers in units of 2**-bits."""
 
     matrix: Int
     linear: Int
@@ -81,7 +76,7 @@ class _Problem:
         return cls(matrix, cross * (1 << shift), strength, bound, SOLVER_STEPS / 4**grid_bits, bits)
 
     def solved(self, sweeps: int) -> Int | None:
-        """A point of the ball that is certified; none if this many steps at this precision give none.
+        """Return a certified point of the ball, or None if this precision and number of steps give none.
 
         Newton's method on 1/|theta(nu)| = 1/bound, theta(nu) = (A + nu)^{-1} c, from nu = 0.
         """
@@ -101,7 +96,7 @@ class _Problem:
         return None
 
     def certified(self, point: Int, nu: int) -> bool:
-        """Whether the point is in the ball and provably within the tolerance of the exact minimum."""
+        """Return whether the point is in the ball and provably within the tolerance of the exact minimum."""
         norm2_point = int(point @ point)
         if norm2_point > self.bound**2:
             return False
@@ -121,15 +116,12 @@ class _Problem:
 # -- output ------------------------------------------------------------------------------------------------------------
 # Output perturbation: the ridge coefficients inside a public ball, plus Gaussian noise. Proof: output.proof.md.
 
-# covers the rounding of some tens of double operations, each relative 2**-53
-_UP: Final = 1 + 2**-44
-
 
 class OutputPerturbation:
-    """Publishes the ridge coefficients of the table with noise for how far one unit can move them."""
+    """Ridge coefficients of the table with noise calibrated to the change that one unit can make."""
 
     name: Final = "output"
-    version: Final = "1"
+    version: Final = VERSION
     kind: Final[Literal["coefficients"]] = "coefficients"
     info: Final = MechanismInfo(
         summary="Ridge coefficients inside a public ball, plus Gaussian noise for how far a row can move them.",
@@ -142,14 +134,11 @@ class OutputPerturbation:
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
-        """The law of the noise: design, budget and settings in, no data."""
-        size = coefficient_count(design)
-        return pieces_law(
-            domain, budget, {"coefficients": Piece(coefficient_sensitivity(design, domain, settings), 1, size)}
-        )
+        """Calibrate the noise to the budget and settings, from public quantities only."""
+        return queries_law(domain, budget, [(output_query(design, domain, settings), 1.0)])
 
     def passes(self, context: RunContext) -> Passes:
-        """One pass: exact moments, their minimum on the lattice, then noise on every coefficient."""
+        """Compute exact moments in one pass, minimise on the lattice, and add noise to every coefficient."""
         design, law, released = context.design, context.law, len(context.design.released)
         moments = yield ExactGram(released, context.domain.grid_bits)
         gram, cross = normal_equations(moments.on_grid(law.unit), released, intercept=design.intercept)
@@ -160,6 +149,9 @@ class OutputPerturbation:
 
 
 def in_scaled_units(steps: list[int], design: Design, law: NoiseLaw) -> Coefficients:
-    """Published coefficients of (1, x) from integer steps of the product grid."""
+    """Return published coefficients of (1, x) from integer steps of the product grid."""
     values = [step / law.unit for step in steps]
     return Coefficients(tuple(values if design.intercept else [0.0, *values]))
+
+
+MECHANISM: Final = OutputPerturbation()

@@ -10,25 +10,23 @@ from typing import ClassVar, Final, Literal, TypeAlias
 import numpy as np
 
 from discreet.accounting.moments import Blocks
-from discreet.accounting.noise_distribution import RESIDUAL_BLOCKS, Calibration, NoiseLaw, Settings
+from discreet.accounting.noise_distribution import RESIDUAL_BLOCKS, ROWS, Calibration, NoiseLaw, Settings
+from discreet.accounting.privacy_maps import VERSION
+from discreet.accounting.queries import GramQuery, Query, VectorQuery, variates
 from discreet.accounting.scaling import (
-    FOURTH,
     FOURTH_BLOCKS,
     HALF,
     LAST,
     RADIUS_BITS,
     RADIUS_QUANTILE,
-    RESIDUAL,
-    ROWS,
     SIZE,
     TARGET_CLIPPED,
     TARGET_QUANTILE,
     TARGET_SIZE,
     THREE_QUARTERS,
     WHOLE,
-    Statistic,
     comparisons,
-    scaled_statistics,
+    scaled_queries,
     searched_columns,
     target_searched,
     weighted_domain,
@@ -38,58 +36,51 @@ from discreet.curator.sums.gram import Sums, Totals
 from discreet.curator.sums.scaled_rows import RowNorms, Scaling, WeightedMoments, Weighting
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.errors import SpecError
+from discreet.errors import SpecError, UnsupportedError
 from discreet.exact.arrays import FloatArray, IntArray
 from discreet.exact.linear import entry_count, pairs, size_of
-from discreet.mechanisms.calibration import block_sigmas, in_steps
+from discreet.mechanisms.calibration import block_sigmas, in_steps, spread_scale
 from discreet.mechanisms.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
-from discreet.privacy.lattice import ROUNDING, gaussian_mu
+from discreet.privacy.lattice import gaussian_mu
 from discreet.releases.fields import ScalingPart
 
 # -- searches ----------------------------------------------------------------------------------------------------------
-# Noisy searches on counts, and the centre and spread of a target by them. Proof: refined.proof.md.
+# Noisy binary searches on counts, and the centre and spread of a target. Proof: refined.proof.md.
 
 # the number of rows up to the point at an index of a grid
 CountAt: TypeAlias = Callable[[int], int]
 
-# the 29/32 quantile of abs(z) of a standard normal z, which is searched for of a target
+# the 29/32 quantile of abs(z) for a standard normal z, which is searched for a target
 NORMAL_TARGET_SPREAD: Final = 1.68
-# no scale is smaller, in scaled units: of a column that is mostly one value the quantile says nothing
+# smallest scale, in scaled units: the quantile is meaningless for a column that is mostly one value
 NARROWEST: Final = 1 / 32
-# how far the centre of a column or a target is from the middle of its range, as a standard deviation, in half ranges
+# prior standard deviation of a centre around the middle of its range, in half ranges
 CENTRE_PRIOR: Final = 0.35
 # bits of the grid of a cell's value in a sum of clipped targets; every product grid is as fine
 VALUE_BITS: Final = 16
 
 
 def noisy(context: RunContext, block: str, exact: Sequence[int]) -> list[int]:
-    """Exact sums in steps of the product grid with independent noise of a block's scale."""
+    """Return exact sums in steps of the product grid with independent noise of the scale of a block."""
     noise = context.sampler.draw([context.law.sigma[block]] * len(exact))
     return [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P:refined-noise]
 
 
 def quantile_in_steps(context: RunContext, thirty_seconds: int) -> int:
-    """A quantile in steps of the product grid."""
+    """Return a quantile in steps of the product grid."""
     return thirty_seconds * (context.law.unit // WHOLE)
 
 
 def search(context: RunContext, block: str, count_at: CountAt, rows: int, below: int) -> int:
-    """The index of the grid point where a quantile seems to be, by noisy binary search.
+    """Return the index of the grid point nearest to a quantile, by noisy binary search.
 
-    Parameters
-    ----------
-    block
-        Names the grid, and the noise of a comparison.
-    count_at
-        Exact number of rows up to a grid point.
-    rows, below
-        Number of rows, exactly, and the quantile in steps of the product grid. Only the sum over rows of
-        1[value up to the point] - quantile is used, with noise.
+    `block` names the grid and the noise of a comparison. `rows` is the exact number of rows, and `below` the quantile
+    in steps of the product grid. Only the sum over rows of 1[value up to the point] - quantile is used, with noise.
     """
     low, high = 0, LAST[block]
-    # all comparisons are made, whatever they say
+    # the number of comparisons does not depend on their results
     for _ in range(comparisons(block)):
         middle = (low + high) // 2
         (value,) = noisy(context, block, [count_at(middle) * context.law.unit - below * rows])  # [P:centred-count]
@@ -106,13 +97,13 @@ class Counts:
         self._up_to = np.concatenate([np.zeros((len(cells), 1), dtype=np.int64), np.cumsum(cells, axis=1)], axis=1)
 
     def up_to(self, cells: Sequence[int]) -> list[int]:
-        """Rows up to a cell, one for each column."""
+        """Return the numbers of rows up to a cell of each column."""
         indices = np.clip(np.asarray(cells, dtype=np.int64), -CELLS - 1, CELLS) + CELLS + 1
         found: list[int] = self._up_to[np.arange(len(indices)), indices].tolist()
         return found
 
     def around(self, centres: Sequence[int], widths: Sequence[int]) -> list[int]:
-        """Rows in the cells within a width of a centre, one for each column."""
+        """Return the numbers of rows in the cells within a width of a centre of each column."""
         upper = self.up_to([c + w for c, w in zip(centres, widths, strict=True)])
         lower = self.up_to([c - w for c, w in zip(centres, widths, strict=True)])
         return [a - b for a, b in zip(upper, lower, strict=True)]
@@ -125,11 +116,11 @@ class TargetScale:
     Attributes
     ----------
     low, high
-        Its public range.
+        Public range.
     centre, variance
-        Where its mean seems to be, and how far off that may be.
+        Estimated mean, and its variance.
     spread
-        Within which nine tenths of the values seem to be.
+        Estimated distance from the centre that nine tenths of the values do not exceed.
     """
 
     low: float
@@ -140,24 +131,27 @@ class TargetScale:
 
     @property
     def span(self) -> float:
-        """How far a value can be from the centre."""
+        """Largest possible distance of a value from the centre."""
         return max(self.high - self.centre, self.centre - self.low)
 
     @property
     def likely_sd(self) -> float:
-        """Standard deviation of a normal target of this spread, and at most that of a uniform one."""
+        """Standard deviation of a normal target of this spread, at most that of a uniform one."""
         return min(self.spread / NORMAL_TARGET_SPREAD, (self.high - self.low) / math.sqrt(12))
 
 
 def target_spread(context: RunContext, counts: Counts, centre: int, half: int, rows: int) -> int:
-    """Within how many cells of a centre nine tenths of the target seem to be; `half` is half of its range, in cells."""
+    """Return the distance in cells from a centre that nine tenths of the target do not exceed, by search.
+
+    `half` is half of the range of the target, in cells.
+    """
     widths = [round(half * math.pow(2, (k - 14) / 2)) for k in range(LAST["target_spread"] + 1)]
     below = quantile_in_steps(context, TARGET_QUANTILE)
     return widths[search(context, "target_spread", lambda k: counts.around([centre], [widths[k]])[0], rows, below)]
 
 
 def target_centred(context: RunContext, cells: IntArray, rows: int, many: float) -> TargetScale:
-    """Centre of the target: a noisy mean, a search for the spread, and a noisy mean of what is not far off.
+    """Estimate the centre of the target: a noisy mean, a search for the spread, and a noisy clipped mean.
 
     `many` is the released number of rows.
     """
@@ -194,51 +188,44 @@ def _mean(
 
 
 # -- columns -----------------------------------------------------------------------------------------------------------
-# Centre and scale of columns from noisy counts, asked where each says most. Proof: refined.proof.md.
+# Centre and scale of columns from noisy counts at the most informative points. Proof: refined.proof.md.
 
 # grids of the posterior, in half ranges and in powers of two of them
 _CENTRES: Final = np.linspace(-1.0, 1.0, 129)
 _LOG_SCALES: Final = np.linspace(-9.0, 0.5, 39)
-# half-width of the zoomed grid of centres: so many standard deviations of the posterior, each at least a grid step
+# half-width of the zoomed grid of centres, in standard deviations of the posterior, each at least a grid step
 _ZOOM, _GRID_STEP = 4.0, 1 / 64
-# no scale is smaller, in scaled units, however sure it is
+# smallest scale, in scaled units
 LEAST_SCALE: Final = 1 / 256
-# the logarithm of a scale, a priori: a range of eight scales, and much less or more of them
+# prior of the logarithm of a scale: around a range of eight scales, with a large spread
 _PRIOR_LOG_SCALE, _PRIOR_LOG_SCALE_SD = -2.0, 1.5
-# how far the share of rows up to a point is from that of the model, as a standard deviation
+# standard deviation of the model error in the share of rows up to a point
 _MODEL_ERROR: Final = 0.05
-# tanh of so many scales is near the normal distribution function, from -1 to 1
+# tanh of this many scales approximates the normal distribution function, from -1 to 1
 _LOGISTIC: Final = 0.85
 # the 75% quantile of abs(z) of a standard normal z
 _NORMAL_SPREAD: Final = 1.15
-# a scale below `NARROWEST` is kept if the mean square within so many scales, in units of that window, is surely small:
+# a scale below `NARROWEST` is kept if the mean square within this many scales, in units of that window, is surely low:
 # 1/64 for a normal column, and the share of the other rows for one that is mostly one value
 _NARROW_WINDOW, _NARROW_SQUARE = 8.0, 0.05
-# the window of a mean square is so wide that its noise is so many scales; a scale is at least this part of its root
+# width of the window of a mean square, by its noise in scales; a scale is at least this part of the root mean square
 _NOISE_SCALES, _PART_OF_ROOT = 2.0, 0.75
 # standard deviations of its noise by which a mean square is lowered before it raises a scale
 _DOUBT: Final = 2.0
 
-# the upper end of an interval of each column, and the lower one unless all smaller values are in it
+# the upper end of an interval of each column, and the lower end unless it is unbounded below
 _Interval: TypeAlias = tuple[FloatArray] | tuple[FloatArray, FloatArray]
 
 
 class Beliefs:
-    """What released counts say of centres and scales: for each column a posterior on a grid of both.
+    """Posterior of the centre and scale of each column on a grid, given released counts.
 
-    The model is a logistic distribution close to the normal one. It decides where counts are asked for, and what they
-    amount to where the noise is large. Where the noise is small, counts at the median and at the quartiles speak for
-    themselves.
+    The model is a logistic distribution close to the normal one. It determines the points at which counts are taken,
+    and regularises them where the noise is large. Where the noise is small, the counts at the median and at the
+    quartiles dominate.
 
-    Parameters
-    ----------
-    columns
-        How many.
-    centres
-        Grid of the centres; one number where the centre is known.
+    `centres` is the grid of centres, one number where the centre is known.
 
-    Examples
-    --------
     >>> beliefs = Beliefs(1)
     >>> for point, share in [(0.0, 0.0), (0.5, 0.5), (0.4, 0.16), (0.6, 0.84)]:
     ...     beliefs.learn((np.array([point]),), np.array([share]), 0.01)
@@ -251,15 +238,7 @@ class Beliefs:
         self._start(np.repeat(centres[None], columns, axis=0))
 
     def learn(self, interval: _Interval, shares: FloatArray, sd: float) -> None:
-        """Update on the released share of the rows in an interval of each column.
-
-        Parameters
-        ----------
-        interval
-            Its upper end, and its lower one if there is one.
-        shares, sd
-            Released, with noise of this standard deviation.
-        """
+        """Update on the released share of the rows in an interval of each column, with noise of sd `sd`."""
         self._learned.append((interval, shares, sd))
         self._update(interval, shares, sd)
 
@@ -272,7 +251,7 @@ class Beliefs:
         self._start(np.clip(mean, half - 1, 1 - half) + half * _CENTRES)
 
     def means(self) -> tuple[FloatArray, FloatArray]:
-        """Posterior means of the centres, and of the scales by their logarithms."""
+        """Return posterior means of the centres, and of the scales by their logarithms."""
         weights = self._weights()
         centres: FloatArray = (weights.sum(axis=2) * self._centres[:, :, 0]).sum(axis=1)
         return centres, np.exp2(weights.sum(axis=1) @ _LOG_SCALES)
@@ -292,7 +271,7 @@ class Beliefs:
         self._logs -= 0.5 * off * off
 
     def _share_up_to(self, points: FloatArray) -> FloatArray:
-        """Share of the rows that the model expects up to a point of each column, on the grid."""
+        """Return the share of rows that the model expects up to a point of each column, on the grid."""
         away = points[:, None, None] - self._centres
         share: FloatArray = 0.5 + 0.5 * np.tanh(away * (_LOGISTIC * np.exp2(-_LOG_SCALES)))
         return share
@@ -304,7 +283,7 @@ class Beliefs:
 
 
 class _Questions:
-    """Noisy counts of the columns, asked where beliefs say, and taken into them."""
+    """Noisy counts of the columns at points chosen by the posterior, which they update."""
 
     def __init__(self, context: RunContext, cells: IntArray, rows: int, many: float, beliefs: Beliefs) -> None:
         self._released = _Released(context, rows, many)
@@ -312,13 +291,13 @@ class _Questions:
         self._beliefs = beliefs
 
     def centre(self, block: str) -> None:
-        """Ask how many rows are up to the centre."""
+        """Count the rows up to the centre."""
         for _ in range(comparisons(block)):
             at, _ = self._cells()
             self._learn(block, (at / CELLS,), self._counts.up_to(at.tolist()), HALF)
 
     def spread(self, block: str) -> None:
-        """Ask how many rows are so near the centre that three quarters of them should be."""
+        """Count the rows within the distance of the centre that should hold three quarters of them."""
         for _ in range(comparisons(block)):
             at, scale = self._cells()
             width = np.rint(_NORMAL_SPREAD * scale).astype(np.int64)
@@ -326,12 +305,12 @@ class _Questions:
             self._learn(block, ((at + width) / CELLS, (at - width) / CELLS), counts, THREE_QUARTERS)
 
     def answers(self) -> tuple[list[float], list[float]]:
-        """Centre and scale of each column."""
+        """Return centre and scale of each column."""
         centres, scales = self._cells()
         return (centres / CELLS).tolist(), np.maximum(scales / CELLS, LEAST_SCALE).tolist()
 
     def _cells(self) -> tuple[IntArray, IntArray]:
-        """Centre and scale of each column in cells, to which they are rounded: last bits depend on the machine."""
+        """Return centre and scale of each column, rounded to cells because last bits depend on the machine."""
         centres, scales = (np.rint(found * CELLS).astype(np.int64) for found in self._beliefs.means())
         return centres, scales
 
@@ -341,7 +320,7 @@ class _Questions:
 
 
 class _Released:
-    """Means over rows of values in [0, 1], one for each column, with noise."""
+    """Noisy means over rows of values in [0, 1], one for each column."""
 
     def __init__(self, context: RunContext, rows: int, many: float) -> None:
         self._context = context
@@ -354,21 +333,21 @@ class _Released:
         return self._context.law.unit
 
     def means(self, block: str, totals: list[int], quantile: int) -> FloatArray:
-        """Release exact sums, in steps, of which each row's part is centred by a quantile."""
+        """Release exact sums, in steps. The part of each row is centred by a quantile."""
         below = quantile_in_steps(self._context, quantile)
         exact = [total - below * self._rows for total in totals]  # [P:centred-column-count]
         released = np.array(noisy(self._context, block, exact), dtype=np.float64)
         return released / self.unit / self._many + quantile / WHOLE
 
     def sd(self, block: str) -> float:
-        """Standard deviation of the noise of a mean."""
+        """Return the standard deviation of the noise of a mean."""
         return self._context.law.sd(block) / self._many
 
 
 def columns_centred(context: RunContext, cells: IntArray, rows: int, many: float) -> tuple[list[float], list[float]]:
-    """Centre and scale of each column, from counts up to a centre and around it, twice.
+    """Estimate centre and scale of each column, from counts up to a centre and around it, twice.
 
-    `rows` is the exact number of rows and only enters sums that get noise; `many` is the released one.
+    `rows` is the exact number of rows and only enters sums that get noise. `many` is the released number.
     """
     beliefs = Beliefs(len(cells))
     questions = _Questions(context, cells, rows, many, beliefs)
@@ -381,7 +360,7 @@ def columns_centred(context: RunContext, cells: IntArray, rows: int, many: float
 
 
 def columns_scaled(context: RunContext, cells: IntArray, rows: int, many: float) -> list[float]:
-    """Scale of each column around 0."""
+    """Estimate the scale of each column around 0."""
     questions = _Questions(context, cells, rows, many, Beliefs(len(cells), np.zeros(1)))
     questions.spread("one_spread")
     return questions.answers()[1]
@@ -390,11 +369,11 @@ def columns_scaled(context: RunContext, cells: IntArray, rows: int, many: float)
 def columns_sized(
     context: RunContext, cells: IntArray, rows: int, many: float, centres: list[float], scales: list[float]
 ) -> list[float]:
-    """Scales that two noisy mean squares around the centres allow.
+    """Adjust scales by two noisy mean squares around the centres.
 
-    Quantiles cannot tell a narrow column from one that is mostly one value, whose other values carry all it says. So
-    the first mean square, within a few scales, decides whether a scale below `NARROWEST` is kept, and all of them
-    raise scales that are too small for the values far out. A mean square is lowered by its noise before it raises a
+    Quantiles do not distinguish a narrow column from one that is mostly one value, whose other values hold all the
+    information. So the first mean square, within a few scales, decides whether a scale below `NARROWEST` is kept, and
+    both raise scales that are too small for distant values. A mean square is lowered by its noise before it raises a
     scale, and raised by it before it confirms one.
     """
     released, at = _Released(context, rows, many), np.rint(np.array(centres) * CELLS).astype(np.int64)
@@ -414,7 +393,7 @@ def columns_sized(
 
 
 def _capped_squares(counts: IntArray, centre: int, width: int) -> int:
-    """Sum over rows of the squared distance from a centre over that of a width, at most 1, in steps of 2^-16."""
+    """Return sums over rows of squared distance from a centre over squared width, at most 1, in steps of 2^-16."""
     squares = np.minimum((np.arange(-CELLS, CELLS + 1) - centre) ** 2, width * width)
     return int(counts @ ((squares << VALUE_BITS) // (width * width)))  # [P:capped-square]
 
@@ -422,25 +401,17 @@ def _capped_squares(counts: IntArray, centre: int, width: int) -> int:
 # -- targets -----------------------------------------------------------------------------------------------------------
 # Mean squares of columns, and centre and bound of a target, from counts with noise. Proof: scaled.proof.md.
 
-# a bounded target keeps values up to so many scales: the more rows there are for the noise, the more
+# smallest and largest bound of a target, in scales, which increases with rows relative to the noise
 _FEWEST_SCALES, _MOST_SCALES, _FEW_ROWS = 2.0, 6.0, 300.0
-# standard deviations of its noise by which a mean square is lowered before it is believed
+# standard deviations of its noise by which a mean square is lowered before it is used
 _TARGET_DOUBT: Final = 1.0
 
 
 def column_sizes(context: RunContext, block: str, cells: IntArray, centres: Sequence[int], many: float) -> list[float]:
-    """Root of the mean square of each column around its centre, in scaled units, as far as it is surely there.
+    """Return the root mean square of each column around its centre, in scaled units, lowered by its noise.
 
-    Parameters
-    ----------
-    block
-        Names the noise.
-    cells
-        Exact counts by cell of each column.
-    centres
-        Released, in cells.
-    many
-        Released number of rows.
+    `block` names the noise, `cells` are exact counts by cell, `centres` are released and in cells, and `many` is the
+    released number of rows.
     """
     # no value is farther from a centre than two scaled units
     places, fine = np.arange(-CELLS, CELLS + 1), context.law.unit >> VALUE_BITS
@@ -451,11 +422,12 @@ def column_sizes(context: RunContext, block: str, cells: IntArray, centres: Sequ
 
 
 def target_bounded(context: RunContext, cells: IntArray, rows: int, many: float) -> tuple[float, float]:
-    """Centre of the target, and how far from it weighted values are kept: some scales, no farther than any value is.
+    """Return the centre of the target, and the bound to which weighted distances from it are clipped.
 
-    The scale is that of the spread around the centre, or the root of the mean square where that is surely larger, as
-    of a target that is mostly one value. Where rows are few for the noise two scales are kept, where they are many six:
-    what is cut then weighs less than the noise that a wider bound would bring. `many` is the released number of rows.
+    The scale is that of the spread around the centre, or the root mean square where that is surely larger, as for a
+    target that is mostly one value. The bound is two scales where rows are few relative to the noise, and six where
+    they are many: the bias by clipping is then smaller than the noise of a wider bound. `many` is the released number
+    of rows.
     """
     counts, last = Counts(cells[None, :]), LAST["target_centre"]
     points = [round(CELLS * (2 * k / last - 1)) for k in range(last + 1)]
@@ -472,17 +444,17 @@ def target_bounded(context: RunContext, cells: IntArray, rows: int, many: float)
 # -- scaled ------------------------------------------------------------------------------------------------------------
 # All moments of privately scaled and weighted rows, with Gaussian noise. Proof: scaled.proof.md.
 
-# shares of mu^2; what a design does not need, and the rest, goes to the moments
+# shares of mu^2; the rest, with unused shares, goes to the moments
 SHARES: Final[Mapping[str, float]] = {
     ROWS: 0.005, "centre": 0.045, "spread": 0.015, "zoomed_centre": 0.025, "zoomed_spread": 0.015, SIZE: 0.03,
     "target_centre": 0.01, "target_spread": 0.01, "target_size": 0.01, TARGET_CLIPPED: 0.02, "radius": 0.01,
-    FOURTH: 0.1, RESIDUAL: 0.25,
+    FOURTH_BLOCKS[0]: 0.1, RESIDUAL_BLOCKS[0]: 0.25,
 }  # fmt: skip
-# of what the moments have: products of (1, z), of these with the target, and its squares
+# split of the moments' share: products of (1, z), of these with the target, and squares of the target
 MOMENT_SHARES: Final = Blocks(count=0.0, sum_x=0.0, gram=0.3, sum_y=0.0, cross=0.65, target_square=0.05)
 # an indicator is not searched: it stays where it is, twice as large
 _INDICATOR_SCALE: Final = 0.5
-# the largest radius that is tried is that of a row with all coordinates at so many scales
+# the largest radius of the search is that of a row with all coordinates at this many scales
 _WIDEST: Final = 4.0
 # centre and bound of a boolean target, whose values then are -1 and 1
 _BOOLEAN: Final = (0.5, 0.5)
@@ -492,19 +464,19 @@ _Scaled: TypeAlias = Generator[Sums, Totals, tuple[Scaling, tuple[float, float],
 
 @dataclass(frozen=True, slots=True)
 class ScaledMoments:
-    """Centres, scales and a radius by noisy searches, then the moments of rows that are scaled and weighted by them.
+    """Moments of rows that are scaled and weighted by centres, scales and a radius from noisy searches.
 
     Attributes
     ----------
     robust
-        Whether a share of the budget is kept for what robust standard errors need, instead of one for the sums that
-        plain ones need.
+        Whether a share of the budget is reserved for the sums of robust standard errors, instead of those of plain
+        ones.
     """
 
     robust: bool = False
 
     name: ClassVar[str] = "gaussian"
-    version: ClassVar[str] = "scaled-1"
+    version: ClassVar[str] = VERSION
     kind: ClassVar[Literal["moments"]] = "moments"
     info: ClassVar[MechanismInfo] = MechanismInfo(
         summary="Joint Gaussian release of all moments of privately scaled rows.",
@@ -518,18 +490,18 @@ class ScaledMoments:
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
-        """The law of the noise: design and budget in, no data."""
+        """Calibrate the noise to the budget, from public quantities only."""
         check_scalable(design)
-        statistics = scaled_statistics(design, robust=self.robust)
+        queries = scaled_queries(design, domain, robust=self.robust)
 
         def law(mu: float, calibration: Calibration) -> NoiseLaw:
-            return scaled_law(design, domain, statistics, mu, calibration)
+            return scaled_law(design, domain, queries, mu, calibration)
 
-        mu, rule = gaussian_mu(budget, lambda mu: variates(law(mu, "gaussian"), design, statistics))
+        mu, rule = gaussian_mu(budget, lambda mu: variates(queries, law(mu, "gaussian").sigma))
         return law(mu, rule)
 
     def passes(self, context: RunContext) -> Passes:
-        """One pass for the columns, one for the radius, one for the moments of weighted rows."""
+        """Make one pass for the columns, one for the radius, and one for the moments of weighted rows."""
         scaling, (centre, bound), rows = yield from _scaled(context)
         radius = yield from _radius(context, scaling)
         part = ScalingPart(scaling.centres, scaling.scales, radius, centre, bound)
@@ -551,13 +523,13 @@ class ScaledMoments:
 
 
 def weighting_of(domain: RowDomain, part: ScalingPart) -> Weighting:
-    """How rows are scaled and weighted by released numbers."""
+    """Return the scaling and weighting of rows by released numbers."""
     scaling = Scaling(part.centres, part.scales, math.inf, 1)
     return Weighting(domain, scaling, part.radius, part.target_centre, part.target_bound)
 
 
 def gram_with_noise(sums: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
-    """Exact totals of `WeightedResiduals` plus one independent variate each, added in unlimited integers."""
+    """Return exact totals of `WeightedResiduals` plus one independent variate each, in unlimited integers."""
     exact = sums.on_grid(law.unit)
     diagonal, off = law.sigma["residual_diagonal"], law.sigma["residual_off_diagonal"]
     noise = sampler.draw([diagonal if i == j else off for i, j in pairs(size_of(len(exact)))])
@@ -565,32 +537,35 @@ def gram_with_noise(sums: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int,
 
 
 def check_scalable(design: Design) -> None:
-    """Refuse a design whose rows are not scaled privately: without an intercept, or in a declared ball."""
+    """Reject a design without an intercept or with a declared radius."""
     if not design.intercept:
-        raise SpecError(
-            'scaling "private" moves the origin of every column, so it needs a design with an intercept; leave out '
-            'intercept = false, or use scaling "declared"'
+        raise UnsupportedError(
+            'scaling "private" moves the origin of every column, so it needs a design with an intercept',
+            option="scaling",
+            remedy='leave out intercept = false, or use scaling "declared"',
         )
     if design.radius is not None:
-        raise SpecError(
-            'scaling "private" finds a radius by itself, but the design declares one; leave the radius out, or use '
-            'scaling "declared"'
+        raise UnsupportedError(
+            'scaling "private" finds a radius by itself, but the design declares one',
+            option="scaling",
+            remedy='leave the radius out, or use scaling "declared"',
         )
 
 
 def scaled_law(
-    design: Design, domain: RowDomain, statistics: Mapping[str, Statistic], mu: float, calibration: Calibration
+    design: Design, domain: RowDomain, queries: Sequence[Query], mu: float, calibration: Calibration
 ) -> NoiseLaw:
-    """Noise under which all releases together are mu-Gaussian-private: every statistic has its share of mu^2."""
-    scaled = {
-        name: one.sensitivity * ROUNDING * math.sqrt(one.times / SHARES[name]) / mu  # [P:scaled-shares]
-        for name, one in statistics.items()
-    }
-    for gram, blocks in ((FOURTH, FOURTH_BLOCKS), (RESIDUAL, RESIDUAL_BLOCKS)):
-        if gram in scaled:
-            largest = scaled.pop(gram)
-            scaled |= dict(zip(blocks, (largest, largest / math.sqrt(2)), strict=True))
-    rest = 1 - math.fsum(SHARES[name] for name in statistics)
+    """Return noise under which all queries together are mu-Gaussian-private: each has its share of mu^2."""
+    others = [query for query in queries if isinstance(query, VectorQuery | GramQuery)]
+    shares = [SHARES[next(iter(query.blocks))] for query in others]
+    scaled: dict[str, float] = {}
+    for query, share in zip(others, shares, strict=True):
+        largest = spread_scale(query, share, mu)  # [P:scaled-shares]
+        if isinstance(query, VectorQuery):
+            scaled[query.block] = largest
+        else:
+            scaled |= {query.diagonal: largest, query.off: largest / math.sqrt(2)}
+    rest = 1 - math.fsum(shares)
     sigmas = block_sigmas(  # [P:scaled-moments]
         weighted_domain(design, domain.grid_bits),
         design.unit.neighbours,
@@ -608,21 +583,8 @@ def scaled_law(
     return NoiseLaw(domain.grid_bits, steps, calibration)
 
 
-def variates(law: NoiseLaw, design: Design, statistics: Mapping[str, Statistic]) -> list[tuple[int, int]]:
-    """How many variates of all releases have which standard deviation."""
-    x = len(design.released) - 2
-    grams = {
-        block: many
-        for blocks in (FOURTH_BLOCKS, RESIDUAL_BLOCKS)
-        for block, many in zip(blocks, (x + 1, x * (x + 1) // 2), strict=True)
-    }
-    entries = {"sum_x": x, "gram_diagonal": x, "gram_off_diagonal": x * (x - 1) // 2, "cross": x} | grams
-    entries |= {name: one.entries * one.times for name, one in statistics.items()}
-    return [(entries.get(block, 1), sigma) for block, sigma in law.sigma.items()]
-
-
 def _scaled(context: RunContext) -> _Scaled:
-    """Scaling of the columns, centre and bound of the target, and the number of rows unless public; from one pass."""
+    """Return the scaling of columns, centre and bound of the target, and any released number of rows, from one pass."""
     design = context.design
     searched = searched_columns(design)
     totals = yield ColumnCells(context.domain, [*searched, len(design.released) - 1])
@@ -648,7 +610,7 @@ def _scaled(context: RunContext) -> _Scaled:
 
 
 def _radius(context: RunContext, scaling: Scaling) -> Generator[Sums, Totals, float]:
-    """Radius that four tenths of the rows seem to keep."""
+    """Estimate the radius that four tenths of the rows do not exceed."""
     last = LAST["radius"]
     top = math.sqrt(1 + len(scaling.centres) * _WIDEST**2)
     thresholds = [top * math.pow(2, (k - last) / 6) for k in range(last + 1)]

@@ -20,25 +20,25 @@ from discreet.releases.fields import Coefficients, ScalingPart
 from discreet.tables.frames import Origin
 
 # -- protocol ----------------------------------------------------------------------------------------------------------
-# What a mechanism is: its card, the job it runs with, what it publishes, and its passes over the table.
+# The parts of a mechanism: description, run context, output, and passes over the table.
 
 
 @dataclass(frozen=True, slots=True)
 class MechanismInfo:
-    """What the mechanism table says of a mechanism.
+    """Description of a mechanism for the mechanism table.
 
     Attributes
     ----------
     summary
-        One line for people who choose.
+        One line to choose by.
     document
-        Where the method is from.
+        Source of the method.
     notion
-        `pure`: epsilon alone, delta = 0 allowed; `approximate`: needs delta above 0; `both`: either.
+        `pure` (delta = 0 is allowed), `approximate` (needs delta above 0), or `both`.
     domain
-        Which declared set of rows its noise makes use of.
+        The declared set of rows for which its noise is calibrated.
     needs
-        What a design must declare for it, in words; empty if nothing beyond bounds.
+        What a design must declare in addition to bounds, as a phrase.
     numerics
         `exact` or `idealised`; see `Release.numerics`.
     references
@@ -46,11 +46,11 @@ class MechanismInfo:
     settings
         Public settings by name.
     reads_again
-        Whether it goes over the table more than once; or the setting and the value of it with which it does.
+        Whether it reads the table more than once, or the setting and the value with which it does.
     main
-        For coefficients: of several noisy statistics the one whose noise moves them most; none if there is one only.
+        For coefficients: the noisy statistic with the largest effect on them, None if there is only one.
     clip_counts
-        Whether it can also release noisy counts of clipped rows.
+        Whether it can release noisy counts of clipped rows.
     """
 
     summary: str
@@ -66,7 +66,7 @@ class MechanismInfo:
     clip_counts: bool = False
 
     def rereads(self, settings: Settings) -> bool:
-        """Whether it goes over the table more than once with these settings."""
+        """Return whether the mechanism reads the table more than once with these settings."""
         if isinstance(self.reads_again, bool):
             return self.reads_again
         name, value = self.reads_again
@@ -75,7 +75,7 @@ class MechanismInfo:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """Everything public that a mechanism runs with, and the source of its noise."""
+    """Public inputs of a mechanism and the source of its noise."""
 
     design: Design
     domain: RowDomain
@@ -86,23 +86,23 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class NoisyMoments:
-    """What a mechanism of kind `moments` publishes; none where an entry is not released."""
+    """Output of a mechanism of kind `moments`; None for an entry that is not released."""
 
     totals: tuple[int | None, ...]
     scalars: Mapping[str, int] = field(default_factory=dict)
-    # numbers of clipped rows in the order of `Design.clippable`, where they were asked for
+    # numbers of clipped rows in the order of `Design.clippable`, if requested
     clipped: tuple[int, ...] = ()
-    # by which numbers rows were scaled and weighted, where that was asked for
+    # numbers by which rows were scaled and weighted, with private scaling
     scaling: ScalingPart | None = None
 
 
 Published: TypeAlias = NoisyMoments | Coefficients
-# asks for one pass over the table after another, gets exact sums, and gives what is published
+# yields a query for each pass over the table, receives exact sums, and returns the output
 Passes: TypeAlias = Generator[Sums, Totals, Published]
 
 
 def clipped_by_name(design: Design, published: Published) -> dict[str, int]:
-    """Published numbers of clipped rows by column; nothing where they were not asked for."""
+    """Return published numbers of clipped rows by column, empty if they were not requested."""
     clipped = published.clipped if isinstance(published, NoisyMoments) else ()
     return dict(zip(design.clippable, clipped, strict=True)) if clipped else {}
 
@@ -112,48 +112,42 @@ class Mechanism(Protocol):
 
     @property
     def name(self) -> str:
-        """Name on the command line and in the release."""
+        """Name of the mechanism, as in the release."""
         ...
 
     @property
     def version(self) -> str:
-        """Raised whenever the map or its noise changes."""
+        """Version, which increases whenever the map or its noise changes."""
         ...
 
     @property
     def kind(self) -> Literal["moments", "coefficients"]:
-        """What it publishes."""
+        """Kind of output."""
         ...
 
     @property
     def info(self) -> MechanismInfo:
-        """What the mechanism table says."""
+        """Description for the mechanism table."""
         ...
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
-        """The law of its noise, from public quantities alone; refuses what it cannot keep."""
+        """Return the noise distribution from public quantities only. Reject what the mechanism does not support."""
         ...
 
     def passes(self, context: RunContext) -> Passes:
-        """The randomised map. The first pass is asked for before any noise is drawn; the sums stay inside."""
+        """Run the randomised map. The first query is yielded before any noise is drawn."""
         ...
 
 
 # -- running -----------------------------------------------------------------------------------------------------------
-# A mechanism asks for sums, one pass after another, until it publishes.
+# A mechanism requests sums, one pass after another, until it returns its output.
 
 
 def run_passes(passes: Passes, totals: Totals, read: Callable[[Sums], Totals]) -> Published:
-    """What a mechanism publishes in the end.
+    """Return the output of a mechanism.
 
-    Parameters
-    ----------
-    passes
-        A mechanism that runs and has asked for its first sums.
-    totals
-        These sums.
-    read
-        Goes over the table once more.
+    `passes` is a running mechanism, `totals` are the sums of its first pass, and `read` makes another pass over the
+    table.
     """
     while True:
         try:
@@ -165,7 +159,7 @@ def run_passes(passes: Passes, totals: Totals, read: Callable[[Sums], Totals]) -
 
 
 # -- promise -----------------------------------------------------------------------------------------------------------
-# The promise that every mechanism makes in the same words: budget, unit, and the conditions it holds under.
+# The guarantee that all mechanisms state in the same form: budget, unit and conditions.
 
 _CODES: Final[dict[Origin, str]] = {
     "query": "query-rows",
@@ -176,11 +170,12 @@ _CODES: Final[dict[Origin, str]] = {
 
 
 def with_origin(guarantee: Guarantee, origin: Origin | None) -> Guarantee:
-    """The same promise, with one more condition where the rows may be the result of a query, or rest on quotes.
+    """Return the guarantee with the condition that follows from the source of the rows.
 
-    What is hidden is a row of that result. It is a person only if the query keeps persons apart. In a file whose cells
-    may hold line breaks, one wrong quote of one person could make another person's row a part of a cell. A plan of
-    Spark is a query too, and parts of it may be evaluated again, where an executor is lost: rows must be the same then.
+    The unit is then a row of that result, which is a person only if the query keeps people separate. In a file whose
+    cells may hold line breaks, one wrong quote in the row of one person could merge the row of another person into a
+    cell. A Spark plan is a query too, and parts of it may be evaluated again when an executor is lost: the rows must
+    then be the same.
     """
     if origin is None:
         return guarantee
@@ -189,9 +184,9 @@ def with_origin(guarantee: Guarantee, origin: Origin | None) -> Guarantee:
 
 
 def with_curve(guarantee: Guarantee, law: NoiseLaw) -> Guarantee:
-    """The promise with what its noise is proved to keep beyond (epsilon, delta), if anything.
+    """Return the guarantee with mu or rho, where the noise is proved to satisfy it.
 
-    Pure noise keeps no more than its definition; for other accounts nothing but (epsilon, delta) is proved.
+    Pure noise satisfies no more than its definition. For other accounting rules only (epsilon, delta) is proved.
     """
     if law.family != "discrete-gaussian":
         return guarantee

@@ -11,12 +11,14 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 
 from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.privacy_maps import VERSION
+from discreet.accounting.queries import Query, blocks_of
 from discreet.accounting.scaling import (
     LAST,
     RADIUS_QUANTILE,
     STEPS,
     in_declared_ball,
-    refined_statistics,
+    refined_queries,
     searched_columns,
 )
 from discreet.curator.sums.cell_counts import ColumnCells
@@ -35,8 +37,8 @@ from discreet.design.domain import RowDomain, norm2
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.linear import pairs, position, symmetric
-from discreet.mechanisms.calibration import Piece, pieces_law
-from discreet.mechanisms.irls import fitted_indices, triangular
+from discreet.mechanisms.calibration import Share, queries_law
+from discreet.mechanisms.irls import fitted_indices
 from discreet.mechanisms.private_scaling import (
     TargetScale,
     columns_centred,
@@ -54,9 +56,9 @@ from discreet.privacy.budget import PrivacyBudget
 from discreet.releases.fields import Coefficients
 
 # -- shrinkage ---------------------------------------------------------------------------------------------------------
-# What `refined` does with released numbers alone: a preconditioner from a noisy Gram, and shrinkage of the result.
+# Post-processing in `refined`: a preconditioner from a noisy Gram matrix, and shrinkage of the result.
 
-# no eigenvalue of the preconditioner is smaller than this part of the largest
+# smallest eigenvalue of the preconditioner, as a part of the largest
 _LEAST_PART: Final = 0.05
 # prior scales in powers of two, and powers of the eigenvalues that priors are proportional to
 _PRIOR_SCALES: Final = np.arange(-10.0, 6.01, 0.25)
@@ -65,14 +67,14 @@ _PRIOR_SHAPES: Final = (0.0, 0.5, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Preconditioner:
-    """Eigenvalues of a noisy Gram, damped so that noise does not make steps long, and its eigenvectors.
+    """Eigenvectors of a noisy Gram matrix, and eigenvalues raised so that noise does not lengthen steps.
 
     Attributes
     ----------
     values, vectors
-        What a step divides by, none far below the largest, and the directions.
+        Raised eigenvalues, by which a step is divided, and eigenvectors.
     sums
-        Sums of squares of the rows along the directions: the eigenvalues before the small ones were raised.
+        Sums of squares of the rows along the eigenvectors: the eigenvalues before the small ones were raised.
     """
 
     values: FloatArray
@@ -81,11 +83,12 @@ class Preconditioner:
 
     @classmethod
     def of(cls, gram: FloatArray, sd: float, rate: float) -> Preconditioner:
-        """From a noisy Gram whose diagonal has noise of a standard deviation, and the rest by sqrt(2) less.
+        """Create a preconditioner from a noisy Gram matrix.
 
-        Off-diagonal entries are shrunk towards 0 and diagonal ones towards their mean by as much as they are noise;
-        what noise is left is covered by its spectral edge, the whole of it for short steps and two thirds for full ones
-        (a rate of 1): no step then goes farther than half as much again as what it aims at.
+        The noise has standard deviation `sd` on the diagonal, and smaller by sqrt(2) off it. Off-diagonal entries are
+        shrunk towards 0 and diagonal ones towards their mean, in proportion to their noise. The remaining noise is
+        covered by its spectral edge: the whole edge for short steps and two thirds for full ones (a rate of 1). No step
+        then goes farther than 1.5 times its target.
         """
         size = len(gram)
         diagonal = np.diag(gram).copy()
@@ -103,33 +106,24 @@ class Preconditioner:
         return cls(np.maximum(damped, max(_LEAST_PART * float(damped.max()), 1e-6 * sd)), vectors, damped)
 
     def step(self, score: FloatArray) -> FloatArray:
-        """A score multiplied by the inverse."""
+        """Multiply a score by the inverse."""
         out: FloatArray = self.vectors @ ((self.vectors.T @ score) / self.values)
         return out
 
 
 def _signal_part(square: float, noise: float) -> float:
-    """How much of a mean square is signal, where so much of it is expected to be noise."""
+    """Return the share of signal in a mean square with this expected noise."""
     signal = max(square - noise, 0.0)
     return signal / (signal + noise)
 
 
 def shrunk(theta: FloatArray, basis: Preconditioner, sd: float, most: float) -> FloatArray:
-    """Coefficients shrunk in the eigenbasis: posterior means under normal priors, weighed by how likely each is.
+    """Shrink coefficients in the eigenbasis: posterior means under normal priors, weighted by their likelihood.
 
-    Parameters
-    ----------
-    theta
-        Coefficients with noise.
-    basis
-        In whose eigenbasis the noise of a coordinate has the standard deviation `sd` over its eigenvalue.
-    sd
-        Of the noise of a score.
-    most
-        No prior expects a larger sum of squared predictions: no model explains more of a target than there is.
+    In the eigenbasis of `basis` the noise of a coordinate has the standard deviation `sd` over its eigenvalue. `most`
+    is the largest sum of squared predictions that a prior expects: no model explains more than the variation of the
+    target.
 
-    Examples
-    --------
     >>> basis, theta = Preconditioner(np.ones(2), np.eye(2), np.ones(2)), np.array([1.0, 1.0])
     >>> strong, weak, bounded = (shrunk(theta, basis, *how) for how in [(1e-3, 9.0), (10.0, 9.0), (1.0, 0.01)])
     >>> bool(strong[0] > 0.99), bool(weak[0] < 0.2), bool(bounded[0] < 0.01)
@@ -152,40 +146,40 @@ def shrunk(theta: FloatArray, basis: Preconditioner, sd: float, most: float) -> 
 
 
 # -- refined -----------------------------------------------------------------------------------------------------------
-# One model by clipped scores on privately scaled rows, without anything to tune. Proof: refined.proof.md.
+# One model by clipped scores on privately scaled rows, without tuning parameters. Proof: refined.proof.md.
 
-# shares of mu^2; what a design does not need, and the rest, goes to the steps
+# shares of mu^2; the rest, with unused shares, goes to the steps
 SHARES: Final = {
     "count": 0.005, "centre": 0.045, "spread": 0.015, "zoomed_centre": 0.025, "zoomed_spread": 0.015,
     "one_spread": 0.1, "mean_square": 0.02, "target_mean": 0.07, "target_spread": 0.01, "target_zoom": 0.05,
-    "radius": 0.008, "clip": 0.016, "gram": 0.15, "offset": 0.06,
+    "radius": 0.008, "clip": 0.016, "gram_diagonal": 0.15, "offset": 0.06,
 }  # fmt: skip
-# of what the steps have, the part for counts of the rows that a clip left alone
+# part of the steps' share for counts of the unclipped rows
 BELOW_PART: Final = 0.05
-# coordinates are clipped at so many scales, and farther out where so many rows per noise pay for it
+# coordinates are clipped at this many scales, and farther out above this ratio of rows to noise
 _CLIP, _MANY = 4.0, 1000.0
-# above so many rows per noise rows are kept farther out than at the radius that was found
+# ratio of rows to noise above which rows are kept beyond the estimated radius
 _REACHING: Final = 300.0
 # an indicator is not searched: it stays where it is, twice as large
 _INDICATOR_SCALE: Final = 0.5
-# the clip of scores: at least these parts of how far a target can be off, and of its spread
+# smallest clip of scores, as parts of the largest distance of a target from its centre, and of its spread
 _LEAST_OF_SPAN, _LEAST_OF_SPREAD = 1 / 256, 0.15
-# no clip is to cut more than half of the scores: the clip over the part left alone, which multiplies the noise, is then
+# a clip affects at most half of the scores: the clip over the unclipped part, which multiplies the noise, is then
 # 1.35 for standard normal scores, 1.48 with 30% cut, and never below 1.25
 _LEAST_QUANTILE: Final = 0.5
-# how many of the last iterates are averaged
+# number of last iterates that are averaged
 _LAST_ITERATES: Final = 8
-# what the offset may be beyond the doubt about the centre, as a part of its bound
+# prior standard deviation of the offset besides that of the centre, as a part of its bound
 _OFFSET_PRIOR: Final = 0.05
 
 _Scaled: TypeAlias = Generator[Sums, Totals, tuple[Scaling, TargetScale, float]]
 
 
 class RefinedRegression:
-    """Centres, scales and a radius by noisy searches, then steps along noisy sums of clipped scores, then shrinkage."""
+    """Model by noisy sums of clipped scores of privately scaled rows, followed by shrinkage."""
 
     name: Final = "refined"
-    version: Final = "1"
+    version: Final = VERSION
     kind: Final[Literal["coefficients"]] = "coefficients"
     info: Final = MechanismInfo(
         summary="Best predictions: columns are scaled privately, then clipped-score steps; nothing to tune.",
@@ -203,11 +197,11 @@ class RefinedRegression:
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
-        """The law of the noise: design, budget and settings in, no data."""
-        return triangular(pieces_law(domain, budget, refined_pieces(design)))
+        """Calibrate the noise to the budget and settings, from public quantities only."""
+        return queries_law(domain, budget, refined_shares(design))
 
     def passes(self, context: RunContext) -> Passes:
-        """One pass for the columns, one for the radius, one that writes shrunk rows, the steps, one for the offset."""
+        """Make passes for the columns, the radius, the shrunk rows, the steps and the offset."""
         scaling, target, many = yield from _scaled(context)
         pace = Pace.of(context, many)
         radius = yield from _radius(context, scaling, pace)
@@ -223,31 +217,32 @@ class RefinedRegression:
         return _published(scaling, target, theta, radius, offset)
 
 
-def refined_pieces(design: Design) -> dict[str, Piece]:
-    """What is released with its share of mu^2, the steps with what the rest leaves."""
-    statistics = refined_statistics(design)
-    steps = 1 - math.fsum(SHARES[name] for name in statistics if name in SHARES)
+def refined_shares(design: Design) -> list[Share]:
+    """Return the released queries with their shares of mu^2. The steps get what the other queries leave."""
+    queries = refined_queries(design)
+    steps = _share_of_steps(queries)
     shares = SHARES | {"score": steps * (1 - BELOW_PART), "below": steps * BELOW_PART}
-    return {
-        name: Piece(one.sensitivity, shares[name], one.entries, one.times)  # [P:refined-pieces]
-        for name, one in statistics.items()
-    }
+    return [(query, shares[next(iter(query.blocks))]) for query in queries]  # [P:refined-pieces]
+
+
+def _share_of_steps(queries: Sequence[Query]) -> float:
+    return 1 - math.fsum(SHARES[block] for block in blocks_of(queries) if block in SHARES)
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How bold the steps are, from released numbers.
+    """Clip and length of the steps, from released numbers.
 
     Attributes
     ----------
     many
         Released number of rows.
     quantile
-        Part of the rows whose scores the clip is to leave alone.
+        Target share of rows with unclipped scores.
     rate
-        Part of a full step that is taken.
+        Step length as a part of a full step.
     reach
-        How many times the radius that was found rows are kept.
+        Radius of the kept rows, in multiples of the estimated radius.
     """
 
     many: float
@@ -257,10 +252,10 @@ class Pace:
 
     @classmethod
     def of(cls, context: RunContext, many: float) -> Pace:
-        """The more rows there are for the noise of all steps together, the less is clipped and the longer are steps.
+        """Choose the pace: the more rows relative to the noise of all steps, the less clipping and the longer steps.
 
-        What clips and weights do to the model has to vanish as the noise does. A larger radius leaves long rows longer
-        scores than others, so that the clip has to cut fewer.
+        The bias by clips and weights has to vanish as the noise does. With a larger radius long rows have longer
+        scores, so that the clip has to affect fewer.
         """
         strength = _strength(context, many)
         reach = 1.0 if in_declared_ball(context.design) else max(math.sqrt(strength / _REACHING), 1.0)
@@ -269,18 +264,18 @@ class Pace:
 
     @property
     def correlated(self) -> float:
-        """How much noisier the mean of iterates is taken to be than if they were independent, as full steps are."""
+        """Assumed variance ratio of a mean of iterates to that of independent ones, which full steps give."""
         return 3 - 2 * self.rate**2
 
 
 def _strength(context: RunContext, many: float) -> float:
-    """Rows over the noise that all steps together have in one coordinate, and over the root of their number."""
+    """Return rows over the noise of all steps together in one coordinate, and over the root of their number."""
     all_steps = context.law.sd("score") * math.sqrt((1 - BELOW_PART) / STEPS)
     return many / (all_steps * math.sqrt(len(fitted_indices(context.design))))
 
 
 def _scaled(context: RunContext) -> _Scaled:
-    """Scaling of the columns, scale of the target and number of rows, all with noise, from one pass."""
+    """Return the scaling of the columns, scale of the target and number of rows, all with noise, from one pass."""
     design = context.design
     searched = [] if in_declared_ball(design) else searched_columns(design)
     totals = yield ColumnCells(context.domain, [*searched, len(design.released) - 1])
@@ -291,7 +286,7 @@ def _scaled(context: RunContext) -> _Scaled:
     many = float(rows)
     if not design.count_public:
         (count,) = noisy(context, "count", [rows * context.law.unit])
-        # sums are divided by it: too many rows make predictions timid, too few make them wild
+        # sums are divided by it: with too many rows predictions are too small, with too few too large
         many = math.hypot(max(count / context.law.unit, 0.0), context.law.sd("count"))
     many = max(many, 20.0)
     size = len(design.released) - 2
@@ -307,13 +302,13 @@ def _scaled(context: RunContext) -> _Scaled:
     for column, centre, scale in zip(searched, found, widths, strict=True):
         centres[column - 1], scales[column - 1] = centre, scale
     target = target_centred(context, cells[-1], rows, many)
-    steps = 1 - math.fsum(SHARES[name] for name in refined_statistics(design) if name in SHARES)
+    steps = _share_of_steps(refined_queries(design))
     clip = _CLIP * max(1.0, math.sqrt(_strength(context, many) / math.sqrt(steps) / _MANY))
     return Scaling(tuple(centres), tuple(scales), clip, int(design.intercept)), target, many
 
 
 def _radius(context: RunContext, scaling: Scaling, pace: Pace) -> Generator[Sums, Totals, float]:
-    """Radius that four tenths of the rows seem to keep, some times over where rows are many, or the declared one."""
+    """Return the estimated radius that four tenths of the rows do not exceed, times the reach, or the declared one."""
     if in_declared_ball(context.design):
         return math.sqrt(norm2(context.domain))
     last = LAST["radius"]
@@ -328,7 +323,7 @@ def _radius(context: RunContext, scaling: Scaling, pace: Pace) -> Generator[Sums
 
 
 def _noisy_gram(totals: Totals, context: RunContext) -> FloatArray:
-    """The products of the fitted columns of shrunk rows, with noise; in scaled units."""
+    """Return noisy products of the fitted columns of shrunk rows, in scaled units."""
     indices, size = fitted_indices(context.design), len(context.design.released) - 1
     exact = totals.on_grid(context.law.unit)
     entries = [exact[position(indices[i], indices[j], size)] for i, j in pairs(len(indices))]
@@ -339,7 +334,7 @@ def _noisy_gram(totals: Totals, context: RunContext) -> FloatArray:
 
 
 def _first_clip(totals: Totals, context: RunContext, pace: Pace) -> int:
-    """Index of the threshold below which the wanted part of the first scores seems to be."""
+    """Return the index of the threshold that leaves the target share of the first scores unclipped."""
     unit = context.law.unit
     *counts, rows = (value // unit for value in totals.on_grid(unit)[-LAST["clip"] - 2 :])
     return search(context, "clip", counts.__getitem__, rows, round(pace.quantile * unit))
@@ -348,9 +343,9 @@ def _first_clip(totals: Totals, context: RunContext, pace: Pace) -> int:
 def _steps(
     context: RunContext, pace: Pace, basis: Preconditioner, clips: tuple[float, float, float], target_sd: float
 ) -> Generator[Sums, Totals, tuple[FloatArray, float]]:
-    """Steps along noisy sums of clipped scores; the mean of the last iterates, shrunk, and the last clip.
+    """Step along noisy sums of clipped scores. Return the shrunk mean of the last iterates, and the last clip.
 
-    `clips` are the first one, the smallest and the largest.
+    `clips` are the first, the smallest and the largest one.
     """
     indices, unit = fitted_indices(context.design), context.law.unit
     theta, iterates, used = np.zeros(len(context.design.released) - 1), [], []
@@ -381,14 +376,14 @@ def _steps(
 
 
 def released_coefficients(theta: FloatArray, domain: RowDomain) -> FloatArray:
-    """Coefficients rounded to the grid on which residuals are exact, inside their box."""
+    """Round coefficients to the grid on which residuals are exact, inside their box."""
     return np.array(on_grid(theta, domain)) * 2.0 ** -coefficient_bits(domain, len(theta))
 
 
 def _offset(
     context: RunContext, pace: Pace, theta: FloatArray, radius: float, clip: float, target: TargetScale
 ) -> Generator[Sums, Totals, float]:
-    """What predictions for rows without weights are off on average, shrunk by what is known of it."""
+    """Estimate the mean error of predictions for rows without weights, with shrinkage."""
     residual_sd = clip / NormalDist().inv_cdf((1 + pace.quantile) / 2)
     bound = min(max(3 * residual_sd, target.spread), target.span)
     totals = yield OffsetSum(context.domain, on_grid(theta, context.domain), radius, bound)
@@ -399,7 +394,7 @@ def _offset(
 
 
 def _published(scaling: Scaling, target: TargetScale, theta: FloatArray, radius: float, offset: float) -> Coefficients:
-    """Scaled coefficients of (1, x), and where x is clipped."""
+    """Return scaled coefficients of (1, x), and the limits to which x is clipped."""
     slopes = theta[1:] / (radius * np.array(scaling.scales))
     constant = 0.0
     if scaling.constant:
@@ -410,3 +405,6 @@ def _published(scaling: Scaling, target: TargetScale, theta: FloatArray, radius:
 
 def _within(value: float, bounds: Sequence[float]) -> float:
     return min(max(value, bounds[0]), bounds[1])
+
+
+MECHANISM: Final = RefinedRegression()

@@ -1,9 +1,9 @@
-"""Exactly rounded draws of continuous laws: integers that are the same as if real arithmetic had been used.
+"""Draw exactly rounded continuous variates, as if computed in real arithmetic.
 
 Uniform variates are binary expansions of which finitely many digits are known. A computation encloses its results in
-intervals; where the digits known so far do not settle a rounding or a comparison, all expansions get more digits and
-the computation runs again. So the outcome is a function of the ideal uniform variates alone, whatever the arithmetic.
-The proof is in refinement.proof.md.
+intervals. Where the known digits do not decide a rounding or a comparison, all expansions get more digits and the
+computation runs again. So the outcome is a function of the ideal uniform variates only, whatever the arithmetic. Proof:
+refinement.proof.md.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from discreet.mechanisms.sampler import Sampler
 
 Outcome = TypeVar("Outcome")
 
-# uniform variates asked of the sampler at once
+# uniform variates drawn from the sampler at once
 _BATCH: Final = 64
 # uniform variates multiplied before a logarithm is taken: their product keeps all but some thirty bits
 _FACTORS: Final = 16
 
 
 class UndecidedError(ArithmeticError):
-    """The digits known so far do not settle the question; `refined` answers with more of them."""
+    """Question that the known digits do not decide; `refined` then adds digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """All numbers from low / 2**bits to high / 2**bits; every operation encloses the exact results.
+    """Numbers from low / 2**bits to high / 2**bits. Every operation encloses the exact results.
 
     >>> half = Interval.of(Fraction(1, 2), 64)
     >>> (half * 5).nearest(), (half / Interval.of(3, 64) * 10).nearest()
@@ -44,7 +44,7 @@ class Interval:
 
     @classmethod
     def of(cls, value: Fraction | int, bits: int) -> Interval:
-        """The narrowest interval that holds a number."""
+        """Return the narrowest interval that holds a number."""
         scaled = value * 2**bits
         return cls(math.floor(scaled), math.ceil(scaled), bits)
 
@@ -65,7 +65,7 @@ class Interval:
         return Interval(min(products) >> bits, -(-max(products) >> bits), bits)  # [P:outward-products]
 
     def __truediv__(self, other: Interval) -> Interval:
-        """The quotient by a number that is above 0."""
+        """Return the quotient by a number above 0."""
         if other.low <= 0:
             raise UndecidedError("a divisor is not known to be above 0")
         low = (self.low << self.bits) // (other.high if self.low >= 0 else other.low)
@@ -73,13 +73,13 @@ class Interval:
         return Interval(low, high, self.bits)
 
     def sqrt(self) -> Interval:
-        """The square root of a number that is not negative."""
+        """Return the square root of a nonnegative number."""
         if self.low < 0:
             raise UndecidedError("a number under a root is not known to be positive")
         return Interval(math.isqrt(self.low << self.bits), math.isqrt(self.high << self.bits) + 1, self.bits)
 
     def log(self) -> Interval:
-        """The natural logarithm of a number that is above 0."""
+        """Return the natural logarithm of a number above 0."""
         if self.low <= 0:
             raise UndecidedError("a number under a logarithm is not known to be above 0")
         low, high = _log_bounds(self.low, self.bits)
@@ -87,7 +87,7 @@ class Interval:
         return Interval(low, high + -((self.low - self.high << self.bits) // self.low), self.bits)
 
     def below(self, other: Interval) -> bool:
-        """Whether the number is below another."""
+        """Return whether the number is below another."""
         if self.high < other.low:
             return True
         if self.low >= other.high:
@@ -95,7 +95,7 @@ class Interval:
         raise UndecidedError("two numbers are not known to differ")
 
     def nearest(self) -> int:
-        """The integer that the number rounds to."""
+        """Return the nearest integer."""
         half = 1 << self.bits - 1
         low, high = (self.low + half) >> self.bits, (self.high + half) >> self.bits
         if low != high:
@@ -104,7 +104,7 @@ class Interval:
 
 
 class Uniforms:
-    """Independent uniform variates in (0, 1), one after another, known to `bits` binary digits."""
+    """Sequence of independent uniform variates in (0, 1), known to `bits` binary digits."""
 
     def __init__(self, sampler: Sampler, bits: int) -> None:
         # whole bytes, so that one draw is cut into many variates
@@ -114,23 +114,23 @@ class Uniforms:
         self._index = 0
 
     def one(self) -> Interval:
-        """The next variate."""
+        """Return the next variate."""
         digits = self._digits()
         return Interval(digits, digits + 1, self.bits)
 
     def exactly(self, value: Fraction | int) -> Interval:
-        """A known number at the present precision."""
+        """Return a known number at the present precision."""
         return Interval.of(value, self.bits)
 
     def normals(self, how_many: int) -> list[Interval]:
-        """Independent standard normal variates, by the polar method (Marsaglia & Bray 1964)."""
+        """Return independent standard normal variates, by the polar method (Marsaglia & Bray 1964)."""
         drawn: list[Interval] = []
         while len(drawn) < how_many:
             drawn += self._two_normals()
         return drawn[:how_many]
 
     def gamma(self, shape: int) -> Interval:
-        """A Gamma variate of whole shape and scale 1: minus the logarithm of a product of uniform variates."""
+        """Return a Gamma variate of integer shape and scale 1: minus the log of a product of uniform variates."""
         total = self.exactly(0)
         for done in range(0, shape, _FACTORS):
             low = high = 1 << self.bits
@@ -142,7 +142,7 @@ class Uniforms:
         return total
 
     def chi_square(self, degrees: int) -> Interval:
-        """A chi-square variate of whole degrees of freedom."""
+        """Return a chi-square variate with integer degrees of freedom."""
         total = self.gamma(degrees // 2) * 2
         if degrees % 2:
             (normal,) = self.normals(1)
@@ -150,11 +150,11 @@ class Uniforms:
         return total
 
     def restart(self) -> None:
-        """Give the same variates again from the first one."""
+        """Restart the sequence with the same variates."""
         self._index = 0
 
     def refine(self) -> None:
-        """Twice as many digits of every variate given so far."""
+        """Double the number of digits of every variate drawn so far."""
         more = self._pieces(len(self._known))
         # [P:digits-appended]
         self._known = [digits << self.bits | piece for digits, piece in zip(self._known, more, strict=True)]
@@ -182,20 +182,12 @@ class Uniforms:
 
 
 def refined(sampler: Sampler, compute: Callable[[Uniforms], Outcome], *, bits: int = 160) -> Outcome:
-    """What a computation over ideal uniform variates gives, exactly.
+    """Return the exact result of a computation over ideal uniform variates.
 
-    Parameters
-    ----------
-    sampler
-        Where the digits come from.
-    compute
-        Takes variates in order, works on intervals, and settles its outcome by `nearest` and `below` alone. It may run
-        several times, so it must depend on nothing but the variates.
-    bits
-        Binary digits to start with; enough makes a second run rare and changes no outcome.
+    `compute` takes variates in order, computes with intervals, and decides its outcome by `nearest` and `below` only.
+    It may run several times, so it must depend on the variates only. `bits` are the binary digits to start with. More
+    make a second run rarer and change no outcome.
 
-    Examples
-    --------
     >>> from discreet.mechanisms.sampler import ExactSampler
     >>> refined(ExactSampler(), lambda uniforms: (uniforms.one() * 6 - uniforms.exactly(3)).nearest()) in range(-3, 4)
     True
@@ -210,7 +202,7 @@ def refined(sampler: Sampler, compute: Callable[[Uniforms], Outcome], *, bits: i
 
 
 def _log_bounds(number: int, bits: int) -> tuple[int, int]:
-    """Bounds of 2**bits * log(number / 2**bits) as integers."""
+    """Return bounds of 2**bits * log(number / 2**bits) as integers."""
     guard = 4 * bits.bit_length()
     q = bits + guard
     error = 2 * q + 8
@@ -231,7 +223,7 @@ def _atanh_third(q: int) -> int:
 
 
 def _atanh(numerator: int, denominator: int, q: int) -> int:
-    """2**q * atanh of a fraction from 0 to 1/2, at most 2q + 8 too low and never too high."""
+    """Return 2**q * atanh of a fraction from 0 to 1/2, at most 2q + 8 too low and never too high."""
     power = (numerator << q) // denominator
     square = power * power >> q
     total, odd = 0, 1

@@ -12,37 +12,26 @@ from typing import Final, cast, get_args
 
 import numpy as np
 
-from discreet.accounting.noise_distribution import Columns, NoiseLaw, Settings
+from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.privacy_maps import MAPS
 from discreet.accounting.settings import Setting, checked_settings
 from discreet.design.design import SAMPLING, Design
-from discreet.design.domain import MIN_GRID_BITS, RowDomain
-from discreet.errors import GridTooFineError, SpecError
+from discreet.design.domain import RowDomain
+from discreet.design.model_columns import declared_models
+from discreet.errors import GridTooFineError, SpecError, UnsupportedError
 from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.mechanisms.protocol import Mechanism
+from discreet.options import AUTO, DEFAULT_OPTIONS, MIN_GRID_BITS, PRIVATE, ReleaseOptions
 from discreet.privacy.budget import Neighbours, PrivacyBudget, PrivacyUnit
+from discreet.wording import Message, Option
 
 # -- registry ----------------------------------------------------------------------------------------------------------
-# Every mechanism by name, loaded when it is asked for. One that is not here does not exist.
+# All mechanisms by name. Modules are imported on first use.
 
-# where each mechanism is defined: module of this package, and class
-HOMES: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
-    "gaussian": ("gaussian", "GaussianMoments"),
-    "laplace": ("laplace", "LaplaceMoments"),
-    "k-norm": ("k_norm", "KNormMoments"),
-    "wishart": ("wishart", "WishartMoments"),
-    "functional": ("functional", "FunctionalMechanism"),
-    "ssp": ("ssp", "SufficientStatistics"),
-    "adassp": ("adassp", "AdaptiveSufficientStatistics"),
-    "dpme": ("dpme", "PerturbedHistogram"),
-    "frank-wolfe": ("frank_wolfe", "PrivateFrankWolfe"),
-    "irls": ("irls", "PrivateIRLS"),
-    "gradient": ("gradient", "NoisyGradientDescent"),
-    "output": ("output", "OutputPerturbation"),
-    "objective": ("objective", "ObjectivePerturbation"),
-    "refined": ("refined", "RefinedRegression"),
-})  # fmt: skip
+# names of all mechanisms; each is `MECHANISM` of the module of that name
+HOMES: Final = tuple(MAPS)
 
-# methods that people may ask for by name, with why they are left out and what to take
+# known methods that are not offered, with the reason and the alternative
 NOT_OFFERED: Final[Mapping[str, str]] = MappingProxyType({
     "posterior": "the mechanism 'posterior' is not offered: no way is known to draw from the posterior inside its ball "
     "exactly and in reasonable time, and without the ball the draw is noisier than 'objective'; use 'objective' with "
@@ -51,7 +40,7 @@ NOT_OFFERED: Final[Mapping[str, str]] = MappingProxyType({
 
 
 def mechanism_named(name: str) -> Mechanism:
-    """The mechanism of that name; no other is loaded.
+    """Return the mechanism of that name, without importing others.
 
     >>> mechanism_named("gaussian").kind
     'moments'
@@ -59,70 +48,53 @@ def mechanism_named(name: str) -> Mechanism:
     if isinstance(name, str) and name.casefold() in NOT_OFFERED:
         raise SpecError(NOT_OFFERED[name.casefold()])
     if not isinstance(name, str) or name not in HOMES:
-        raise SpecError.unknown_name("mechanism", name, ("auto", *HOMES))
-    module, defined = HOMES[name]
-    return cast("Mechanism", getattr(import_module(f"discreet.mechanisms.{module}"), defined)())
+        raise SpecError.unknown_name("mechanism", name, ("auto", *HOMES), option="mechanism")
+    return cast("Mechanism", import_module(f"discreet.mechanisms.{name.replace('-', '_')}").MECHANISM)
 
 
 def mechanisms() -> Mapping[str, Mechanism]:
-    """All mechanisms of this version, by name."""
+    """Return all mechanisms by name."""
     return {name: mechanism_named(name) for name in HOMES}
 
 
 # -- choice ------------------------------------------------------------------------------------------------------------
-# Which mechanism serves a budget best when the choice is left to us, from public quantities alone.
+# The choice of `auto`, from public quantities only.
 
-AUTO: Final = "auto"
 # predicts best where bounds are wider than the data, and publishes one model
 _PREDICTS: Final = "refined"
-# by which numbers columns are scaled: declared bounds, or released ones
-DECLARED: Final = "declared"
-PRIVATE: Final = "private"
-SCALINGS: Final = (DECLARED, PRIVATE)
 # general-purpose mechanisms that need no delta
 _PURE: Final = ("laplace", "k-norm")
-# say by themselves why they need delta
+# raise their own errors about delta
 _SAY_WHY: Final = ("wishart",)
 
 
 def chosen_mechanism(
-    name: str,
-    design: Design,
-    domain: RowDomain,
-    budget: PrivacyBudget,
-    given: Mapping[str, object] | None = None,
-    *,
-    robust: bool = False,
-    models: tuple[Columns, ...] = (),
-    clip_counts: bool = False,
-    scaling: str = DECLARED,
+    design: Design, budget: PrivacyBudget, options: ReleaseOptions = DEFAULT_OPTIONS
 ) -> tuple[Mechanism, Settings, NoiseLaw]:
-    """The mechanism to use, its settings and its noise; with `auto` the one of least predicted error.
+    """Return the mechanism for the options, its settings and its noise; with `auto` the one of least predicted error.
 
-    With `robust` it also keeps a share for what robust standard errors need, of further `models` too, which only
-    `gaussian` does; with `clip_counts` one for counts of clipped rows, which mechanisms do whose card says so. With
-    `scaling` "private" rows are scaled by released numbers, which again only `gaussian` does.
+    Only `gaussian` releases what robust standard errors need and scales rows by released numbers. Counts of clipped
+    rows come from mechanisms whose `MechanismInfo` has them.
     """
-    if not isinstance(scaling, str) or scaling not in SCALINGS:
-        raise SpecError.unknown_name("scaling", scaling, SCALINGS)
+    name, given, domain = options.mechanism, options.settings, RowDomain.of(design, options.grid_bits)
     if not isinstance(name, str):
-        raise SpecError.unknown_name("mechanism", name, (AUTO, *HOMES))
+        raise SpecError.unknown_name("mechanism", name, (AUTO, *HOMES), option="mechanism")
+    robust = options.robust_errors is not None
+    models = () if options.robust_errors is None else declared_models(design, options.robust_errors.models)
     if design.weights is not None:
-        _check_weighted(name, design, budget, robust=robust, clip_counts=clip_counts, scaling=scaling)
-        from discreet.mechanisms.gaussian import WeightedMoments
-
-        return _prepared(WeightedMoments(robust=robust, models=models), design, domain, budget, given)
-    if scaling == PRIVATE:
+        _check_weighted(design, budget, options)
+        return _prepared(GaussianMoments(robust=robust, models=models), design, domain, budget, given)
+    if options.scaling == PRIVATE:
         if name not in (AUTO, "gaussian"):
             raise SpecError(f'scaling "private" needs mechanism="gaussian", got {name!r}')
         if _without_delta(budget):
             raise SpecError('scaling "private" needs delta above 0, for instance delta = 1e-6; got delta = 0')
-        if clip_counts:
+        if options.clip_counts:
             raise SpecError('scaling "private" does not take clip_counts; leave them out, or use scaling="declared"')
         if models:
             raise SpecError(
-                'robust_models are for scaling "declared"; with scaling "private" robust standard errors are those of '
-                "the full model alone; leave one of the two out"
+                'additional robust models need scaling "declared"; with scaling "private" only the full model has '
+                "robust standard errors; leave one of the two out"
             )
         from discreet.mechanisms.private_scaling import ScaledMoments
 
@@ -132,18 +104,18 @@ def chosen_mechanism(
             raise SpecError(f"robust standard errors need the mechanism 'gaussian', got {name!r}")
         if _without_delta(budget):
             raise SpecError("robust standard errors need delta above 0, for instance delta = 1e-6; got delta = 0")
-        return _prepared(GaussianMoments(True, clip_counts, models), design, domain, budget, given)
-    if clip_counts:
+        return _prepared(GaussianMoments(True, options.clip_counts, models), design, domain, budget, given)
+    if options.clip_counts:
         return _prepared(_counting(name, budget), design, domain, budget, given)
     if name != AUTO:
         return _prepared(mechanism_named(name), design, domain, budget, given)
     candidates = _PURE if budget.delta == 0 else ("gaussian",)
-    made = [_prepared(mechanism_named(candidate), design, domain, budget, given) for candidate in candidates]
-    return min(made, key=lambda one: predicted_error(one[2], len(design.released)))
+    prepared = [_prepared(mechanism_named(candidate), design, domain, budget, given) for candidate in candidates]
+    return min(prepared, key=lambda each: predicted_error(each[2], len(design.released)))
 
 
 def predicting_mechanism(design: Design, delta: float) -> str:
-    """The mechanism to take where one model for prediction is all that is wanted; `auto` where it is one of moments.
+    """Return the mechanism for one predictive model, or `auto` where it is one of moments.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
     >>> predicting_mechanism(design, 1e-6), predicting_mechanism(design, 0.0)
@@ -153,44 +125,49 @@ def predicting_mechanism(design: Design, delta: float) -> str:
 
 
 def _fits_its_line(design: Design) -> bool:
-    """Whether a line in scaled columns can be the declared model: not if it has to pass through an origin elsewhere."""
+    """Return whether a line in scaled columns can be the declared model.
+
+    It cannot if it has to pass through an origin elsewhere.
+    """
     return design.intercept or design.centred
 
 
-def _check_weighted(
-    name: str, design: Design, budget: PrivacyBudget, *, robust: bool, clip_counts: bool, scaling: str
-) -> None:
+def _check_weighted(design: Design, budget: PrivacyBudget, options: ReleaseOptions) -> None:
     """Refuse what is not proved for rows with weights, and plain errors where weights are those of a sample."""
+    name = options.mechanism
     if name not in (AUTO, "gaussian"):
         if name not in HOMES:
-            raise SpecError.unknown_name("mechanism", name, (AUTO, *HOMES))
+            raise SpecError.unknown_name("mechanism", name, (AUTO, *HOMES), option="mechanism")
         raise SpecError(
             f'the design has weights, and the mechanism {name!r} takes rows without them; use mechanism="gaussian", or '
             "leave the weights out"
         )
     if _without_delta(budget):
         raise SpecError("weights need delta above 0, for instance delta = 1e-6; got delta = 0")
-    if scaling == PRIVATE:
+    if options.scaling == PRIVATE:
         raise SpecError(
             'the design has weights, and scaling "private" sets weights of its own; use scaling "declared", or leave '
             "the weights out"
         )
-    if clip_counts:
+    if options.clip_counts:
         raise SpecError("the design has weights, and clip_counts count rows without them; leave clip_counts out")
     if design.searched:
         raise SpecError(
             f"the design has weights, but the bounds of {design.searched[0]!r} are private; declare them, or leave the "
             "weights out"
         )
-    if design.weights_are == SAMPLING and not robust:
-        raise SpecError(
+    if design.weights_are == SAMPLING and options.robust_errors is None:
+        raise UnsupportedError(
             'weights_are is "sampling", and plain standard errors are wrong for such weights: they take a row of '
-            'weight 2 for one whose error has half the variance; release with moments "robust" (--robust)'
+            "weight 2 for one whose error has half the variance",
+            code="sampling-weights-need-robust",
+            option="robust",
+            remedy=Message("release with ", Option("robust", True)),
         )
 
 
 def _counting(name: str, budget: PrivacyBudget) -> Mechanism:
-    """The mechanism of that name that also counts clipped rows; with `auto` the one for the budget."""
+    """Return the mechanism of that name, which also counts clipped rows. With `auto`, choose it by the budget."""
     chosen = ("laplace" if budget.delta == 0 else "gaussian") if name == AUTO else mechanism_named(name).name
     if chosen == "gaussian":
         return GaussianMoments(clip_counts=True)
@@ -212,9 +189,12 @@ def _prepared(
             for other in mechanisms().values()
             if other.kind == mechanism.kind and other.info.notion != "approximate"
         ]
-        raise SpecError(
+        raise UnsupportedError(
             f"the mechanism {mechanism.name!r} needs delta above 0, for instance delta = 1e-6; got delta = 0; "
-            f"mechanisms that publish {mechanism.kind} with delta = 0: {', '.join(others)}"
+            f"mechanisms that publish {mechanism.kind} with delta = 0: {', '.join(others)}",
+            code="delta-needed",
+            option="mechanism",
+            given=mechanism.name,
         )
     if mechanism.kind == "coefficients" and not _fits_its_line(design):
         raise SpecError(
@@ -236,7 +216,7 @@ def _with_what_works(
     budget: PrivacyBudget,
     settings: Settings,
 ) -> SpecError:
-    """The refusal with the finest grid on which this noise can be drawn, found by trying, from public quantities."""
+    """Return the error with the finest grid on which this noise can be drawn, found by trial."""
     for grid_bits in range(domain.grid_bits - 1, MIN_GRID_BITS - 1, -1):
         with suppress(GridTooFineError):
             mechanism.noise_model(design, replace(domain, grid_bits=grid_bits), budget, settings)
@@ -251,19 +231,11 @@ def _without_delta(budget: PrivacyBudget) -> bool:
 
 
 def predicted_error(law: NoiseLaw, size: int) -> float:
-    """Mean variance that noise adds to the normal equations of the slopes, for scaled slopes of length 1.
+    """Return the mean variance that noise adds to the normal equations of scaled slopes of length 1.
 
-    The intercept is taken as 1/2; only the order of mechanisms hangs on these.
+    The intercept is taken as 1/2. The values are used only to rank mechanisms. `size` is the number of released
+    columns: the constant, the regressors and the target.
 
-    Parameters
-    ----------
-    law
-        Noise of a release of moments.
-    size
-        Number of released columns: the constant, the regressors and the target.
-
-    Examples
-    --------
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
     >>> weak, strong = (discreet.planning.noise_law_for(design, epsilon, 1e-6) for epsilon in (2.0, 0.5))
@@ -277,7 +249,7 @@ def predicted_error(law: NoiseLaw, size: int) -> float:
 
 
 # -- catalogue ---------------------------------------------------------------------------------------------------------
-# The mechanism table: what each mechanism is and costs, read off the mechanisms themselves.
+# The mechanism table: description and noise of each mechanism.
 
 SIZES: Final = (5, 20)
 _BUDGETS: Final = {
@@ -289,26 +261,27 @@ _BUDGETS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One mechanism as the table shows it.
+    """Row of the mechanism table.
 
     Attributes
     ----------
     name, kind, summary, document, notion, domain, needs, numerics, references, settings
-        As the mechanism's card says.
+        From the description of the mechanism.
     status
-        Of the guarantee: what is proved, and for which arithmetic.
+        What is proved about the guarantee, and for which arithmetic.
     neighbours
-        Relations it is proved for.
+        Neighbouring relations for which it is proved.
     persons
         Whether a unit may have several rows.
     clip_counts
-        Whether it can also count clipped rows.
+        Whether it can count clipped rows.
     noise
         By number of regressors: standard deviation of the noise of each statistic in scaled units at epsilon = 1
-        (delta = 1e-6 unless pure), for numbers in a box under `add-remove`; `equation` is what the noise does to one
-        normal equation. Text where the mechanism refuses such a design.
+        (delta = 1e-6 unless pure), for numbers in a box under `add-remove`. `equation` is the noise of one normal
+        equation. A text where the mechanism rejects such a design.
     main
-        The statistic whose noise a table shows: `equation` for moments, for coefficients the one that moves them most.
+        The statistic whose noise is printed: `equation` for moments, and for coefficients the one that affects them
+        most.
     """
 
     name: str
@@ -329,14 +302,14 @@ class TableRow:
     main: str
 
     def main_noise(self, size: int) -> float | None:
-        """The figure that a table shows for so many regressors; none where the mechanism refuses them."""
+        """Return the printed figure for this number of regressors, or None where the mechanism rejects it."""
         noise = self.noise[size]
         if isinstance(noise, str):
             return None
         return noise[self.main]
 
     def to_dict(self) -> dict[str, object]:
-        """The row as plain values for JSON."""
+        """Return the row as plain values for JSON."""
         return {
             "name": self.name,
             "kind": self.kind,
@@ -372,7 +345,7 @@ class TableRow:
 
 
 def mechanism_table() -> tuple[TableRow, ...]:
-    """A row for every mechanism of this version.
+    """Return a row for every mechanism.
 
     >>> [row.kind for row in mechanism_table() if row.name == "gaussian"]
     ['moments']
@@ -381,7 +354,7 @@ def mechanism_table() -> tuple[TableRow, ...]:
 
 
 def table_row(name: str) -> TableRow:
-    """The row of one mechanism."""
+    """Return the row of one mechanism."""
     mechanism = mechanism_named(name)
     info = mechanism.info
     several = PrivacyUnit(id="person", max_rows=2)

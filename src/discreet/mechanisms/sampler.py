@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 from discreet.errors import SpecError
 
 # -- sampler -----------------------------------------------------------------------------------------------------------
-# The one place where noise is drawn: exact discrete variates on the integers, from OpenDP.
+# Noise is drawn here only: exact discrete variates on the integers, from OpenDP.
 
 # the first version of OpenDP with an unbiased sampler: https://github.com/opendp/opendp/issues/2638
 OLDEST_OPENDP: Final = (0, 14, 2)
@@ -21,30 +21,30 @@ _LARGEST: Final = 2**63 - 1
 
 
 class Sampler(Protocol):
-    """Draws independent variates on the integers."""
+    """Source of independent variates on the integers."""
 
     @property
     def private(self) -> bool:
-        """Whether the draws come from the operating system's randomness through an exact sampler."""
+        """Whether the variates come from an exact sampler and the randomness of the operating system."""
         ...
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """One variate for each parameter: P(z) proportional to exp(-z^2 / (2 sigma^2)); 0 where sigma is 0."""
+        """Draw a variate for each sigma: P(z) proportional to exp(-z^2 / (2 sigma^2)), or 0 where sigma is 0."""
         ...
 
     def laplace(self, scales: Sequence[int]) -> list[int]:
-        """One variate for each parameter: P(z) proportional to exp(-|z| / scale); 0 where the scale is 0."""
+        """Draw a variate for each scale: P(z) proportional to exp(-|z| / scale), or 0 where the scale is 0."""
         ...
 
     def bits(self, how_many: int) -> int:
-        """A uniform integer of at least 0 and below 2**how_many."""
+        """Draw a uniform integer from 0 to 2**how_many - 1."""
         ...
 
 
 class ExactSampler:
-    """OpenDP's exact sampler (Canonne, Kamath & Steinke 2020, Algorithm 3); it cannot be seeded.
+    """Exact sampler of OpenDP (Canonne, Kamath & Steinke 2020, Algorithm 3). It cannot be seeded.
 
-    Refuses a version of OpenDP whose sampler is biased when it is made, so before a table is opened.
+    The constructor rejects a version of OpenDP with a biased sampler, before a table is opened.
 
     >>> len(ExactSampler().draw([3, 5, 3]))
     3
@@ -56,15 +56,15 @@ class ExactSampler:
         check_opendp()
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """Discrete Gaussian variates; draws of one parameter come in one call."""
+        """Draw discrete Gaussian variates, in one call for each sigma."""
         return _grouped(sigmas, _gaussian)
 
     def laplace(self, scales: Sequence[int]) -> list[int]:
-        """Discrete Laplace variates without limit of size; draws of one parameter come in one call."""
+        """Draw discrete Laplace variates of unlimited size, in one call for each scale."""
         return _grouped(scales, _laplace)
 
     def bits(self, how_many: int) -> int:
-        """Uniform bits from the operating system."""
+        """Draw uniform bits from the operating system."""
         return secrets.randbits(how_many)
 
 
@@ -96,7 +96,7 @@ def _laplace(scale: int, how_many: int) -> list[int]:
 
 
 def laplace_variates(scale: float, how_many: int) -> list[int]:
-    """Independent discrete Laplace variates without limit of size: P(z) proportional to exp(-|z| / scale).
+    """Draw independent discrete Laplace variates of unlimited size: P(z) proportional to exp(-|z| / scale).
 
     >>> len(laplace_variates(1.5, 3))
     3
@@ -105,10 +105,10 @@ def laplace_variates(scale: float, how_many: int) -> list[int]:
 
 
 def _unlimited(value: int, scale: float) -> int:
-    """The variate that a 64-bit one represents: where it saturated, the law has no memory, so the rest is drawn anew.
+    """Return the variate behind a 64-bit one. Where that saturated, draw the rest, as the noise is memoryless.
 
     Beyond the largest 64-bit number the size of a discrete Laplace variate is that number plus a geometric variate, and
-    a discrete Laplace variate that is not negative is geometric.
+    a nonnegative discrete Laplace variate is geometric.
     """
     if -_LARGEST < value < _LARGEST:
         return value
@@ -134,7 +134,7 @@ def _as_double(sigma: int) -> float:
 
 
 def rounded_up(sigma: int) -> int:
-    """The smallest integer of at least `sigma` that a double holds exactly.
+    """Return the smallest integer at or above `sigma` that a double holds exactly.
 
     >>> rounded_up(5), rounded_up(2**53 + 1)
     (5, 9007199254740994)
@@ -144,7 +144,7 @@ def rounded_up(sigma: int) -> int:
 
 
 def _opendp() -> tuple[Any, Any, Any]:
-    """OpenDP through the submodules needed: its prelude imports an order of magnitude more."""
+    """Import the required submodules of OpenDP, because its prelude imports far more."""
     check_opendp()
     import opendp.domains
     import opendp.measurements
@@ -157,7 +157,7 @@ def _opendp() -> tuple[Any, Any, Any]:
 
 @cache
 def check_opendp() -> None:
-    """Refuse a version of OpenDP whose sampler is biased, or that was never released.
+    """Reject a version of OpenDP with a biased sampler, or one that was never released.
 
     >>> check_opendp()
     """
@@ -177,11 +177,11 @@ def check_opendp() -> None:
 
 
 # -- coins -------------------------------------------------------------------------------------------------------------
-# Exact coins from the operating system: probability p for any fraction p, and exp(-x) for any fraction x.
+# Exact Bernoulli variates from the operating system, with probability p or exp(-x) for any fractions p and x.
 
 
 def below(limit: int) -> int:
-    """A uniform integer of at least 0 and below `limit`.
+    """Draw a uniform integer from 0 to `limit` - 1.
 
     >>> below(1)
     0
@@ -190,7 +190,7 @@ def below(limit: int) -> int:
 
 
 def bernoulli(chance: Fraction) -> bool:
-    """True with probability `chance`, a fraction from 0 to 1.
+    """Return True with probability `chance`, a fraction from 0 to 1.
 
     >>> bernoulli(Fraction(0)), bernoulli(Fraction(1))
     (False, True)
@@ -199,9 +199,9 @@ def bernoulli(chance: Fraction) -> bool:
 
 
 def bernoulli_exp(exponent: Fraction, *, coin: Callable[[Fraction], bool] = bernoulli) -> bool:
-    """True with probability exp(-exponent), for a fraction of at least 0 (Canonne, Kamath & Steinke 2020, Algorithm 1).
+    """Return True with probability exp(-exponent), for a nonnegative fraction.
 
-    The coin can be exchanged so that a test can walk through every outcome.
+    Canonne, Kamath & Steinke 2020, Algorithm 1. The coin is a parameter so that a test can enumerate every outcome.
 
     >>> bernoulli_exp(Fraction(0))
     True

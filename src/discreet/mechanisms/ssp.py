@@ -1,11 +1,13 @@
-"""Sufficient statistics of one linear model with joint Gaussian noise. Proof: ssp.proof.md."""
+"""Release the sufficient statistics of one linear model with joint Gaussian noise. Proof: ssp.proof.md."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
+from discreet.accounting.moment_queries import one_model_query
 from discreet.accounting.moments import Blocks
 from discreet.accounting.noise_distribution import NoiseLaw, Settings, entry_blocks
+from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import DECLARED
 from discreet.curator.sums.gram import ExactGram, Totals
 from discreet.design.design import Design
@@ -18,10 +20,10 @@ from discreet.privacy.budget import PrivacyBudget
 
 
 class SufficientStatistics:
-    """Adds discrete Gaussian noise to X'X and X'y of the declared model, calibrated jointly, and releases no more."""
+    """Discrete Gaussian noise on X'X and X'y of the declared model only, calibrated jointly."""
 
     name: ClassVar[str] = "ssp"
-    version: ClassVar[str] = "1"
+    version: ClassVar[str] = VERSION
     kind: ClassVar[Literal["moments"]] = "moments"
     info: ClassVar[MechanismInfo] = MechanismInfo(
         summary="X'X and X'y of one model and nothing else; least squares, or ridge where noise outweighs signal.",
@@ -33,25 +35,19 @@ class SufficientStatistics:
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
-        """The law of the noise: design and budget in, no data."""
-        return noise_law(
-            domain,
-            design.unit.neighbours,
-            len(design.released),
-            budget,
-            count_public=design.count_public,
-            rows_per_unit=design.unit.max_rows,
-            shares=released_shares(design, target_square=bool(settings["target_square"])),  # [P:released-shares]
-        )
+        """Calibrate the noise to the budget, from public quantities only."""
+        target_square = bool(settings["target_square"])
+        moments = one_model_query(design, domain, target_square=target_square)
+        return noise_law(moments, budget, released_shares(design, target_square=target_square))  # [P:released-shares]
 
     def passes(self, context: RunContext) -> Passes:
-        """One pass: exact moments, then noise on every entry that is released."""
+        """Compute exact moments in one pass and add noise to every released entry."""
         moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
         return NoisyMoments(with_noise(moments, context.law, context.sampler))
 
 
 def released_shares(design: Design, *, target_square: bool) -> Blocks:
-    """Shares of mu^2 of the blocks that are released, before they are brought to a sum of 1; 0 for all others."""
+    """Return the shares of mu^2 of the released blocks before normalisation, 0 for all others."""
     sums = design.needs_sums
     return Blocks(
         count=DEFAULT_SHARES.count,
@@ -64,7 +60,7 @@ def released_shares(design: Design, *, target_square: bool) -> Blocks:
 
 
 def with_noise(moments: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int | None, ...]:
-    """Exact totals plus one independent variate each where the block is released, none elsewhere."""
+    """Return exact totals plus one independent variate each, None for blocks that are not released."""
     exact = moments.on_grid(law.unit)
     blocks = entry_blocks(size_of(len(exact)))
     noise = iter(sampler.draw([law.sigma[block] for block in blocks if block in law.sigma]))
@@ -72,3 +68,6 @@ def with_noise(moments: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int | 
         total + next(noise) if block in law.sigma else None  # [P:released-blocks]
         for block, total in zip(blocks, exact, strict=True)
     )
+
+
+MECHANISM: Final = SufficientStatistics()

@@ -20,11 +20,12 @@ from discreet.accounting.chi_square import (
     served_epsilon,
 )
 from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import DECLARED
 from discreet.curator.sums.gram import ExactGram
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain, norm2
-from discreet.errors import SpecError
+from discreet.errors import OptionError, UnsupportedError
 from discreet.exact.linear import pairs
 from discreet.mechanisms.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.refinement import Interval, Uniforms, refined
@@ -38,7 +39,7 @@ _SPARE_BITS: Final = 96
 
 
 def wishart_noise(scales: Sequence[int], degrees: int, sampler: Sampler) -> list[int]:
-    """Upper triangle of a rounded Wishart matrix, row by row; entry (i, j) is multiplied by both columns' scales.
+    """Draw the triangle of a rounded Wishart matrix. Entry (i, j) is multiplied by the scales of both columns.
 
     >>> from discreet.mechanisms.sampler import ExactSampler
     >>> top, _, bottom = wishart_noise([1000, 1000], 50, ExactSampler())
@@ -79,22 +80,22 @@ _PURE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """Scale of the noise of each column of (1, x, y), in grid steps."""
+    """Noise scale of each column of (1, x, y), in grid steps."""
 
     constant: int
     regressor: int
     target: int
 
     def columns(self, size: int) -> tuple[int, ...]:
-        """The scale of every column."""
+        """Return the scale of every column."""
         return (self.constant, *(self.regressor,) * (size - 2), self.target)
 
     def shift(self, domain: RowDomain) -> Fraction:
-        """Largest squared length of a row whose columns are divided by their scales."""
+        """Return the largest squared length of a row whose columns are divided by their scales."""
         return row_shift(domain, self.constant, self.regressor, self.target)
 
     def blocks(self, *, count_public: bool) -> dict[str, int]:
-        """The scale of every block: products of those of its columns, in steps of the product grid."""
+        """Return the scale of every block: products of those of its columns, in steps of the product grid."""
         c, x, y = self.constant, self.regressor, self.target
         return {
             "count": 0 if count_public else c * c, "sum_x": c * x, "gram_diagonal": x * x, "gram_off_diagonal": x * x,
@@ -103,16 +104,16 @@ class Scales:
 
     @classmethod
     def of(cls, law: NoiseLaw) -> Scales:
-        """The scales that a law was made of."""
+        """Return the scales of a noise distribution."""
         x = math.isqrt(law.sigma["gram_diagonal"])
         return cls(law.sigma["sum_x"] // x, x, law.sigma["cross"] // x)
 
 
 class WishartMoments:
-    """Adds a Wishart matrix to the exact moments and takes its known mean away again."""
+    """Exact moments plus a Wishart matrix, less its known mean."""
 
     name: Final = "wishart"
-    version: Final = "1"
+    version: Final = VERSION
     kind: Final[Literal["moments"]] = "moments"
     info: Final = MechanismInfo(
         summary="Moments with Wishart noise: positive semidefinite as they are, if the mean of the noise is kept.",
@@ -126,7 +127,7 @@ class WishartMoments:
     )
 
     def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
-        """The law of the noise: design and budget in, no data."""
+        """Calibrate the noise to the budget, from public quantities only."""
         size = len(design.released)
         most, debiased = int(settings["degrees"]), bool(settings["debiased"])
         _check(design, budget, size, most, debiased=debiased)
@@ -135,14 +136,14 @@ class WishartMoments:
             scales = _stretched(domain, size, 1.0)
             degrees = _fewest_degrees(scales.shift(domain), size, budget, most, exchanged=exchanged)
         else:
-            # with the mean away, more degrees give less noise: the law tends to the Gaussian one
+            # with the mean subtracted, more degrees give less noise: the distribution tends to the Gaussian one
             degrees = most if debiased else _least_square(size, budget, most, exchanged=exchanged)
             scales = _scales(domain, size, budget, degrees, exchanged=exchanged)
         sigma = scales.blocks(count_public=design.count_public)
         return NoiseLaw(domain.grid_bits, sigma, "chi-square", "wishart", {"degrees": degrees})
 
     def passes(self, context: RunContext) -> Passes:
-        """One pass: exact moments, then a rounded Wishart matrix on top, less its mean."""
+        """Compute exact moments in one pass, add a rounded Wishart matrix and subtract its mean."""
         size = len(context.design.released)
         moments = yield ExactGram(size, context.domain.grid_bits)
         degrees = context.law.parameters["degrees"]
@@ -160,7 +161,7 @@ class WishartMoments:
 
 
 def _scales(domain: RowDomain, size: int, budget: PrivacyBudget, degrees: int, *, exchanged: bool) -> Scales:
-    """Scales whose delta is proved to be at most that of the budget."""
+    """Return scales whose delta is proved to be at most that of the budget."""
     served = served_epsilon(budget.epsilon, exchanged=exchanged)
     shift, share = largest_shift(degrees - size + 1, served, budget.delta, exchanged=exchanged)
     while True:
@@ -171,19 +172,21 @@ def _scales(domain: RowDomain, size: int, budget: PrivacyBudget, degrees: int, *
 
 
 def _stretched(domain: RowDomain, size: int, shift: float) -> Scales:
-    """Scales at which the longest row, each column divided by its scale, has about this squared length."""
+    """Return scales at which the longest row, divided by them, has about this squared length."""
     parts = _column_shares(norm2(domain), size - 2)
     sensitivity = (1.0, norm2(domain), 1.0)
     steps = [domain.unit * math.sqrt(r2 / (part * shift)) for r2, part in zip(sensitivity, parts, strict=True)]
     if not max(steps) <= _MOST_STEPS:
-        raise SpecError(
-            f"the noise of a column is {max(steps):.3g} grid steps, too large to be of any use; raise epsilon or delta"
+        raise UnsupportedError(
+            f"the noise of a column is {max(steps):.3g} grid steps, too large to be of any use",
+            option="epsilon",
+            remedy="raise epsilon or delta",
         )
     return Scales(*(math.ceil(step) for step in steps))
 
 
 def _fewest_degrees(shift: Fraction, size: int, budget: PrivacyBudget, most: int, *, exchanged: bool) -> int:
-    """The fewest degrees of freedom, by bisection, at which this shift is proved to keep the budget."""
+    """Return the fewest degrees of freedom, by bisection, at which this shift is proved to satisfy the budget."""
     served = served_epsilon(budget.epsilon, exchanged=exchanged)
 
     def keeps(degrees: int) -> bool:
@@ -193,9 +196,10 @@ def _fewest_degrees(shift: Fraction, size: int, budget: PrivacyBudget, most: int
 
     low, high = size + 1, most
     if not keeps(most):
-        raise SpecError(
-            f"noise of the scale of one row needs more than {most} degrees of freedom for this budget; raise the "
-            "setting 'degrees', or leave 'fewest' out"
+        raise UnsupportedError(
+            f"noise of the scale of one row needs more than {most} degrees of freedom for this budget",
+            option="degrees",
+            remedy="raise the setting 'degrees', or leave 'fewest' out",
         )
     while high - low > 1:
         middle = (low + high) // 2
@@ -204,9 +208,10 @@ def _fewest_degrees(shift: Fraction, size: int, budget: PrivacyBudget, most: int
 
 
 def _column_shares(r2: float, columns: int) -> tuple[float, float, float]:
-    """Shares of the squared length of a row that bring the least variance to the normal equations, on a grid.
+    """Return the shares of the squared length of a row that minimise the variance in the normal equations.
 
-    The costs take scaled slopes of length 1 and an intercept of 1/2, as for the other mechanisms.
+    They are found on a grid. The costs assume scaled slopes of length 1 and an intercept of 1/2, as for the other
+    mechanisms.
     """
     d = float(columns)
     grid = np.linspace(0.02, 0.96, 95)
@@ -219,7 +224,7 @@ def _column_shares(r2: float, columns: int) -> tuple[float, float, float]:
 
 
 def _least_square(size: int, budget: PrivacyBudget, most: int, *, exchanged: bool) -> int:
-    """Degrees of freedom at which noise that keeps its mean has the least mean square over all entries."""
+    """Return the degrees of freedom at which noise with its mean has the least mean square over all entries."""
 
     def cost(degrees: int) -> float:
         served = served_epsilon(budget.epsilon, exchanged=exchanged)
@@ -235,29 +240,40 @@ def _least_square(size: int, budget: PrivacyBudget, most: int, *, exchanged: boo
 def _check(design: Design, budget: PrivacyBudget, size: int, most: int, *, debiased: bool) -> None:
     epsilon, delta = as_pair(budget)
     if delta == 0:
-        raise SpecError(_PURE)
+        raise UnsupportedError(_PURE, option="delta")
     if not (EPSILON_LOWEST <= epsilon <= EPSILON_HIGHEST and delta >= DELTA_LOWEST):
-        raise SpecError(
+        raise UnsupportedError(
             f"Wishart noise is proved for epsilon from {EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g} and delta from "
-            f"{DELTA_LOWEST:g}; got epsilon = {epsilon:g} and delta = {delta:g}; use 'gaussian' instead"
+            f"{DELTA_LOWEST:g}; got epsilon = {epsilon:g} and delta = {delta:g}",
+            option="epsilon",
+            remedy="use 'gaussian' instead",
         )
     if design.unit.max_rows > 1:
-        raise SpecError(
-            f"the loss of Wishart noise is proved for one row of each person; got max_rows = {design.unit.max_rows}; "
-            "set max_rows = 1 or use 'gaussian'"
+        raise UnsupportedError(
+            f"the loss of Wishart noise is proved for one row of each person; got max_rows = {design.unit.max_rows}",
+            option="max_rows",
+            remedy="set max_rows = 1 or use 'gaussian'",
         )
     if design.count_public and not debiased:
-        raise SpecError(
+        raise UnsupportedError(
             "got debiased = false with a public number of rows; its entry has no noise, so the matrix would not be "
-            "positive semidefinite; leave it out or declare neighbours = 'add-remove'"
+            "positive semidefinite",
+            option="debiased",
+            remedy="leave it out or declare neighbours = 'add-remove'",
         )
     if size > _MOST_COLUMNS:
-        raise SpecError(
-            f"expected at most {_MOST_COLUMNS} released columns, got {size}; declare fewer columns or levels, or use "
-            "'gaussian'"
+        raise UnsupportedError(
+            f"expected at most {_MOST_COLUMNS} released columns, got {size}",
+            option="mechanism",
+            remedy="declare fewer columns or levels, or use 'gaussian'",
         )
     if not size + 2 <= most <= _MOST_WORK // size:
-        raise SpecError(
-            f"expected degrees from {size + 2} to {_MOST_WORK // size} for {size} released columns, got {most}; change "
-            "the setting 'degrees' or use 'gaussian'"
+        raise OptionError(
+            f"expected degrees from {size + 2} to {_MOST_WORK // size} for {size} released columns, got {most}",
+            option="degrees",
+            given=most,
+            remedy="change the setting 'degrees' or use 'gaussian'",
         )
+
+
+MECHANISM: Final = WishartMoments()

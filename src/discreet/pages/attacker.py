@@ -1,4 +1,4 @@
-"""What somebody who knows everything else can still learn: the promise as numbers that people can judge."""
+"""Bound what an attacker who knows everything else can learn from a release."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LARGEST_EXPONENT: Final = 700.0  # beyond it e^x leaves double precision
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """How sure an attacker was before the release, and at most is after it; probabilities."""
+    """Probability of a belief before the release, and the largest one after it."""
 
     before: float
     after: float
@@ -34,23 +34,23 @@ class Attacker:
     Attributes
     ----------
     false_alarms
-        How often the attacker's test may cry out where there is nothing.
+        False positive rate of the attacker's test.
     power
-        How often it then finds what there is, at most, whatever the mechanism: by the definition of (epsilon, delta).
+        Largest power of the test for any mechanism that satisfies (epsilon, delta).
     mechanism_power
-        The same by what is proved for the noise that was used; none where that is the definition itself.
+        Largest power for the noise that was used, or None if nothing tighter is proven.
     curve
-        What the figures by the mechanism rest on: `gaussian`, `zcdp`, `pure` (the definition is the curve of this
-        mechanism) or `none` (only the definition is proved, or kept in the file).
+        Basis of `mechanism_power`: `gaussian`, `zcdp`, `pure` (the definition is tight for this mechanism) or `none`
+        (only the definition is proven or recorded).
     odds_factor
-        What the odds of any belief are multiplied by, at most; none if that is beyond double precision.
+        Largest factor by which the odds of any belief are multiplied, or None if it overflows.
     odds_exceeded
-        Largest probability with which a release multiplies them by more, by what is proved for the noise; none where
-        only the definition is, whose delta does not bound it.
+        Largest probability that the factor is exceeded for this noise, or None if none is proven. Delta is not a bound
+        on it.
     beliefs
-        Examples of it.
+        Examples of prior and posterior probabilities.
     family, family_epsilon, family_delta, family_power, family_mechanism_power
-        A group of units, the promise for all of them together, and the power of the test about them.
+        Size of a group of units, its guarantee, and the power of a test about the group.
     """
 
     false_alarms: float
@@ -68,7 +68,7 @@ class Attacker:
 
 
 def attacker(guarantee: Guarantee) -> Attacker:
-    """Read a guarantee as what it leaves to an attacker."""
+    """Compute what a guarantee allows an attacker to learn."""
     epsilon, delta = guarantee.epsilon, guarantee.delta
     power = largest_power(FALSE_ALARMS, epsilon, delta)
     shared = group_delta(FAMILY, epsilon, delta)
@@ -84,7 +84,7 @@ def attacker(guarantee: Guarantee) -> Attacker:
         family_epsilon=min(FAMILY * epsilon, sys.float_info.max),
         family_delta=shared,
         family_power=family_power,
-        # both are proved, so the lesser holds
+        # both bounds are proven, so the smaller one holds
         mechanism_power=None if own is None else min(own, power),
         family_mechanism_power=None if family_own is None else min(family_own, family_power),
         curve=curve,
@@ -100,16 +100,16 @@ def _curve(guarantee: Guarantee) -> Curve:
 
 
 def mechanism_power(guarantee: Guarantee, units: int) -> float | None:
-    """Largest power of the test about so many units, by what the guarantee keeps of its noise, if anything.
+    """Compute the largest power of a test about a group of units for this noise, or None if nothing is proven.
 
-    Tables that are m units apart are m mu apart under Gaussian privacy, and rho grows with m^2; the gap between the
-    lattice and the continuous law is between laws of one table and does not grow.
+    For tables that differ in m units, mu grows by the factor m and rho by m^2. The gap between the lattice and the
+    continuous distribution concerns a single table and does not grow.
     """
     return power_by_noise(FALSE_ALARMS, guarantee, units)
 
 
 def power_by_noise(false_alarms: float, guarantee: Guarantee, units: int = 1) -> float | None:
-    """The same for any rate of false alarms.
+    """Compute the largest power for any false positive rate.
 
     >>> from discreet.privacy.budget import PrivacyUnit
     >>> power_by_noise(0.1, Guarantee(1.0, 0.0, PrivacyUnit(), ())) is None
@@ -123,7 +123,7 @@ def power_by_noise(false_alarms: float, guarantee: Guarantee, units: int = 1) ->
 
 
 def largest_power(false_alarms: float, epsilon: float, delta: float) -> float:
-    """Largest power of a test between neighbouring tables: 1 - f(alpha).
+    """Compute the largest power of a test between neighbouring tables, 1 - f(alpha).
 
     f(alpha) = max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha))   [Dong, Roth & Su 2022, section 2,
     after Wasserman & Zhou 2010]
@@ -133,7 +133,7 @@ def largest_power(false_alarms: float, epsilon: float, delta: float) -> float:
     false_alarms
         alpha, between 0 and 1.
     epsilon, delta
-        The promise.
+        The guarantee.
 
     Examples
     --------
@@ -147,23 +147,23 @@ def largest_power(false_alarms: float, epsilon: float, delta: float) -> float:
 
 
 def gaussian_power(false_alarms: float, mu: float, gap: float = 0.0) -> float:
-    """Power of the best test against mu-Gaussian privacy: Phi(Phi^-1(alpha) + mu)   [Dong, Roth & Su 2022].
+    """Compute the power of the best test against mu-GDP, Phi(Phi^-1(alpha) + mu)   [Dong, Roth & Su 2022].
 
-    What is published may be from another law for both tables, at most `gap` away in total variation: then a test has at
-    most `gap` more false alarms and finds at most `gap` more than it would with that mechanism.
+    The published distribution may differ from that of a mu-GDP mechanism by at most `gap` in total variation for both
+    tables. Then both error rates of a test change by at most `gap`.
 
     >>> round(gaussian_power(0.05, 1.0), 4)
     0.2595
     """
     if false_alarms + gap >= 1:
         return 1.0
-    # erfc keeps its digits far out, where NormalDist.cdf rounds to 0
+    # erfc is accurate in the tail, where NormalDist.cdf rounds to 0
     below = 0.5 * math.erfc(-(NormalDist().inv_cdf(false_alarms + gap) + mu) / math.sqrt(2))
     return min(1.0, below + gap)
 
 
 def zcdp_power(false_alarms: float, rho: float) -> float:
-    """Largest power of a test against rho-zCDP.
+    """Compute the largest power of a test against rho-zCDP.
 
     The Renyi divergence of order a between the answers of the test is at most a rho: p^a q^(1 - a) <= e^(a (a - 1) rho)
     for power p and false alarms q. At the best a > 1 this is ln p <= -(sqrt(ln 1/q) - sqrt(rho))^2, if rho < ln 1/q;
@@ -179,12 +179,12 @@ def zcdp_power(false_alarms: float, rho: float) -> float:
 
 
 def odds_exceeded(guarantee: Guarantee) -> float | None:
-    """Largest probability of releases that multiply the odds by more than e^epsilon, if anything is proved of it.
+    """Compute the largest probability that a release multiplies the odds by more than e^epsilon, or None if unknown.
 
     Such releases are an event with probability p for one table and q < p / e^epsilon for the other, so p is the power
     of a test with q false alarms. The curve of the noise is concave: p is at most where it meets the line p = q
-    e^epsilon. For Gaussian noise itself the probability is Phi(mu / 2 - epsilon / mu), which is less; after rounding
-    only the curve is proved.
+    e^epsilon. For continuous Gaussian noise the probability is Phi(mu / 2 - epsilon / mu), which is smaller; after
+    rounding only the curve is proven.
 
     >>> from discreet.privacy.budget import PrivacyUnit
     >>> odds_exceeded(Guarantee(1.0, 0.0, PrivacyUnit(), ()))
@@ -202,31 +202,31 @@ def odds_exceeded(guarantee: Guarantee) -> float | None:
 
 
 def _exceeded_gaussian(epsilon: float, mu: float, gap: float) -> float:
-    """Where the curve of mu-Gaussian privacy meets p = q e^epsilon, by halving; not below it."""
+    """Find by bisection, from above, where the curve of mu-GDP meets p = q e^epsilon."""
     lower, upper = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (lower + upper) / 2
-        # power grows with false alarms, so more of them than underflow leaves is no less
+        # power grows with the false positive rate, so raising an underflow to _TINY is conservative
         above = gaussian_power(max(middle * math.exp(-epsilon), _TINY), mu, gap) > middle
         lower, upper = (middle, upper) if above else (lower, middle)
     return upper
 
 
 def posterior(prior: float, epsilon: float) -> float:
-    """Largest probability that an attacker can come to, whose odds grow by the factor e^epsilon.
+    """Compute the posterior probability if the odds grow by the factor e^epsilon.
 
     >>> round(posterior(0.5, 1.0), 3)
     0.731
     """
-    # in this form nothing overflows
+    # this form does not overflow
     return prior / (prior + (1 - prior) * math.exp(-epsilon))
 
 
 def group_delta(members: int, epsilon: float, delta: float) -> float:
-    """Delta of the promise for several units together, whose epsilon is members times epsilon.
+    """Compute delta for a group of units, whose epsilon is members times epsilon.
 
     delta (1 + e^epsilon + ... + e^((members - 1) epsilon)), by going from one table to the other member by member
-    [Vadhan 2017, Lemma 2.2, where the sum is bounded]; 1, which promises nothing, where that is larger.
+    [Vadhan 2017, Lemma 2.2, where the sum is bounded]; at most 1.
 
     >>> group_delta(4, 0.0, 1e-6), group_delta(4, 1e6, 1e-6), group_delta(4, 1e6, 0.0)
     (4e-06, 1.0, 0.0)

@@ -28,24 +28,25 @@ from discreet.analyst.plots.coefficient_plots import (
     wide_shape,
 )
 from discreet.analyst.plots.style import Palette, figure_bytes, house_style
-from discreet.errors import SpecError, missing_extra
+from discreet.errors import MissingDependencyError, OptionError
 from discreet.files import check_suffix, write_bytes
-from discreet.pages import view
-from discreet.pages.view import ReportView, report_view
+from discreet.number_text import count, number, p_value, percent, plain, share
+from discreet.pages.view import ReportView, confidence_set, estimate, in_row, report_view
 from discreet.releases.reference_law import DEFAULT_LEVEL
 from discreet.releases.release import Release
 from discreet.text import escape_control
+from discreet.wording import Call
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 # -- charts ------------------------------------------------------------------------------------------------------------
-# The forest plot as inline SVG: coloured by the page, without fonts, scripts or references to anything outside.
+# The forest plot is inline SVG that uses the colours of the page, without fonts, scripts or external references.
 #
-# Names never pass through the drawing library, whose output is searched for colours and identifiers: it draws numbered
-# places, and the escaped names are put there afterwards.
+# Names never pass through matplotlib, whose output is searched for colours and identifiers. It draws numbered
+# placeholders, which are replaced by the escaped names.
 
-# colours of the drawing that are placeholders for colours of the page
+# placeholder colours of the plot, and the colours of the page
 _COLOURS: Final = {
     "#000001": "var(--paper)",
     "#010101": "var(--ink)",
@@ -58,28 +59,18 @@ _FONTS: Final = "system-ui, sans-serif"
 
 
 def chart_shapes(effects: Sequence[Effect]) -> tuple[Shape, Shape]:
-    """Give the shape for wide pages and the one for narrow pages."""
+    """Return the shapes for wide and for narrow pages."""
     return wide_shape([effect.name for effect in effects]), NARROW
 
 
 def is_magnified(effects: Sequence[Effect], target_width: float) -> bool:
-    """Whether intervals are so thin in some drawing that it magnifies them."""
+    """Return whether some plot magnifies its intervals because they are too narrow to see."""
     panels = _panels(effects, target_width)
     return any(layout(panels, shape).magnified is not None for shape in chart_shapes(effects))
 
 
 def chart(effects: Sequence[Effect], target_width: float, shape: Shape) -> str:
-    """Draw estimates with their intervals, split into what rows and what privacy bring; the same text every time.
-
-    Parameters
-    ----------
-    effects
-        In units of the target.
-    target_width
-        Of the target's declared range.
-    shape
-        For wide or for narrow pages.
-    """
+    """Draw the forest plot as SVG, reproducibly. Effects are in units of the target."""
     with house_style("the report", "report"):
         from discreet.analyst.plots.style import new_figure
 
@@ -98,40 +89,40 @@ def _panels(effects: Sequence[Effect], target_width: float) -> tuple[Panel, ...]
 
 
 def _inline(svg: str, names: Sequence[str], shape: Shape) -> str:
-    """Cut the drawing down to what a page may hold."""
+    """Reduce an SVG to what the page may contain."""
     body = svg[svg.index("<svg") :]
     size = re.search(r'viewBox="[^"]+"', body)
     head = f'<svg class="chart {shape.key}" {size[0] if size else ""} role="img" aria-label="Forest plot">'
     body = head + body[body.index(">") + 1 :]
-    # the library's own style would rule the whole page
+    # styles of matplotlib would apply to the whole page
     body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->|<defs/>", "", body, flags=re.DOTALL)
     body = re.sub(r' id="([^"]+)"', "", body)
-    # the library writes a font in one piece or in several
+    # matplotlib writes fonts as one or several properties
     body = re.sub(r"(font-family:|font: [^;\"]*?px) [^;\"]*", rf"\1 {_FONTS}", body)
     for sign, colour in _COLOURS.items():
         body = body.replace(sign, colour)
     body = re.sub(r">\s+<", "><", body)
-    return re.sub(r"name-(\d+)-", lambda found: html.escape(names[int(found[1])]), body).strip()
+    return re.sub(r"name-(\d+)-", lambda match: html.escape(names[int(match[1])]), body).strip()
 
 
 # -- libraries ---------------------------------------------------------------------------------------------------------
-# The libraries that pages need and a plain install does not bring.
+# Optional libraries that the report needs.
 
 _NEEDED: Final = ("jinja2", "markupsafe", "matplotlib.figure")
 
 
 def check_libraries() -> None:
-    """Refuse with the extra to install where a library is missing; nothing of a page is made before."""
+    """Check that the libraries for the report are installed."""
     for module in _NEEDED:
         try:
             import_module(module)
         except ImportError as error:
-            # what a library imports itself may be what is missing
-            raise missing_extra("report", (error.name or module).partition(".")[0]) from None
+            # a dependency of the library may be missing
+            raise MissingDependencyError("report", (error.name or module).partition(".")[0]) from None
 
 
 # -- components --------------------------------------------------------------------------------------------------------
-# Parts of the page: each a function from the view to a fragment, rendered from a template of its name.
+# Sections of the page, each rendered from the template of its name.
 
 #: name of each component, in the order of the page
 COMPONENTS: Final = (
@@ -141,12 +132,12 @@ COMPONENTS: Final = (
 
 @cache
 def environment() -> Environment:
-    """Templates that escape everything, show hidden characters and fail on a name that is not there."""
+    """Return the templates, which escape everything, show hidden characters and fail on undefined names."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
     def shown(value: object) -> object:
-        """Make characters visible in everything that a template prints, but for fragments that are safe already."""
+        """Show hidden characters, except in fragments that are already safe."""
         return escape_control(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
     made = Environment(
@@ -157,25 +148,13 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(
-        number=view.number, plain=view.plain, share=view.share, p_value=view.p_value, percent=view.percent
-    )
-    made.filters.update(
-        estimate=view.estimate, confidence_set=view.confidence_set, in_row=view.in_row, count=view.count
-    )
+    made.filters.update({function.__name__: function for function in (number, plain, share, p_value, percent, count)})
+    made.filters.update(estimate=estimate, confidence_set=confidence_set, in_row=in_row)
     return made
 
 
 def component(name: str, view: ReportView) -> str:
-    """Give one part of the page as a fragment; empty where the view has nothing for it.
-
-    Parameters
-    ----------
-    name
-        One of `COMPONENTS`.
-    view
-        What the page shows.
-    """
+    """Render one of `COMPONENTS` as an HTML fragment, which may be empty."""
     check_libraries()
     values: dict[str, object] = {"view": view}
     if name == "forest":
@@ -192,7 +171,7 @@ def _drawings(view: ReportView) -> dict[str, object]:
     effects, width = view.effects, view.target_width
     shapes = chart_shapes(effects) if effects else ()
     return {
-        # every name in a drawing was escaped when it was put there
+        # names in the plots are already escaped
         "drawings": [Markup(chart(effects, width, shape)) for shape in shapes],
         "magnified": bool(effects) and is_magnified(effects, width),
         "most": MOST_LINES,
@@ -202,44 +181,43 @@ def _drawings(view: ReportView) -> dict[str, object]:
 def _facts(view: ReportView) -> object:
     from markupsafe import escape
 
-    # escaped here, because the line ends of JSON are to stay; every hidden character is already written as an escape
+    # escaped here to keep line ends; JSON already escapes hidden characters
     return escape(json.dumps(view.to_dict(), indent=1, ensure_ascii=True, allow_nan=False))
 
 
 # -- page --------------------------------------------------------------------------------------------------------------
-# The page: one file that holds everything it shows, runs nothing and fetches nothing.
 
 SUFFIXES: Final = (".html", ".htm")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Page:
-    """A report: one HTML page that needs nothing else, and the same facts as plain values.
+    """A report as one self-contained HTML page, and the same facts as plain values.
 
     Attributes
     ----------
     view
-        What the page shows.
+        The content of the page.
     """
 
     view: ReportView
 
     @cached_property
     def html(self) -> str:
-        """The whole page; needs the libraries of the extra `report`."""
+        """The HTML page. Needs the extra `report`."""
         return render(self.view)
 
     def to_dict(self) -> dict[str, object]:
-        """Give the facts of the page as plain values for JSON."""
+        """Return the facts of the page as plain values for JSON."""
         return self.view.to_dict()
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the page to a `.html` file; an existing file is left alone unless `force`."""
+        """Save the page to a `.html` file. An existing file is replaced only with `force`."""
         check_suffix(path, *SUFFIXES, example="R.html")
         write_bytes(path, self.html.encode(), force=force)
 
     def __repr__(self) -> str:
-        return f"<report of {len(self.view.coefficients)} coefficients; write it with .save('R.html')>"
+        return f"<report of {len(self.view.coefficients)} coefficients; save it with .save('R.html')>"
 
 
 def report(
@@ -251,28 +229,27 @@ def report(
     file: str | Path | None = None,
     simulated: bool = False,
 ) -> Page:
-    """Put what a release promises and what a model of it says on one HTML page; like `fit` it costs nothing more.
+    """Create an HTML report of a release and a model, at no additional privacy cost.
 
     Parameters
     ----------
     release
-        What a curator published.
+        A published release.
     fit
-        A model that was read from this release; `discreet.fit(release)` unless given. Where the release does not
-        determine its coefficients, the page says so.
+        A model of this release; by default `discreet.fit(release)`.
     level
-        Of the confidence sets, at least 0.5 and below 1.
+        Confidence level of the sets, at least 0.5 and below 1.
     title
-        Of the page; the name of the target unless given.
+        Title of the page; by default the name of the target.
     file
-        The release file, whose name the page shows, without its folder.
+        The release file. The page shows its name without the folder.
     simulated
-        Whether the release is of simulated rows; the page then says SIMULATED on top and in its title.
+        Whether the rows were simulated. The page is then marked SIMULATED.
 
     Returns
     -------
     Page
-        With `html`, `save` and `to_dict`.
+        The report, with `html`, `save` and `to_dict`.
 
     Examples
     --------
@@ -282,7 +259,7 @@ def report(
     >>> release = discreet.release(table, design, epsilon=1.0, delta=1e-6)
     >>> page = discreet.report(release)
     >>> page
-    <report of 2 coefficients; write it with .save('R.html')>
+    <report of 2 coefficients; save it with .save('R.html')>
     >>> page.html.startswith("<!DOCTYPE html>"), page.to_dict()["private"]
     (True, True)
     >>> ridge = discreet.fit(release, penalty="ridge", strength=0.1)
@@ -291,22 +268,18 @@ def report(
     """
     model.check_release(release, "report")
     if fit is not None and not isinstance(fit, Fit):
-        raise SpecError(f"report needs a Fit of the release, got {type(fit).__name__}; make one with discreet.fit")
+        raise OptionError(
+            f"report: expected a Fit, got {type(fit).__name__}", option="fit", remedy=Call("discreet.fit", "make one")
+        )
     chosen = model.fit(release) if fit is None else fit
     return Page(report_view(release, chosen, level=level, title=title, file=file, simulated=simulated))
 
 
 def render(view: ReportView) -> str:
-    """Give the whole page as HTML; the same view gives the same text.
-
-    Parameters
-    ----------
-    view
-        What the page shows.
-    """
+    """Render the page as HTML, reproducibly."""
     check_libraries()
     from markupsafe import Markup
 
-    # fragments come out of templates that escape
+    # the templates escape their values
     parts = {name: Markup(component(name, view)) for name in COMPONENTS}
     return environment().get_template("page.html.j2").render(view=view, parts=parts)

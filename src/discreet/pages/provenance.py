@@ -1,87 +1,48 @@
-"""How a release was made, as plain values: mechanism, noise by block and declarations."""
+"""Describe how a release was made: mechanism, noise and declarations."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-from discreet.accounting.noise_distribution import Calibration, NoiseFamily, model_blocks
+from discreet.accounting.moment_queries import released_queries
+from discreet.accounting.noise_distribution import Calibration, NoiseFamily
+from discreet.accounting.preliminary_counts import preliminary_queries
+from discreet.accounting.queries import Query
 from discreet.analyst.bound_costs import ClippedShare, clipped_shares
 from discreet.analyst.equations.normal import counted_rows
 from discreet.analyst.summary import settings_used
 from discreet.design.columns import Categorical, Column, Fill, Interaction, Missing, Numeric, SplineBasis
 from discreet.design.dates import date_text
 from discreet.design.design import Design
-from discreet.ledger.account import anchor_words
 from discreet.releases.reference_law import known
 from discreet.releases.release import Release
+from discreet.releases.release_summary import describe_column, describe_ledger
 
 _CALIBRATIONS: Final[dict[Calibration, str]] = {
-    "gaussian": "exact Gaussian accounting; the step to integers is paid from delta",
-    "discrete-zcdp": "concentrated privacy of the discrete Gaussian law itself",
-    "pure": "epsilon alone: the largest ratio of probabilities, no delta",
-    "chi-square": "the exact loss of Wishart noise, from one chi-square variate",
-    "composed": "several pieces, added up by an accountant",
-    "bound": "a proved upper bound on delta",
+    "gaussian": "exact Gaussian accounting; rounding to integers is covered by delta",
+    "discrete-zcdp": "zero-concentrated differential privacy of the discrete Gaussian",
+    "pure": "pure differential privacy: delta is 0",
+    "chi-square": "exact privacy loss of Wishart noise, from a chi-square variable",
+    "composed": "several mechanisms, composed by an accountant",
+    "bound": "a proven upper bound on delta",
     "none": "none: NOT PRIVATE",
 }
 _FAMILIES: Final[dict[NoiseFamily, str]] = {
     "discrete-gaussian": "discrete Gaussian: each number has independent noise",
     "discrete-laplace": "discrete Laplace: each number has independent noise",
-    "k-norm": "K-norm: one random direction and length for all numbers; they are uncorrelated, not independent",
-    "wishart": "Wishart, less its mean: a random matrix; its entries are uncorrelated, not independent",
+    "k-norm": "K-norm: one random vector for all numbers; their noise is uncorrelated but not independent",
+    "wishart": "Wishart, minus its mean: a random matrix with uncorrelated but not independent entries",
 }
 _NUMERICS: Final = {
-    "exact": "exact: noise and sums are integers, and the proof covers what is published to the last digit",
-    "idealised": "idealised: the proof is for real numbers, and what is published comes from floating-point arithmetic",
-}
-_STATISTICS: Final = {
-    "count": "number of rows",
-    "sum_x": "sums of regressors",
-    "gram_diagonal": "squares of regressors",
-    "gram_off_diagonal": "products of regressors",
-    "sum_y": "sum of the target",
-    "cross": "regressors times target",
-    "target_square": "square of the target",
-    "residual_diagonal": "squared residuals times squares",
-    "residual_off_diagonal": "squared residuals times products",
-    "clipped": "numbers of clipped rows",
-    "residual_ratio": "spread of squared residuals, for R²",
-    "guard": "numbers of rows that fit and of those left out (guard)",
-    "discovery": "counts that bounds were found from",
-}
-_WITH_WEIGHTS: Final = {
-    "count": "sum of weights",
-    "rows": "number of rows",
-    "sum_x": "weighted sums of regressors",
-    "gram_diagonal": "weighted squares of regressors",
-    "gram_off_diagonal": "weighted products of regressors",
-    "sum_y": "weighted sum of the target",
-    "cross": "weighted regressors times target",
-    "target_square": "weighted square of the target",
-}
-# rows are multiplied by their weights, so products of two columns have squared weights
-_SCALED: Final = {
-    **_WITH_WEIGHTS,
-    "count": "sum of squared weights",
-    "centre": "comparisons in the search for centres of regressors",
-    "spread": "comparisons in the search for scales of regressors",
-    "zoomed_centre": "comparisons in the second search for centres",
-    "zoomed_spread": "comparisons in the second search for scales",
-    "size": "squared distances of regressors from their centres",
-    "target_centre": "comparisons in the search for the centre of the target",
-    "target_spread": "comparisons in the search for the scale of the target",
-    "target_size": "squared distances of the target from its centre",
-    "radius": "comparisons in the search for the radius",
-    "target_clipped": "numbers of rows with a clipped target",
-    "fourth_diagonal": "squares of regressors times fourth powers of weights",
-    "fourth_off_diagonal": "products of regressors times fourth powers of weights",
+    "exact": "exact: noise and sums are integers, and the proof covers every published digit",
+    "idealised": "idealised: the proof is for real numbers, but the computation uses floating-point arithmetic",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class KindWords:
-    """What a page says of a kind of release: what is published, and how its table of noise is called and read."""
+    """Texts of the report for one kind of release."""
 
     publishes: str
     noise_title: str
@@ -102,7 +63,7 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class NoiseLine:
-    """Noise of one statistic: its standard deviation in scaled units, and the same over the number of rows."""
+    """Standard deviation of the noise of one statistic in scaled units, in total and per row."""
 
     block: str
     sd: float
@@ -111,7 +72,7 @@ class NoiseLine:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredColumn:
-    """One declared column in words."""
+    """One declared column as text."""
 
     name: str
     role: str
@@ -122,28 +83,28 @@ class DeclaredColumn:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Everything that was fixed before or while the release was made.
+    """How a release was made.
 
     Attributes
     ----------
     kind
         `moments` or `coefficients`.
     family, numerics
-        Law of the noise and arithmetic of the mechanism, in words.
+        Noise distribution and arithmetic of the mechanism, as text.
     settings
-        Public settings of the mechanism, as name and value; an automatic one with what it stood for.
+        Name and value of each setting, with the chosen value of automatic ones.
     grid_bits
-        A scaled value is an integer number of steps of 2**-grid_bits.
+        Scaled values are multiples of 2**-grid_bits.
     anchor
-        Where the spend is recorded; `untracked` without a ledger.
+        Where the spend is recorded.
     radius
-        Ball to which rows were shrunk, if any.
+        Radius to which rows were shrunk, or None.
     units_public
-        Number of rows or persons, where it is public.
+        Public number of rows or people, or None.
     clipped
-        Shares of clipped rows by column, where they were counted.
+        Shares of clipped rows by column, if they were counted.
     scaled
-        Whether rows were scaled by released numbers and weighted.
+        Whether rows were privately scaled and weighted.
     found
         Whether some bounds were found privately.
     """
@@ -171,12 +132,12 @@ class Provenance:
 
     @property
     def words(self) -> KindWords:
-        """What the page says of this kind of release."""
+        """Texts of the report for this kind of release."""
         return _KINDS[self.kind]
 
 
 def provenance(release: Release) -> Provenance:
-    """Read from a release how it was made."""
+    """Describe how a release was made."""
     design = release.design
     return Provenance(
         kind=release.kind,
@@ -187,7 +148,7 @@ def provenance(release: Release) -> Provenance:
         family=_family(release),
         calibration=_CALIBRATIONS[release.noise.calibration],
         grid_bits=release.noise.grid_bits,
-        anchor=anchor_words(release.anchor),
+        anchor=describe_ledger(release.anchor),
         made_by=release.made_by,
         digest=release.digest,
         target=design.target,
@@ -206,57 +167,38 @@ def _family(release: Release) -> str:
     words = _FAMILIES[release.noise.family]
     terms = release.curators
     if terms is not None and terms.noise == "shares":
-        words += f", the sum of {terms.parts} shares, one of each curator"
+        words += f", the sum of {terms.parts} shares, one from each curator"
     # a known number, which every reader takes away
-    return words if release.settings.get("debiased", True) else words.replace("less its mean", "its mean left in")
+    return words if release.settings.get("debiased", True) else words.replace("minus its mean", "including its mean")
 
 
 def _noise_lines(release: Release) -> tuple[NoiseLine, ...]:
-    """One line for each statistic with noise, blocks of sums in the order of the file format."""
+    """Return one line for each block with noise, in the order of the queries of the release."""
     counted = known(counted_rows(release)[0])
     rows = None if counted is None or counted <= 0 else counted
+    law, labels = release.full_noise, _labels(release)
+    names = [name for name, label in labels.items() if name in law.sigma and label]
+    names += [name for name in sorted(law.sigma) if name not in labels]
+    lines = [(labels.get(name, name.replace("_", " ")), law.sd(name)) for name in names]
+    return tuple(NoiseLine(label, sd, None if rows is None else sd / rows) for label, sd in lines)
+
+
+def _labels(release: Release) -> dict[str, str]:
+    """Return the description of every block that the release adds noise to."""
     law = release.full_noise
-    known_names = _STATISTICS | _weighted_statistics(release)
-    known_names |= _indicator_statistics(release) | _further_statistics(release)
-    names = [name for name in known_names if name in law.sigma and known_names[name]]
-    names += [name for name in sorted(law.sigma) if name not in known_names]
-    found = [(known_names.get(name, name.replace("_", " ")), law.sd(name)) for name in names]
-    return tuple(NoiseLine(words, sd, None if rows is None else sd / rows) for words, sd in found)
-
-
-def _weighted_statistics(release: Release) -> dict[str, str]:
-    """Names of sums over weighted rows, and of what private scaling releases before them."""
-    if release.scaling is not None:
-        return _SCALED
-    return {} if release.design.weights is None else _WITH_WEIGHTS
-
-
-def _indicator_statistics(release: Release) -> dict[str, str]:
-    """Names of sums and squares where those of an indicator are one number; empty for squares if no other has any."""
-    copied = len(release.noise.indicator_columns)
-    if not copied:
-        return {}
-    others = len(release.columns) - 2 - copied
-    return {
-        "sum_x": "sums of regressors, of indicators also their squares",
-        "gram_diagonal": "squares of regressors that are not indicators" if others else "",
-    }
-
-
-def _further_statistics(release: Release) -> dict[str, str]:
-    """Names of the sums over residuals of models that were declared beside the full one."""
-    return {
-        block: f"{_STATISTICS[full]}, {model}"
-        for number, model in enumerate(release.robust_models, start=1)
-        for full, block in zip(model_blocks(0), model_blocks(number), strict=True)
-    }
+    queries: list[Query] = []
+    if release.kind == "moments":
+        robust, clip_counts = release.residuals is not None, bool(release.clipped)
+        queries += released_queries(release.design, release.noise, robust=robust, clip_counts=clip_counts)
+    queries += preliminary_queries(release.design, law)
+    return {block: label for query in queries for block, label in query.labels.items()}
 
 
 def _declared(design: Design, name: str) -> DeclaredColumn:
     column = design.columns[name]
     role = "target" if name == design.target else "regressor" if name in design.offered else "not released"
     role = "weights" if name == design.weights else role
-    return DeclaredColumn(name, role, _kind(column), _range(column), _missing(column))
+    return DeclaredColumn(name, role, _kind(column), describe_column(column, all_levels=True), _missing(column))
 
 
 def _kind(column: Column) -> str:
@@ -266,18 +208,6 @@ def _kind(column: Column) -> str:
     if isinstance(column, Numeric):
         return "date" if column.is_date else f"number{formula}"
     return f"levels{formula}" if isinstance(column, Categorical) else f"yes or no{formula}"
-
-
-def _range(column: Column) -> str:
-    if isinstance(column, Numeric):
-        return f"{' to '.join(map(column.value_text, column.bounds))}{', found privately' if column.found else ''}"
-    if isinstance(column, Categorical):
-        rest = ", ".join(str(level) for level in column.levels if level != column.reference)
-        return f"{column.reference} (reference), {rest}"
-    if isinstance(column, Interaction):
-        least = "0 and" if column.bounds is None else f"{column.bounds[0]:g} to {column.bounds[1]:g}, and 0"
-        return f"{least} {'1' if column.bounds is None else 'in other rows'}, {len(column.codes)} columns"
-    return "0 or 1" if not isinstance(column, SplineBasis) else f"{column.formula.width} basis functions"
 
 
 def _missing(column: Column) -> str:

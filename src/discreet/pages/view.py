@@ -1,4 +1,4 @@
-"""Collect everything that the report shows as plain values."""
+"""Collect the content of a report as plain values."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from discreet.analyst.confidence_sets import REMEDY, SetKind, decimals_for, fixed, set_words, short_exponent
+from discreet.analyst.confidence_sets import REMEDY, SetKind, set_words
 from discreet.analyst.diagnostics import Diagnostic, findings
-from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import counted_rows
 from discreet.analyst.fitted import Fit
 from discreet.analyst.inference.robust import ROBUST_TYPES
 from discreet.analyst.notes import page_notes, reasons
 from discreet.analyst.plots.coefficient_plots import Effect, range_effects
 from discreet.analyst.summary import penalty_line, table_columns
-from discreet.analyst.values import rough
 from discreet.design.columns import Numeric
 from discreet.design.design import INTERCEPT
-from discreet.errors import SpecError, shown
+from discreet.design.model_columns import model_of
+from discreet.errors import ModelError, OptionError
 from discreet.files import checked_path
+from discreet.number_text import DASH, number, rough, short_exponent, with_error
 from discreet.pages.attacker import Attacker, attacker
 from discreet.pages.provenance import Provenance, provenance
 from discreet.privacy.checks import check_flag
@@ -33,7 +33,7 @@ from discreet.releases.reference_law import DEFAULT_LEVEL, checked_level, known,
 from discreet.releases.release import NOT_PRIVATE_SUFFIX, Release
 
 # -- trace -------------------------------------------------------------------------------------------------------------
-# How released coefficients went from pass to pass: a small line for each of them.
+# Coefficients after each pass over the table, as small line plots.
 
 WIDTH: Final = 180
 HEIGHT: Final = 28
@@ -42,7 +42,7 @@ _MARGIN: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class CoefficientTrace:
-    """The way of one scaled coefficient: its values after each pass, and what was published in the end."""
+    """One scaled coefficient after each pass, and its released value."""
 
     name: str
     values: tuple[float, ...]
@@ -50,7 +50,7 @@ class CoefficientTrace:
 
     @property
     def points(self) -> str:
-        """Corners of its line in a drawing of `WIDTH` by `HEIGHT`; its height holds 0 and every value.
+        """Points of an SVG polyline in a plot of `WIDTH` by `HEIGHT` that includes 0.
 
         >>> CoefficientTrace("x", (0.0, 1.0), 1.0).points
         '3,25 177,3'
@@ -64,7 +64,7 @@ class CoefficientTrace:
 
 
 def coefficient_traces(release: Release) -> tuple[CoefficientTrace, ...]:
-    """The way of every coefficient that the design has, constant first; empty where none was published."""
+    """Return the trace of every coefficient, intercept first, if the mechanism published them."""
     fitted = release.coefficients
     if fitted is None or not fitted.trace:
         return ()
@@ -77,13 +77,13 @@ def coefficient_traces(release: Release) -> tuple[CoefficientTrace, ...]:
 
 
 # -- usage -------------------------------------------------------------------------------------------------------------
-# How to go on with a release: the command line and the Python lines that repeat a model.
+# Commands and Python code that reproduce the model.
 
 _ABOUT: Final = {
-    "moments": "Any number of models can be read from the release at no further cost in privacy.",
+    "moments": "Any number of models can be fitted from the release at no additional privacy cost.",
     "coefficients": (
-        "The release holds the one model that was declared; reading it and predicting with it cost nothing further in "
-        "privacy. Another model needs another release."
+        "The release holds only the declared model. Using it has no additional privacy cost. Another model needs "
+        "another release."
     ),
 }
 _WITH_ERRORS: Final = (
@@ -95,7 +95,7 @@ _READ: Final = {"moments": _WITH_ERRORS, "coefficients": ("fit.params", "fit.pre
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What can be read from the release, and the lines to copy for it: commands of a shell, and Python."""
+    """How to use the release: shell commands and Python code to copy."""
 
     about: str
     commands: tuple[str, ...]
@@ -103,14 +103,14 @@ class Usage:
 
 
 def usage(release: Release, fit: Fit | None, file: str | None = None) -> Usage:
-    """Give the lines that read this model from the release again, and that predict with it; `file` is its name."""
+    """Return commands and code that fit this model again and predict with it."""
     file = file or ("R.json" if release.private else f"R{NOT_PRIVATE_SUFFIX}")
     flags, arguments = ([], []) if fit is None else (_flags(fit), _arguments(fit))
-    # clustered errors are there without being asked for
+    # clustered standard errors are the default
     kind = "" if fit is None or fit.cov_type not in ROBUST_TYPES else fit.cov_type
     arguments += [f"cov_type={kind!r}"] if kind else []
     robust = ["--robust"] if kind == "HC1" else []
-    # where least squares has no coefficients, only a penalised model predicts
+    # without least-squares coefficients only a penalised model predicts
     predicting = flags if fit is None or fit.estimable else [*_flags(fit, penalty=False), "--penalty", REMEDY]
     commands = [
         ["discreet", "fit", file, *flags, *(["--cov-type", kind] if kind == "HC0" else robust)],
@@ -149,11 +149,11 @@ def _arguments(fit: Fit, *, penalty: bool = True) -> list[str]:
 
 
 def _spec(fit: Fit, *, penalty: bool) -> dict[str, object]:
-    """Give what differs from the model that is read when nothing is asked for."""
+    """Return the options that differ from the default model."""
     spec: dict[str, object] = {}
     if fit.target != fit.release.design.target:
         spec["target"] = fit.target
-    if fit.features != choose(fit.release, fit.target).features:
+    if fit.features != model_of(fit.release.design, fit.target).features:
         spec["features"] = list(fit.features)
     if not penalty:
         return spec
@@ -167,19 +167,19 @@ def _spec(fit: Fit, *, penalty: bool) -> dict[str, object]:
 
 
 def _listed(names: tuple[str, ...]) -> str:
-    """Write names between commas as `--features` reads them."""
+    """Format names as a comma-separated list, quoted like CSV."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(names)
     return line.getvalue()
 
 
 # -- view --------------------------------------------------------------------------------------------------------------
-# Everything that a report shows, as plain values: the page and the machine-readable facts are made from the same.
+# The HTML page and the JSON facts come from the same values.
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """The guarantee in words and numbers; `unit` is what one neighbour changes."""
+    """The privacy guarantee; `unit` is what differs between neighbouring tables."""
 
     epsilon: float
     delta: float
@@ -194,16 +194,10 @@ class Promise:
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """One line of the table; numbers are missing where the release cannot give them, and `reason` says why.
+    """One row of the table. A number that is not estimable is None, and `reason` says why.
 
-    Attributes
-    ----------
-    low, high
-        Ends of the confidence set, those of the gap for the kind `outside`; missing where it has none.
-    kind
-        Of the confidence set; missing where there is none.
-    table_low, table_high
-        Ends of the interval for what would have been published of this very table without noise, where it is known.
+    `low` and `high` are the ends of the confidence set, or of the gap for the kind `outside`. `table_low` and
+    `table_high` are the ends of the interval for this table without noise.
     """
 
     name: str
@@ -222,27 +216,13 @@ class Coefficient:
 
     @property
     def unbounded(self) -> bool:
-        """Whether the confidence set is no interval, so that the estimate is shown in brackets."""
+        """Whether the confidence set is unbounded, so that the estimate is shown in brackets."""
         return self.kind not in (None, "interval")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelView:
-    """The model in words.
-
-    Attributes
-    ----------
-    penalised
-        Whether its coefficients are shrunk towards 0 on purpose.
-    interval_target
-        What the intervals are for: `least squares`, `penalised` or `none`.
-    no_intervals
-        Why there are none for any coefficient, if so.
-    rsquared, rsquared_low, rsquared_high, rsquared_reason
-        Adjusted R^2 with its interval, and why there is none or why it excludes nothing.
-    residual_sd
-        Residual standard deviation in units of the target.
-    """
+    """The model, with adjusted R^2 and, if no coefficient has an interval, the reason in `no_intervals`."""
 
     target: str
     features: tuple[str, ...]
@@ -261,28 +241,28 @@ class ModelView:
 
 @dataclass(frozen=True, slots=True)
 class ReportView:
-    """Everything a report shows.
+    """The content of a report.
 
     Attributes
     ----------
     private
-        Whether there is a promise at all.
+        Whether the release has a privacy guarantee.
     rows, rows_sd
-        Number of rows, noisy or public, and the standard deviation of its noise; missing where it was not released.
+        Noisy or public number of rows and the standard deviation of its noise, or None if it was not released.
     level
-        Of the intervals.
+        Confidence level.
     refusal
-        Why the model has no coefficients, if the released sums do not determine them.
+        Why the coefficients are not estimable, or None.
     model, coefficients, effects
-        Missing and empty if no model can be read from the release.
+        The model; None and empty if the release gives no model.
     target_width
-        Width of the declared range of the target, which no effect exceeds but by noise.
+        Width of the declared range of the target.
     trace
-        How released coefficients went from pass to pass, where the mechanism publishes it.
+        Coefficients after each pass, if the mechanism publishes them.
     title, file
-        What the reader calls the report, and the name of the release file without its folder; missing where not given.
+        Title of the report and name of the release file, or None.
     simulated
-        Whether the rows behind it are nobody's.
+        Whether the rows were simulated.
     """
 
     private: bool
@@ -305,7 +285,7 @@ class ReportView:
     simulated: bool = False
 
     def to_dict(self) -> dict[str, object]:
-        """Give the same facts as plain values for JSON."""
+        """Return the content as plain values for JSON."""
         plain = asdict(self)
         if not self.simulated:
             del plain["simulated"]
@@ -324,30 +304,14 @@ def report_view(
     file: str | Path | None = None,
     simulated: bool = False,
 ) -> ReportView:
-    """Gather what a report shows.
-
-    Parameters
-    ----------
-    release
-        What was published.
-    fit
-        A model read from it; none if it gives none.
-    level
-        Of the confidence sets, at least 0.5 and below 1.
-    title
-        Of the report; the name of the target unless given.
-    file
-        The release file; only its name is shown, in the commands too.
-    simulated
-        Whether the release is of simulated rows.
-    """
+    """Collect the content of a report; see `discreet.report`."""
     level = checked_level(level)
     if title is not None and (not isinstance(title, str) or not title.strip()):
-        raise SpecError(f"title: expected a text, got {shown(title)}")
+        raise OptionError(option="title", given=title, allowed="text")
     name = None if file is None else checked_path(file).name
     check_flag("simulated", simulated)
     if fit is not None and fit.release.digest != release.digest:
-        raise SpecError("the fit was read from another release; fit this one")
+        raise ModelError("the fit belongs to another release", option="fit", remedy="fit this release")
     guarantee = release.guarantee
     rows, rows_sd = counted_rows(release)
     coefficients = () if fit is None else _coefficients(fit, level)
@@ -392,8 +356,8 @@ def _promise(guarantee: Guarantee) -> Promise:
 def _coefficients(fit: Fit, level: float) -> tuple[Coefficient, ...]:
     why = reasons(fit, level)
     columns = table_columns(fit, level)
-    table = [known(one) for one in fit.table_conf_int(level).values()]
-    sets = [known(one) for one in fit.conf_int(level).values()]
+    table = [known(ends) for ends in fit.table_conf_int(level).values()]
+    sets = [known(ends) for ends in fit.conf_int(level).values()]
     return tuple(
         Coefficient(
             name=name,
@@ -437,107 +401,29 @@ def _model(fit: Fit, level: float) -> ModelView:
 
 
 # -- text --------------------------------------------------------------------------------------------------------------
-# Values as text for a page: control characters made visible, numbers to the digits that people read.
-
-_DIGITS: Final = 4
-_SMALLEST_P: Final = 0.001
-
-
-def number(value: float | None) -> str:
-    """Give four significant digits, with thousands apart; a dash where there is no number.
-
-    >>> number(54321.7), number(0.012345), number(1.5e-9), number(-0.0), number(None)
-    ('54,322', '0.01235', '1.5e-9', '0', '–')
-    """
-    if value is None:
-        return "–"
-    if value == 0:
-        return "0"
-    size = math.floor(math.log10(abs(value)))
-    if not -_DIGITS <= size < 9:
-        return short_exponent(f"{value:.{_DIGITS}g}")
-    return f"{value:,.{max(0, _DIGITS - 1 - size)}f}"
-
-
-def plain(value: float) -> str:
-    """Give a declared number as it was declared.
-
-    >>> plain(1.0), plain(1e-6)
-    ('1', '1e-6')
-    """
-    return short_exponent(f"{value:.6g}")
-
-
-def share(value: float | None) -> str:
-    """Give a probability or a share in percent.
-
-    >>> share(0.1359).split(), share(0.5).split(), share(None)
-    (['13.6%'], ['50%'], '–')
-    >>> share(0.99999).split(), share(0.0004).split()
-    (['more', 'than', '99.9%'], ['less', 'than', '0.1%'])
-    """
-    if value is None:
-        return "–"
-    if 0 < value < 0.001:
-        return "less than 0.1%"
-    if 0.999 < value < 1:
-        return "more than 99.9%"
-    return f"{100 * value:.1f}".removesuffix(".0") + "%"
-
-
-def percent(level: float) -> str:
-    """Give a confidence level as it was asked for.
-
-    >>> percent(0.95), percent(0.9999)
-    ('95%', '99.99%')
-    """
-    return f"{100 * level:.6g}%"
-
-
-def p_value(value: float | None) -> str:
-    """Give a p-value to three decimals.
-
-    >>> p_value(0.0312), p_value(1e-9), p_value(None)
-    ('0.031', '< 0.001', '–')
-    """
-    if value is None:
-        return "–"
-    return f"< {_SMALLEST_P}" if value < _SMALLEST_P else f"{value:.3f}"
-
-
-def count(value: float) -> str:
-    """Give a number of rows.
-
-    >>> count(20_074.3)
-    '20,074'
-    """
-    return f"{value:,.0f}"
+# Cells of the table of coefficients.
 
 
 def in_row(value: float | None, row: Coefficient) -> str:
-    """Give a number of a row to the digits that the row's error leaves: the same decimals for all of them.
+    """Format a number of a row to the decimals that the standard error of the row allows.
 
-    >>> from discreet.pages.view import Coefficient
     >>> age = Coefficient("age", 793.2, 17.84, 758.5, 828.4, 1e-9, 5.4, 17.0, 0.909, None, kind="interval")
     >>> in_row(age.estimate, age), in_row(age.std_error, age), in_row(None, age)
     ('793.2', '17.8', '–')
     """
-    error = row.std_error or row.privacy_sd
-    if value is None or not error or not math.isfinite(error):
-        return number(value)
-    return fixed(value, decimals_for(error))
+    return with_error(value, row.std_error or row.privacy_sd)
 
 
 def estimate(row: Coefficient) -> str:
-    """Give an estimate; in brackets and to two digits where the release does not bound it."""
+    """Format an estimate, in brackets and to two digits where its confidence set is unbounded."""
     if row.estimate is None:
         return "not estimable"
     return f"[{short_exponent(rough(row.estimate))}]" if row.unbounded else in_row(row.estimate, row)
 
 
 def confidence_set(row: Coefficient) -> str:
-    """Give a confidence set in words."""
+    """Format a confidence set."""
     if row.kind is None:
-        return "–"
-    shown = number if row.unbounded else partial(in_row, row=row)
-    return set_words(row.kind, shown(row.low), shown(row.high))
+        return DASH
+    text = number if row.unbounded else partial(in_row, row=row)
+    return set_words(row.kind, text(row.low), text(row.high))

@@ -1,7 +1,7 @@
-"""PARTS: several curators who cannot pool their rows pool their sums, masked, and make one release.
+"""Combine the masked sums of several curators who cannot pool their rows into one release.
 
-Sees: in `making` the exact sums of one curator's rows, for as long as it takes to add noise and masks to them; in
-`merging` masked sums of all of them.
+Sees: in `making` the exact sums of one curator's rows, until noise and masks are added; in `merging` the masked sums
+of all curators.
 Never: writes an exact sum, or two masked sums under one mask.
-Hands on: parts that say nothing without all others, and from all of them a release.
+Hands on: parts that reveal nothing without all others, and a release from all parts.
 """

@@ -12,29 +12,31 @@ from typing import Final, Protocol, cast
 
 from discreet.curator.sums.gram import ExactGram
 from discreet.design.design import Design
-from discreet.design.domain import DEFAULT_GRID_BITS, MAX_GRID_BITS, MIN_GRID_BITS, RowDomain
-from discreet.errors import PrivacyNotice, SpecError, shown
+from discreet.design.domain import RowDomain
+from discreet.errors import OptionError, PrivacyNotice, SpecError, UnsupportedError, shown
 from discreet.files import SESSION_MARK, write_bytes
 from discreet.mechanisms.gaussian import GaussianShares
 from discreet.mechanisms.sampler import ExactSampler
+from discreet.options import AUTO, DEFAULT_GRID_BITS, ReleaseOptions, check_grid_bits
 from discreet.parts.keys import Curator, toml_table
 from discreet.privacy.budget import PrivacyBudget, PrivacyUnit, check_strength
-from discreet.privacy.checks import exact_fields, is_integer, is_number, listed
+from discreet.privacy.checks import exact_fields, is_number, listed
 from discreet.privacy.guarantee import FEWEST_PARTS, CuratorTerms, NoiseMode
+from discreet.release_request import ReleaseRequest
 from discreet.releases.fields import canonical_json
 from discreet.text import lookalikes
-from discreet.workflow import Question
+from discreet.wording import Message, SetOption
 
 # -- question ----------------------------------------------------------------------------------------------------------
-# What a session asks of a table, as a question of the workflow; what is not served is refused in words.
+# The request of a session, in terms of the workflow; unsupported options are refused with a message.
 
 
 class Asking(Protocol):
-    """What a session says about its question."""
+    """The fields of a session that define its request."""
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """Id of the session."""
         ...
 
     @property
@@ -44,12 +46,12 @@ class Asking(Protocol):
 
     @property
     def unit(self) -> PrivacyUnit:
-        """Whose presence is hidden."""
+        """Privacy unit."""
         ...
 
     @property
     def grid_bits(self) -> int:
-        """The grid."""
+        """Bits of the grid."""
         ...
 
     @property
@@ -59,78 +61,85 @@ class Asking(Protocol):
 
     @property
     def epsilon(self) -> float:
-        """Of the budget."""
+        """Epsilon of the budget."""
         ...
 
     @property
     def delta(self) -> float:
-        """Of the budget."""
+        """Delta of the budget."""
         ...
 
     @property
     def terms(self) -> CuratorTerms:
-        """Who draws the noise, and on whom the promise counts."""
+        """Source of the noise, and the assumptions of the guarantee."""
         ...
 
 
-def asked_by(session: Asking, design: Design) -> Question:
-    """The question of a session, from public numbers alone, before any table is opened.
+def asked_by(session: Asking, design: Design) -> ReleaseRequest:
+    """Build the request of a session from public numbers only, before any table is opened.
 
     >>> from discreet import CuratorKey, Session
     >>> design = Design("y", {"y": (0, 10), "x": (0, 5)})
     >>> three = [CuratorKey.new(name).public for name in ("north", "south", "west")]
-    >>> asked_by(Session.new(design, three, epsilon=1.0, delta=1e-6), design).mechanism.version
-    'parts-1'
+    >>> asked_by(Session.new(design, three, epsilon=1.0, delta=1e-6), design).law.parameters["shares"]
+    3
     """
     if design_digest(design) == session.design and design.unit != session.unit:
-        raise SpecError(
+        raise OptionError(
             f"session {session.id} hides {session.unit.words}, and its design {design.unit.words}: the unit in the "
-            "session was changed; take the file that all curators agreed on"
+            "session was changed",
+            code="session-differs",
+            option="session",
+            remedy="take the file that all curators agreed on",
         )
     if design_digest(design) != session.design:
-        raise SpecError(
+        raise OptionError(
             f"the design is not the one of session {session.id}: its digest is {design_digest(design)}, expected "
-            f"{session.design}; all curators declare the same, word for word"
+            f"{session.design}",
+            code="design-differs",
+            option="design",
+            remedy="declare the same as all other curators, word for word",
         )
     if design.weights is not None:
-        raise SpecError("several curators are not served for a design with weights; leave the weights out")
+        raise UnsupportedError(
+            "several curators cannot release a design with weights",
+            code="weights-of-several-curators",
+            remedy="leave the weights out",
+        )
     if design.searched:
-        raise SpecError(
-            f"several curators are not served for private bounds, which need more than one pass; declare the bounds of "
-            f"{design.searched[0]!r}"
+        raise UnsupportedError(
+            "several curators cannot search for private bounds, which need more than one pass",
+            code="private-bounds-of-several-curators",
+            column=design.searched[0],
+            remedy=f"declare the bounds of {design.searched[0]!r}",
         )
     budget = PrivacyBudget(session.epsilon, session.delta)
+    options = ReleaseOptions(mechanism=session.mechanism, grid_bits=session.grid_bits)
     terms = session.terms
     if terms.noise == "shares" or terms.parts_per_person > 1:
         mechanism = GaussianShares(shares=terms.shares, honest=terms.counted, parts_per_person=terms.parts_per_person)
         domain = RowDomain.of(design, session.grid_bits)
         law = mechanism.noise_model(design, domain, budget, {})
-        return Question(design, domain, budget, mechanism, {}, law, robust=False, residual_bound=None)
-    asked = Question.checked(
-        design,
-        budget,
-        session.mechanism,
-        None,
-        moments="plain",
-        residual_bound=None,
-        clip_counts=False,
-        grid_bits=session.grid_bits,
-    )
+        return ReleaseRequest(design, budget, options, domain, mechanism, {}, law)
+    asked = ReleaseRequest.checked(design, budget, options)
     if asked.rereads or not isinstance(next(asked.mechanism.passes(asked.context(ExactSampler()))), ExactGram):
-        raise SpecError(
-            f"several curators are served by mechanisms that need one pass of sums of products; {session.mechanism!r} "
-            "needs others"
+        raise UnsupportedError(
+            "several curators can use mechanisms that need one pass of sums of products, which "
+            f"{session.mechanism!r} is not",
+            code="mechanism-of-several-curators",
+            option="mechanism",
+            given=session.mechanism,
         )
     return asked
 
 
 def design_table(design: Design) -> dict[str, object]:
-    """A design as plain values that keep the order of its columns."""
+    """Convert a design to plain values that keep the order of its columns."""
     return design.to_dict() | {"order": list(design.columns)}
 
 
 def design_digest(design: Design) -> str:
-    """Digest of a design: equal for equal declarations alone.
+    """Compute the digest of a design; only equal declarations have equal digests.
 
     >>> one, other = (Design("y", {"y": (0, high), "x": (0, 5)}) for high in (10, 11))
     >>> design_digest(one) == design_digest(other)
@@ -141,7 +150,7 @@ def design_digest(design: Design) -> str:
 
 
 # -- session -----------------------------------------------------------------------------------------------------------
-# The session: everything public on which several curators agree before anybody opens a table.
+# The session: the public terms on which several curators agree before anyone opens a table.
 
 _FORMAT: Final = SESSION_MARK
 _VERSION: Final = 1
@@ -152,34 +161,32 @@ _FIELDS: Final = (
     "parts_per_person", "curators",
 )  # fmt: skip
 _CURATORS: Final = "expected a list of Curator, such as [Curator.load('north.pub'), ...]"
-# shares of noise add up to noise of the same law for this mechanism alone
+# only for this mechanism do shares of noise add up to the same noise distribution
 SHARED_MECHANISM: Final = "gaussian"
-# leaves the choice to the program, whose versions may differ between curators
-_OPEN: Final = "auto"
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What is asked of all curators together, and who they are. Used once.
+    """Request to several curators, and their public keys. A session is used once.
 
     Attributes
     ----------
     id
         32 hexadecimal digits, new for every session.
     design
-        Digest of the design that all of them declare.
+        Digest of the design that all curators declare.
     unit
-        Whose presence is hidden.
+        Privacy unit.
     grid_bits, mechanism, epsilon, delta
         As in `discreet.release`.
     noise
-        `shares`: every curator adds its share. `merger`: whoever merges draws the noise, and sees exact pooled sums.
+        `shares`: every curator adds a share. `merger`: the merger draws the noise and sees exact pooled sums.
     honest
-        How many curators are honest at least; their shares suffice. 0 where the merger draws the noise.
+        Minimum number of honest curators; their shares suffice. 0 if the merger draws the noise.
     parts_per_person
-        In how many parts one person may be.
+        Maximum number of parts that contain the same person.
     curators
-        All of them, in the order of their parts.
+        All curators, in the order of their parts.
 
     Examples
     --------
@@ -206,54 +213,97 @@ class Session:
     def __post_init__(self) -> None:
         session_id: object = self.id
         if not (isinstance(session_id, str) and len(session_id) == _ID_DIGITS and set(session_id) <= _HEX):
-            raise SpecError(
+            raise OptionError(
                 f"the id of a session is {shown(session_id)}; it must have {_ID_DIGITS} hexadecimal digits, new for "
-                "every session"
+                "every session",
+                option="id",
+                given=session_id,
+                allowed=f"{_ID_DIGITS} hexadecimal digits",
             )
         if not isinstance(self.design, str) or not self.design.startswith("sha256:"):
-            raise SpecError(f"the design of a session is {shown(self.design)}; expected its digest, sha256:...")
-        if not isinstance(self.unit, PrivacyUnit):
-            raise SpecError(f"unit is {shown(self.unit)}; it must be a PrivacyUnit")
-        if not is_integer(self.grid_bits) or not MIN_GRID_BITS <= self.grid_bits <= MAX_GRID_BITS:
-            raise SpecError(
-                f"grid_bits is {shown(self.grid_bits)}; expected an integer from {MIN_GRID_BITS} to {MAX_GRID_BITS}"
+            raise OptionError(
+                f"the design of a session is {shown(self.design)}; expected its digest, sha256:...",
+                option="design",
+                given=self.design,
+                allowed="a digest, sha256:...",
             )
-        # refuses what is no budget, and numbers that are not finite
+        if not isinstance(self.unit, PrivacyUnit):
+            raise OptionError(
+                f"unit is {shown(self.unit)}; it must be a PrivacyUnit",
+                option="unit",
+                given=self.unit,
+                allowed="a PrivacyUnit",
+            )
+        check_grid_bits(self.grid_bits)
+        # refuses invalid budgets and numbers that are not finite
         PrivacyBudget(self.epsilon, self.delta)
         if not isinstance(self.mechanism, str):
-            raise SpecError(f"the mechanism of a session is {shown(self.mechanism)}; expected its name")
-        if self.mechanism == _OPEN:
-            raise SpecError(f"the mechanism of a session is {_OPEN!r}; name the one that all curators agree on")
+            raise OptionError(
+                f"the mechanism of a session is {shown(self.mechanism)}; expected its name",
+                option="mechanism",
+                given=self.mechanism,
+                allowed="the name of a mechanism",
+            )
+        if self.mechanism == AUTO:
+            raise OptionError(
+                f"the mechanism of a session is {AUTO!r}",
+                option="mechanism",
+                given=self.mechanism,
+                remedy="name the one that all curators agree on",
+            )
         if self.mechanism == SHARED_MECHANISM and self.delta == 0:
-            raise SpecError(f"delta is 0; the mechanism {SHARED_MECHANISM!r} needs delta above 0, such as 1e-6")
+            raise OptionError(
+                f"delta is 0; the mechanism {SHARED_MECHANISM!r} needs delta above 0, such as 1e-6",
+                code="delta-needed",
+                option="delta",
+                given=self.delta,
+                allowed="a number above 0",
+            )
         self._check_curators()
-        # refuses numbers of parts that contradict each other
+        # refuses inconsistent numbers of parts
         _ = self.terms
         several = self.parts_per_person > 1
         if (self.noise == "shares" or several) and self.mechanism != SHARED_MECHANISM:
             what = "noise in shares" if self.noise == "shares" else "a person in several parts"
-            raise SpecError(f"{what} needs the mechanism {SHARED_MECHANISM!r}, got {shown(self.mechanism)}")
+            raise UnsupportedError(
+                f"{what} needs the mechanism {SHARED_MECHANISM!r}, got {shown(self.mechanism)}",
+                option="mechanism",
+                given=self.mechanism,
+                allowed=(SHARED_MECHANISM,),
+            )
         if several and self.unit.neighbours == "replace":
-            raise SpecError(
-                f"parts_per_person is {self.parts_per_person} and neighbours are replaced; the two do not go together: "
-                "choose add-remove neighbours, or parts_per_person = 1"
+            raise UnsupportedError(
+                f"parts_per_person is {self.parts_per_person}, which cannot be combined with replaced neighbours",
+                option="parts_per_person",
+                given=self.parts_per_person,
+                remedy=("choose add-remove neighbours", SetOption("parts_per_person", 1)),
             )
 
     def _check_curators(self) -> None:
         if not isinstance(self.curators, tuple) or not all(isinstance(one, Curator) for one in self.curators):
-            raise SpecError(f"curators: {_CURATORS}")
+            raise OptionError(f"curators: {_CURATORS}", option="curators")
         keys = [key for one in self.curators for key in (one.mask_key, one.sign_key)]
         if len(set(keys)) != len(keys):
-            raise SpecError("a public key is listed twice in the session; every curator has keys of its own")
+            raise OptionError(
+                "a public key is listed twice in the session; every curator has different keys",
+                code="key-listed-twice",
+                option="curators",
+            )
         if len(self.curators) < FEWEST_PARTS:
-            raise SpecError(
+            raise OptionError(
                 f"the session has {_count(len(self.curators))}; expected at least {FEWEST_PARTS}: with two, each would "
-                "read the other's sums off the merged ones"
+                "read the other's sums off the merged ones",
+                code="too-few-curators",
+                option="curators",
+                given=len(self.curators),
+                allowed=f"at least {FEWEST_PARTS} curators",
             )
         for first, second in lookalikes(one.name for one in self.curators):
-            raise SpecError(
-                f"the curators {first!r} and {second!r} have the same name, or names that look alike; names tell "
-                "people apart: choose others"
+            raise OptionError(
+                f"the curators {first!r} and {second!r} have the same name, or names that look alike",
+                code="names-look-alike",
+                option="curators",
+                remedy="choose other names",
             )
 
     @classmethod
@@ -271,30 +321,35 @@ class Session:
         parts_per_person: int = 1,
         allow_weak_privacy: bool = False,
     ) -> Session:
-        """A new session with an id of its own; what `part` or `merge` would refuse of it is refused now.
+        """Create a session with a new id; refuse now what `part` or `merge` would refuse later.
 
         Parameters
         ----------
         design
-            Which all curators declare, word for word.
+            Design that all curators declare identically.
         curators
             At least three.
         epsilon, delta, mechanism, grid_bits
-            As in `discreet.release`; shares of the noise are for `gaussian` only.
+            As in `discreet.release`; shares of the noise require `gaussian`.
         noise
-            `shares`, or `merger` if whoever merges may see exact pooled sums.
+            `shares`, or `merger` if the merger may see exact pooled sums.
         honest
-            How many curators are honest at least; one less than there are, and at most so many, unless given.
+            Minimum number of honest curators; by default all but one, which is also the largest allowed value.
         parts_per_person
-            In how many parts one person may be; the noise grows with it.
+            Maximum number of parts that contain the same person; the noise grows with it.
         allow_weak_privacy
             Accept epsilon above 20 or delta above 1e-3.
         """
         if not isinstance(design, Design):
-            raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
+            raise OptionError(
+                f"expected a Design, got {type(design).__name__}",
+                option="design",
+                allowed="a Design",
+                remedy="use Design(...) or Design.load(path)",
+            )
         found = listed(curators)
         if found is None:
-            raise SpecError(f"curators: {_CURATORS}, got {type(curators).__name__}")
+            raise OptionError(f"curators: {_CURATORS}, got {type(curators).__name__}", option="curators")
         people = tuple(found)
         usual = len(people) - 1 if noise == "shares" else 0
         made = cls(
@@ -312,32 +367,32 @@ class Session:
         )
         for notice in check_strength(PrivacyBudget(made.epsilon, made.delta), allow_weak_privacy):
             warnings.warn(notice, PrivacyNotice, stacklevel=2)
-        # a grid that is too coarse or too fine, a design or a mechanism that several curators are not served for
+        # refuses a grid that is too coarse or too fine, and designs and mechanisms not supported for several curators
         asked_by(made, design)
         return made
 
     @property
     def terms(self) -> CuratorTerms:
-        """What the release says about the curators."""
+        """Terms about the curators that the release states."""
         return CuratorTerms(len(self.curators), self.honest, self.parts_per_person, self.noise, self.fingerprint)
 
     @property
     def fingerprint(self) -> str:
-        """Digest of everything in the session; curators compare it by another way than they got the file."""
+        """Digest of the whole session, which curators compare through a channel other than that of the file."""
         return hashlib.sha256(self.canonical()).hexdigest()
 
     def canonical(self) -> bytes:
-        """The session as one text, in which equal sessions are equal bytes and others are not."""
+        """Serialise the session so that only equal sessions have equal bytes."""
         return canonical_json(self.to_dict())
 
     def to_dict(self) -> dict[str, object]:
-        """Give the session as plain values."""
+        """Return the session as plain values."""
         return {
             "format": _FORMAT,
             "version": _VERSION,
             "id": self.id,
             "design": self.design,
-            # TOML has no word for nothing
+            # TOML has no null
             "unit": {key: value for key, value in self.unit.to_dict().items() if value is not None},
             "grid_bits": self.grid_bits,
             "mechanism": self.mechanism,
@@ -351,20 +406,27 @@ class Session:
 
     @classmethod
     def from_dict(cls, mapping: object) -> Session:
-        """Read a session back; missing or unknown fields and wrong values are refused."""
+        """Read a session from plain values; missing or unknown fields and wrong values are refused."""
         fields = exact_fields("session", mapping, _FIELDS)
         if fields["format"] != _FORMAT or fields["version"] != _VERSION or isinstance(fields["version"], bool):
-            raise SpecError(
+            raise OptionError(
                 f"expected a session of format {_FORMAT!r} and version {_VERSION}, got {shown(fields['format'])} and "
-                f"{shown(fields['version'])}"
+                f"{shown(fields['version'])}",
+                code="session-version",
+                option="session",
             )
         given = fields["curators"]
         if not isinstance(given, list):
-            raise SpecError("the curators of a session: expected one table [[curators]] for each")
+            raise OptionError("the curators of a session: expected one table [[curators]] for each", option="curators")
         unit = PrivacyUnit.from_dict(cast("Mapping[str, object]", fields["unit"]))
         for name in ("epsilon", "delta"):
             if not is_number(fields[name]):
-                raise SpecError(f"{name} of a session: expected a number, got {shown(fields[name])}")
+                raise OptionError(
+                    f"{name} of a session: expected a number, got {shown(fields[name])}",
+                    option=name,
+                    given=fields[name],
+                    allowed="a number",
+                )
         plain = {name: fields[name] for name in _FIELDS[2:-1] if name != "unit"}
         people = tuple(Curator.from_dict(one) for one in given)
         # the constructor checks every value, so the types need not be known here
@@ -372,11 +434,16 @@ class Session:
 
     @classmethod
     def given(cls, session: object) -> Session:
-        """The session that a caller gave, itself or as the path of its file."""
+        """Return a session given as an object or as the path of its file."""
         if isinstance(session, Session):
             return session
         if not isinstance(session, str | Path) or not str(session):
-            raise SpecError(f"session: expected a Session or the path of its file, got {shown(session)}")
+            raise OptionError(
+                f"session: expected a Session or the path of its file, got {shown(session)}",
+                option="session",
+                given=session,
+                allowed="a Session or the path of its file",
+            )
         return cls.load(session)
 
     @classmethod
@@ -386,10 +453,10 @@ class Session:
         try:
             return cls.from_dict(table)
         except SpecError as error:
-            raise SpecError(f"{str(path)!r}: {error}") from None
+            raise OptionError(Message(f"{str(path)!r}: ", error), code=error.code, option=error.option) from None
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the session file, the same for all curators; it holds nothing secret."""
+        """Write the session file, which is the same for all curators and contains no secret."""
         import tomli_w
 
         write_bytes(path, tomli_w.dumps(self.to_dict()).encode(), force=force)

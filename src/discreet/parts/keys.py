@@ -15,17 +15,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from discreet.errors import SpecError, missing_extra, shown
+from discreet.errors import MissingDependencyError, OptionError, shown
 from discreet.files import KEY_MARK, check_output, checked_path, read_limited, regular_state, write_bytes
 from discreet.privacy.checks import exact_fields
 from discreet.text import has_invisible_characters, in_groups
+from discreet.wording import Call
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 # -- public keys -------------------------------------------------------------------------------------------------------
-# Public keys as text, one text for one key; what was never drawn as a key is refused. Proof: parts.proof.md.
+# Public keys as text, with one text for each key. Weak keys are refused. Proof: parts.proof.md.
 
 MASK_SCHEME: Final = "x25519:"
 SIGN_SCHEME: Final = "ed25519:"
@@ -35,7 +36,7 @@ _PRIME: Final = 2**255 - 19
 _SIGN_BIT: Final = 1 << 255
 # -x^2 + y^2 = 1 + D x^2 y^2
 _D: Final = -121665 * pow(121666, -1, _PRIME) % _PRIME
-# u of all points of Curve25519 and of its twist whose order divides 8: any secret times one of them is known
+# u of all points of Curve25519 and of its twist whose order divides 8: the product of any secret with one is known
 _LOW_ORDER: Final = frozenset((
     0,
     1,
@@ -46,15 +47,15 @@ _LOW_ORDER: Final = frozenset((
 _ORDER_8: Final = int.from_bytes(
     bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"), "little"
 )
-# y of all points of Edwards25519 whose order divides 8: such a key takes signatures that nobody made
+# y of all points of Edwards25519 whose order divides 8: forged signatures are valid under such a key
 _SMALL_ORDER: Final = frozenset((0, 1, _PRIME - 1, _ORDER_8, _PRIME - _ORDER_8))
-# of the base point of Edwards25519, whose private key everybody knows: it is 1
+# the base point of Edwards25519, whose private key is 1
 _BASE_Y: Final = 4 * pow(5, -1, _PRIME) % _PRIME
 _NOT_DRAWN: Final = "it is not a key that was drawn; ask its curator for another"
 
 
 def mask_key_bytes(text: object) -> bytes:
-    r"""The bytes of a public key for masks; one whose secrets everybody knows is refused.
+    r"""Decode a public key for masks; refuse one whose shared secrets are predictable.
 
     >>> mask_key_bytes("x25519:" + "EA" + "A" * 41 + "=")[:2]
     b'\x10\x00'
@@ -63,17 +64,22 @@ def mask_key_bytes(text: object) -> bytes:
     # beyond the prime, or with the highest bit, one point would have several texts
     place = int.from_bytes(key, "little")
     if place >= _PRIME:
-        raise SpecError(f"the mask key {shown(text)} is not written as RFC 7748 has it; {_NOT_DRAWN}")  # [P:one-text]
+        raise _unsafe("mask", text, "is not written as RFC 7748 has it")  # [P:one-text]
     if place in _LOW_ORDER:
-        raise SpecError(f"the mask key {shown(text)} gives no secret; {_NOT_DRAWN}")  # [P:no-low-order]
+        raise _unsafe("mask", text, "gives no secret")  # [P:no-low-order]
     if place in known_places():
-        problem = "gives secrets that everybody knows"
-        raise SpecError(f"the mask key {shown(text)} {problem}; {_NOT_DRAWN}")  # [P:no-base-mask]
+        raise _unsafe("mask", text, "gives secrets that everybody knows")  # [P:no-base-mask]
     return key
 
 
+def _unsafe(kind: str, text: object, problem: str) -> OptionError:
+    return OptionError(
+        f"the {kind} key {shown(text)} {problem}", code="unsafe-public-key", option="curators", remedy=_NOT_DRAWN
+    )
+
+
 def sign_key_bytes(text: object) -> bytes:
-    """The bytes of a public key for signatures; one that is no point, or takes signatures of nobody, is refused.
+    """Decode a public key for signatures; refuse one that is not a point or accepts forged signatures.
 
     >>> from discreet import CuratorKey
     >>> len(sign_key_bytes(CuratorKey.new("north").public.sign_key))
@@ -82,19 +88,17 @@ def sign_key_bytes(text: object) -> bytes:
     key = _bytes(text, SIGN_SCHEME)
     y = int.from_bytes(key, "little") & ~_SIGN_BIT
     if y >= _PRIME or not _is_point(y):
-        raise SpecError(f"the signature key {shown(text)} is not written as RFC 8032 has it; {_NOT_DRAWN}")
+        raise _unsafe("signature", text, "is not written as RFC 8032 has it")
     if y in _SMALL_ORDER:
-        problem = "takes signatures that nobody made"
-        raise SpecError(f"the signature key {shown(text)} {problem}; {_NOT_DRAWN}")  # [P:no-small-order]
+        raise _unsafe("signature", text, "takes signatures that nobody made")  # [P:no-small-order]
     if y in known_points():
-        problem = "takes signatures that anybody can make"
-        raise SpecError(f"the signature key {shown(text)} {problem}; {_NOT_DRAWN}")  # [P:no-base-signature]
+        raise _unsafe("signature", text, "takes signatures that anybody can make")  # [P:no-base-signature]
     return key
 
 
 @lru_cache(maxsize=1)
 def known_points() -> frozenset[int]:
-    """The y of the base point and its negative plus every point whose order divides 8.
+    """Compute the y of the base point and its negative plus every point whose order divides 8.
 
     >>> len(known_points())
     8
@@ -108,7 +112,7 @@ def known_points() -> frozenset[int]:
 
 @lru_cache(maxsize=1)
 def known_places() -> frozenset[int]:
-    """The u of the same points on Curve25519 [RFC 7748, 4.1]; 9 is that of the base point.
+    """Compute the u of the same points on Curve25519 [RFC 7748, 4.1]; 9 is that of the base point.
 
     >>> 9 in known_places()
     True
@@ -117,14 +121,14 @@ def known_places() -> frozenset[int]:
 
 
 def _x(y: int) -> int:
-    """One of the two x of the points with this y."""
+    """Return one of the two x of the points with this y."""
     square = (y * y - 1) * pow(_D * y * y + 1, -1, _PRIME) % _PRIME
     root = pow(square, (_PRIME + 3) // 8, _PRIME)
     return root if root * root % _PRIME == square else root * pow(2, (_PRIME - 1) // 4, _PRIME) % _PRIME
 
 
 def _added(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
-    """The sum of two points [RFC 8032, 5.1.4, in affine coordinates]."""
+    """Add two points [RFC 8032, 5.1.4, in affine coordinates]."""
     (a, b), (c, e) = one, other
     cross = _D * a * b * c * e
     return (
@@ -135,13 +139,13 @@ def _added(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def _is_point(y: int) -> bool:
-    """Whether a point has this y: x^2 is the quotient of two numbers, and a square where their product is."""
+    """Return whether a point has this y: x^2 is a quotient of two numbers, and a square if their product is."""
     product = (y * y - 1) * (_D * y * y + 1) % _PRIME
     return pow(product, (_PRIME - 1) // 2, _PRIME) != _PRIME - 1
 
 
 def key_text(key: bytes, scheme: str) -> str:
-    """The text of a public key."""
+    """Encode a public key as text."""
     return scheme + base64.b64encode(key).decode()
 
 
@@ -154,38 +158,46 @@ def _bytes(text: object, scheme: str) -> bytes:
             found = b""
     # base64 leaves bits of its last character unused
     if len(found) != _KEY_BYTES or text != key_text(found, scheme):
-        raise SpecError(f"a public key is {shown(text)}; expected {scheme} and 32 bytes in base64")
+        raise OptionError(
+            f"a public key is {shown(text)}; expected {scheme} and 32 bytes in base64",
+            option="curators",
+            given=text,
+            allowed=f"{scheme} and 32 bytes in base64",
+        )
     return found
 
 
 # -- toml file ---------------------------------------------------------------------------------------------------------
-# Short TOML files of this room: read with a limit, and every failure in words.
+# Short TOML files of this package: read with a size limit, and every failure is explained.
 
 _MOST_BYTES: Final = 1 << 20
-# what the parser says of a key or a table that is there already
+# the parser's message about a duplicate key or table
 _TWICE: Final = re.compile("(?:Cannot (?:overwrite|declare)|Duplicate).*at line ([0-9]+)", re.ASCII)
 
 
 def toml_table(path: str | Path) -> dict[str, object]:
-    """The table in a TOML file."""
+    """Read the table in a TOML file."""
     try:
         content = read_limited(path, _MOST_BYTES)
     except OSError as error:
-        raise SpecError(f"cannot read {str(path)!r}: {error.strerror}") from None
+        raise OptionError(f"cannot read {str(path)!r}: {error.strerror}", code="cannot-read", given=str(path)) from None
     try:
         # some editors put a byte order mark before the first line
         return tomllib.loads(content.decode().removeprefix("\ufeff"))
     except (RecursionError, ValueError) as error:
         twice = _TWICE.match(str(error))
-        raise SpecError(
+        raise OptionError(
             f"{str(path)!r} is not a TOML file in UTF-8"
             if twice is None
-            else f"{str(path)!r} has a key or a table twice, the second time on line {twice[1]}; keep one of them"
+            else f"{str(path)!r} has a key or a table twice, the second time on line {twice[1]}; keep one of them",
+            code="not-toml",
+            given=str(path),
+            line=None if twice is None else int(twice[1]),
         ) from None
 
 
 # -- curators ----------------------------------------------------------------------------------------------------------
-# What is public of a curator: a name, a key for masks and a key for signatures.
+# The public data of a curator: a name, a key for masks and a key for signatures.
 
 _LONGEST_NAME: Final = 60
 _FIELDS: Final = ("name", "mask_key", "sign_key")
@@ -193,12 +205,12 @@ _FIELDS: Final = ("name", "mask_key", "sign_key")
 
 @dataclass(frozen=True, slots=True)
 class Curator:
-    """One of several curators, as all others know it.
+    """Public identity of one of several curators.
 
     Parameters
     ----------
     name : str
-        For people; up to 60 characters.
+        Name for people, up to 60 characters.
     mask_key, sign_key : str
         Public keys: X25519 for masks, Ed25519 for signatures, each as its scheme and base64.
 
@@ -222,16 +234,19 @@ class Curator:
             or name != name.strip()
             or has_invisible_characters(name)
         ):
-            raise SpecError(
+            raise OptionError(
                 f"the name of a curator is {shown(name)}; expected 1 to {_LONGEST_NAME} visible characters, without "
-                "blanks at the ends"
+                "blanks at the ends",
+                option="name",
+                given=name,
+                allowed=f"1 to {_LONGEST_NAME} visible characters",
             )
         mask_key_bytes(self.mask_key)
         sign_key_bytes(self.sign_key)
 
     @property
     def fingerprint(self) -> str:
-        """Digest of both keys, to be compared by telephone or face to face.
+        """Digest of both keys, to be compared by telephone or in person.
 
         Examples
         --------
@@ -243,16 +258,16 @@ class Curator:
         return in_groups(hashlib.sha256(b"discreet curator 1\n" + keys).hexdigest())
 
     def to_dict(self) -> dict[str, str]:
-        """Give name and keys as plain values."""
+        """Return name and keys as plain values."""
         return {"name": self.name, "mask_key": self.mask_key, "sign_key": self.sign_key}
 
     @classmethod
     def from_dict(cls, mapping: object) -> Curator:
-        """Read a curator back; missing or unknown fields and wrong keys are refused."""
+        """Read a curator from plain values; missing or unknown fields and wrong keys are refused."""
         return cls(**cast("dict[str, str]", exact_fields("curator", mapping, _FIELDS)))
 
     def to_toml(self) -> str:
-        """The lines of a session file that name this curator.
+        """Return the lines of a session file that name this curator.
 
         Examples
         --------
@@ -266,30 +281,35 @@ class Curator:
 
     @classmethod
     def load(cls, path: str | Path) -> Curator:
-        """Read the lines that `discreet part --new-key` prints."""
+        """Read the public key file of one curator."""
         found = toml_table(path)
         if found.get("format") == KEY_MARK:
-            raise SpecError(
-                f"{str(path)!r} holds PRIVATE keys, which never leave their curator; give the public file that "
-                "--new-key wrote. If anybody else has had this one, make new keys"
+            raise OptionError(
+                f"{str(path)!r} holds PRIVATE keys, which never leave their curator. If anybody else has had this "
+                "file, make new keys",
+                code="private-keys-given",
+                option="curators",
+                remedy="give the file of public keys",
             )
         table = exact_fields("public key file", found, ("curators",))
         given = table["curators"]
         if not isinstance(given, list) or len(given) != 1:
-            raise SpecError(f"{str(path)!r}: expected the lines of one curator, which begin with [[curators]]")
+            raise OptionError(
+                f"{str(path)!r}: expected the lines of one curator, which begin with [[curators]]", option="curators"
+            )
         return cls.from_dict(given[0])
 
 
 def need_library() -> None:
-    """Refuse to go on without the library of the extra `parts`."""
+    """Raise an error if the library of the extra `parts` is not installed."""
     try:
         import cryptography  # noqa: F401
     except ImportError:
-        raise missing_extra("parts", "cryptography", "a session of several curators") from None
+        raise MissingDependencyError("parts", "cryptography", "a session of several curators") from None
 
 
 # -- keys --------------------------------------------------------------------------------------------------------------
-# The private keys of one curator, in a file that only its owner reads.
+# The private keys of one curator, in a file that only its owner can read.
 
 _FORMAT: Final = KEY_MARK
 _VERSION: Final = 1
@@ -300,12 +320,12 @@ _RECORD: Final = b"discreet part record 1"
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class CuratorKey:
-    """A private pair: X25519 for masks, Ed25519 for signatures.
+    """Private keys of a curator: X25519 for masks, Ed25519 for signatures.
 
     Attributes
     ----------
     name
-        Of the curator, for people.
+        Name of the curator, for people.
 
     Examples
     --------
@@ -319,19 +339,19 @@ class CuratorKey:
 
     @classmethod
     def new(cls, name: str) -> CuratorKey:
-        """Draw a new pair from the system's generator."""
+        """Draw new keys from the system's random generator."""
         need_library()
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
         made = cls(name, X25519PrivateKey.generate(), Ed25519PrivateKey.generate())
-        # refuses a name that no session takes
+        # refuses a name that no session accepts
         _ = made.public
         return made
 
     @property
     def public(self) -> Curator:
-        """What the other curators get: name and public keys."""
+        """Name and public keys, for the other curators."""
         return Curator(
             self.name,
             key_text(self.mask.public_key().public_bytes_raw(), MASK_SCHEME),
@@ -339,7 +359,7 @@ class CuratorKey:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the pair to a new file with mode 0600; a file that is there stays."""
+        """Write the keys to a new file with mode 0600; an existing file is not replaced."""
         import tomli_w
 
         check_output(path, force=False, stays="a file of keys never takes the place of another: choose another name")
@@ -352,25 +372,48 @@ class CuratorKey:
 
     @classmethod
     def load(cls, path: str | Path) -> CuratorKey:
-        """Read a pair; a file that others may read is refused."""
+        """Read private keys; a file that others may read is refused."""
         need_library()
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
         given: object = path
         if not isinstance(given, str | Path) or not str(given):
-            raise SpecError(f"key: expected the path of a curator's private keys, got {shown(given)}")
+            raise OptionError(
+                f"key: expected the path of a curator's private keys, got {shown(given)}",
+                option="key",
+                allowed="the path of a curator's private keys",
+            )
         table = toml_table(path)
         if "curators" in table:
-            raise SpecError(f"{str(path)!r} holds public keys; give the file that --new-key wrote beside it")
+            raise OptionError(
+                f"{str(path)!r} holds public keys",
+                code="public-keys-given",
+                option="key",
+                remedy="give the file of private keys",
+            )
         if table.get("format") != _FORMAT:
-            raise SpecError(f"{str(path)!r} is not a curator's key; make one with: discreet part --new-key FILE")
+            raise OptionError(
+                f"{str(path)!r} is not a curator's key",
+                code="not-a-key",
+                option="key",
+                remedy=Call("CuratorKey.new", "make one"),
+            )
         if os.name == "posix" and stat.S_IMODE(regular_state(checked_path(path)).st_mode) & 0o077:
             how = shlex.join(["chmod", "600", str(path)])
-            raise SpecError(f"others may read the key {str(path)!r}; allow its owner alone: {how}")
+            raise OptionError(
+                f"others may read the key {str(path)!r}",
+                code="key-readable-by-others",
+                option="key",
+                remedy=f"allow its owner alone: {how}",
+            )
         fields = exact_fields("key file", table, _KEY_FIELDS)
         if fields["version"] != _VERSION:
-            raise SpecError(f"{str(path)!r} is a key of version {shown(fields['version'])}; expected {_VERSION}")
+            raise OptionError(
+                f"{str(path)!r} is a key of version {shown(fields['version'])}; expected {_VERSION}",
+                code="key-version",
+                option="key",
+            )
         made = cls(
             str(fields["name"]),
             X25519PrivateKey.from_private_bytes(_secret(fields["mask"], path)),
@@ -380,7 +423,7 @@ class CuratorKey:
         return made
 
     def record_key(self) -> bytes:
-        """A key for digests in this curator's own records, which say nothing to anybody else."""
+        """Derive a key for digests in this curator's records, which are meaningless to others."""
         from cryptography.hazmat.primitives.hashes import SHA256
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
@@ -396,5 +439,7 @@ def _secret(text: object, path: str | Path) -> bytes:
     except (binascii.Error, ValueError):
         found = b""
     if len(found) != _KEY_BYTES:
-        raise SpecError(f"{str(path)!r} is damaged: a private key is not 32 bytes in base64")
+        raise OptionError(
+            f"{str(path)!r} is damaged: a private key is not 32 bytes in base64", code="key-damaged", option="key"
+        )
     return found

@@ -18,7 +18,15 @@ from discreet import __version__
 from discreet.curator.sums.gram import Totals
 from discreet.curator.table import Table
 from discreet.design.design import Design
-from discreet.errors import ColumnNotice, DataError, OutputError, PartFileError, PrivacyNotice, SpecError
+from discreet.errors import (
+    ColumnNotice,
+    DataError,
+    OptionError,
+    OutputError,
+    PartFileError,
+    PrivacyNotice,
+    UnsupportedError,
+)
 from discreet.files import PART_RECORD, checked_path, read_kept, write_once
 from discreet.mechanisms.gaussian import GaussianShares
 from discreet.mechanisms.sampler import ExactSampler, Sampler
@@ -27,14 +35,15 @@ from discreet.parts.keys import CuratorKey
 from discreet.parts.part_file import MOST_BYTES, Part, PartHeader, check_range, masked, pair_keys
 from discreet.privacy.budget import PrivacyBudget, check_strength
 from discreet.privacy.spend import UNTRACKED, AdvisingHook, SpendHook, checked_receipt, untracked
-from discreet.tables.csv_format import DEFAULT_READING, ReadOptions
+from discreet.release_request import ReleaseRequest, check_design
+from discreet.tables.csv_format import DEFAULT_READING, ReadOptions, checked_reading
 from discreet.tables.frames import position_notice
 from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions, checked_options
-from discreet.workflow import Question, after_spend, check_design
+from discreet.workflow import after_spend
 
 # -- record ------------------------------------------------------------------------------------------------------------
-# A session is used once: what this curator's key has masked, beside the key. Proof: parts.proof.md.
+# A session is used once: a record next to the key lists what the key has masked. Proof: parts.proof.md.
 
 _DIGEST: Final = 32
 _FOLDER: Final = "discreet-sessions-"
@@ -43,16 +52,16 @@ _ANEW: Final = "agree on a new session with the other curators"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Record:
-    """The record of one session in the folder beside a curator's key.
+    """Record of one session in the folder next to a curator's key.
 
     Attributes
     ----------
     path
-        One file for each session, by its id.
+        One file for each session, named by its id.
     session
         The session.
     key
-        For the digest of the exact sums, which so says nothing to anybody else.
+        Key of the digest of the exact sums, which is meaningless to others.
     """
 
     path: Path
@@ -61,42 +70,51 @@ class Record:
 
     @classmethod
     def of(cls, key_path: str | Path, session: Session, key: bytes) -> Record:
-        """Where the record of a session is, or would be."""
-        # by whatever name the key was given, and whatever its file is called now: the key itself names the folder
+        """Return the record of a session, whether it exists or not."""
+        # the key itself names the folder, whatever the name or path of the key's file
         folder = checked_path(key_path).resolve().with_name(folder_of(key))  # [P:record-of-a-key]
         return cls(folder / session.id, session, key)
 
     @classmethod
     def beside(cls, key_path: str | Path, session: Session, key: bytes) -> Record:
-        """The same, in a folder for its owner alone, which is made if it is not there."""
+        """Return the record of a session in a folder that only its owner can enter, and create the folder."""
         found = cls.of(key_path, session, key)
         folder = found.path.parent
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
-            raise OutputError(f"cannot make the folder {str(folder)!r} for records: {error.strerror}") from None
+            raise OutputError(
+                f"cannot make the folder {str(folder)!r} for records: {error.strerror}", given=str(folder)
+            ) from None
         if os.name == "posix" and stat.S_IMODE(folder.stat().st_mode) & 0o077:
-            # whoever can take a record away can have a second part made
+            # anyone who can remove a record can have a second part made
             how = shlex.join(["chmod", "700", str(folder)])
-            raise SpecError(f"others may use the folder of records {str(folder)!r}; allow its owner alone: {how}")
+            raise OptionError(
+                f"others may use the folder of records {str(folder)!r}",
+                code="records-open-to-others",
+                given=str(folder),
+                remedy=f"allow its owner alone: {how}",
+            )
         if not os.access(folder, os.W_OK | os.X_OK):
-            raise OutputError(f"cannot write records into {str(folder)!r}; without one a session is not used")
+            raise OutputError(
+                f"cannot write records into {str(folder)!r}; without one a session is not used", given=str(folder)
+            )
         return found
 
     @property
     def is_used(self) -> bool:
-        """Whether the session has a record, whatever is in it."""
+        """Whether the session has a record, valid or not."""
         return os.path.lexists(self.path)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other processes with this key out, from the look for a record until there is one.
+        """Exclude other processes with this key, from looking for a record until one exists.
 
-        So of two tables at a time the second is refused with nothing spent. On a system or disk without such locks
-        `keep` still lets one of them through alone.
+        With two tables at a time, the second is refused and nothing is spent. On a system or disk without such locks,
+        `keep` still accepts only one of them.
         """
         handle = None
-        # the folder itself is locked, and the system lets go of it when the process ends in any way
+        # the folder is locked, and the system releases the lock when the process ends
         with suppress(ImportError, OSError):
             import fcntl
 
@@ -109,16 +127,19 @@ class Record:
                 os.close(handle)
 
     def find(self, values: Sequence[int]) -> Part | None:
-        """The part that was made of these very sums before; none if the session is unused.
+        """Return the part previously made of the same sums; None if the session is unused.
 
-        Sums that differ are refused: two parts under one mask show the difference of what was masked, which is exact
-        where the merger draws the noise and has the noise of two shares alone otherwise.
+        Different sums are refused: two parts under one mask reveal the difference of the masked sums, which is exact if
+        the merger draws the noise, and otherwise has the noise of two shares only.
         """
         try:
             content = read_kept(self.path, len(PART_RECORD) + _DIGEST + MOST_BYTES)
         except OSError as error:
-            raise SpecError(
-                f"cannot read the record {str(self.path)!r}: {error.strerror}; the session counts as used; {_ANEW}"
+            raise OptionError(
+                f"cannot read the record {str(self.path)!r}: {error.strerror}, so the session is treated as used",
+                code="record-unreadable",
+                option="session",
+                remedy=_ANEW,
             ) from None
         if content is None:
             return None
@@ -129,11 +150,14 @@ class Record:
             what = (
                 "the exact difference of their sums"
                 if self.session.noise == "merger"
-                else "the difference of their sums with the noise of two shares alone, which no promise covers"
+                else "the difference of their sums with the noise of two shares alone, which no guarantee covers"
             )
-            raise SpecError(
+            raise UnsupportedError(
                 f"session {self.session.id} was used before with this key, for another table or on other terms; two "
-                f"parts under one mask would show {what}. Nothing was written; {_ANEW}"
+                f"parts under one mask would show {what}. Nothing was written",
+                code="session-used",
+                option="session",
+                remedy=_ANEW,
             )  # [P:used-once]
         try:
             return Part.from_bytes(content[start:])
@@ -141,16 +165,25 @@ class Record:
             raise self._damaged() from None
 
     def keep(self, values: Sequence[int], part: Part) -> Part:
-        """Record a new part before anybody sees it; where another process was first, the part is that one's."""
+        """Record a new part before anyone sees it; if another process was first, return its part."""
         if write_once(self.path, PART_RECORD + self._digest(values) + part.content):
             return part
         found = self.find(values)
         if found is None:
-            raise OutputError(f"the record {str(self.path)!r} comes and goes; nothing was written")
+            raise OutputError(
+                f"the record {str(self.path)!r} is written and deleted by another program; nothing was written",
+                code="record-unstable",
+                given=str(self.path),
+            )
         return found
 
-    def _damaged(self) -> SpecError:
-        return SpecError(f"the record {str(self.path)!r} is damaged, so the session counts as used; {_ANEW}")
+    def _damaged(self) -> OptionError:
+        return OptionError(
+            f"the record {str(self.path)!r} is damaged, so the session is treated as used",
+            code="record-damaged",
+            option="session",
+            remedy=_ANEW,
+        )
 
     def _digest(self, values: Sequence[int]) -> bytes:
         text = ",".join(map(str, values))
@@ -158,7 +191,7 @@ class Record:
 
 
 def folder_of(key: bytes) -> str:
-    """Name of the folder with the records of a key.
+    """Return the name of the folder with the records of a key.
 
     >>> folder_of(b"of north") != folder_of(b"of south")
     True
@@ -167,9 +200,9 @@ def folder_of(key: bytes) -> str:
 
 
 # -- making ------------------------------------------------------------------------------------------------------------
-# A part from a curator's own table: exact sums, a share of the noise, masks, a signature; the session is used up.
+# A part from a curator's table: exact sums, a share of the noise, masks, a signature; the session is then used up.
 
-# rows of one part, so that a count that is not one is seen when parts are merged
+# largest number of rows in one part, so that an invalid count is detected when parts are merged
 MOST_ROWS: Final = 1 << 48
 
 
@@ -180,43 +213,38 @@ def part(
     *,
     key: str | Path,
     allow_weak_privacy: bool = False,
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-    decimal: str = ".",
-    thousands: str | None = None,
-    quoted_line_breaks: bool = False,
+    reading: ReadOptions | None = None,
     compute: ComputeOptions | None = None,
     spend: SpendHook = untracked,
 ) -> Part:
-    """Make this curator's part of a release of several: masked sums, with its share of the noise.
+    """Make this curator's part of a joint release: masked sums with a share of the noise.
 
-    A session is used once. What was made is recorded beside the key before it is given: the same table again gives the
-    same part, another table under the same session is refused.
+    A session is used once. The part is recorded next to the key before it is returned: the same table returns the same
+    part again, and another table under the same session is refused.
 
     Parameters
     ----------
     data
-        This curator's rows, as `discreet.release` takes them.
+        This curator's rows, in any form that `discreet.release` accepts.
     design
-        The same for all curators.
+        The same design for all curators.
     session
-        On which all curators agreed, or the path of its file.
+        The session that all curators agreed on, or the path of its file.
     key
         Path of this curator's private keys; see `CuratorKey`.
     allow_weak_privacy
         Accept epsilon above 20 or delta above 1e-3.
-    encoding, delimiter, decimal, thousands, quoted_line_breaks
-        How CSV files are written, as in `discreet.release`.
+    reading
+        Format of CSV files, as for `discreet.release`.
     compute
-        How the work is done; cannot change the result.
+        Settings of the computation; they cannot change the result.
     spend
-        `Ledger.account` of a data set of this curator's own ledger: the spend is recorded here, not when parts are
-        merged.
+        `Ledger.account` of a data set in this curator's ledger. The spend is recorded here, not when parts are merged.
 
     Returns
     -------
     Part
-        For whoever merges.
+        The part, for the merger.
 
     Examples
     --------
@@ -241,7 +269,7 @@ def part(
         design,
         agreed,
         key=key,
-        reading=ReadOptions(encoding, delimiter, decimal, thousands, quoted_line_breaks),
+        reading=checked_reading(reading),
         compute=compute,
         spend=spend,
     )
@@ -258,12 +286,16 @@ def part_with(
     compute: ComputeOptions | None = None,
     spend: SpendHook = untracked,
 ) -> Part:
-    """The line itself, whatever the source of the noise."""
+    """Make a part with any source of noise."""
     design = design.redeclared()
     asked = asked_by(session, design)
     options = checked_options(compute)
     if not callable(spend):
-        raise SpecError(f"spend: expected ledger.account(name), or a function like it, got {type(spend).__name__}")
+        raise OptionError(
+            f"spend: expected ledger.account(name), or a function like it, got {type(spend).__name__}",
+            option="spend",
+            allowed="a spend hook",
+        )
     own = CuratorKey.load(key)
     place = place_of(session, own)
     shared = pair_keys(session, place, own)
@@ -289,7 +321,7 @@ def part_with(
         exact = exact_numbers(first, asked, session)
         fingerprint = None if books is None else source.fingerprint or table.fingerprint
         with record.alone():
-            # other sums under this session are refused with nothing spent
+            # other sums under this session are refused and nothing is spent
             known = record.find(exact)
             receipt = checked_receipt(spend(replace(request, fingerprint=fingerprint)))
 
@@ -305,17 +337,17 @@ def part_with(
                     )  # fmt: skip
                     made = Part.signed(header, masked(noisy, shared, place), own.sign)
                 if known is None:
-                    # recorded before anybody sees it, so that no other part can follow under the same mask
+                    # recorded before anyone sees it, so that no other part can follow under the same mask
                     made = record.keep(exact, made)  # [P:recorded-first]
-                # what is given is what was recorded, read back
+                # return the recorded part, read back
                 return made if receipt.commit is None else cast("Part", Part.from_text(receipt.commit(made.to_text())))
 
-            # where nobody counts nothing is spent before somebody has the part
+            # without a ledger nothing is spent before someone has the part
             return build() if receipt.anchor == UNTRACKED else after_spend(build, receipt.request_id, "part")
 
 
-def answer_of(asked: Question, session: Session) -> dict[str, object]:
-    """What the file of every release of the session has, by the path of each field: a ledger compares it."""
+def answer_of(asked: ReleaseRequest, session: Session) -> dict[str, object]:
+    """Return the fields that every release of the session has, by path, for comparison by a ledger."""
     return {
         "curators": session.terms.to_dict(),
         "design": design_table(asked.design),
@@ -327,34 +359,38 @@ def answer_of(asked: Question, session: Session) -> dict[str, object]:
 
 
 def was_made(session: Session, key: str | Path) -> bool:
-    """Whether this key has made a part under the session before, which is then given again."""
+    """Return whether this key has already made a part under the session, which is then returned again."""
     return Record.of(key, session, CuratorKey.load(key).record_key()).is_used
 
 
 def place_of(session: Session, own: CuratorKey) -> int:
-    """Which of the curators has this key."""
+    """Return the index of the curator with this key."""
     keys = [(one.mask_key, one.sign_key) for one in session.curators]
     public = own.public
     if (public.mask_key, public.sign_key) not in keys:
         names = ", ".join(repr(one.name) for one in session.curators)
-        raise SpecError(
-            f"the key of {own.name!r} is not in session {session.id}, whose curators are {names}; give the key whose "
-            "public part was put into the session"
+        raise OptionError(
+            f"the key of {own.name!r} is not in session {session.id}, whose curators are {names}",
+            code="key-not-in-session",
+            option="key",
+            remedy="give the key whose public part was put into the session",
         )
     return keys.index((public.mask_key, public.sign_key))
 
 
-def exact_numbers(first: Totals, asked: Question, session: Session) -> list[int]:
-    """The exact sums on the grid of the noise, and the number of units where it is public."""
+def exact_numbers(first: Totals, asked: ReleaseRequest, session: Session) -> list[int]:
+    """Return the exact sums on the grid of the noise, and the number of units if it is public."""
     if not 0 <= first.count <= MOST_ROWS:
-        raise DataError(f"the table has more than {MOST_ROWS} rows, more than a part may have")
+        raise DataError(f"the table has more than {MOST_ROWS} rows, more than a part may have", code="too-many-rows")
     sums = first.on_grid(asked.law.unit)
     check_range(sums, len(session.curators))
     return [*sums, *([first.count] if asked.design.unit.neighbours == "replace" else [])]
 
 
-def _with_share(exact: list[int], first: Totals, asked: Question, session: Session, sampler: Sampler) -> list[int]:
-    """The sums with this curator's share of the noise; as they are where the merger draws it."""
+def _with_share(
+    exact: list[int], first: Totals, asked: ReleaseRequest, session: Session, sampler: Sampler
+) -> list[int]:
+    """Add this curator's share of the noise to the sums; return them unchanged if the merger draws the noise."""
     if session.noise == "merger" or not isinstance(asked.mechanism, GaussianShares):
         return exact
     noisy = asked.mechanism.randomise(first, asked.law, sampler)  # [P:share-before-mask]

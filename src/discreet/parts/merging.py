@@ -1,4 +1,4 @@
-"""One release from the parts of all curators: the masks cancel, or nothing is made of them. Proof: parts.proof.md."""
+"""Merge the parts of all curators into one release; the masks cancel or the merge is refused. Proof: parts.proof.md."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 
 from discreet.curator.sums.gram import Totals
 from discreet.design.design import Design
-from discreet.errors import DesignError, OutputError, PartFileError, ReleaseFileError, SpecError
+from discreet.errors import DesignError, OptionError, OutputError, PartFileError, ReleaseFileError, UnsupportedError
 from discreet.exact.linear import entry_count
 from discreet.files import MERGE_RECORD, read_kept, write_once
 from discreet.ledger.event_log import MergedAnchor
@@ -23,16 +23,17 @@ from discreet.parts.part_file import Part, unmasked
 from discreet.privacy.checks import check_flag, listed
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import UNTRACKED
+from discreet.release_request import ReleaseRequest
 from discreet.releases.reading import ordered_design
 from discreet.releases.release import Release
 from discreet.releases.verification import SigningKey
 from discreet.tables.frames import Origin
-from discreet.workflow import Question
+from discreet.wording import LeaveOut, Message, SetOption
 
 _ONE_OF_EACH: Final = "one part from each curator, made under one session file"
 _ORIGINS: Final[tuple[Origin, ...]] = ("query", "stream", "quoted")
 _HEAD: Final = re.compile(MERGE_RECORD.decode() + "[0-9a-f]{64}", re.ASCII)
-# standard deviations of the noise that no sum of shares exceeds
+# number of standard deviations of the noise that no sum of shares exceeds
 _FAR: Final = 64
 
 
@@ -43,28 +44,28 @@ def merge(
     merger_noise: bool = False,
     sign: str | Path | None = None,
 ) -> Release:
-    """Make the release of several curators from their parts; reads no row and spends nothing more.
+    """Make the release of several curators from their parts, without reading rows or spending more budget.
 
-    The same parts give the same release, whatever their order. A missing, doubled, foreign or altered part is refused,
-    and masks that do not cancel are, before any noise is drawn.
+    The same parts give the same release in any order. A missing, repeated, foreign or altered part is refused, and so
+    are masks that do not cancel, before any noise is drawn.
 
     Parameters
     ----------
     parts
-        One of every curator in the session, or the paths of their files.
+        One part of every curator in the session, or the paths of their files.
     session
-        If given, the session or the path of its file, of which the parts must be.
+        Session to which the parts must belong, or the path of its file.
     merger_noise
-        Needed where the session leaves the noise to whoever merges, who then sees the exact pooled sums; paths are
-        needed, too: the release is kept beside the part of the session's first curator, since another draw would be
-        another release.
+        Required if the session lets the merger draw the noise; the merger then sees the exact pooled sums. The parts
+        must be paths: the release is stored next to the part of the session's first curator, because a second draw
+        would be another release.
     sign
-        Path of an Ed25519 private key in PEM, without a password, of whoever merges, to sign the release with.
+        Path of the merger's Ed25519 private key in PEM, without a password, to sign the release.
 
     Returns
     -------
     Release
-        An ordinary release; its guarantee states on how many honest curators it counts.
+        An ordinary release; its guarantee states how many honest curators it assumes.
 
     Examples
     --------
@@ -93,7 +94,7 @@ def merge_with(
     merger_noise: bool = False,
     sign: str | Path | None = None,
 ) -> Release:
-    """The line itself, whatever the source of the noise."""
+    """Merge parts with any source of noise."""
     check_flag("merger_noise", merger_noise)
     # a key that cannot sign is refused before anything is drawn
     key = None if sign is None else SigningKey.load(sign)
@@ -110,16 +111,24 @@ def _merged(
 ) -> Release:
     given = listed(parts)
     if given is None or not all(isinstance(one, Part | str | Path) for one in given):
-        raise SpecError(f"expected a list of parts or of their paths, got {type(parts).__name__}")
+        raise OptionError(
+            f"expected a list of parts or of their paths, got {type(parts).__name__}",
+            option="parts",
+            allowed="a list of parts or of their paths",
+        )
     wanted = None if session is None else Session.given(session)
     found = [one if isinstance(one, Part) else Part.load(one) for one in given]
     agreed, ordered = complete(found, wanted)
     if merger_noise != (agreed.noise == "merger"):
-        raise SpecError(
-            "the session leaves the noise to whoever merges, who sees the exact pooled sums; pass --merger-noise "
-            "(merger_noise=True) to do so"
-            if agreed.noise == "merger"
-            else "the parts have their shares of the noise; leave --merger-noise (merger_noise) out"
+        left_to_merger = agreed.noise == "merger"
+        raise OptionError(
+            "the session leaves the noise to whoever merges, who sees the exact pooled sums"
+            if left_to_merger
+            else "the parts have their shares of the noise",
+            code="merger-noise",
+            option="merger_noise",
+            given=merger_noise,
+            remedy=SetOption("merger_noise", True) if left_to_merger else LeaveOut("merger_noise"),
         )
     design = _design(ordered, agreed)
     asked = asked_by(agreed, design)
@@ -135,47 +144,59 @@ def _merged(
     next(passes)
     noisy = run_passes(passes, totals, _no_more)
     made = _release(asked, noisy, totals, ordered, agreed)
-    # another draw would be another release of the same rows, so the first one stays
+    # another draw would be another release of the same rows, so the first one is kept
     if write_once(kept, MERGE_RECORD + f"{digest}\n{made.to_json()}".encode()):  # [P:one-draw]
         return made
     first = _stored(kept, digest)
     if first is None:
-        raise OutputError(f"the kept release {str(kept)!r} comes and goes; nothing was written")
+        raise OutputError(
+            f"the kept release {str(kept)!r} is written and deleted by another program; nothing was written",
+            code="record-unstable",
+            given=str(kept),
+        )
     return first
 
 
 def complete(parts: Sequence[Part], wanted: Session | None) -> tuple[Session, list[Part]]:
-    """The session of the parts, and one part of each of its curators in their order; anything else is refused."""
+    """Return the session and one part of each of its curators in order; refuse anything else."""
     if not parts:
-        raise PartFileError(f"got no part; expected {_ONE_OF_EACH}")
+        raise PartFileError(f"got no part; expected {_ONE_OF_EACH}", code="parts-missing", option="parts")
     agreed = wanted or parts[0].session
     for one in parts:
         if one.session != agreed:
             other = "the given session" if wanted is not None else f"the session of the part of {parts[0].curator!r}"
             raise PartFileError(
-                f"the part of {one.curator!r} does not belong to {other}; expected {_ONE_OF_EACH}"
+                f"the part of {one.curator!r} does not belong to {other}; expected {_ONE_OF_EACH}",
+                code="part-of-another-session",
+                option="parts",
             )  # [P:same-session]
     places = [one.header.curator for one in parts]
     twice = sorted({place for place in places if places.count(place) > 1})
     if twice:
-        raise PartFileError(f"there are two parts of {agreed.curators[twice[0]].name!r}; expected {_ONE_OF_EACH}")
+        raise PartFileError(
+            f"there are two parts of {agreed.curators[twice[0]].name!r}; expected {_ONE_OF_EACH}",
+            code="part-given-twice",
+            option="parts",
+        )
     missing = [one.name for place, one in enumerate(agreed.curators) if place not in places]
     if missing:
         several = len(missing) > 1
         raise PartFileError(
             f"the part{'s' * several} of {', '.join(map(repr, missing))} {'are' if several else 'is'} missing; without "
             f"{'them' if several else 'it'} the masks do not cancel. A curator who cannot send one makes a new session "
-            "necessary"
+            "necessary",
+            code="parts-missing",
+            option="parts",
         )  # [P:all-parts]
     return agreed, sorted(parts, key=lambda one: one.header.curator)
 
 
-def pooled(parts: Sequence[Part], asked: Question, session: Session) -> tuple[Totals, Published | None]:
-    """What the parts add up to: exact sums, or what is published where they have noise in shares."""
+def pooled(parts: Sequence[Part], asked: ReleaseRequest, session: Session) -> tuple[Totals, Published | None]:
+    """Add the parts: exact sums, or the published numbers if the noise is in shares."""
     entries = entry_count(len(asked.design.released))
     public = asked.design.unit.neighbours == "replace"
     if any(one.header.numbers != entries + public for one in parts):
-        raise PartFileError("a part has another number of sums than its design has")
+        raise PartFileError("a part has another number of sums than its design has", code="part-inconsistent")
     values = unmasked([one.numbers for one in parts])
     check_cancelled(values[:entries], asked, session)
     count = values[-1] if public else 0
@@ -185,8 +206,8 @@ def pooled(parts: Sequence[Part], asked: Question, session: Session) -> tuple[To
     return totals, NoisyMoments(totals.values) if session.noise == "shares" else None
 
 
-def check_cancelled(values: Sequence[int], asked: Question, session: Session) -> None:
-    """Refuse sums that no rows have: the first is the number of rows, and bounds the size of all others."""
+def check_cancelled(values: Sequence[int], asked: ReleaseRequest, session: Session) -> None:
+    """Refuse impossible sums: the first is the number of rows, which bounds all others."""
     parts = len(session.curators)
     noise = _FAR * parts * max(asked.law.sigma.values()) if session.noise == "shares" else 0
     most = parts * MOST_ROWS * asked.law.unit + noise
@@ -197,28 +218,33 @@ def check_cancelled(values: Sequence[int], asked: Question, session: Session) ->
 def _uncancelled() -> PartFileError:
     return PartFileError(
         "the masks of the parts do not cancel: their number of rows is out of range, so a curator used other keys or "
-        "another program; make a new session"
+        "another program",
+        code="masks-do-not-cancel",
+        remedy="make a new session",
     )
 
 
 def _design(parts: Sequence[Part], session: Session) -> Design:
-    """The design in the parts, which must have the digest of the session."""
+    """Return the design in the parts, whose digest must be that of the session."""
     try:
         design = Design.from_dict(ordered_design(parts[0].header.design))
     except DesignError as error:
-        raise PartFileError(f"the design in the parts is refused: {error.on_one_line}") from None
+        problem = f"the design in the parts is refused: {error.on_one_line()}"
+        raise PartFileError(problem, code="design-refused") from None
     except ReleaseFileError as error:
-        raise PartFileError(f"the design in the parts is refused: {error}") from None
+        raise PartFileError(Message("the design in the parts is refused: ", error), code="design-refused") from None
     if design_digest(design) != session.design or any(one.header.design != parts[0].header.design for one in parts):
-        raise PartFileError("the design in a part is not the one of the session")
+        raise PartFileError("the design in a part is not the one of the session", code="design-differs-in-part")
     return design
 
 
-def _release(asked: Question, published: Published, totals: Totals, parts: Sequence[Part], session: Session) -> Release:
-    """The release, with its promise and the conditions of several curators."""
+def _release(
+    asked: ReleaseRequest, published: Published, totals: Totals, parts: Sequence[Part], session: Session
+) -> Release:
+    """Build the release with its guarantee and the conditions of several curators."""
     anchors = tuple(one.header.anchor for one in parts)
     merged = MergedAnchor(session.id, anchors)
-    # a spend that two parts name is not the spend of both
+    # a spend named by two parts does not pay for both
     tracked = merged.names_each(len(parts))
     anchor = str(merged) if tracked else UNTRACKED
     made = asked.release(published, totals, anchor, None)
@@ -230,19 +256,28 @@ def _release(asked: Question, published: Published, totals: Totals, parts: Seque
 
 
 def _record(first: Part | str | Path, session: Session) -> Path:
-    """Where the release is kept that the merger has drawn: beside one part, whatever order the parts are given in."""
+    """Return the path of the release that the merger drew: next to one part, in any order of the parts."""
     if isinstance(first, Part):
-        raise SpecError("where the merger draws the noise, give paths of the parts: the release is kept beside them")
+        raise OptionError(
+            "where the merger draws the noise, the release is kept in the folder of the parts",
+            option="parts",
+            allowed="paths of the parts",
+            remedy="give paths of the parts",
+        )
     return Path(first).resolve().parent / f"discreet-merge-{session.id}"
 
 
 def _stored(path: Path, digest: str) -> Release | None:
-    """The release that was drawn for these parts before; none if there is none."""
+    """Return the release previously drawn for these parts; None if there is none."""
     try:
         content = read_kept(path)
         text = None if content is None else content.decode()
     except OSError as error:
-        raise OutputError(f"cannot read the kept release {str(path)!r}: {error.strerror}; nothing was drawn") from None
+        raise OutputError(
+            f"cannot read the kept release {str(path)!r}: {error.strerror}; nothing was drawn",
+            code="record-unreadable",
+            given=str(path),
+        ) from None
     except UnicodeDecodeError:
         raise _damaged(path) from None
     if text is None:
@@ -251,9 +286,11 @@ def _stored(path: Path, digest: str) -> Release | None:
     if not _HEAD.fullmatch(head):
         raise _damaged(path)
     if head != f"{MERGE_RECORD.decode()}{digest}":
-        raise SpecError(
+        raise UnsupportedError(
             f"{str(path)!r} has the release of other parts of the same session; merging both would show their "
-            "difference. Nothing was drawn"
+            "difference. Nothing was drawn",
+            code="session-used",
+            option="parts",
         )
     try:
         return Release.from_json(kept)
@@ -263,10 +300,12 @@ def _stored(path: Path, digest: str) -> Release | None:
 
 def _damaged(path: Path) -> OutputError:
     return OutputError(
-        f"the kept release {str(path)!r} is damaged; nothing was drawn, since another draw would be another release. "
-        "Restore the file from a copy, or agree on a new session"
+        f"the kept release {str(path)!r} is damaged; nothing was drawn, since another draw would be another release",
+        code="record-damaged",
+        given=str(path),
+        remedy=("restore the file from a copy", "agree on a new session"),
     )
 
 
 def _no_more(_: object) -> Totals:
-    raise SpecError("expected a mechanism of one pass")
+    raise UnsupportedError("expected a mechanism of one pass", option="mechanism")

@@ -21,17 +21,18 @@ from discreet.privacy.checks import is_integer
 from discreet.releases.fields import canonical_json
 from discreet.tables.frames import Origin
 from discreet.text import has_invisible_characters
+from discreet.wording import Call, Message
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 # -- masks -------------------------------------------------------------------------------------------------------------
-# Masks of pairs of curators, which cancel when all parts are added modulo 2^128. Proof: parts.proof.md.
+# Pairwise masks of curators, which cancel when all parts are added modulo 2^128. Proof: parts.proof.md.
 
 # bytes of a masked number, and the modulus
 WIDTH: Final = 16
 MODULUS: Final = 1 << 8 * WIDTH
-# pooled sums are below it in size
+# bound of the absolute value of pooled sums
 MOST: Final = 1 << 126
 _KEY_BYTES: Final = 32
 _SALT: Final = b"discreet part masks 1"
@@ -42,7 +43,7 @@ _LIMB_BITS: Final = 32
 
 
 def pair_keys(session: Session, place: int, own: CuratorKey) -> list[bytes | None]:
-    """The secret that this curator shares with each other one, for this session alone; none with itself."""
+    """Derive the secret that this curator shares with each other curator for this session; None for itself."""
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -54,7 +55,7 @@ def pair_keys(session: Session, place: int, own: CuratorKey) -> list[bytes | Non
             keys.append(None)
             continue
         pair = [session.curators[index].to_dict() for index in sorted((place, other))]
-        # the whole session, its id, all terms and all keys among it, and both of the pair
+        # the whole session with its id, all terms and all keys, and both curators of the pair
         info = canonical_json({"purpose": "mask of a pair", "session": agreed, "pair": pair})  # [P:mask-bound]
         shared = own.mask.exchange(X25519PublicKey.from_public_bytes(mask_key_bytes(curator.mask_key)))
         keys.append(HKDF(SHA256(), _KEY_BYTES, salt=_SALT, info=info).derive(shared))
@@ -62,9 +63,9 @@ def pair_keys(session: Session, place: int, own: CuratorKey) -> list[bytes | Non
 
 
 def masked(values: Sequence[int], keys: Sequence[bytes | None], place: int) -> bytes:
-    """Numbers plus the masks of all pairs, modulo 2^128, 16 bytes each with the lowest first.
+    """Add the masks of all pairs to numbers, modulo 2^128, as 16 little-endian bytes each.
 
-    Of a pair the curator who is listed first adds the mask, the other one takes it away.
+    In each pair, the curator listed first adds the mask and the other subtracts it.
 
     >>> key = bytes(32)
     >>> first, second = masked([5, -7], [None, key], 0), masked([1, 2], [key, None], 1)
@@ -85,7 +86,7 @@ def masked(values: Sequence[int], keys: Sequence[bytes | None], place: int) -> b
 
 
 def unmasked(parts: Sequence[bytes]) -> list[int]:
-    """What the parts of all curators add up to, of the numbers that are that modulo 2^128 the one nearest to 0."""
+    """Add the parts of all curators modulo 2^128, and return the representatives nearest to 0."""
     total = np.zeros((len(parts[0]) // WIDTH, _LIMBS), dtype=np.uint64)
     for part in parts:
         total += _limbs(part)
@@ -94,9 +95,14 @@ def unmasked(parts: Sequence[bytes]) -> list[int]:
 
 
 def check_range(values: Sequence[int], parts: int) -> None:
-    """Refuse sums so large that those of all parts might not be read back; nothing is spent yet."""
+    """Refuse sums so large that the total of all parts might wrap around, before anything is spent."""
     if any(abs(value) > MOST // parts for value in values):
-        raise DataError(f"an exact sum is 2^126 or more with those of {parts} parts; lower grid_bits")  # [P:no-wrap]
+        raise DataError(
+            f"an exact sum is 2^126 or more with those of {parts} parts",
+            code="sum-too-large",
+            option="grid_bits",
+            remedy="lower grid_bits",
+        )  # [P:no-wrap]
 
 
 def _limbs(content: bytes) -> npt.NDArray[np.uint64]:
@@ -111,9 +117,9 @@ def _joined(limbs: npt.NDArray[np.uint64]) -> list[int]:
 
 
 # -- part file ---------------------------------------------------------------------------------------------------------
-# A part as a file: a header in JSON, masked numbers, and a signature over both. Proof: parts.proof.md.
+# A part as a file: a JSON header, masked numbers, and a signature of both. Proof: parts.proof.md.
 
-# also keeps these signatures apart from those of releases
+# also distinguishes these signatures from those of releases
 _MAGIC: Final = PART_MARK
 _LENGTH: Final = 4
 _SIGNATURE: Final = 64
@@ -128,22 +134,22 @@ _NOT_A_PART: Final = "this is not a part, or it is damaged"
 
 @dataclass(frozen=True, slots=True)
 class PartHeader:
-    """What a part says in the clear.
+    """Unmasked header of a part.
 
     Attributes
     ----------
     session
         The whole session.
     design
-        The design as plain values; the session has its digest.
+        The design as plain values; the session contains its digest.
     curator
-        Place of its curator in the session, from 0.
+        Index of its curator in the session, from 0.
     numbers
-        How many masked numbers follow.
+        Number of masked numbers that follow.
     anchor
-        Where the curator's ledger has the spend, or `untracked`.
+        Anchor of the spend in the curator's ledger, or `untracked`.
     origin
-        What its rows depend on, if on more than themselves.
+        Additional dependencies of its rows, if any.
     made_by
         Name and version of the software.
     """
@@ -157,7 +163,7 @@ class PartHeader:
     made_by: str
 
     def to_bytes(self) -> bytes:
-        """The header as the file has it."""
+        """Serialise the header for the file."""
         plain = {
             "session": self.session.to_dict(), "design": self.design, "curator": self.curator, "numbers": self.numbers,
             "anchor": self.anchor, "origin": self.origin, "made_by": self.made_by,
@@ -166,37 +172,39 @@ class PartHeader:
 
     @classmethod
     def from_bytes(cls, text: bytes) -> PartHeader:
-        """Read a header; the design is checked by whoever uses it."""
+        """Read a header; the caller checks the design."""
         body = _table(text)
         if set(body) != _FIELDS:
-            raise PartFileError(f"{_NOT_A_PART}: its header has other fields than expected")
+            raise _not_a_part("its header has other fields than expected")
         try:
             session = Session.from_dict(body["session"])
         except SpecError as error:
-            raise PartFileError(f"the session in the part is refused: {error}") from None
+            raise PartFileError(
+                Message("the session in the part is refused: ", error), code="session-refused"
+            ) from None
         place, numbers, origin = body["curator"], body["numbers"], body["origin"]
         if not is_integer(place) or not 0 <= place < len(session.curators):
-            raise PartFileError("the part is of a curator who is not in its session")
+            raise PartFileError("the part is of a curator who is not in its session", code="part-of-a-stranger")
         if not is_integer(numbers) or not 1 <= numbers <= _MOST_NUMBERS:
-            raise PartFileError(f"{_NOT_A_PART}: expected 1 to {_MOST_NUMBERS} masked numbers")
+            raise _not_a_part(f"expected 1 to {_MOST_NUMBERS} masked numbers")
         if origin not in _ORIGINS or not isinstance(body["design"], dict):
-            raise PartFileError(f"{_NOT_A_PART}: its design or its origin is not one")
+            raise _not_a_part("its design or its origin is not one")
         for name in ("anchor", "made_by"):
             if not isinstance(body[name], str) or not body[name] or has_invisible_characters(body[name]):
-                raise PartFileError(f"{_NOT_A_PART}: {name!r} is not text")
+                raise _not_a_part(f"{name!r} is not text")
         return cls(session, body["design"], place, numbers, body["anchor"], origin, body["made_by"])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Part:
-    """The masked sums of one curator, signed; without the parts of all others they are noise.
+    """Signed, masked sums of one curator; without the parts of all others they look like random numbers.
 
     Attributes
     ----------
     header
         Session, design and curator.
     content
-        The whole file, signature included; it was checked.
+        The whole verified file, including the signature.
     """
 
     header: PartHeader
@@ -204,16 +212,16 @@ class Part:
 
     @classmethod
     def signed(cls, header: PartHeader, numbers: bytes, key: Ed25519PrivateKey) -> Part:
-        """Put a part together and sign it."""
+        """Assemble and sign a part."""
         head = header.to_bytes()
         said = _MAGIC + len(head).to_bytes(_LENGTH, "big") + head + numbers
         return cls.from_bytes(said + key.sign(said))  # [P:part-signed]
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Part:
-        """Read a part: what is cheap to check first, then the signature by the key that its session lists.
+        """Read a part and verify its signature by the key in its session.
 
-        Whether the session is the right one, only its other parts and people can say.
+        Only the other parts and the curators themselves can tell whether the session is the right one.
         """
         need_library()
         from cryptography.exceptions import InvalidSignature
@@ -221,31 +229,32 @@ class Part:
 
         start = len(_MAGIC) + _LENGTH
         if not isinstance(content, bytes) or content[: len(_MAGIC)] != _MAGIC or len(content) < start + _SIGNATURE:
-            raise PartFileError(f"{_NOT_A_PART}: expected a file that `discreet part` wrote")
+            raise _not_a_part(Message("expected a file that ", Call("discreet.part"), " wrote"))
         length = int.from_bytes(content[len(_MAGIC) : start], "big")
         if length > min(_MOST_HEADER, len(content) - start - _SIGNATURE):
-            raise PartFileError(f"{_NOT_A_PART}: its header is cut or too long")
+            raise _not_a_part("its header is cut or too long")
         header = PartHeader.from_bytes(content[start : start + length])
         if len(content) != start + length + WIDTH * header.numbers + _SIGNATURE:
-            raise PartFileError(f"{_NOT_A_PART}: it is shorter or longer than its header says")
+            raise _not_a_part("it is shorter or longer than its header says")
         curator = header.session.curators[header.curator]
         try:
             key = Ed25519PublicKey.from_public_bytes(sign_key_bytes(curator.sign_key))
             key.verify(content[-_SIGNATURE:], content[:-_SIGNATURE])  # [P:part-checked]
         except (InvalidSignature, ValueError):
             raise PartFileError(
-                f"the part was altered, or curator {curator.name!r} did not sign it: its signature is not valid"
+                f"the part was altered, or curator {curator.name!r} did not sign it: its signature is not valid",
+                code="part-altered",
             ) from None
         return cls(header, content)
 
     @property
     def curator(self) -> str:
-        """Name of the curator whose part it is."""
+        """Name of its curator."""
         return self.header.session.curators[self.header.curator].name
 
     @property
     def session(self) -> Session:
-        """The session it is of."""
+        """Its session."""
         return self.header.session
 
     @property
@@ -259,16 +268,16 @@ class Part:
         return hashlib.sha256(self.content).hexdigest()
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the part; it is for whoever merges, and says nothing without all others."""
+        """Write the part, for the merger; it reveals nothing without all others."""
         write_bytes(path, self.content, force=force)
 
     def to_text(self) -> str:
-        """The part as a ledger keeps it, whose records are text."""
+        """Encode the part as text for a ledger."""
         return json.dumps({"format": _TEXT_FORMAT, "part": base64.b64encode(self.content).decode()})
 
     @classmethod
     def from_text(cls, text: str) -> Part | None:
-        """Read a part from a ledger's record; none if the record is of anything else, such as a release."""
+        """Read a part from the text of a ledger; return None for other records, such as a release."""
         try:
             body = json.loads(text)
         except (ValueError, RecursionError):
@@ -287,14 +296,20 @@ class Part:
         try:
             content = read_limited(path, MOST_BYTES)
         except OSError as error:
-            raise PartFileError(f"cannot read {str(path)!r}: {error.strerror}") from None
+            raise PartFileError(
+                f"cannot read {str(path)!r}: {error.strerror}", code="cannot-read", given=str(path)
+            ) from None
         try:
             return cls.from_bytes(content)
         except PartFileError as error:
-            raise PartFileError(f"{str(path)!r}: {error}") from None
+            raise PartFileError(Message(f"{str(path)!r}: ", error), code=error.code, given=str(path)) from None
 
     def __repr__(self) -> str:
         return f"<Part of {self.curator!r} in session {self.session.id[:8]}, masked>"
+
+
+def _not_a_part(why: str) -> PartFileError:
+    return PartFileError(Message(f"{_NOT_A_PART}: ", why), code="not-a-part")
 
 
 def _table(text: bytes) -> dict[str, Any]:
@@ -312,5 +327,5 @@ def _table(text: bytes) -> dict[str, Any]:
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise PartFileError(f"{_NOT_A_PART}: its header is not JSON")
+        raise _not_a_part("its header is not JSON")
     return cast("dict[str, Any]", body)

@@ -1,8 +1,6 @@
-"""The building blocks of differential privacy, for teaching and for building: each with its proof and exact noise.
+"""Textbook mechanisms of differential privacy, each with a proof and exactly sampled noise.
 
-Sees: whatever numbers a caller gives it.
-Never: a file, a design; noise that is not exact.
-Hands on: noisy values with their guarantee.
+The functions take numbers and return noisy values with their guarantee. They read no file and need no design.
 
 >>> from discreet import primitives
 >>> primitives.discrete_laplace([120, 80], sensitivity=1, epsilon=1.0).guarantee.epsilon

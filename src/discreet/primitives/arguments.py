@@ -1,4 +1,4 @@
-"""Check arguments of primitives, report the spend, and format results."""
+"""Check the arguments of primitives, record the spend, and format results."""
 
 from __future__ import annotations
 
@@ -16,53 +16,54 @@ from typing import Any, Final, TypeAlias, TypeVar, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import AfterSpendError, DataError, LedgerError, PrivacyNotice, SpecError, shown
+from discreet.errors import AfterSpendError, DataError, LedgerError, OptionError, PrivacyNotice, UnsupportedError, shown
 from discreet.exact.rounding import up
 from discreet.privacy.budget import Neighbours, PrivacyBudget, PrivacyUnit, check_strength
 from discreet.privacy.checks import positive, within
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Loss, SpendHook, SpendReceipt, SpendRequest
+from discreet.wording import SetOption
 
 # -- arguments ---------------------------------------------------------------------------------------------------------
-# What callers may give: public numbers are refused by value, data are refused without a word about their values.
+# Errors about public arguments repeat the value. Errors about data never do.
 
-# one number or several, of whatever library
+# one or more numbers from any library
 Values: TypeAlias = Real | float | np.number[Any] | np.bool_ | Sequence[Any] | npt.NDArray[Any]
 EPSILON_LOWEST: Final = 1e-9
 EPSILON_HIGHEST: Final = 1e6
-_ALONE: Final = "no other release is made from the same data (privacy losses add up)"
+_NO_OTHER_RELEASE: Final = "no other release is made from the same data (privacy losses add up)"
 
 
 def checked_epsilon(epsilon: object) -> float:
-    """An epsilon from 1e-9 to 1e6.
+    """Return epsilon as a float if it lies between 1e-9 and 1e6.
 
     >>> checked_epsilon(1)
     1.0
     """
-    advice = "choose an epsilon between 0.1 and 8; a release above 20 needs allow_weak_privacy=True"
+    advice = "choose an epsilon between 0.1 and 8; above 20 weak privacy must be allowed explicitly"
     return within("epsilon", epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice=advice)
 
 
-def checked_promise(
+def checked_privacy(
     neighbours: object, epsilon: object, delta: float, allow_weak_privacy: object
 ) -> tuple[Neighbours, float]:
-    """The relation and the epsilon of a promise that is strong enough.
+    """Return the neighbouring relation and epsilon after checking that the guarantee is strong enough.
 
-    To be called by the function that a user calls, so that a notice names the user's line.
+    Call it directly from the public function, so that a notice names the user's line.
 
-    >>> checked_promise("replace", 1, 0.0, allow_weak_privacy=False)
+    >>> checked_privacy("replace", 1, 0.0, allow_weak_privacy=False)
     ('replace', 1.0)
     """
     relation = checked_neighbours(neighbours)
-    promise = checked_epsilon(epsilon)
-    checked_strength(promise, delta, allow_weak_privacy, callers=2)
-    return relation, promise
+    checked = checked_epsilon(epsilon)
+    checked_strength(checked, delta, allow_weak_privacy, callers=2)
+    return relation, checked
 
 
 def checked_strength(epsilon: float, delta: float, allow_weak_privacy: object, *, callers: int = 1) -> None:
-    """Refuse a promise that hides next to nothing unless it is meant; give notice of one that hides little.
+    """Reject a very weak guarantee unless it is allowed explicitly, and warn about a weak one.
 
-    A notice names the user's line, which is `callers` functions above this one.
+    The warning names the user's line, which is `callers` functions above this one.
 
     >>> checked_strength(1.0, 0.0, allow_weak_privacy=False)
     """
@@ -71,71 +72,74 @@ def checked_strength(epsilon: float, delta: float, allow_weak_privacy: object, *
 
 
 def checked_flag(name: str, value: object) -> bool:
-    """True or False, and nothing that only counts as one of them.
+    """Return a boolean argument. Reject values that are merely truthy or falsy.
 
     >>> checked_flag("monotone", False)
     False
     """
     if not isinstance(value, bool | np.bool_):
-        raise SpecError(f"{name} = {shown(value)}; allowed: True or False")
+        raise OptionError(option=name, given=value, allowed="True or False")
     return bool(value)
 
 
 def checked_level(level: object) -> float:
-    """A level of confidence from 0.5 to 1 - 1e-9.
+    """Return a confidence level between 0.5 and 1 - 1e-9.
 
     >>> checked_level(0.95)
     0.95
     """
     number = _double(level)
     if not 0.5 <= number <= 1 - 1e-9:
-        raise SpecError(
-            f"level = {shown(level)}; allowed: at least 0.5 and below 1, at most 1 - 1e-9; for instance 0.95"
+        raise OptionError(
+            option="level", given=level, allowed="a number from 0.5 to 1 - 1e-9", remedy="choose for example 0.95"
         )
     return number
 
 
 def checked_name(what: str, name: object, allowed: tuple[str, ...]) -> str:
-    """One of the allowed names.
+    """Return `name` if it is one of the allowed names.
 
     >>> checked_name("method", "laplace", ("laplace", "squared-error"))
     'laplace'
     """
     if not isinstance(name, str) or name not in allowed:
-        raise SpecError.unknown_name(what, name, allowed)
+        raise OptionError.unknown_name(what, name, allowed, option=what)
     return name
 
 
-def either_spelling(neighbours: object, neighbors: object) -> object:
-    """The relation by whichever spelling it was given; both only where they agree.
+def resolve_spelling(neighbours: object, neighbors: object) -> object:
+    """Return the relation given under either spelling. If both are given, they must agree.
 
-    >>> either_spelling("add-remove", "replace"), either_spelling("replace", None)
+    >>> resolve_spelling("add-remove", "replace"), resolve_spelling("replace", None)
     ('replace', 'replace')
     """
     if neighbors is None:
         return neighbours
     if isinstance(neighbors, str) and neighbours not in ("add-remove", neighbors):
-        raise SpecError(
-            f"got neighbours = {shown(neighbours)} and neighbors = {shown(neighbors)}, two spellings of one thing; "
-            "give one of them"
+        raise OptionError(
+            f"got two spellings of one option: neighbours = {shown(neighbours)} and neighbors = {shown(neighbors)}",
+            code="conflicting-options",
+            option="neighbours",
+            given=neighbours,
+            remedy="pass one of them",
         )
     return neighbors
 
 
-def one_or_many(values: Values) -> Sequence[Any] | npt.NDArray[Any]:
-    """A single number, true or false as a list of one; whatever else was given as it is.
+def as_sequence(values: Values) -> Sequence[Any] | npt.NDArray[Any]:
+    """Wrap a single number or boolean in a list, and return anything else unchanged.
 
-    >>> one_or_many(4.5), one_or_many([4, 5])
+    >>> as_sequence(4.5), as_sequence([4, 5])
     ([4.5], [4, 5])
     """
-    # by its type, as an object may answer anything when it is asked for its class
+    # check the type itself, because an object can lie about its class
     if issubclass(type(values), Real | np.number | np.bool_):
         return [values]
     return cast("Sequence[Any]", values)
 
 
 def checked_neighbours(neighbours: object) -> Neighbours:
-    """One of the two relations.
+    """Return one of the two neighbouring relations.
 
     >>> checked_neighbours("replace")
     'replace'
@@ -144,12 +148,12 @@ def checked_neighbours(neighbours: object) -> Neighbours:
 
 
 def public_fraction(name: str, value: object, *, zero: bool = False) -> Fraction:
-    """A public number above 0 as an exact fraction; 0 too where `zero` says so.
+    """Return a positive public number as an exact fraction. `zero` also allows 0.
 
     >>> public_fraction("sensitivity", 0.5)
     Fraction(1, 2)
     """
-    advice = "give a finite number that is fixed without looking at the data"
+    advice = "give a finite number chosen without looking at the data"
     if zero:
         within(name, value, 0.0, sys.float_info.max, advice=advice)
     else:
@@ -158,7 +162,7 @@ def public_fraction(name: str, value: object, *, zero: bool = False) -> Fraction
 
 
 def public_count(name: str, value: object, highest: int | None = None) -> int:
-    """A public integer of at least 1.
+    """Return a public integer of at least 1.
 
     >>> public_count("sensitivity", 3)
     3
@@ -167,74 +171,81 @@ def public_count(name: str, value: object, highest: int | None = None) -> int:
         number = int(value)
         if number >= 1 and (highest is None or number <= highest):
             return number
-    end = "" if highest is None else f" and at most {highest}"
-    raise SpecError(f"{name} = {shown(value)}; expected an integer of at least 1{end}, fixed without the data")
+    limit = "" if highest is None else f" and at most {highest}"
+    allowed = f"an integer of at least 1{limit}, chosen without looking at the data"
+    raise OptionError(option=name, given=value, allowed=allowed)
 
 
 def data_fractions(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[Fraction]:
-    """Data as exact fractions.
+    """Convert data to exact fractions.
 
     >>> data_fractions("values", [0.5, 2])
     [Fraction(1, 2), Fraction(2, 1)]
     """
-    _refuse_other_shapes(name, values)
+    _check_shape(name, values)
     try:
         return [exact_number(value) for value in values]
     except KeyboardInterrupt:
         raise
-    except BaseException:  # an entry may be an object of somebody's own making, which may raise anything
-        problem = DataError(f"{name} holds a value that is not a finite number; give numbers only")
+    except BaseException:  # an entry may be an arbitrary object that raises anything
+        problem = DataError(
+            f"{name} contains a value that is not a finite number", option=name, remedy="give numbers only"
+        )
     raise problem
 
 
 def data_integers(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[int]:
-    """Data as integers.
+    """Convert data to integers.
 
     >>> data_integers("counts", [3, 0])
     [3, 0]
     """
-    _refuse_other_shapes(name, values)
+    _check_shape(name, values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         return cast("list[int]", values.tolist())
     if not all(is_integer(value) and not issubclass(type(value), bool) for value in values):
-        raise DataError(f"{name} holds a value that is not an integer; give integers only")
-    # by the number itself, whatever a class of somebody's own makes of it
+        raise DataError(f"{name} contains a value that is not an integer", option=name, remedy="give integers only")
+    # read the number itself, because a subclass may override the conversion
     return [int.__int__(value) if issubclass(type(value), int) else int(value) for value in values]
 
 
 def data_floats(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Data as finite doubles.
+    """Convert data to finite doubles.
 
     >>> data_floats("values", [1, 2.5])
     array([1. , 2.5])
     """
-    _refuse_other_shapes(name, values)
+    _check_shape(name, values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
-        # a long double beyond the doubles becomes infinite, and is refused below
+        # a long double outside the range of doubles becomes infinite and is rejected below
         with np.errstate(over="ignore"):
             numbers = values.astype(np.float64)
     else:
         numbers = np.array([_double(value) for value in values], dtype=np.float64)
     if not np.isfinite(numbers).all():
-        raise DataError(f"{name} holds a value that is not a finite number; fill or drop such entries by a public rule")
+        raise DataError(
+            f"{name} contains a value that is not a finite number",
+            option=name,
+            remedy="fill or drop such entries by a public rule",
+        )
     return numbers
 
 
 def public_length(name: str, values: object) -> int:
-    """How many entries there are, at least 1, where that number is public.
+    """Return the public number of entries, which must be at least 1.
 
     >>> public_length("counts", [4, 5])
     2
     """
-    _refuse_other_shapes(name, values)
-    how_many = len(cast("Sized", values))
-    if how_many < 1:
-        raise SpecError(f"{name} is empty; give at least one entry")
-    return how_many
+    _check_shape(name, values)
+    length = len(cast("Sized", values))
+    if length < 1:
+        raise OptionError(f"{name} is empty", code="empty-values", option=name, remedy="give at least one entry")
+    return length
 
 
 def is_list(values: object) -> bool:
-    """Whether the entries come in an order, each as often as it is there.
+    """Check whether `values` is an ordered collection that keeps duplicates.
 
     >>> is_list([1, 1]), is_list({1, 1}), is_list("11")
     (True, False, False)
@@ -244,27 +255,27 @@ def is_list(values: object) -> bool:
 
 
 def is_integer(value: object) -> bool:
-    """Whether an entry is an integer, true or false by its type; a duration of NumPy counts as one there.
+    """Check by type whether an entry is an integer or boolean. NumPy durations are not.
 
     >>> is_integer(1), is_integer(1.0), is_integer(np.timedelta64(1, "s"))
     (True, False, False)
     """
-    # by its type, as an object may answer anything when it is asked for its class
+    # check the type itself, because an object can lie about its class
     kind = type(value)
     return issubclass(kind, int | np.integer) and not issubclass(kind, np.timedelta64)
 
 
-def promised(epsilon: float, delta: float, neighbours: Neighbours, *conditions: str) -> Guarantee:
-    """The guarantee in the words that every release uses.
+def guarantee_for(epsilon: float, delta: float, neighbours: Neighbours, *conditions: str) -> Guarantee:
+    """Build the guarantee of a primitive. Every guarantee assumes that there is no other release.
 
-    >>> promised(1.0, 0.0, "replace").epsilon
+    >>> guarantee_for(1.0, 0.0, "replace").epsilon
     1.0
     """
-    return Guarantee(epsilon, delta, PrivacyUnit(neighbours=neighbours), (*conditions, _ALONE))
+    return Guarantee(epsilon, delta, PrivacyUnit(neighbours=neighbours), (*conditions, _NO_OTHER_RELEASE))
 
 
 def exact_number(value: object) -> Fraction:
-    """A number as the fraction that it is; what is no finite number raises an error of Python's own.
+    """Convert a finite number to the fraction it represents, or raise TypeError, ValueError or OverflowError.
 
     >>> exact_number(0.25)
     Fraction(1, 4)
@@ -273,68 +284,76 @@ def exact_number(value: object) -> Fraction:
         raise TypeError
     if isinstance(value, Rational):
         return Fraction(int(value.numerator), int(value.denominator))
-    # every bit of a number counts: a wider float rounded to a double could move by more than it changed
+    # keep every bit: rounding a wider float to a double could increase the sensitivity
     if isinstance(value, float | np.floating):
         return Fraction(*value.as_integer_ratio())
     raise TypeError
 
 
-def _refuse_other_shapes(name: str, values: object) -> None:
+def _check_shape(name: str, values: object) -> None:
     if not is_list(values):
-        raise DataError(f"{name} is not a list; give a list or a one-dimensional array")
+        raise DataError(f"{name} is not a list", option=name, remedy="give a list or a one-dimensional array")
     if getattr(values, "ndim", 1) != 1:
-        raise DataError(f"{name} has more than one dimension; give a list or a one-dimensional array")
+        raise DataError(
+            f"{name} has more than one dimension", option=name, remedy="give a list or a one-dimensional array"
+        )
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(
-            f"{name} is a masked array, whose masked entries would be counted; fill or drop them by a public rule"
+            f"{name} is a masked array, whose masked entries would be included",
+            option=name,
+            remedy="fill or drop them by a public rule",
         )
 
 
 def _double(value: object) -> float:
-    """The nearest double; what is no number, or beyond the doubles, becomes NaN."""
+    """Return the nearest double, or NaN for anything that is not a number or overflows."""
     try:
         kind = type(value)
         is_number = issubclass(kind, Real) and not issubclass(kind, np.timedelta64)
         return float(cast("Real", value)) if is_number else math.nan
     except KeyboardInterrupt:
         raise
-    except BaseException:  # as above
+    except BaseException:  # an arbitrary object, as above
         return math.nan
 
 
 # -- results -----------------------------------------------------------------------------------------------------------
-# What every result of a primitive has: its one value where there is one, and a text of one line.
+# Shared behaviour of results: the single value, if there is only one, and a one-line text.
 
 Value = TypeVar("Value")
-_SHOWN: Final = 4
+_MAX_SHOWN: Final = 4
 
 
 def only_value(values: Sequence[Value], name: str = "values") -> Value:
-    """The value of a result that has one; one with several is refused with the name of what holds them.
+    """Return the value of a result that has exactly one. `name` is the attribute that holds all values.
 
     >>> only_value((3.5,))
     3.5
     """
     if len(values) != 1:
-        raise SpecError(f"value: the result has {len(values)} values and not one; read .{name}")
+        raise UnsupportedError(
+            f"the result has {len(values)} values, so there is no single value",
+            code="several-values",
+            remedy=f"read .{name} instead",
+        )
     return values[0]
 
 
-def one_line(kind: str, values: Sequence[object], law: str, guarantee: Guarantee) -> str:
-    """A result in one line: the first values, the noise they have, and the promise.
+def result_repr(kind: str, values: Sequence[object], noise: str, guarantee: Guarantee) -> str:
+    """Format a result on one line: its first values, their noise, and the guarantee.
 
-    >>> from discreet.primitives.arguments import promised
-    >>> one_line("NoisyIntegers", (12, 7, 9, 4, 1), "scale 2", promised(0.5, 0.0, "add-remove"))
+    >>> from discreet.primitives.arguments import guarantee_for
+    >>> result_repr("NoisyIntegers", (12, 7, 9, 4, 1), "scale 2", guarantee_for(0.5, 0.0, "add-remove"))
     '<NoisyIntegers 12, 7, 9, 4, ... (5 values), scale 2: epsilon=0.5, add-remove>'
     """
-    text = ", ".join(short_number(value) for value in values[:_SHOWN])
-    more = f", ... ({len(values)} values)" if len(values) > _SHOWN else ""
+    text = ", ".join(short_number(value) for value in values[:_MAX_SHOWN])
+    more = f", ... ({len(values)} values)" if len(values) > _MAX_SHOWN else ""
     delta = f", delta={guarantee.delta:g}" if guarantee.delta else ""
-    return f"<{kind} {text}{more}, {law}: epsilon={guarantee.epsilon:g}{delta}, {guarantee.neighbours}>"
+    return f"<{kind} {text}{more}, {noise}: epsilon={guarantee.epsilon:g}{delta}, {guarantee.neighbours}>"
 
 
 def short_number(value: object) -> str:
-    """A number to six digits; anything else as a message would repeat it.
+    """Format a float to six digits and anything else as in an error message.
 
     >>> short_number(3.14159265), short_number(12345678), short_number("a")
     ('3.14159', '12345678', "'a'")
@@ -343,49 +362,55 @@ def short_number(value: object) -> str:
 
 
 # -- spending ----------------------------------------------------------------------------------------------------------
-# What a primitive spends: asked for before noise is drawn, and recorded as answered before the result is handed on.
+# A primitive requests its spend before noise is drawn, and commits it before the result is returned.
 #
-# A ledger keeps no results of primitives. A request that was cut off is answered at no further cost; one that was
-# answered is refused, because what it was given is not there to be given again. Of twins that draw at the same time the
-# one whose mark is recorded is answered.
+# A ledger stores no results of primitives. An interrupted request can be repeated at no additional cost. A completed
+# request is rejected, because its result is not stored. Of concurrent calls for one request, only the call whose mark
+# is recorded returns a result.
 
 _BELOW_ONE: Final = math.nextafter(1.0, 0.0)
 
 
 @contextmanager
 def spent(spend: SpendHook, name: str, loss: Loss, neighbours: Neighbours, **public: object) -> Iterator[None]:
-    """Ask for the spend of what is drawn in the block; `public` is what decides its law.
+    """Request the spend before the block draws noise, and commit it afterwards. `public` determines the noise.
 
     >>> from discreet.privacy.spend import untracked
     >>> with spent(untracked, "laplace", Loss.pure(1.0), "replace", scale=2.0):
     ...     drawn = "noise"
     """
     if not callable(spend):
-        raise SpecError(f"spend: expected a function that returns a SpendReceipt, got {type(spend).__name__}")
+        raise OptionError(option="spend", given=spend, allowed="a function that returns a SpendReceipt")
     budget, unit = PrivacyBudget(loss.epsilon, loss.delta), PrivacyUnit(neighbours=neighbours)
     specification = {key: str(value) for key, value in public.items()}
     receipt = spend(SpendRequest(f"primitives.{name}", budget, unit, f"primitive {name}", loss, specification))
     if not isinstance(receipt, SpendReceipt) or not receipt.anchor:
-        raise LedgerError("the spend hook gave no SpendReceipt with an anchor; no noise was drawn")
+        raise LedgerError(
+            "the spend hook returned no SpendReceipt with an anchor, so no noise was drawn", code="invalid-receipt"
+        )
     if receipt.stored is not None:
-        raise SpecError(
-            f"request {receipt.request_id!r} was answered before, and results of primitives are not kept; give another "
-            "request id, or new_release=True"
+        raise UnsupportedError(
+            f"request {receipt.request_id!r} was completed before, and results of primitives are not stored",
+            code="already-answered",
+            option="request_id",
+            remedy=("use another request id", SetOption("new_release", value=True)),
         )
     yield
-    # known to this draw alone: a twin that reads back another mark has an answer that was not paid for
+    # the mark is unique to this draw: a concurrent call that reads back another mark has a result that was not paid for
     mark = json.dumps({"drawn": secrets.token_hex(16)})
     if receipt.commit is not None and receipt.commit(mark) != mark:  # [P:spent-once]
         raise AfterSpendError(
-            f"request {receipt.request_id!r} was answered meanwhile, in another thread or process, and is not answered "
-            "again"
+            f"another thread or process completed request {receipt.request_id!r} at the same time, so this call has no "
+            "result",
+            code="answered-elsewhere",
         )
 
 
 def lattice_loss(sensitivity: Fraction, width: int, sigma: int, epsilon: float, delta: float) -> Loss:
-    """The loss of discrete Gaussian noise of `sigma` steps on `width` integers that move by `sensitivity` together.
+    """Return the privacy loss of discrete Gaussian noise of `sigma` steps on `width` integers.
 
-    The total variation to rounded continuous noise is at most 1/(16 sigma^2) an entry, for sigma of at least 1.
+    `sensitivity` is the Euclidean sensitivity in steps. The total variation distance to rounded continuous noise is at
+    most 1/(16 sigma^2) per entry, for sigma of at least 1.
 
     >>> lattice_loss(Fraction(2), 1, 4, 1.0, 1e-6).mu
     0.5

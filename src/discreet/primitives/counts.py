@@ -1,4 +1,4 @@
-"""Many counting queries at once: how much noise, and how large the largest error is."""
+"""Release many counting queries together, with bounds on the largest error."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any, Final, Literal
 
 import numpy.typing as npt
 
-from discreet.errors import DataError, SpecError
+from discreet.errors import DataError, OptionError
 from discreet.exact.rounding import root_up
 from discreet.primitives.arguments import (
     Values,
+    as_sequence,
     checked_level,
-    checked_promise,
+    checked_privacy,
     data_integers,
-    either_spelling,
+    guarantee_for,
     lattice_loss,
-    one_line,
-    one_or_many,
     only_value,
-    promised,
     public_count,
     public_length,
+    resolve_spelling,
+    result_repr,
     spent,
 )
 from discreet.primitives.gaussian_noise import lattice_sigma
@@ -41,33 +41,36 @@ from discreet.primitives.grid_noise import (
 from discreet.privacy.checks import probability_below_one
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Loss, SpendHook, untracked
+from discreet.wording import Call, LeaveOut
 
-# Gaussian noise lives on a grid of 2^-20 of one count; the noisy counts are rounded to integers at the end
+# Gaussian noise is drawn on a grid of 2^-20 of a count; noisy counts are rounded to integers at the end
 _FINE_BITS: Final = 20
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NoisyCounts:
-    """Noisy counts and how wrong they are.
+    """Noisy counts with error bounds.
 
     Attributes
     ----------
     values : tuple of int
-        May be negative; nothing is moved afterwards.
+        Noisy counts. They may be negative and are not post-processed.
     value : int
-        The noisy count, where there is one.
+        The noisy count, if there is only one.
     noise : {"laplace", "gaussian"}
+        Noise distribution.
     scale : float
-        b of the Laplace law, sigma of the Gaussian one.
+        Scale b of Laplace noise, or standard deviation of Gaussian noise.
     moved_counts : int
-        In how many counts two neighbours differ at most, each by 1.
+        Maximum number of counts in which two neighbours differ, by 1 each.
     mean_error : float
-        Expected absolute error of one count.
+        Expected absolute error of a single count.
     largest_error : float
         Expected largest absolute error over all counts.
     simultaneous_bound : int
-        All counts are at most this far off, with probability of at least `level`.
+        Bound on the absolute errors of all counts, valid with probability of at least `level`.
     level : float
+        Probability with which `simultaneous_bound` holds.
     guarantee : Guarantee
     """
 
@@ -83,12 +86,12 @@ class NoisyCounts:
 
     @property
     def value(self) -> int:
-        """The noisy count, where there is one."""
+        """The noisy count, if there is only one."""
         return only_value(self.values)
 
     def __repr__(self) -> str:
-        law = f"{self.noise.capitalize()} noise of scale {self.scale:.6g}"
-        return one_line("NoisyCounts", self.values, law, self.guarantee)
+        noise = f"{self.noise.capitalize()} noise of scale {self.scale:.6g}"
+        return result_repr("NoisyCounts", self.values, noise, self.guarantee)
 
 
 def counting_queries(
@@ -104,35 +107,36 @@ def counting_queries(
     allow_weak_privacy: bool = False,
     spend: SpendHook = untracked,
 ) -> NoisyCounts:
-    """Release many counts together under one promise.
+    """Release many counts together under one guarantee.
 
-    A person who is added or removed changes at most `max_memberships` of the K counts by 1 each; an exchanged person
-    changes at most twice as many, and never more than K. With delta = 0 the noise is discrete Laplace of scale
-    moved / epsilon, with delta above 0 Gaussian with a standard deviation that grows with sqrt(moved).
+    Adding or removing a person changes at most `max_memberships` of the K counts, by 1 each. Replacing a person changes
+    at most twice as many, and never more than K. With delta = 0 the noise is discrete Laplace of scale moved / epsilon,
+    where `moved` is that number of counts. With delta above 0 it is Gaussian, and its standard deviation grows with
+    sqrt(moved).
 
     Parameters
     ----------
     counts : int or sequence of int
-        The exact counts, none below 0; their number K is public.
+        Exact nonnegative counts. Their number K is public.
     epsilon : float
         From 1e-9 to 1e6.
     delta : float
         0 for Laplace noise, above 0 for Gaussian noise.
     max_memberships : int, optional
-        How many counts one person can be in, by public structure; all K by default. Where half of the counts are
-        of cases and half of controls, K / 2.
+        Maximum number of counts that include one person, known from public structure. All K by default. If half of
+        the counts are of cases and half of controls, K / 2.
     sensitivity : int, optional
-        Instead of max_memberships: in how many counts two neighbours differ at most, by 1 in each.
+        Alternative to `max_memberships`: the maximum number of counts in which two neighbours differ, by 1 each.
     neighbours : {"add-remove", "replace"}
-        What is hidden.
+        Relation between tables that the guarantee protects.
     neighbors : {"add-remove", "replace"}, optional
-        The same in American spelling, instead of `neighbours`.
+        American spelling of `neighbours`.
     level : float
-        Of the bound that holds for all counts at once.
+        Probability with which the simultaneous bound holds.
     allow_weak_privacy : bool
         Accept epsilon above 20 or delta above 1e-3.
     spend : SpendHook
-        Asked before noise is drawn, such as `Ledger.account` of a data set with a request id; nobody counts without it.
+        Called before noise is drawn, such as `Ledger.account` for a data set. If omitted, the spend is not recorded.
 
     Returns
     -------
@@ -147,44 +151,50 @@ def counting_queries(
     2.0
     """
     delta = probability_below_one("delta", delta, advice="choose 0 or a delta such as 1e-6")
-    relation, promise = checked_promise(either_spelling(neighbours, neighbors), epsilon, delta, allow_weak_privacy)
+    relation, epsilon = checked_privacy(resolve_spelling(neighbours, neighbors), epsilon, delta, allow_weak_privacy)
     level = checked_level(level)
-    given = one_or_many(counts)
-    how_many = public_length("counts", given)
+    entries = as_sequence(counts)
+    size = public_length("counts", entries)
     if sensitivity is None:
-        allowed = how_many if max_memberships is None else public_count("max_memberships", max_memberships, how_many)
-        moved = min(how_many, allowed * (1 if relation == "add-remove" else 2))  # [P:counts-moved]
-        condition = f"a person is in at most {allowed} of the {how_many} counts, once in each"
+        memberships = size if max_memberships is None else public_count("max_memberships", max_memberships, size)
+        moved = min(size, memberships * (1 if relation == "add-remove" else 2))  # [P:counts-moved]
+        condition = f"a person is in at most {memberships} of the {size} counts, once in each"
     elif max_memberships is None:
-        moved = public_count("sensitivity", sensitivity, how_many)  # [P:counts-stated]
-        condition = f"neighbouring tables differ in at most {moved} of the {how_many} counts, by 1 in each"
+        moved = public_count("sensitivity", sensitivity, size)  # [P:counts-stated]
+        condition = f"neighbouring tables differ in at most {moved} of the {size} counts, by 1 in each"
     else:
-        raise SpecError("got both max_memberships and sensitivity, two ways to say how many counts move; give one")
-    guarantee = promised(promise, delta, relation, condition)
+        raise OptionError(
+            "got both max_memberships and sensitivity, which both say how many counts a neighbour changes",
+            code="conflicting-options",
+            option="sensitivity",
+            given=sensitivity,
+            remedy=(LeaveOut("sensitivity"), LeaveOut("max_memberships")),
+        )
+    guarantee = guarantee_for(epsilon, delta, relation, condition)
     if delta == 0:
-        scale = scale_in_steps(moved / Fraction(promise))  # [P:count-laplace]
-        exact = _checked_counts(given)
-        with spent(spend, "counting_queries", Loss.pure(promise), relation, scale=scale, counts=how_many):
-            noise = laplace_noise(scale, how_many)
+        scale = scale_in_steps(moved / Fraction(epsilon))  # [P:count-laplace]
+        exact = _checked_counts(entries)
+        with spent(spend, "counting_queries", Loss.pure(epsilon), relation, scale=scale, counts=size):
+            noise = laplace_noise(scale, size)
         return NoisyCounts(
             tuple(count + z for count, z in zip(exact, noise, strict=True)),
             "laplace",
             scale,
             moved,
             laplace_mean_size(scale),
-            laplace_expected_largest(scale, how_many),
-            laplace_bound(scale, how_many, level),
+            laplace_expected_largest(scale, size),
+            laplace_bound(scale, size, level),
             level,
             guarantee,
         )
     fine = 1 << _FINE_BITS
     # [P:count-gaussian]
-    moves = Fraction(root_up(Fraction(moved * fine**2)))
-    steps = lattice_sigma(moves, how_many, promise, delta).steps
-    exact = _checked_counts(given)
-    loss = lattice_loss(moves, how_many, steps, promise, delta)
-    with spent(spend, "counting_queries", loss, relation, sigma=steps, counts=how_many):
-        noise = gaussian_noise(steps, how_many)
+    change = Fraction(root_up(Fraction(moved * fine**2)))
+    steps = lattice_sigma(change, size, epsilon, delta).steps
+    exact = _checked_counts(entries)
+    loss = lattice_loss(change, size, steps, epsilon, delta)
+    with spent(spend, "counting_queries", loss, relation, sigma=steps, counts=size):
+        noise = gaussian_noise(steps, size)
     sigma = steps / fine
     return NoisyCounts(
         tuple(round(Fraction(count * fine + z, fine)) for count, z in zip(exact, noise, strict=True)),
@@ -192,8 +202,8 @@ def counting_queries(
         sigma,
         moved,
         sigma * math.sqrt(2 / math.pi),
-        gaussian_expected_largest(sigma, how_many),
-        math.ceil(gaussian_bound(sigma, how_many, level) + 0.5),
+        gaussian_expected_largest(sigma, size),
+        math.ceil(gaussian_bound(sigma, size, level) + 0.5),
         level,
         guarantee,
     )
@@ -202,5 +212,9 @@ def counting_queries(
 def _checked_counts(counts: Sequence[Any] | npt.NDArray[Any]) -> list[int]:
     exact = data_integers("counts", counts)
     if min(exact) < 0:
-        raise DataError("counts holds a negative number; for such integers use discrete_laplace")
+        raise DataError(
+            "counts contains a negative number",
+            option="counts",
+            remedy=Call("primitives.discrete_laplace", "release such integers"),
+        )
     return exact

@@ -1,4 +1,4 @@
-"""Implement the Laplace mechanism for vectors, with one scale a coordinate."""
+"""The Laplace mechanism for vectors, with a separate scale for each coordinate."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import numpy.typing as npt
 
-from discreet.errors import SpecError
+from discreet.errors import OptionError
 from discreet.exact.rounding import up
 from discreet.primitives.arguments import (
     Values,
+    as_sequence,
     checked_epsilon,
     checked_level,
     checked_neighbours,
-    checked_promise,
+    checked_privacy,
     checked_strength,
     data_fractions,
     data_integers,
-    either_spelling,
+    guarantee_for,
     is_list,
-    one_line,
-    one_or_many,
     only_value,
-    promised,
     public_count,
     public_fraction,
     public_length,
+    resolve_spelling,
+    result_repr,
     short_number,
     spent,
 )
@@ -44,16 +44,30 @@ from discreet.primitives.grid_noise import (
 )
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Loss, SpendHook, untracked
+from discreet.wording import LeaveOut
 
 # -- laplace loss ------------------------------------------------------------------------------------------------------
-# The loss of Laplace noise: one weighted sum over all coordinates, and the scales that keep it to epsilon.
+# The privacy loss of Laplace noise is one weighted sum over all coordinates. Scales are chosen to make it epsilon.
 
 Changes = float | Sequence[float] | Sequence[Sequence[float]] | npt.NDArray[Any]
 PerCoordinate = float | Sequence[float] | npt.NDArray[Any]
+_CHANGES: Final = "a number, a vector, or vectors of equal length"
 
 
 def laplace_epsilon(changes: Changes, scales: PerCoordinate) -> float:
-    """The loss of Laplace noise with these scales: max over changes of the sum of change / b, rounded up.
+    """Compute the privacy loss of Laplace noise: the maximum over changes of the sum of change / b, rounded up.
+
+    Parameters
+    ----------
+    changes : number, vector or list of vectors
+        Maximum absolute change of each coordinate between neighbours. Several vectors are alternatives.
+    scales : number or vector
+        Scale b of each coordinate.
+
+    Returns
+    -------
+    float
+        Epsilon.
 
     Examples
     --------
@@ -65,7 +79,20 @@ def laplace_epsilon(changes: Changes, scales: PerCoordinate) -> float:
 
 
 def laplace_scales(changes: Changes, epsilon: float, weights: PerCoordinate | None = None) -> tuple[float, ...]:
-    """Scales proportional to the weights whose loss is epsilon, rounded up.
+    """Compute scales proportional to the weights whose privacy loss is epsilon, rounded up.
+
+    Parameters
+    ----------
+    changes : number, vector or list of vectors
+        Maximum absolute change of each coordinate between neighbours. Several vectors are alternatives.
+    epsilon : float
+        Privacy loss of the whole vector.
+    weights : number or vector, optional
+        By default the largest change of each coordinate.
+
+    Returns
+    -------
+    tuple of float
 
     Examples
     --------
@@ -80,42 +107,54 @@ def laplace_scales(changes: Changes, epsilon: float, weights: PerCoordinate | No
 
 
 def change_vectors(changes: Changes) -> list[list[Fraction]]:
-    """One or several vectors of absolute changes, checked.
+    """Check one or more vectors of absolute changes.
 
     >>> change_vectors(2)
     [[Fraction(2, 1)]]
     """
-    given: Any = changes
-    if not is_list(given):
-        given = [[given]]
-    elif not any(is_list(entry) for entry in given):
-        given = [given]
-    elif not all(is_list(entry) for entry in given):
-        raise SpecError("changes mixes numbers and vectors; give a number, a vector, or vectors of equal length")
-    vectors = [[public_fraction("change", change, zero=True) for change in vector] for vector in given]
+    nested: Any = changes
+    if not is_list(nested):
+        nested = [[nested]]
+    elif not any(is_list(entry) for entry in nested):
+        nested = [nested]
+    elif not all(is_list(entry) for entry in nested):
+        raise OptionError(
+            "changes mixes numbers and vectors", option="changes", allowed=_CHANGES, remedy=f"give {_CHANGES}"
+        )
+    vectors = [[public_fraction("change", change, zero=True) for change in vector] for vector in nested]
     if not vectors or not vectors[0] or len({len(vector) for vector in vectors}) > 1:
-        raise SpecError("changes must be a number, a vector, or vectors of equal length, one entry per coordinate")
+        raise OptionError(option="changes", allowed=f"{_CHANGES}, with one entry per coordinate")
     if not all(any(vector[k] for vector in vectors) for k in range(len(vectors[0]))):
-        raise SpecError("a coordinate has change 0 in every vector; nobody changes it, so publish it without noise")
+        raise OptionError(
+            "a coordinate has change 0 in every vector, so no neighbour changes it",
+            code="constant-coordinate",
+            option="changes",
+            remedy="publish that coordinate without noise",
+        )
     return vectors
 
 
-def per_coordinate(name: str, given: PerCoordinate, width: int) -> list[Fraction]:
-    """One public number above 0 for each coordinate; a single one is for all.
+def per_coordinate(name: str, values: PerCoordinate, width: int) -> list[Fraction]:
+    """Return one positive public number per coordinate. A single number applies to all.
 
     >>> per_coordinate("scales", 2, 3)
     [Fraction(2, 1), Fraction(2, 1), Fraction(2, 1)]
     """
-    if not is_list(given):
-        return [public_fraction(name, given)] * width
-    numbers = [public_fraction(name, number) for number in cast("Sequence[float]", given)]
+    if not is_list(values):
+        return [public_fraction(name, values)] * width
+    numbers = [public_fraction(name, number) for number in cast("Sequence[float]", values)]
     if len(numbers) != width:
-        raise SpecError(f"{name} has {len(numbers)} entries for {width} coordinates; give one for each, or one for all")
+        raise OptionError(
+            f"{name} has {len(numbers)} entries for {width} coordinates",
+            code="wrong-length",
+            option=name,
+            remedy="give one for each coordinate, or one for all",
+        )
     return numbers
 
 
 def loss_of(vectors: list[list[Fraction]], scales: list[Fraction]) -> Fraction:
-    """Max over vectors of the sum of change / scale.
+    """Compute the maximum over vectors of the sum of change / scale.
 
     >>> loss_of([[Fraction(1), Fraction(2)]], [Fraction(1), Fraction(4)])
     Fraction(3, 2)
@@ -124,7 +163,7 @@ def loss_of(vectors: list[list[Fraction]], scales: list[Fraction]) -> Fraction:
 
 
 def scales_for(vectors: list[list[Fraction]], epsilon: float, weights: list[Fraction]) -> list[Fraction]:
-    """Scales proportional to the weights with a loss of exactly epsilon.
+    """Return scales proportional to the weights with a privacy loss of exactly epsilon.
 
     >>> scales_for([[Fraction(1)]], 0.5, [Fraction(7)])
     [Fraction(2, 1)]
@@ -134,35 +173,39 @@ def scales_for(vectors: list[list[Fraction]], epsilon: float, weights: list[Frac
 
 
 def double_up(number: Fraction) -> float:
-    """The smallest double that is not below a loss or a scale; one beyond the doubles is refused.
+    """Round a privacy loss or scale up to a double. Reject overflow.
 
     >>> double_up(Fraction(1, 4))
     0.25
     """
     double = up(number)
     if math.isinf(double):
-        raise SpecError("the loss or a scale is larger than a double holds; choose other scales or changes")
+        raise OptionError(
+            "the privacy loss or a scale exceeds the range of doubles",
+            code="noise-overflow",
+            remedy="choose other scales or changes",
+        )
     return double
 
 
 # -- laplace noise -----------------------------------------------------------------------------------------------------
-# The Laplace mechanism: one weighted sum over all coordinates, noise on a public grid.
+# The Laplace mechanism on a public grid.
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NoisyValues:
-    """Values with Laplace noise, the noise they have, and the promise.
+    """Values with Laplace noise, and their guarantee.
 
     Attributes
     ----------
     values : tuple of float
-        The noisy values, multiples of `steps`.
+        Noisy values, multiples of `steps`.
     value : float
-        The noisy value, where there is one.
+        The noisy value, if there is only one.
     scales : tuple of float
-        Scale b of each coordinate: mean absolute error about b, standard deviation about b sqrt(2).
+        Scale b of each coordinate. The mean absolute error is about b, the standard deviation about b sqrt(2).
     steps : tuple of float
-        The public grid of each coordinate.
+        Step of the public grid of each coordinate.
     guarantee : Guarantee
     """
 
@@ -173,15 +216,24 @@ class NoisyValues:
 
     @property
     def value(self) -> float:
-        """The noisy value, where there is one."""
+        """The noisy value, if there is only one."""
         return only_value(self.values)
 
     def __repr__(self) -> str:
         scales = dict.fromkeys(map(short_number, self.scales))
-        return one_line("NoisyValues", self.values, f"Laplace noise of scale {', '.join(scales)}", self.guarantee)
+        return result_repr("NoisyValues", self.values, f"Laplace noise of scale {', '.join(scales)}", self.guarantee)
 
     def half_width(self, level: float = 0.95) -> float:
-        """How far the noisy value lies from the exact one at most, with probability `level`; where there is one value.
+        """Return the distance from the exact value that the noise stays within, for a result with one value.
+
+        Parameters
+        ----------
+        level : float
+            Probability.
+
+        Returns
+        -------
+        float
 
         Examples
         --------
@@ -191,7 +243,16 @@ class NoisyValues:
         return only_value(self.half_widths(level), "half_widths(level)")
 
     def half_widths(self, level: float = 0.95) -> tuple[float, ...]:
-        """How far from each exact value the noisy one lies at most, each with probability `level` of its own.
+        """Return, for each value, the distance from the exact value that the noise stays within.
+
+        Parameters
+        ----------
+        level : float
+            Probability for each value separately.
+
+        Returns
+        -------
+        tuple of float
 
         Examples
         --------
@@ -211,8 +272,9 @@ class NoisyIntegers:
     Attributes
     ----------
     values : tuple of int
+        Noisy integers.
     value : int
-        The noisy integer, where there is one.
+        The noisy integer, if there is only one.
     scale : float
         P(noise = z) is proportional to exp(-abs(z) / scale).
     guarantee : Guarantee
@@ -224,14 +286,23 @@ class NoisyIntegers:
 
     @property
     def value(self) -> int:
-        """The noisy integer, where there is one."""
+        """The noisy integer, if there is only one."""
         return only_value(self.values)
 
     def __repr__(self) -> str:
-        return one_line("NoisyIntegers", self.values, f"Laplace noise of scale {self.scale:.6g}", self.guarantee)
+        return result_repr("NoisyIntegers", self.values, f"Laplace noise of scale {self.scale:.6g}", self.guarantee)
 
     def half_width(self, level: float = 0.95) -> int:
-        """How far from its exact value a noisy one lies at most, each with probability `level` of its own.
+        """Return the distance from the exact value that the noise stays within, with probability `level` per value.
+
+        Parameters
+        ----------
+        level : float
+            Probability for each value separately.
+
+        Returns
+        -------
+        int
 
         Examples
         --------
@@ -241,8 +312,8 @@ class NoisyIntegers:
         return laplace_bound(self.scale, 1, checked_level(level))
 
 
-class _Law(NamedTuple):
-    """Scales in steps as they are drawn, the grid of each coordinate, and the loss, rounded up."""
+class _Calibrated(NamedTuple):
+    """Scales in steps, the grid of each coordinate, and the privacy loss, rounded up."""
 
     scales: list[float]
     grid: list[Fraction]
@@ -263,38 +334,38 @@ def laplace(
     allow_weak_privacy: bool = False,
     spend: SpendHook = untracked,
 ) -> NoisyValues:
-    """Release numbers with Laplace noise; the loss is one weighted sum, not one epsilon for each coordinate.
+    """Release numbers with Laplace noise. The privacy loss is one weighted sum over all coordinates.
 
-    epsilon = max over possible changes of the sum over coordinates of change / b. Values are rounded to a public
-    grid, changes are rounded up to it, and the noise is the exact discrete Laplace law on that grid.
+    epsilon is the maximum over possible changes of the sum over coordinates of change / b. Values are rounded to a
+    public grid, changes are rounded up to it, and the noise is exact discrete Laplace noise on that grid.
 
     Parameters
     ----------
     values : number or sequence of numbers
-        The exact values; how many there are is public.
+        Exact values. Their number is public.
     changes : number, vector or list of vectors, optional
-        The most that one neighbour changes each coordinate; several vectors where neighbours change one thing or
-        another, but not all at once. They bound the change of the very numbers given.
+        Maximum absolute change of each coordinate between neighbours. Give several vectors if neighbours can change
+        in alternative ways, but not in all of them at once. They must bound the change of the numbers in `values`.
     sensitivity : float, optional
-        Instead of changes, as in textbooks: the most that one neighbour changes all values together, as a sum of
-        absolute changes. Every value gets noise of scale sensitivity / epsilon; rounding K values to the grid adds up
-        to K - 1 steps to the sensitivity, 1e-9 of it each by default.
+        Alternative to `changes`, as in textbooks: the L1 sensitivity, the maximum sum of absolute changes. Every value
+        gets noise of scale sensitivity / epsilon. Rounding K values to the grid adds up to K - 1 steps to the
+        sensitivity, by default 1e-9 of it each.
     scales : number or vector, optional
-        The scales b; the promise follows from them.
+        Scales b, from which epsilon is computed.
     epsilon : float, optional
-        Instead of scales: the promise; the scales follow.
+        Alternative to `scales`, which are then computed from it.
     weights : number or vector, optional
-        With epsilon: scales are proportional to the weights; by default to the largest change of each coordinate.
+        With `epsilon`: scales are proportional to the weights. By default the largest change of each coordinate.
     step : number or vector, optional
-        The grid; by default a power of two about 2^-30 of the largest change.
+        Step of the grid. By default a power of two about 2^-30 of the largest change.
     neighbours : {"add-remove", "replace"}
-        The relation for which `changes` was derived.
+        Relation for which `changes` or `sensitivity` was derived.
     neighbors : {"add-remove", "replace"}, optional
-        The same in American spelling, instead of `neighbours`.
+        American spelling of `neighbours`.
     allow_weak_privacy : bool
         Accept epsilon above 20.
     spend : SpendHook
-        Asked before noise is drawn, such as `Ledger.account` of a data set with a request id; nobody counts without it.
+        Called before noise is drawn, such as `Ledger.account` for a data set. If omitted, the spend is not recorded.
 
     Returns
     -------
@@ -302,7 +373,7 @@ def laplace(
 
     Examples
     --------
-    A sum of numbers in [0, 10], and with it a count:
+    A sum of numbers in [0, 10], and the same sum together with a count:
 
     >>> laplace(4213, sensitivity=10, epsilon=0.5).scales
     (20.0,)
@@ -314,39 +385,56 @@ def laplace(
     >>> laplace([4213.0], changes=10, scales=40).guarantee.epsilon
     0.25
     """
-    relation = checked_neighbours(either_spelling(neighbours, neighbors))
+    relation = checked_neighbours(resolve_spelling(neighbours, neighbors))
     if (scales is None) == (epsilon is None):
-        raise SpecError("give exactly one of scales and epsilon; with epsilon the scales are computed")
+        raise OptionError(
+            "expected exactly one of scales and epsilon",
+            code="conflicting-options",
+            option="scales",
+            remedy="pass epsilon to have the scales computed",
+        )
     if scales is not None and weights is not None:
-        raise SpecError(
-            "got both weights and scales; weights set the scales from epsilon, so use them with epsilon only"
+        raise OptionError(
+            "got both weights and scales, but weights are for computing the scales from epsilon",
+            code="conflicting-options",
+            option="weights",
+            remedy=LeaveOut("weights"),
         )
     if (changes is None) == (sensitivity is None):
-        raise SpecError(
-            "give exactly one of changes and sensitivity; changes bound each value, sensitivity bounds all of them "
-            "together"
+        raise OptionError(
+            "expected exactly one of changes and sensitivity",
+            code="conflicting-options",
+            option="changes",
+            remedy="pass changes to bound each value, or sensitivity to bound all of them together",
         )
-    given = one_or_many(values)
+    entries = as_sequence(values)
     if changes is None:
-        law = _by_sensitivity(sensitivity, scales, epsilon, weights, step, public_length("values", given))
+        calibrated = _by_sensitivity(sensitivity, scales, epsilon, weights, step, public_length("values", entries))
     else:
-        law = _by_changes(changes, scales, epsilon, weights, step)
-    promise = checked_epsilon(law.loss if epsilon is None else epsilon)
-    checked_strength(promise, 0.0, allow_weak_privacy)
-    width = len(law.grid)
-    if public_length("values", given) != width:
-        raise SpecError(f"values has {len(given)} entries, changes has {width} coordinates; give one change for each")
-    exact = data_fractions("values", given)
-    with spent(spend, "laplace", Loss.pure(promise), relation, scales=law.scales, steps=law.grid):
-        noise = laplace_noises(law.scales)
+        calibrated = _by_changes(changes, scales, epsilon, weights, step)
+    guaranteed = checked_epsilon(calibrated.loss if epsilon is None else epsilon)
+    checked_strength(guaranteed, 0.0, allow_weak_privacy)
+    width = len(calibrated.grid)
+    if public_length("values", entries) != width:
+        raise OptionError(
+            f"values has {len(entries)} entries, but changes has {width} coordinates",
+            code="wrong-length",
+            option="changes",
+            remedy="give one change for each value",
+        )
+    exact = data_fractions("values", entries)
+    with spent(spend, "laplace", Loss.pure(guaranteed), relation, scales=calibrated.scales, steps=calibrated.grid):
+        noise = laplace_noises(calibrated.scales)
     # [P:laplace-values]
-    noisy = tuple(nearest_double((on_grid(x, g) + z) * g) for x, g, z in zip(exact, law.grid, noise, strict=True))
-    stated = "sensitivity holds" if changes is None else "changes hold"
+    noisy = tuple(
+        nearest_double((on_grid(x, g) + z) * g) for x, g, z in zip(exact, calibrated.grid, noise, strict=True)
+    )
+    condition = "sensitivity holds" if changes is None else "changes hold"
     return NoisyValues(
         noisy,
-        tuple(float(Fraction(b) * g) for b, g in zip(law.scales, law.grid, strict=True)),
-        tuple(float(g) for g in law.grid),
-        promised(promise, 0.0, relation, f"the stated {stated} for every pair of neighbouring tables"),
+        tuple(float(Fraction(b) * g) for b, g in zip(calibrated.scales, calibrated.grid, strict=True)),
+        tuple(float(g) for g in calibrated.grid),
+        guarantee_for(guaranteed, 0.0, relation, f"the stated {condition} for every pair of neighbouring tables"),
     )
 
 
@@ -356,23 +444,25 @@ def _by_changes(
     epsilon: float | None,
     weights: PerCoordinate | None,
     step: PerCoordinate | None,
-) -> _Law:
+) -> _Calibrated:
+    """Calibrate to vectors of changes, with a scale and a grid for each coordinate."""
     vectors = change_vectors(changes)
     width = len(vectors[0])
     sensitivity = [max(vector[k] for vector in vectors) for k in range(width)]
-    given = [None] * width if step is None else per_coordinate("step", step, width)
-    grid = [checked_step(one, change) for one, change in zip(given, sensitivity, strict=True)]
+    grid_steps = [None] * width if step is None else per_coordinate("step", step, width)
+    grid = [checked_step(g, change) for g, change in zip(grid_steps, sensitivity, strict=True)]
     # a rounded value moves by at most the change rounded up to whole steps
     # [P:steps-moved]
     steps = [[Fraction(math.ceil(c / g)) for c, g in zip(vector, grid, strict=True)] for vector in vectors]
     if epsilon is None:
-        wanted = per_coordinate("scales", cast("PerCoordinate", scales), width)
+        exact_scales = per_coordinate("scales", cast("PerCoordinate", scales), width)
     else:
         proportions = sensitivity if weights is None else per_coordinate("weights", weights, width)
         in_grid = [[c * g for c, g in zip(vector, grid, strict=True)] for vector in steps]
-        wanted = scales_for(in_grid, checked_epsilon(epsilon), proportions)
-    drawn = [scale_in_steps(b, g) for b, g in zip(wanted, grid, strict=True)]
-    return _Law(drawn, grid, double_up(loss_of(steps, [Fraction(b) for b in drawn])))  # [P:laplace-loss]
+        exact_scales = scales_for(in_grid, checked_epsilon(epsilon), proportions)
+    rounded_scales = [scale_in_steps(b, g) for b, g in zip(exact_scales, grid, strict=True)]
+    loss = loss_of(steps, [Fraction(b) for b in rounded_scales])  # [P:laplace-loss]
+    return _Calibrated(rounded_scales, grid, double_up(loss))
 
 
 def _by_sensitivity(
@@ -382,18 +472,25 @@ def _by_sensitivity(
     weights: PerCoordinate | None,
     step: PerCoordinate | None,
     width: int,
-) -> _Law:
-    """The law for one bound on the sum of all changes: one scale and one grid for all values."""
+) -> _Calibrated:
+    """Calibrate to a bound on the sum of all changes, with one scale and one grid for all values."""
     if weights is not None:
-        raise SpecError("got weights with sensitivity, which gives all values one scale; use weights with changes")
+        raise OptionError(
+            "got weights with sensitivity, which gives all values the same scale",
+            code="conflicting-options",
+            option="weights",
+            remedy=(LeaveOut("weights"), "use changes instead of sensitivity"),
+        )
     total = public_fraction("sensitivity", sensitivity)
     grid = checked_step(step, total)
     # each rounded value moves by less than one step more than its change
     moved = Fraction(math.ceil(total / grid) + width - 1)  # [P:l1-steps-moved]
-    in_units = moved * grid
-    wanted = public_fraction("scales", scales) if epsilon is None else in_units / Fraction(checked_epsilon(epsilon))
-    drawn = scale_in_steps(wanted, grid)
-    return _Law([drawn] * width, [grid] * width, double_up(moved / Fraction(drawn)))  # [P:l1-loss]
+    if epsilon is None:
+        exact_scale = public_fraction("scales", scales)
+    else:
+        exact_scale = moved * grid / Fraction(checked_epsilon(epsilon))
+    scale = scale_in_steps(exact_scale, grid)
+    return _Calibrated([scale] * width, [grid] * width, double_up(moved / Fraction(scale)))  # [P:l1-loss]
 
 
 def discrete_laplace(
@@ -411,19 +508,19 @@ def discrete_laplace(
     Parameters
     ----------
     counts : int or sequence of int
-        The exact numbers; how many there are is public.
+        Exact integers. Their number is public.
     sensitivity : int
-        The most that one neighbour changes all of them together: the sum of absolute changes.
+        L1 sensitivity: the maximum sum of absolute changes between neighbours.
     epsilon : float
         From 1e-9 to 1e6.
     neighbours : {"add-remove", "replace"}
-        The relation for which `sensitivity` was derived.
+        Relation for which `sensitivity` was derived.
     neighbors : {"add-remove", "replace"}, optional
-        The same in American spelling, instead of `neighbours`.
+        American spelling of `neighbours`.
     allow_weak_privacy : bool
         Accept epsilon above 20.
     spend : SpendHook
-        Asked before noise is drawn, such as `Ledger.account` of a data set with a request id; nobody counts without it.
+        Called before noise is drawn, such as `Ledger.account` for a data set. If omitted, the spend is not recorded.
 
     Returns
     -------
@@ -437,15 +534,15 @@ def discrete_laplace(
     >>> len(noisy.values), noisy.scale
     (3, 2.0)
     """
-    relation, promise = checked_promise(either_spelling(neighbours, neighbors), epsilon, 0.0, allow_weak_privacy)
-    scale = scale_in_steps(public_count("sensitivity", sensitivity) / Fraction(promise))
-    given = one_or_many(counts)
-    how_many = public_length("counts", given)
-    exact = data_integers("counts", given)
-    with spent(spend, "discrete_laplace", Loss.pure(promise), relation, scale=scale, counts=how_many):
-        noise = laplace_noise(scale, how_many)
+    relation, epsilon = checked_privacy(resolve_spelling(neighbours, neighbors), epsilon, 0.0, allow_weak_privacy)
+    scale = scale_in_steps(public_count("sensitivity", sensitivity) / Fraction(epsilon))
+    entries = as_sequence(counts)
+    size = public_length("counts", entries)
+    exact = data_integers("counts", entries)
+    with spent(spend, "discrete_laplace", Loss.pure(epsilon), relation, scale=scale, counts=size):
+        noise = laplace_noise(scale, size)
     return NoisyIntegers(
         tuple(count + z for count, z in zip(exact, noise, strict=True)),  # [P:laplace-counts]
         scale,
-        promised(promise, 0.0, relation, "the stated sensitivity holds for every pair of neighbouring tables"),
+        guarantee_for(epsilon, 0.0, relation, "the stated sensitivity holds for every pair of neighbouring tables"),
     )

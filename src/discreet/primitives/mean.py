@@ -1,4 +1,4 @@
-"""Estimate a private mean, by several methods, with an interval."""
+"""Estimate a private mean by one of several methods, with a confidence interval."""
 
 from __future__ import annotations
 
@@ -12,35 +12,36 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import SpecError, shown
+from discreet.errors import OptionError, UnsupportedError
 from discreet.exact.rounding import EIGHTY_DIGITS, down
 from discreet.mechanisms.sampler import below, bernoulli_exp
 from discreet.primitives.arguments import (
     checked_level,
     checked_name,
-    checked_promise,
+    checked_privacy,
     data_floats,
-    either_spelling,
-    one_line,
-    promised,
+    guarantee_for,
     public_length,
+    resolve_spelling,
+    result_repr,
     spent,
 )
 from discreet.primitives.grid_noise import gaussian_bound, laplace_bound, laplace_noise, scale_in_steps
 from discreet.privacy.checks import within
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Loss, SpendHook, untracked
+from discreet.wording import LeaveOut, SetOption
 
 # -- absolute error ----------------------------------------------------------------------------------------------------
-# The exponential mechanism with absolute error on a range, drawn exactly on the integers of the range.
+# The exponential mechanism with absolute error, sampled exactly on the integers of a range.
 
 _MARGIN: Final = Decimal("1e-70")
 
 
 def absolute_error_rate(epsilon: float) -> float:
-    """The most by which a neighbour may change the exponent: log((1 + e^epsilon) / 2), rounded down.
+    """Return log((1 + e^epsilon) / 2), the largest change of the exponent that a neighbour may cause, rounded down.
 
-    The general theorem allows epsilon / 2. On a range only the ends change the normaliser, which costs less than half.
+    The general theorem allows epsilon / 2. On a bounded range only the ends change the normaliser, so more is allowed.
 
     >>> round(absolute_error_rate(1.0), 4), round(absolute_error_rate(8.0), 4)
     (0.6201, 7.3072)
@@ -50,16 +51,9 @@ def absolute_error_rate(epsilon: float) -> float:
 
 
 def absolute_error_draw(total: int, furthest: int, scale: float) -> int:
-    """A draw from P(t) proportional to exp(-|total - t| / scale) over the integers t from -furthest to furthest.
+    """Draw t with P(t) proportional to exp(-|total - t| / scale) on the integers from -furthest to furthest.
 
-    Parameters
-    ----------
-    total : int
-        From -furthest to furthest.
-    furthest : int
-        At least 1.
-    scale : float
-        Above 0.
+    `total` lies in that range, `furthest` is at least 1, and `scale` is positive.
 
     >>> -50 <= absolute_error_draw(50, 50, 10.0) <= 50
     True
@@ -77,11 +71,11 @@ def absolute_error_draw(total: int, furthest: int, scale: float) -> int:
 
 
 # -- squared error -----------------------------------------------------------------------------------------------------
-# The exponential mechanism with squared error on [0, 1], drawn exactly on a fine grid.
+# The exponential mechanism with squared error on [0, 1], sampled exactly on a fine grid.
 
 
 def grid_size(n: int, epsilon: float) -> int:
-    """Number of steps into which [0, 1] is cut: a power of two, at least 2^20, fine against the spread of the law.
+    """Return the number of steps on [0, 1]: a power of two of at least 2^20, fine compared with the spread of the draw.
 
     >>> grid_size(1000, 1.0) == 2**20
     True
@@ -91,7 +85,7 @@ def grid_size(n: int, epsilon: float) -> int:
 
 
 def squared_error_draw(mean: Fraction, n: int, epsilon: float, cells: int | None = None) -> Fraction:
-    """A draw from P(t) proportional to exp(-(n epsilon / 2) (mean - t)^2) over t = 0, 1/cells, ..., 1.
+    """Draw t with P(t) proportional to exp(-(n epsilon / 2) (mean - t)^2) on t = 0, 1/cells, ..., 1.
 
     The expected number of proposals is about sqrt(n epsilon / 6), or twice that at the ends.
 
@@ -107,42 +101,31 @@ def squared_error_draw(mean: Fraction, n: int, epsilon: float, cells: int | None
 
 
 # -- quotient ----------------------------------------------------------------------------------------------------------
-# The interval of a quotient: which means agree with a noisy sum and a noisy count.
+# Confidence interval of a quotient: the means that are consistent with a noisy sum and a noisy count.
 
-# what the rounding of doubles could take off a probability
+# covers the rounding error of a probability in doubles
 _ROUNDING: Final = 1 + 2**-40
-# each round gives a valid interval, a little shorter than the one before
+# each round gives a valid interval that is slightly shorter than the last
 _ROUNDS: Final = 50
 _LEAST_WEIGHT: Final = 1e-9
-# how near a bound is to the best one, as a part of itself
+# relative tolerance of a bound
 _CLOSE: Final = 1e-6
 
 
 def quotient_interval(
     centre: float, size: int, unit: int, scales: tuple[float, float], level: float
 ) -> tuple[float, float]:
-    """Interval inside [-1, 1] for the mean of n numbers in [-1, 1], at `level` over the noise.
+    """Compute an interval inside [-1, 1] for the mean of n numbers in [-1, 1], with coverage `level` over the noise.
 
-    Let the sum, in whole steps of 1/`unit`, and the count have discrete Laplace noise S and C of these two scales. For
-    the true mean m, (noisy sum) - m unit (noisy count) = S - m unit C: its law is known, and n is not in it. So m
-    lies within q(|m|) / (size unit) of the noisy quotient with probability `level`, q the quantile of |S - m unit C|.
-    Since q grows with |m|, an end e above 0 that is known to hold gives a closer one, centre + q(e) / (size unit); and
-    where that falls below 0, means between it and the centre fit the less the farther they are from the centre.
+    The sum, in whole steps of 1/`unit`, and the count have discrete Laplace noise S and C with these two scales. For
+    the true mean m, (noisy sum) - m unit (noisy count) = S - m unit C, whose distribution does not involve n. So m lies
+    within q(|m|) / (size unit) of the noisy quotient with probability `level`, where q is the quantile of |S - m unit
+    C|. Since q grows with |m|, a valid end e above 0 gives a closer one, centre + q(e) / (size unit). If that falls
+    below 0, means between it and the centre fit less the farther they are from the centre.
 
-    Parameters
-    ----------
-    centre : float
-        The noisy quotient moved into [-1, 1], which brings it nearer to every m.
-    size : int
-        The noisy count, at least 1.
-    unit : int
-        Steps in 1.
-    scales : tuple of float
-        Of the sum, in steps, and of the count.
-    level : float
+    `centre` is the noisy quotient clipped to [-1, 1], which brings it nearer to every m. `size` is the noisy count, at
+    least 1.
 
-    Examples
-    --------
     >>> low, high = quotient_interval(0.0, 1000, 2**30, (1.5 * 2**30, 4.0), 0.95)
     >>> round(low, 4), round(high, 4)
     (-0.0045, 0.0045)
@@ -165,7 +148,7 @@ def _upper(centre: float, size: int, unit: int, scales: tuple[float, float], lev
 def _upper_below_zero(centre: float, size: int, unit: int, scales: tuple[float, float], level: float) -> float:
     low, high = centre, 0.0
     mean = (low + high) / 2
-    # where doubles are too coarse for the digits asked for, their last one ends it
+    # also stop at the last digit of a double
     while high - low > _CLOSE * (high - centre) and low < mean < high:
         # [P:border-bisection]
         if difference_tail(max(0.5, (mean - centre) * size * unit), -mean * unit, *scales) > 1 - level:
@@ -177,7 +160,9 @@ def _upper_below_zero(centre: float, size: int, unit: int, scales: tuple[float, 
 
 
 def difference_bound(weight: float, sum_scale: float, count_scale: float, level: float) -> float:
-    """A t, the least one to six digits, with P(|S - weight C| > t) <= 1 - level, and so for every smaller weight.
+    """Return a t with P(|S - weight C| > t) <= 1 - level, the smallest to six digits.
+
+    The bound also holds for every smaller weight.
 
     >>> round(difference_bound(1e-9, 1e6, 4.0, 0.95) / 1e6, 4)
     2.9957
@@ -195,17 +180,18 @@ def difference_bound(weight: float, sum_scale: float, count_scale: float, level:
 
 
 def difference_tail(t: float, weight: float, sum_scale: float, count_scale: float) -> float:
-    """An upper bound of P(|S - weight C| >= t) for discrete Laplace S and C, t at least 1/2; exact for whole t, weight.
+    """Return an upper bound on P(|S - weight C| >= t) for discrete Laplace S and C and t of at least 1/2.
 
-    It is 2 sum over k of P(C = k) g(t - weight k), where g is P(S >= x) made continuous between integers from
-    above: r^x / (1 + r) for x > 0 and 1 - r^(1 - x) / (1 + r) otherwise, r = exp(-1/sum_scale).
+    It is exact for integer t and weight. It equals 2 sum over k of P(C = k) g(t - weight k), where g interpolates P(S
+    >= x) between integers from above: r^x / (1 + r) for x > 0 and 1 - r^(1 - x) / (1 + r) otherwise, r =
+    exp(-1/sum_scale).
 
     >>> round(difference_tail(3e6, 1.0, 1e6, 4.0), 4), round(math.exp(-3), 4)
     (0.0498, 0.0498)
     """
     weight = max(weight, _LEAST_WEIGHT)
     up, down = weight / sum_scale, 1 / count_scale
-    # g(t - weight k) is a power for k up to the last one whose t - weight k is above 0
+    # g(t - weight k) is a power up to the last k with t - weight k above 0
     last = max(0, math.ceil(t / weight) - 1)
     negative = math.exp(-t / sum_scale - up - down) / -math.expm1(-up - down)
     largest = math.exp(-t / sum_scale) if up <= down else math.exp(-(t - weight * last) / sum_scale - last * down)
@@ -217,35 +203,36 @@ def difference_tail(t: float, weight: float, sum_scale: float, count_scale: floa
     return 2 * at_zero * (half * (negative + inner) + beyond - half * less) * _ROUNDING  # [P:difference-tail]
 
 
-def _powers(rate: float, how_many: int) -> float:
-    """1 + exp(-rate) + ... over `how_many` terms."""
-    return math.expm1(-rate * how_many) / math.expm1(-rate) if rate else float(how_many)
+def _powers(rate: float, count: int) -> float:
+    """Sum `count` terms of 1 + exp(-rate) + exp(-2 rate) + ..."""
+    return math.expm1(-rate * count) / math.expm1(-rate) if rate else float(count)
 
 
 # -- mean --------------------------------------------------------------------------------------------------------------
-# A private mean of bounded numbers, with an interval for the mean of the clipped numbers.
+# Private mean of bounded numbers, with an interval for the mean of the clipped numbers.
 
-# a number is rounded to a multiple of 2^-30 of half its range
+# numbers are rounded to multiples of 2^-30 of half their range
 UNIT: Final = 2**30
-# numbers that are summed in 64 bits at a time: 2^20 of at most 2^30 steps
-_PART: Final = 2**20
-_METHODS: Final = ("laplace", "absolute-error", "squared-error")
+# how many numbers of at most 2^30 steps are summed at a time in 64 bits
+_CHUNK: Final = 2**20
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PrivateMean:
-    """A private mean.
+    """A private mean with a confidence interval.
 
     Attributes
     ----------
     value : float or None
-        Inside the bounds; None where the noisy number of entries is below 1, so that there is nothing to divide by.
+        Estimate inside the bounds. None if the noisy number of entries is below 1.
     interval : tuple of float
-        Holds the mean of the clipped numbers with probability of at least `level` over the noise.
+        Contains the mean of the clipped numbers with probability of at least `level` over the noise.
     level : float
+        Confidence level of the interval.
     size : int
-        Number of entries: the public one under replace, the noisy one under add-remove.
+        Number of entries: public under replace, noisy under add-remove.
     method : str
+        Method that drew the value.
     guarantee : Guarantee
     """
 
@@ -258,13 +245,13 @@ class PrivateMean:
 
     def __repr__(self) -> str:
         low, high = self.interval
-        law = f"{self.level:g} interval {low:.6g} to {high:.6g}"
-        return one_line("PrivateMean", (self.value,), law, self.guarantee)
+        noise = f"{self.level:g} interval {low:.6g} to {high:.6g}"
+        return result_repr("PrivateMean", (self.value,), noise, self.guarantee)
 
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """Bounds as middle and half width; rounded numbers are whole steps from -UNIT to UNIT."""
+    """Bounds as midpoint and half width. Rounded numbers are whole steps from -UNIT to UNIT."""
 
     low: float
     high: float
@@ -278,21 +265,21 @@ class _Range:
         return self.high / 2 - self.low / 2
 
     def total(self, numbers: npt.NDArray[np.float64]) -> int:
-        """Exact sum of the numbers, each clipped, centred and rounded by itself."""
+        """Sum the numbers exactly after clipping, centring and rounding each one separately."""
         total = 0
-        for start in range(0, len(numbers), _PART):
-            inside = np.clip(numbers[start : start + _PART], self.low, self.high)
+        for start in range(0, len(numbers), _CHUNK):
+            inside = np.clip(numbers[start : start + _CHUNK], self.low, self.high)
             steps = np.clip(np.rint((inside - self.middle) * (UNIT / self.half)), -UNIT, UNIT)  # [P:mean-steps]
             total += int(steps.astype(np.int64).sum())
         return total
 
     def number(self, scaled: float) -> float:
-        """The number at a scaled place, moved into the bounds."""
+        """Map a scaled value back to the original scale, clipped to the bounds."""
         return float(min(self.high, max(self.low, self.middle + self.half * _inside(scaled))))
 
 
 def _inside(scaled: float) -> float:
-    """The nearest place in [-1, 1]; it is nearer to every mean, so an interval around it holds what it held before."""
+    """Clip to [-1, 1]. This brings the value nearer to every mean, so an interval around it stays valid."""
     return min(1.0, max(-1.0, scaled))
 
 
@@ -309,37 +296,38 @@ def private_mean(
     allow_weak_privacy: bool = False,
     spend: SpendHook = untracked,
 ) -> PrivateMean:
-    """Release the mean of numbers that are clipped to public bounds.
+    """Release the mean of numbers clipped to public bounds.
 
-    Under replace the number of entries n is public and the mean gets Laplace noise of scale (high - low) / (n epsilon).
-    Under add-remove n is not public: the centred sum and the count are released together under one epsilon, and the
-    quotient is the answer. Noise of scale 1 / (n epsilon) on the mean would there reveal n, and with it who is in.
+    Under replace the number of entries n is public, and the mean gets Laplace noise of scale (high - low) / (n
+    epsilon). Under add-remove n is private. The centred sum and the count are released together under one epsilon, and
+    their quotient is returned. Noise of scale 1 / (n epsilon) on the mean would reveal n, and so who is included.
 
     Parameters
     ----------
     values : sequence of numbers
-        Finite. Under add-remove they may be none at all.
+        Finite numbers. Under add-remove the sequence may be empty.
     bounds : tuple of two floats
-        Public; numbers outside are moved to them.
+        Public bounds to which the numbers are clipped.
     epsilon : float
-        Up to 1e6, and not so small that the noise is beyond a 64-bit sampler.
+        At most 1e6, and large enough for the noise to fit a 64-bit sampler.
     neighbours : {"add-remove", "replace"}
-        What is hidden: whether somebody is in, or what one says.
+        Relation that the guarantee protects: whether a person is included, or which number they have.
     neighbors : {"add-remove", "replace"}, optional
-        The same in American spelling, instead of `neighbours`.
+        American spelling of `neighbours`.
     method : {"laplace", "absolute-error", "squared-error"}
-        The other two are the exponential mechanism inside the bounds, scaled to [0, 1]; replace only, for teaching.
-        "absolute-error" draws t with density proportional to exp(-n s abs(mean - t)), s = log((1 + e^epsilon) / 2),
-        which is between epsilon / 2 and epsilon: more noise than "laplace", never outside the bounds. "squared-error"
-        has density exp(-(n epsilon / 2) (mean - t)^2), and far more noise.
+        The last two are exponential mechanisms inside the bounds, scaled to [0, 1]. They need replace and are meant for
+        teaching. "absolute-error" draws t with density proportional to exp(-n s abs(mean - t)), where
+        s = log((1 + e^epsilon) / 2) lies between epsilon / 2 and epsilon. It adds more noise than "laplace" but never
+        leaves the bounds. "squared-error" has density proportional to exp(-(n epsilon / 2) (mean - t)^2) and adds far
+        more noise.
     count_share : float, optional
-        Under add-remove: the part of epsilon for the count, from 0.01 to 0.99; by default 0.25.
+        Under add-remove, the share of epsilon for the count, from 0.01 to 0.99. By default 0.25.
     level : float
-        Of the interval.
+        Confidence level of the interval.
     allow_weak_privacy : bool
         Accept epsilon above 20.
     spend : SpendHook
-        Asked before noise is drawn, such as `Ledger.account` of a data set with a request id; nobody counts without it.
+        Called before noise is drawn, such as `Ledger.account` for a data set. If omitted, the spend is not recorded.
 
     Returns
     -------
@@ -351,45 +339,61 @@ def private_mean(
     >>> round(mean.value, 1), mean.size
     (2.0, 5000)
     """
-    relation, promise = checked_promise(either_spelling(neighbours, neighbors), epsilon, 0.0, allow_weak_privacy)
-    span = _range(bounds)
+    relation, epsilon = checked_privacy(resolve_spelling(neighbours, neighbors), epsilon, 0.0, allow_weak_privacy)
+    span = _checked_bounds(bounds)
     if relation == "replace" and count_share is not None:
-        raise SpecError("got count_share with neighbours = 'replace', where the count is public; leave it out")
-    share = within("count_share", 0.25 if count_share is None else count_share, 0.01, 0.99, advice="for instance 0.25")
+        raise UnsupportedError(
+            "got count_share under the relation 'replace', where the count is public",
+            code="conflicting-options",
+            option="count_share",
+            given=count_share,
+            remedy=LeaveOut("count_share"),
+        )
+    share = within(
+        "count_share", 0.25 if count_share is None else count_share, 0.01, 0.99, advice="choose for example 0.25"
+    )
     level = checked_level(level)
-    checked_name("method", method, _METHODS)
+    checked_name("method", method, tuple(_DRAWS))
     if relation == "add-remove":
         if method != "laplace":
-            raise SpecError(f"method {method!r} needs a public number of entries; pass neighbours='replace'")
-        scales = _quotient_scales(promise, share)
+            raise UnsupportedError(
+                f"method {method!r} needs a public number of entries",
+                code="private-count",
+                option="method",
+                given=method,
+                remedy=SetOption("neighbours", "replace"),
+            )
+        scales = _quotient_scales(epsilon, share)
         numbers = data_floats("values", values)
-        with spent(spend, "private_mean", Loss.pure(promise), relation, scales=scales, bounds=(span.low, span.high)):
-            value, interval, size = _quotient(numbers, span, scales, level)
+        with spent(spend, "private_mean", Loss.pure(epsilon), relation, scales=scales, bounds=(span.low, span.high)):
+            value, interval, size = _quotient_mean(numbers, span, scales, level)
     else:
         size = public_length("values", values)
         total = span.total(data_floats("values", values))
-        scale = _scale(method, promise)
-        law = {"laplace": _shifted, "absolute-error": _confined, "squared-error": _drawn}[method]
-        named = {"method": method, "scale": scale, "bounds": (span.low, span.high), "size": size}
-        with spent(spend, "private_mean", Loss.pure(promise), relation, **named):
-            value, interval = law(total, size, span, scale, level)
-    public = ("the number of entries is public",) if relation == "replace" else ()
-    guarantee = promised(promise, 0.0, relation, "each person has one entry", "the bounds are public", *public)
+        scale = _scale(method, epsilon)
+        draw = _DRAWS[method]
+        parameters = {"method": method, "scale": scale, "bounds": (span.low, span.high), "size": size}
+        with spent(spend, "private_mean", Loss.pure(epsilon), relation, **parameters):
+            value, interval = draw(total, size, span, scale, level)
+    public_size = ("the number of entries is public",) if relation == "replace" else ()
+    guarantee = guarantee_for(
+        epsilon, 0.0, relation, "each person has one entry", "the bounds are public", *public_size
+    )
     return PrivateMean(value, interval, level, size, method, guarantee)
 
 
-def _range(bounds: tuple[float, float]) -> _Range:
+def _checked_bounds(bounds: tuple[float, float]) -> _Range:
     pair: Any = bounds
     if not (isinstance(pair, tuple | list) and len(pair) == 2):
-        raise SpecError(f"bounds = {shown(bounds)}; give two numbers, low and high")
+        raise OptionError(option="bounds", given=bounds, allowed="two numbers, low and high")
     low, high = (within("bound", end, -1e250, 1e250, advice="give finite public bounds") for end in pair)
     if not high / 2 - low / 2 >= 1e-250:
-        raise SpecError(f"bounds = {shown(bounds)}; the second must be above the first")
+        raise OptionError(option="bounds", given=bounds, allowed="the lower bound first and a higher one second")
     return _Range(low, high)
 
 
 def _scale(method: str, epsilon: float) -> float:
-    """The scale of the noise in steps; for `squared-error` epsilon itself, which is all that its law needs."""
+    """Return the noise scale in steps. For "squared-error" it is epsilon, the only parameter of that distribution."""
     if method == "laplace":
         return scale_in_steps(2 * UNIT / Fraction(epsilon))  # [P:mean-scale]
     if method == "absolute-error":
@@ -397,21 +401,21 @@ def _scale(method: str, epsilon: float) -> float:
     return epsilon
 
 
-def _shifted(total: int, size: int, span: _Range, scale: float, level: float) -> tuple[float, tuple[float, float]]:
+def _laplace_mean(total: int, size: int, span: _Range, scale: float, level: float) -> tuple[float, tuple[float, float]]:
     noisy = total + laplace_noise(scale, 1)[0]
     centre = _inside(noisy / (size * UNIT))
-    # half a step for the rounding of each number
-    sensitivity = (laplace_bound(scale, 1, level) / size + 0.5) / UNIT
-    return span.number(centre), (span.number(centre - sensitivity), span.number(centre + sensitivity))
+    # half a step covers the rounding of each number
+    margin = (laplace_bound(scale, 1, level) / size + 0.5) / UNIT
+    return span.number(centre), (span.number(centre - margin), span.number(centre + margin))
 
 
 def _quotient_scales(epsilon: float, share: float) -> tuple[float, float]:
-    """The scales of the noise in the sum, in steps, and in the count."""
+    """Return the noise scales of the sum, in steps, and of the count."""
     for_count = Fraction(share) * Fraction(epsilon)
     return scale_in_steps(UNIT / (Fraction(epsilon) - for_count)), scale_in_steps(1 / for_count)  # [P:sum-and-count]
 
 
-def _quotient(
+def _quotient_mean(
     numbers: npt.NDArray[np.float64], span: _Range, scales: tuple[float, float], level: float
 ) -> tuple[float | None, tuple[float, float], int]:
     scale, count_scale = scales
@@ -421,20 +425,31 @@ def _quotient(
         return None, (span.low, span.high), size
     centre = _inside(total / (size * UNIT))
     low, high = quotient_interval(centre, size, UNIT, (scale, count_scale), level)
-    # half a step for the rounding of each number
+    # half a step covers the rounding of each number
     return span.number(centre), (span.number(low - 0.5 / UNIT), span.number(high + 0.5 / UNIT)), size
 
 
-def _confined(total: int, size: int, span: _Range, scale: float, level: float) -> tuple[float, tuple[float, float]]:
+def _absolute_error_mean(
+    total: int, size: int, span: _Range, scale: float, level: float
+) -> tuple[float, tuple[float, float]]:
     centre = absolute_error_draw(total, size * UNIT, scale) / (size * UNIT)
-    # a deviation that is confined to a range around 0 is stochastically below one that is not
-    sensitivity = (laplace_bound(scale, 1, level) / size + 0.5) / UNIT
-    return span.number(centre), (span.number(centre - sensitivity), span.number(centre + sensitivity))
+    # a deviation truncated to a range around 0 is stochastically smaller in size than one that is not
+    margin = (laplace_bound(scale, 1, level) / size + 0.5) / UNIT
+    return span.number(centre), (span.number(centre - margin), span.number(centre + margin))
 
 
-def _drawn(total: int, size: int, span: _Range, epsilon: float, level: float) -> tuple[float, tuple[float, float]]:
+def _squared_error_mean(
+    total: int, size: int, span: _Range, epsilon: float, level: float
+) -> tuple[float, tuple[float, float]]:
     position = Fraction(total + size * UNIT, 2 * size * UNIT)  # [P:mean-index]
     drawn = 2 * float(squared_error_draw(position, size, epsilon)) - 1
-    # the size of a truncated deviation is stochastically below that of the normal one
-    sensitivity = 2 * (gaussian_bound((size * epsilon) ** -0.5, 1, level) + 1 / grid_size(size, epsilon)) + 0.5 / UNIT
-    return span.number(drawn), (span.number(drawn - sensitivity), span.number(drawn + sensitivity))
+    # a truncated deviation is stochastically smaller in size than the normal one
+    margin = 2 * (gaussian_bound((size * epsilon) ** -0.5, 1, level) + 1 / grid_size(size, epsilon)) + 0.5 / UNIT
+    return span.number(drawn), (span.number(drawn - margin), span.number(drawn + margin))
+
+
+_DRAWS: Final = {
+    "laplace": _laplace_mean,
+    "absolute-error": _absolute_error_mean,
+    "squared-error": _squared_error_mean,
+}

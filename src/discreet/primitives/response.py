@@ -1,4 +1,4 @@
-"""Randomised response: each person answers truly with probability q, and tosses a fair coin otherwise."""
+"""Randomised response: each person answers truthfully with probability q and tosses a fair coin otherwise."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import DataError, SpecError, shown
+from discreet.errors import DataError, OptionError
 from discreet.exact.rounding import EIGHTY_DIGITS, down, up
 from discreet.mechanisms.sampler import bernoulli
 from discreet.primitives.arguments import (
     EPSILON_LOWEST,
     Values,
+    as_sequence,
     checked_epsilon,
     checked_flag,
     checked_level,
     checked_strength,
     exact_number,
+    guarantee_for,
     is_integer,
-    one_line,
-    one_or_many,
     only_value,
-    promised,
     public_length,
+    result_repr,
     spent,
 )
 from discreet.privacy.checks import probability_below_one, within
@@ -41,7 +41,7 @@ _FAIR: Final = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True)
 class NotEstimable:
-    """What is given instead of an estimate: why there is none.
+    """Reason why there is no estimate.
 
     >>> NotEstimable("the answers are coins").reason
     'the answers are coins'
@@ -52,9 +52,20 @@ class NotEstimable:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Proportion:
-    """An estimated share of yes: unbiased value, its standard error, and an interval inside [0, 1].
+    """Estimated share of true yes answers.
 
-    `unbiased` may fall outside [0, 1]; `value` is the same number moved into it.
+    Attributes
+    ----------
+    value : float
+        Estimate, clipped to [0, 1].
+    unbiased : float
+        Unbiased estimate, which may lie outside [0, 1].
+    standard_error : float
+        Standard error of the unbiased estimate.
+    interval : tuple of float
+        Confidence interval inside [0, 1].
+    level : float
+        Confidence level.
     """
 
     value: float
@@ -70,48 +81,58 @@ class Proportion:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Responses:
-    """What the persons said, and what it says about them.
+    """Randomised responses, and estimates from them.
 
     Attributes
     ----------
-    said : tuple of bool
-        One response for each person, in order; only these leave the persons.
+    values : tuple of bool
+        One response for each person, in order. Nothing else leaves a person.
     value : bool
-        The response, where there is one person.
+        The response, if there is only one person.
     q : Fraction
-        Probability of the true answer by rule; a coin may give it as well.
+        Probability of answering truthfully instead of tossing a coin.
     guarantee : Guarantee
-        For a change of one person's answer (each person is protected from whoever collects).
+        Guarantee for a change of one person's answer. It protects each person from the collector.
     """
 
-    said: tuple[bool, ...]
+    values: tuple[bool, ...]
     q: Fraction
     guarantee: Guarantee
 
     @property
     def value(self) -> bool:
-        """The response, where there is one person."""
-        return only_value(self.said, "said")
+        """The response, if there is only one person."""
+        return only_value(self.values)
 
     def __repr__(self) -> str:
-        return one_line("Responses", self.said, f"true by rule with probability {float(self.q):.6g}", self.guarantee)
+        return result_repr("Responses", self.values, f"truthful with probability {float(self.q):.6g}", self.guarantee)
 
     def estimate(self, level: float = 0.95) -> Proportion | NotEstimable:
-        """Estimate the share of true yes in the population from which the persons were drawn.
+        """Estimate the share of true yes answers in the population from which the people were drawn.
 
-        The interval is Clopper & Pearson's for the share of *said* yes, carried over to the share of true yes.
+        The interval is Clopper & Pearson's for the share of yes *responses*, transformed to the share of true answers.
+
+        Parameters
+        ----------
+        level : float
+            Confidence level of the interval.
+
+        Returns
+        -------
+        Proportion or NotEstimable
+            `NotEstimable` if q = 0.
 
         Examples
         --------
         >>> randomised_response([True] * 50, q=0).estimate()
-        NotEstimable(reason='q = 0: every response is a coin and says nothing')
+        NotEstimable(reason='q = 0: every response is a coin toss and carries no information')
         """
         from scipy.stats import beta
 
         level = checked_level(level)
         if self.q == 0:
-            return NotEstimable("q = 0: every response is a coin and says nothing")
-        n, yes, q = len(self.said), sum(self.said), float(self.q)
+            return NotEstimable("q = 0: every response is a coin toss and carries no information")
+        n, yes, q = len(self.values), sum(self.values), float(self.q)
         share = yes / n
         tail = (1 - level) / 2
         low = beta.ppf(tail, yes, n - yes + 1) if yes else 0.0
@@ -122,8 +143,19 @@ class Responses:
             min(1.0, max(0.0, unbiased)), unbiased, math.sqrt(share * (1 - share) / n) / q, (ends[0], ends[1]), level
         )
 
-    def posterior(self, prior: float, *, said: bool = True) -> float:
-        """Probability of a true yes after this response, for a reader who believed in `prior` before: deniability.
+    def posterior(self, prior: float, *, response: bool = True) -> float:
+        """Return the probability of a true yes given a response, which measures deniability.
+
+        Parameters
+        ----------
+        prior : float
+            Probability of a true yes before the response.
+        response : bool
+            The observed response.
+
+        Returns
+        -------
+        float
 
         Examples
         --------
@@ -132,7 +164,7 @@ class Responses:
         """
         belief = Fraction(within("prior", prior, 0.0, 1.0, advice="give the probability of a yes before the response"))
         agrees = (1 + self.q) / 2
-        of_yes, of_no = (agrees, 1 - agrees) if checked_flag("said", said) else (1 - agrees, agrees)
+        of_yes, of_no = (agrees, 1 - agrees) if checked_flag("response", response) else (1 - agrees, agrees)
         return float(of_yes * belief / (of_yes * belief + of_no * (1 - belief)))
 
 
@@ -144,60 +176,70 @@ def randomised_response(
     allow_weak_privacy: bool = False,
     spend: SpendHook = untracked,
 ) -> Responses:
-    """Let each person say the truth with probability q and the toss of a fair coin otherwise.
+    """Answer truthfully with probability q, and with the toss of a fair coin otherwise.
 
-    Warner 1965, in the form with a forced coin. It is log((1 + q) / (1 - q))-differentially private for a change of one
-    person's answer; the number of persons is public.
+    This is Warner's (1965) method in the form with a forced coin. It is log((1 + q) / (1 - q))-differentially private
+    for a change of one person's answer. The number of people is public.
 
     Parameters
     ----------
     answers : bool or sequence of bool
-        The true answers; 0 and 1 will do.
+        True answers, also as 0 and 1.
     q : float or Fraction, optional
-        At least 0 and below 1, taken exactly; above 0 at least 1e-9.
+        Probability of a truthful answer: 0, or at least 1e-9 and below 1. It is used exactly as given.
     epsilon : float, optional
-        Instead of q: the largest q that keeps it, tanh(epsilon / 2), rounded down.
+        Alternative to q, which is then the largest that satisfies epsilon: tanh(epsilon / 2), rounded down.
     allow_weak_privacy : bool
-        Accept epsilon above 20, which is a q above 1 - 4e-9.
+        Accept epsilon above 20, that is q above 1 - 4e-9.
     spend : SpendHook
-        Asked before noise is drawn, such as `Ledger.account` of a data set with a request id; nobody counts without it.
+        Called before noise is drawn, such as `Ledger.account` for a data set. If omitted, the spend is not recorded.
 
     Returns
     -------
     Responses
-        What was said, with `estimate` and `posterior`.
+        Responses, with methods `estimate` and `posterior`.
 
     Examples
     --------
-    >>> asked = randomised_response([True, False, False, True], q=0.5)
-    >>> len(asked.said), round(asked.guarantee.epsilon, 4)
+    >>> survey = randomised_response([True, False, False, True], q=0.5)
+    >>> len(survey.values), round(survey.guarantee.epsilon, 4)
     (4, 1.0986)
     """
     if (q is None) == (epsilon is None):
-        raise SpecError("give exactly one of q and epsilon; q = 0.5 is epsilon = log(3)")
+        raise OptionError(
+            "expected exactly one of q and epsilon",
+            code="conflicting-options",
+            option="q",
+            remedy="pass one of them; q = 0.5 corresponds to epsilon = log(3)",
+        )
     if epsilon is not None:
-        promise = checked_epsilon(epsilon)
-        truth = truth_probability(promise)
+        guaranteed = checked_epsilon(epsilon)
+        truth = truth_probability(guaranteed)
     else:
-        probability_below_one("q", q, advice="for instance 0.5; at q = 1 nobody is protected")
+        probability_below_one("q", q, advice="choose for example 0.5; at q = 1 nobody is protected")
         truth = exact_number(q)
         if 0 < truth < EPSILON_LOWEST:
-            raise SpecError(f"q = {shown(q)}; allowed: 0, or at least {EPSILON_LOWEST:g} and below 1; for instance 0.5")
-        promise = response_epsilon(truth)
-    # coins alone keep epsilon = 0, which is no budget but needs no leave either
-    checked_strength(max(promise, EPSILON_LOWEST), 0.0, allow_weak_privacy)
-    true_answers = _booleans(one_or_many(answers))
-    with spent(spend, "randomised_response", Loss.pure(max(promise, EPSILON_LOWEST)), "replace", q=truth):
-        said = tuple(answer if bernoulli(truth) else bernoulli(_FAIR) for answer in true_answers)  # [P:response]
-    return Responses(said, truth, promised(promise, 0.0, "replace", "each person gives one answer"))
+            raise OptionError(
+                option="q",
+                given=q,
+                allowed=f"0, or a number of at least {EPSILON_LOWEST:g} and below 1",
+                remedy="choose for example 0.5",
+            )
+        guaranteed = response_epsilon(truth)
+    # with q = 0 epsilon is 0, which is not a valid budget but needs no permission either
+    checked_strength(max(guaranteed, EPSILON_LOWEST), 0.0, allow_weak_privacy)
+    true_answers = _booleans(as_sequence(answers))
+    with spent(spend, "randomised_response", Loss.pure(max(guaranteed, EPSILON_LOWEST)), "replace", q=truth):
+        responses = tuple(answer if bernoulli(truth) else bernoulli(_FAIR) for answer in true_answers)  # [P:response]
+    return Responses(responses, truth, guarantee_for(guaranteed, 0.0, "replace", "each person gives one answer"))
 
 
-# the same in American spelling
+# American spelling
 randomized_response = randomised_response
 
 
 def response_epsilon(q: Fraction) -> float:
-    """The epsilon of randomised response, log((1 + q) / (1 - q)), rounded up.
+    """Return the epsilon of randomised response, log((1 + q) / (1 - q)), rounded up.
 
     >>> response_epsilon(Fraction(0)), round(response_epsilon(Fraction(1, 2)), 6)
     (0.0, 1.098612)
@@ -210,19 +252,21 @@ def response_epsilon(q: Fraction) -> float:
 
 
 def truth_probability(epsilon: float) -> Fraction:
-    """The largest q that keeps epsilon, tanh(epsilon / 2), rounded down to a double below 1.
+    """Return the largest q that satisfies epsilon, tanh(epsilon / 2), rounded down to a double below 1.
 
     >>> float(truth_probability(1.0))
     0.46211715726000974
     """
     with localcontext(EIGHTY_DIGITS):
-        shrunk = (-Decimal(epsilon)).exp()
+        inverse = (-Decimal(epsilon)).exp()
         # [P:response-truth]
-        return Fraction(min(down((1 - shrunk) / (1 + shrunk) - _MARGIN), math.nextafter(1.0, 0.0)))
+        return Fraction(min(down((1 - inverse) / (1 + inverse) - _MARGIN), math.nextafter(1.0, 0.0)))
 
 
 def _booleans(answers: Sequence[Any] | npt.NDArray[Any]) -> list[bool]:
     public_length("answers", answers)
     if not all((is_integer(answer) or issubclass(type(answer), np.bool_)) and answer in (0, 1) for answer in answers):
-        raise DataError("answers holds a value other than true and false (or 1 and 0)")
+        raise DataError(
+            "answers contains a value other than true and false (or 1 and 0)", option="answers", remedy="give booleans"
+        )
     return [bool(answer) for answer in answers]

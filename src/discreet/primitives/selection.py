@@ -1,4 +1,4 @@
-"""Private selection: report noisy max and the exponential mechanism over a finite public set."""
+"""Private selection: report noisy max, and the exponential mechanism over a finite public set."""
 
 from __future__ import annotations
 
@@ -10,37 +10,38 @@ from typing import Any, Generic, TypeVar
 
 import numpy.typing as npt
 
-from discreet.errors import DataError, SpecError
+from discreet.errors import DataError, OptionError, UnsupportedError
 from discreet.mechanisms.sampler import below, bernoulli_exp
 from discreet.primitives.arguments import (
     checked_flag,
-    checked_promise,
+    checked_privacy,
     data_fractions,
-    either_spelling,
-    one_line,
-    promised,
+    guarantee_for,
     public_fraction,
     public_length,
+    resolve_spelling,
+    result_repr,
     spent,
 )
 from discreet.primitives.grid_noise import checked_step, laplace_noise, on_grid, scale_in_steps
 from discreet.privacy.budget import Neighbours
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Loss, SpendHook, untracked
+from discreet.wording import LeaveOut, SetOption
 
 Candidate = TypeVar("Candidate")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NoisyMax:
-    """The place of the largest noisy score, and nothing else of the scores.
+    """Index of the largest noisy score. No score is released.
 
     Attributes
     ----------
     index, value : int
-        From 0; both are the same.
+        Index of the winner, from 0, under both names.
     scale : float
-        Scale of the Laplace noise that every score got.
+        Scale of the Laplace noise added to every score.
     guarantee : Guarantee
     """
 
@@ -50,11 +51,11 @@ class NoisyMax:
 
     @property
     def value(self) -> int:
-        """The place of the winner, from 0."""
+        """Index of the winner, from 0."""
         return self.index
 
     def __repr__(self) -> str:
-        return one_line("NoisyMax", (self.index,), f"Laplace noise of scale {self.scale:.6g}", self.guarantee)
+        return result_repr("NoisyMax", (self.index,), f"Laplace noise of scale {self.scale:.6g}", self.guarantee)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -64,9 +65,9 @@ class Choice(Generic[Candidate]):
     Attributes
     ----------
     candidate, value : object
-        Both are the same.
+        The chosen candidate, under both names.
     index : int
-        Its place among the candidates, from 0.
+        Its index among the candidates, from 0.
     guarantee : Guarantee
     """
 
@@ -76,11 +77,11 @@ class Choice(Generic[Candidate]):
 
     @property
     def value(self) -> Candidate:
-        """The candidate."""
+        """The chosen candidate."""
         return self.candidate
 
     def __repr__(self) -> str:
-        return one_line("Choice", (self.candidate,), f"at {self.index}", self.guarantee)
+        return result_repr("Choice", (self.candidate,), f"at {self.index}", self.guarantee)
 
 
 def report_noisy_max(
@@ -95,32 +96,32 @@ def report_noisy_max(
     allow_weak_privacy: bool = False,
     spend: SpendHook = untracked,
 ) -> NoisyMax:
-    """Report which score is largest after Laplace noise; however many scores, the promise is the same.
+    """Report which score is largest after Laplace noise. The privacy loss does not depend on the number of scores.
 
-    The scale is 2 sensitivity / epsilon, or sensitivity / epsilon where all scores can only move the same way. Counts
-    do so under add-remove; under replace one count falls while another rises, and the smaller noise would spend up to
-    twice the epsilon. The noisy score of the winner is not released: it needs a budget of its own.
+    The scale is 2 sensitivity / epsilon, or sensitivity / epsilon if all scores can only move in the same direction.
+    Counts do so under add-remove. Under replace one count falls while another rises, and the smaller noise would cost
+    up to twice epsilon. The noisy score of the winner is not released, because that needs an additional budget.
 
     Parameters
     ----------
     scores : sequence of numbers
-        How many there are is public.
+        Scores. Their number is public.
     sensitivity : float
-        The most that one neighbour changes any one score.
+        Maximum change of any single score between neighbours.
     epsilon : float
         From 1e-9 to 1e6.
     monotone : bool
-        Whether a neighbour moves all scores in one direction.
+        Whether a neighbour moves all scores in the same direction.
     neighbours : {"add-remove", "replace"}
-        The relation for which `sensitivity` and `monotone` hold.
+        Relation for which `sensitivity` and `monotone` hold.
     neighbors : {"add-remove", "replace"}, optional
-        The same in American spelling, instead of `neighbours`.
+        American spelling of `neighbours`.
     step : float, optional
-        The grid of scores and noise; by default a power of two about 2^-30 of the sensitivity.
+        Step of the grid of scores and noise. By default a power of two about 2^-30 of the sensitivity.
     allow_weak_privacy : bool
         Accept epsilon above 20.
     spend : SpendHook
-        Asked before noise is drawn, such as `Ledger.account` of a data set with a request id; nobody counts without it.
+        Called before noise is drawn, such as `Ledger.account` for a data set. If omitted, the spend is not recorded.
 
     Returns
     -------
@@ -131,20 +132,20 @@ def report_noisy_max(
     >>> report_noisy_max([12, 3000, 40], sensitivity=1, epsilon=1.0, monotone=True).index
     1
     """
-    relation, promise = checked_promise(either_spelling(neighbours, neighbors), epsilon, 0.0, allow_weak_privacy)
-    _refuse_one_way(relation, monotone=monotone)
-    moves = public_fraction("sensitivity", sensitivity)
-    grid = checked_step(step, moves)
-    moved = Fraction(math.ceil(moves / grid))  # [P:score-steps]
+    relation, epsilon = checked_privacy(resolve_spelling(neighbours, neighbors), epsilon, 0.0, allow_weak_privacy)
+    _check_monotone(relation, monotone=monotone)
+    change = public_fraction("sensitivity", sensitivity)
+    grid = checked_step(step, change)
+    moved = Fraction(math.ceil(change / grid))  # [P:score-steps]
     factor = 1 if monotone else 2
-    scale = scale_in_steps(factor * moved * grid / Fraction(promise), grid)  # [P:selection-noise]
-    how_many = public_length("scores", scores)
+    scale = scale_in_steps(factor * moved * grid / Fraction(epsilon), grid)  # [P:selection-noise]
+    size = public_length("scores", scores)
     exact = data_fractions("scores", scores)
-    with spent(spend, "report_noisy_max", Loss.pure(promise), relation, scale=scale, step=grid, scores=how_many):
-        noise = laplace_noise(scale, how_many)
+    with spent(spend, "report_noisy_max", Loss.pure(epsilon), relation, scale=scale, step=grid, scores=size):
+        noise = laplace_noise(scale, size)
     noisy = [on_grid(score, grid) + z for score, z in zip(exact, noise, strict=True)]
     index = max(range(len(noisy)), key=noisy.__getitem__)  # [P:noisy-max]
-    return NoisyMax(index, float(Fraction(scale) * grid), _selected(promise, relation, monotone=monotone))
+    return NoisyMax(index, float(Fraction(scale) * grid), _selection_guarantee(epsilon, relation, monotone=monotone))
 
 
 def exponential_mechanism(
@@ -162,31 +163,32 @@ def exponential_mechanism(
 ) -> Choice[Candidate]:
     """Choose a candidate with probability proportional to exp(epsilon utility / (2 sensitivity)), exactly.
 
-    McSherry & Talwar 2007. Where all utilities can only move the same way the 2 is dropped.
+    This is the mechanism of McSherry & Talwar (2007). If all utilities can only move in the same direction, the factor
+    2 is dropped.
 
     Parameters
     ----------
     candidates : sequence
-        Public, at least one.
+        Public candidates, at least one.
     utilities : sequence of numbers, or function
-        One for each candidate, taken exactly as given; or a utility function, called with the data and a candidate,
-        u(data, candidate), or with a candidate alone where no data is given.
+        One utility per candidate, used exactly as given. Or a utility function, called as u(data, candidate), or as
+        u(candidate) if no data is given.
     sensitivity : float
-        The most that one neighbour changes the utility of any candidate.
+        Maximum change of the utility of any candidate between neighbours.
     epsilon : float
         From 1e-9 to 1e6.
     data : object, optional
-        What a utility function is called with; it is given to nothing else.
+        First argument of a utility function. It is not used otherwise.
     monotone : bool
-        Whether a neighbour moves all utilities in one direction.
+        Whether a neighbour moves all utilities in the same direction.
     neighbours : {"add-remove", "replace"}
-        The relation for which `sensitivity` and `monotone` hold.
+        Relation for which `sensitivity` and `monotone` hold.
     neighbors : {"add-remove", "replace"}, optional
-        The same in American spelling, instead of `neighbours`.
+        American spelling of `neighbours`.
     allow_weak_privacy : bool
         Accept epsilon above 20.
     spend : SpendHook
-        Asked before noise is drawn, such as `Ledger.account` of a data set with a request id; nobody counts without it.
+        Called before noise is drawn, such as `Ledger.account` for a data set. If omitted, the spend is not recorded.
 
     Returns
     -------
@@ -194,66 +196,81 @@ def exponential_mechanism(
 
     Notes
     -----
-    Candidates are proposed uniformly and accepted with probability exp(-x), x an exact fraction; the expected number
-    of proposals is at most the number of candidates.
+    Candidates are proposed uniformly and accepted with probability exp(-x), where x is an exact fraction. The expected
+    number of proposals is at most the number of candidates.
 
     Examples
     --------
     >>> exponential_mechanism(["red", "blue"], [2, 900], sensitivity=1, epsilon=1.0).value
     'blue'
 
-    The middle of a list, by a utility that one person changes by at most 1:
+    The median of a list, with a utility that one person changes by at most 1:
 
     >>> def balance(ages, age):
-    ...     return -abs(sum(one < age for one in ages) - sum(one > age for one in ages))
+    ...     return -abs(sum(x < age for x in ages) - sum(x > age for x in ages))
     >>> 35 < exponential_mechanism(range(100), balance, 1, 1.0, data=[38, 39, 40, 41, 42] * 200).value < 45
     True
     """
-    relation, promise = checked_promise(either_spelling(neighbours, neighbors), epsilon, 0.0, allow_weak_privacy)
-    _refuse_one_way(relation, monotone=monotone)
-    moves = public_fraction("sensitivity", sensitivity)
-    how_many = public_length("candidates", candidates)
+    relation, epsilon = checked_privacy(resolve_spelling(neighbours, neighbors), epsilon, 0.0, allow_weak_privacy)
+    _check_monotone(relation, monotone=monotone)
+    change = public_fraction("sensitivity", sensitivity)
+    size = public_length("candidates", candidates)
     if callable(utilities):
-        exact = data_fractions("utilities", _worth(utilities, candidates, data))
+        exact = data_fractions("utilities", _evaluate(utilities, candidates, data))
     elif data is not None:
-        raise SpecError("got data with utilities that are no function; give a function u(data, candidate), or no data")
-    elif public_length("utilities", utilities) != how_many:
-        raise SpecError(f"expected {how_many} utilities, one for each candidate, got {len(utilities)}")
+        raise OptionError(
+            "got data, but utilities is not a function",
+            code="conflicting-options",
+            option="utilities",
+            remedy=("give a function of data and candidate", LeaveOut("data")),
+        )
+    elif public_length("utilities", utilities) != size:
+        raise OptionError(
+            f"expected {size} utilities, one for each candidate, got {len(utilities)}",
+            code="wrong-length",
+            option="utilities",
+        )
     else:
         exact = data_fractions("utilities", utilities)
-    rate = Fraction(promise) / ((1 if monotone else 2) * moves)  # [P:exponential-rate]
+    rate = Fraction(epsilon) / ((1 if monotone else 2) * change)  # [P:exponential-rate]
     best = max(exact)
-    with spent(spend, "exponential_mechanism", Loss.pure(promise), relation, rate=rate, candidates=how_many):
-        index = below(how_many)
+    with spent(spend, "exponential_mechanism", Loss.pure(epsilon), relation, rate=rate, candidates=size):
+        index = below(size)
         while not bernoulli_exp((best - exact[index]) * rate):  # [P:exponential-choice]
-            index = below(how_many)
-    return Choice(candidates[index], index, _selected(promise, relation, monotone=monotone))
+            index = below(size)
+    return Choice(candidates[index], index, _selection_guarantee(epsilon, relation, monotone=monotone))
 
 
-def _worth(utility: Callable[..., Any], candidates: Sequence[Candidate], data: object) -> list[Any]:
-    """What a utility function says of each candidate."""
-    before = () if data is None else (data,)
+def _evaluate(utility: Callable[..., Any], candidates: Sequence[Candidate], data: object) -> list[Any]:
+    """Evaluate a utility function for each candidate."""
+    arguments = () if data is None else (data,)
     try:
-        return [utility(*before, candidate) for candidate in candidates]
+        return [utility(*arguments, candidate) for candidate in candidates]
     except KeyboardInterrupt:
         raise
-    except BaseException:  # a function of somebody's own may raise anything, and say what it saw
+    except BaseException:  # a user's function may raise anything, with data in its message
         problem = DataError(
-            "the utility function raised an error, which may speak of the data and is not repeated; call it by itself "
-            "with made-up data and one candidate"
+            "the utility function raised an error, which may contain data and is not repeated",
+            code="utility-failed",
+            option="utilities",
+            remedy="call it with synthetic data and one candidate to see the error",
         )
     raise problem
 
 
-def _refuse_one_way(relation: Neighbours, *, monotone: bool) -> None:
+def _check_monotone(relation: Neighbours, *, monotone: bool) -> None:
     if checked_flag("monotone", monotone) and relation == "replace":
-        raise SpecError(
-            "got monotone = True with neighbours = 'replace', where one score can fall while another rises; the "
-            "smaller noise would spend up to twice the epsilon; leave monotone out, or use neighbours = 'add-remove'"
+        raise UnsupportedError(
+            "scores are not monotone under the relation 'replace', where one can fall while another rises, and the "
+            "smaller noise would cost up to twice epsilon",
+            code="not-monotone",
+            option="monotone",
+            given=monotone,
+            remedy=(LeaveOut("monotone"), SetOption("neighbours", "add-remove")),
         )
 
 
-def _selected(epsilon: float, neighbours: Neighbours, *, monotone: bool) -> Guarantee:
-    one_way = ("every neighbour moves all scores the same way",) if monotone else ()
+def _selection_guarantee(epsilon: float, neighbours: Neighbours, *, monotone: bool) -> Guarantee:
+    monotone_condition = ("every neighbour moves all scores the same way",) if monotone else ()
     bound = "the stated sensitivity holds for every pair of neighbouring tables"
-    return promised(epsilon, 0.0, neighbours, bound, *one_way)
+    return guarantee_for(epsilon, 0.0, neighbours, bound, *monotone_condition)

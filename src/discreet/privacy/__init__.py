@@ -1,4 +1,4 @@
-"""Privacy: what is promised, and what it costs.
+"""Privacy units, budgets, guarantees and their accounting.
 
 Sees: declared numbers only (unit, budget, noise scales).
 Never: rows, noise.
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         zhao_gaussian_sigma,
     )
 
-# module of each public name, opened on first use: a command that needs a budget does not load the whole accounting
+# module of each public name, imported on first use so that a budget alone does not load all of the accounting
 _HOMES = {
     "GaussianPiece": "textbook",
     "Guarantee": "guarantee",

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, get_args
 
-from discreet.errors import SpecError, written
+from discreet.errors import OptionError, UnsupportedError, written
 from discreet.exact.rounding import down, root_down
 from discreet.privacy import gaussian_dp
 from discreet.privacy.checks import (
@@ -20,13 +20,14 @@ from discreet.privacy.checks import (
     probability_below_one,
 )
 from discreet.text import has_invisible_characters
+from discreet.wording import Message, SetOption
 
 # -- budget ------------------------------------------------------------------------------------------------------------
-# How much may be spent: a frozen value that keeps the currency it was given in.
+# How much may be spent: an immutable value in the privacy measure in which it was given.
 
 Currency = Literal["approximate", "zcdp", "gdp"]
 
-# the delta at which a budget in another currency is read as an (epsilon, delta) pair
+# the delta at which a budget in another privacy measure is converted to an (epsilon, delta) pair
 REFERENCE_DELTA = 1e-6
 
 _EPSILON_ADVICE = "choose an epsilon between 0.1 and 8"
@@ -48,24 +49,24 @@ _SHARES_TOLERANCE = Fraction(1, 2**50)
 
 @dataclass(frozen=True, slots=True)
 class PrivacyBudget:
-    """What may be spent: (epsilon, delta), or rho of zCDP, or mu of Gaussian DP.
+    """Budget in (epsilon, delta), in rho of zCDP or in mu of Gaussian DP.
 
-    In the other two currencies `epsilon` and `delta` hold the pair that the budget implies at delta = 1e-6, so that
-    whoever reads only these two reads a true promise.
+    In zCDP and Gaussian DP, `epsilon` and `delta` hold the pair that the budget implies at delta = 1e-6. These two
+    fields therefore always state a valid guarantee.
 
     Parameters
     ----------
     epsilon : float
         Finite and above 0.
     delta : float
-        At least 0 and below 1; 0 is pure DP, which no Gaussian mechanism can promise.
+        At least 0 and below 1. A delta of 0 is pure DP, which no Gaussian mechanism satisfies.
 
     Attributes
     ----------
     currency : {"approximate", "zcdp", "gdp"}
-        What the budget was given in.
+        Privacy measure in which the budget was given.
     rho, mu : float or None
-        The value in that currency; None in the others.
+        Value in that measure, otherwise None.
 
     Examples
     --------
@@ -85,7 +86,9 @@ class PrivacyBudget:
 
     @classmethod
     def zcdp(cls, rho: float) -> PrivacyBudget:
-        """Budget of zero-concentrated DP [Bun & Steinke 2016, Definition 1.1], with rho from 1e-25 to 1e10.
+        """Create a budget of zero-concentrated DP, with rho from 1e-25 to 1e10.
+
+        Bun & Steinke 2016, Definition 1.1.
 
         >>> PrivacyBudget.zcdp(0.1).rho
         0.1
@@ -94,7 +97,9 @@ class PrivacyBudget:
 
     @classmethod
     def gdp(cls, mu: float) -> PrivacyBudget:
-        """Budget of Gaussian DP [Dong, Roth & Su 2022, Definition 2.6], with mu from 1e-12 to 1e5.
+        """Create a budget of Gaussian DP, with mu from 1e-12 to 1e5.
+
+        Dong, Roth & Su 2022, Definition 2.6.
 
         >>> PrivacyBudget.gdp(0.5).mu
         0.5
@@ -102,7 +107,7 @@ class PrivacyBudget:
         return _in_currency("gdp", gaussian_dp.epsilon_from(mu, REFERENCE_DELTA), mu=float(mu))
 
     def gdp_mu(self) -> float:
-        """Largest mu of a Gaussian mechanism that fits in the budget, rounded down.
+        """Return the largest mu of a Gaussian mechanism within the budget, rounded down.
 
         Returns
         -------
@@ -121,19 +126,23 @@ class PrivacyBudget:
         if self.rho is not None:
             return root_down(2 * Fraction(self.rho))
         if self.delta == 0:
-            raise SpecError(
-                f"epsilon = {self.epsilon:g} with delta = 0; a Gaussian mechanism needs delta > 0; "
-                "give a delta such as 1e-6"
+            raise OptionError(
+                f"epsilon = {self.epsilon:g} with delta = 0; a Gaussian mechanism needs delta > 0",
+                code="delta-needed",
+                option="delta",
+                given=self.delta,
+                allowed="a number above 0",
+                remedy="give a delta such as 1e-6",
             )
         return gaussian_dp.mu_from(self.epsilon, self.delta)
 
     def epsilon_at(self, delta: float) -> float:
-        """Smallest epsilon that the budget promises at this delta.
+        """Return the smallest epsilon that the budget implies at this delta.
 
         Parameters
         ----------
         delta : float
-            For a budget given as a pair, at least its own delta; otherwise from 1e-300 to 0.5.
+            At least the delta of the budget where it was given as a pair, otherwise from 1e-300 to 0.5.
 
         Examples
         --------
@@ -147,17 +156,20 @@ class PrivacyBudget:
         if self.rho is not None:
             return gaussian_dp.epsilon_from_rho(self.rho, delta)
         if probability_below_one("delta", delta, advice=_DELTA_ADVICE) < self.delta:
-            raise SpecError(
-                f"delta = {delta:g} is below the budget's own delta = {self.delta:g}, where it promises nothing; "
-                f"ask at {self.delta:g} or above, or give the budget as PrivacyBudget.gdp(mu)"
+            raise OptionError(
+                f"delta = {delta:g} is below the budget's own delta = {self.delta:g}, where it guarantees nothing",
+                option="delta",
+                given=delta,
+                allowed=f"a number of at least {self.delta:g}",
+                remedy=(f"ask at {self.delta:g} or above", "give the budget as PrivacyBudget.gdp(mu)"),
             )
         return self.epsilon
 
     def split(self, *shares: float) -> tuple[PrivacyBudget, ...]:
-        """Split into parts that compose to at most the whole.
+        """Split the budget into parts that compose to at most the whole.
 
-        Gaussian DP splits mu^2 and zCDP splits rho, both exact; a pair splits epsilon and delta in proportion (basic
-        composition). Each part is rounded down.
+        Gaussian DP splits mu^2 and zCDP splits rho, both exactly. An (epsilon, delta) pair is split in proportion
+        (basic composition). Each part is rounded down.
 
         Parameters
         ----------
@@ -172,11 +184,18 @@ class PrivacyBudget:
         [0.5, 0.5]
         """
         if not shares:
-            raise SpecError("split() got no shares; it needs at least one; write split(0.5, 0.5)")
+            raise OptionError(
+                "split() got no shares; it needs at least one", option="shares", remedy="write split(0.5, 0.5)"
+            )
         exact = [Fraction(positive("share", share, advice="write split(0.5, 0.5)")) for share in shares]
         total = sum(exact, Fraction(0))
         if total > 1 + _SHARES_TOLERANCE:
-            raise SpecError(f"shares sum to {float(total):.17g}; allowed: at most 1; divide each by the sum")
+            raise OptionError(
+                f"shares sum to {float(total):.17g}; allowed: at most 1",
+                option="shares",
+                allowed="a sum of at most 1",
+                remedy="divide each by the sum",
+            )
         fair = max(total, Fraction(1))
         return tuple(self._part(share / fair) for share in exact)
 
@@ -188,7 +207,7 @@ class PrivacyBudget:
         return PrivacyBudget(down(share * Fraction(self.epsilon)), down(share * Fraction(self.delta)))
 
     def to_dict(self) -> dict[str, str | float]:
-        """Give the budget as plain values for JSON, in its own currency.
+        """Return the budget as plain values for JSON, in the privacy measure in which it was given.
 
         Examples
         --------
@@ -199,12 +218,12 @@ class PrivacyBudget:
 
     @classmethod
     def from_dict(cls, mapping: Mapping[str, object]) -> PrivacyBudget:
-        """Read a budget back; missing or unknown fields are refused.
+        """Read a budget from plain values. Missing and unknown fields are rejected.
 
         Parameters
         ----------
         mapping : mapping
-            `currency` and the fields of that currency.
+            `currency` and the fields of that privacy measure.
 
         Examples
         --------
@@ -214,7 +233,7 @@ class PrivacyBudget:
         everything = known_fields("budget", mapping, ("currency", "epsilon", "delta", "rho", "mu"))
         currency = everything.get("currency")
         if currency not in _FIELDS:
-            raise SpecError.unknown_name("budget currency", currency, _FIELDS)
+            raise OptionError.unknown_name("budget currency", currency, _FIELDS, option="currency")
         values = exact_fields(f"{currency} budget", mapping, _FIELDS[str(currency)])
         numbers = {
             name: probability_below_one(name, value, advice=_DELTA_ADVICE)
@@ -231,31 +250,29 @@ class PrivacyBudget:
 
 
 def as_pair(budget: PrivacyBudget, *, wanted: str = "epsilon and delta") -> tuple[float, float]:
-    """Epsilon and delta of a budget that was stated as such; one in another currency is refused.
+    """Return epsilon and delta of a budget given as such. Reject other privacy measures.
 
-    Parameters
-    ----------
-    budget : PrivacyBudget
-    wanted : str
-        What the message asks for instead.
+    `wanted` is what the error message asks for instead.
 
-    Examples
-    --------
     >>> as_pair(PrivacyBudget(1.0, 1e-6))
     (1.0, 1e-06)
     """
     if budget.currency != "approximate":
-        raise SpecError(f"expected a budget in {wanted} for this mechanism, got one in {budget.currency}")
+        raise UnsupportedError(
+            f"expected a budget in {wanted} for this mechanism, got one in {budget.currency}",
+            code="wrong-privacy-measure",
+            option="budget",
+        )
     return budget.epsilon, budget.delta
 
 
 def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str, ...]:
-    """Notices about a budget that protects little; refuses one that protects next to nothing.
+    """Return notices about a weak budget. Reject one that gives almost no protection.
 
     Parameters
     ----------
     budget : PrivacyBudget
-        In another currency than (epsilon, delta) it is judged by its epsilon at delta = 1e-6.
+        In zCDP and Gaussian DP it is judged by its epsilon at delta = 1e-6.
     allow_weak_privacy : bool
         Turns the two refusals (epsilon above 20, delta above 1e-3) into notices.
 
@@ -273,19 +290,27 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
     """
     check_flag("allow_weak_privacy", allow_weak_privacy)
     notices: list[str] = []
-    consent = "if that is intended, pass --allow-weak-privacy or allow_weak_privacy=True"
+    consent = Message("if that is intended, ", SetOption("allow_weak_privacy", True))
     if budget.epsilon > _EPSILON_REFUSED and not allow_weak_privacy:
-        raise SpecError(
-            f"epsilon = {budget.epsilon:g}; above {_EPSILON_REFUSED:g} a release hides next to nothing; "
-            f"{_EPSILON_ADVICE}; {consent}"
+        raise OptionError(
+            f"epsilon = {budget.epsilon:g}; above {_EPSILON_REFUSED:g} a release hides next to nothing",
+            code="weak-privacy",
+            option="epsilon",
+            given=budget.epsilon,
+            allowed=f"a number of at most {_EPSILON_REFUSED:g}",
+            remedy=Message(_EPSILON_ADVICE, "; ", consent),
         )
     if budget.delta > _DELTA_REFUSED and not allow_weak_privacy:
-        raise SpecError(
-            f"delta = {budget.delta:g}; above {_DELTA_REFUSED:g} a release may reveal whole rows by chance; "
-            f"{_DELTA_ADVICE}; {consent}"
+        raise OptionError(
+            f"delta = {budget.delta:g}; above {_DELTA_REFUSED:g} a release may reveal whole rows by chance",
+            code="weak-privacy",
+            option="delta",
+            given=budget.delta,
+            allowed=f"a number of at most {_DELTA_REFUSED:g}",
+            remedy=Message(_DELTA_ADVICE, "; ", consent),
         )
     if budget.epsilon > _EPSILON_NOTICE:
-        # e^epsilon beyond the float range is only said as a power
+        # e^epsilon beyond the float range is given as a power only
         factor = f"{math.exp(budget.epsilon):,.0f}" if budget.epsilon < _EPSILON_REFUSED else f"e^{budget.epsilon:g}"
         notices.append(
             f"WEAK PRIVACY: epsilon = {budget.epsilon:g} lets one row change the odds of any conclusion about it by a "
@@ -302,20 +327,20 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
 def _in_currency(
     currency: Currency, epsilon: float, *, rho: float | None = None, mu: float | None = None
 ) -> PrivacyBudget:
-    """Build a budget around the constructor, whose two arguments are those of the pair."""
+    """Create a budget without the constructor, whose arguments are epsilon and delta."""
     budget = object.__new__(PrivacyBudget)
     _set(budget, epsilon=epsilon, delta=REFERENCE_DELTA, currency=currency, rho=rho, mu=mu)
     return budget
 
 
 def _set(budget: PrivacyBudget, **values: float | str | None) -> None:
-    # the class is frozen for everybody else; construction is the one exception
+    # the class is frozen: only construction sets fields
     for name, value in values.items():
         object.__setattr__(budget, name, value)
 
 
 # -- unit --------------------------------------------------------------------------------------------------------------
-# Whose presence is hidden: the privacy unit and the neighbouring relation.
+# Who is protected: the privacy unit and the neighbouring relation.
 
 Neighbours = Literal["add-remove", "replace"]
 
@@ -345,16 +370,16 @@ _MOST_ROWS = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyUnit:
-    """What one neighbour may change: one row, or all rows of one person; added or removed (default) or replaced.
+    """Privacy unit and neighbouring relation: what may differ between neighbouring tables.
 
     Parameters
     ----------
     neighbours : {"add-remove", "replace"}
-        Whether neighbouring tables differ by a row more or less, or by the contents of one row.
+        Whether neighbouring tables differ by one unit added or removed, or by the contents of one unit.
     id : str, optional
-        Column that names the person behind several rows; without it every row is a unit of its own.
+        Column that identifies the person in tables with several rows per person. Without it each row is a unit.
     max_rows : int
-        How many rows of one id count; of more, those with the smallest keyed digest stay.
+        Maximum number of rows used per id. Of more rows, those with the smallest keyed digests are used.
 
     Examples
     --------
@@ -368,29 +393,55 @@ class PrivacyUnit:
 
     def __post_init__(self) -> None:
         if not isinstance(self.neighbours, str) or self.neighbours not in get_args(Neighbours):
-            raise SpecError.unknown_name("neighbours", self.neighbours, get_args(Neighbours))
+            raise OptionError.unknown_name("neighbours", self.neighbours, get_args(Neighbours), option="neighbours")
         # read as plain objects: what comes from a file has whatever type it has
         name: object = self.id
         rows: object = self.max_rows
         if isinstance(name, str) and has_invisible_characters(name):
-            raise SpecError(f"unit id {written(name)} has invisible characters; rename the column")
+            raise OptionError(
+                f"unit id {written(name)} has invisible characters", option="id", given=name, remedy="rename the column"
+            )
         if name is not None and not (isinstance(name, str) and name and name == name.strip()):
-            raise SpecError(
-                f"unit id is {written(name)}; it must be the name of a column, without blanks at its ends; leave it "
-                "out if the unit is one row"
+            raise OptionError(
+                f"unit id is {written(name)}; it must be the name of a column, without blanks at its ends",
+                option="id",
+                given=name,
+                allowed="the name of a column",
+                remedy="leave it out if the unit is one row",
             )
         if isinstance(rows, str) and not rows:
-            raise SpecError("max_rows is blank; fill in how many rows of one person count at most")
+            raise OptionError(
+                "max_rows is blank",
+                option="max_rows",
+                given=rows,
+                allowed="an integer of at least 1",
+                remedy="fill in how many rows of one person are used at most",
+            )
         if not is_integer(rows) or rows < 1:
-            raise SpecError(f"max_rows: expected an integer of at least 1, got {written(rows)}")
+            raise OptionError(
+                f"max_rows: expected an integer of at least 1, got {written(rows)}",
+                option="max_rows",
+                given=rows,
+                allowed="an integer of at least 1",
+            )
         if self.max_rows > 1 and self.id is None:
-            raise SpecError(f"max_rows = {written(self.max_rows)} needs an id column to count rows by; name it with id")
+            raise OptionError(
+                f"max_rows = {written(self.max_rows)} needs an id column to count rows by",
+                option="id",
+                remedy="name it with id",
+            )
         if self.max_rows > _MOST_ROWS:
-            raise SpecError(f"max_rows is {written(self.max_rows)}; noise grows with it; choose at most {_MOST_ROWS}")
+            raise OptionError(
+                f"max_rows is {written(self.max_rows)}; noise grows with it",
+                option="max_rows",
+                given=self.max_rows,
+                allowed=f"an integer of at most {_MOST_ROWS}",
+                remedy=f"choose at most {_MOST_ROWS}",
+            )
 
     @property
     def sentence(self) -> str:
-        """What is hidden, in plain words.
+        """Plain-English statement of what the release hides.
 
         Examples
         --------
@@ -404,7 +455,7 @@ class PrivacyUnit:
 
     @property
     def words(self) -> str:
-        """The unit in a few words, and how neighbours differ.
+        """Short name of the unit and of the neighbouring relation.
 
         Examples
         --------
@@ -417,7 +468,7 @@ class PrivacyUnit:
         return f"one person ({self.id}, {rows}; {self.neighbours})"
 
     def to_dict(self) -> dict[str, str | int | None]:
-        """Give the unit as plain values for JSON.
+        """Return the unit as plain values for JSON.
 
         Examples
         --------
@@ -428,7 +479,7 @@ class PrivacyUnit:
 
     @classmethod
     def from_dict(cls, mapping: Mapping[str, object]) -> PrivacyUnit:
-        """Read a unit back; fields left out take their defaults, unknown fields are refused.
+        """Read a unit from plain values. Missing fields take their defaults, unknown fields are rejected.
 
         Parameters
         ----------
@@ -441,5 +492,5 @@ class PrivacyUnit:
         PrivacyUnit(neighbours='replace', id=None, max_rows=1)
         """
         fields = known_fields("unit", mapping, ("neighbours", "id", "max_rows"))
-        # the constructor checks every value, so the types need not be known here
+        # the constructor checks the type of every value
         return cls(**fields)  # type: ignore[arg-type]

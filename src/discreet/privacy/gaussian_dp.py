@@ -11,12 +11,12 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
-from discreet.errors import SpecError, shown
+from discreet.errors import OptionError, shown
 from discreet.exact.rounding import EIGHTY_DIGITS, SQRT_TWO_PI, down, mills, root_up, up
 from discreet.privacy.checks import positive, within
 
 # -- gaussian ----------------------------------------------------------------------------------------------------------
-# The exact privacy profile of the Gaussian mechanism and its inverses, rounded to the private side.
+# The exact privacy profile of the Gaussian mechanism and its inverses, rounded conservatively.
 #
 # delta(eps; mu) = Phi(-eps/mu + mu/2) - e^eps Phi(-eps/mu - mu/2) [Balle & Wang 2018, Theorem 8; Dong, Roth & Su 2022,
 # Corollary 2.13], mu = L2 sensitivity / sigma. With u = eps/mu - mu/2, v = u + mu and the Mills ratio M, e^eps phi(v) =
@@ -54,11 +54,10 @@ _LEAST_FLOAT = math.ulp(0.0)
 
 
 def log_delta_from(epsilon: float, mu: float) -> float:
-    """Natural logarithm of the smallest delta of a mu-Gaussian mechanism at epsilon, rounded up.
+    """Return ln delta for the smallest delta of a mu-Gaussian mechanism at epsilon, rounded up.
 
-    Never below the truth, at most one unit in the last place above it.
-
-    `epsilon` and `mu` are as for `delta_from`.
+    Never below the true value, and at most one unit in the last place above it. `epsilon` and `mu` are as for
+    `delta_from`.
 
     >>> round(log_delta_from(1000.0, 1.0), 6)
     -499514.859452
@@ -68,9 +67,9 @@ def log_delta_from(epsilon: float, mu: float) -> float:
 
 
 def delta_from(epsilon: float, mu: float) -> float:
-    """Smallest delta for which a mu-Gaussian mechanism is (epsilon, delta)-DP, rounded up.
+    """Return the smallest delta for which a mu-Gaussian mechanism is (epsilon, delta)-DP, rounded up.
 
-    Never below the truth; above 0 even where the truth is below every float. Balle & Wang 2018, Theorem 8.
+    Never below the true value, and above 0 even where the true value underflows. Balle & Wang 2018, Theorem 8.
 
     Parameters
     ----------
@@ -93,7 +92,7 @@ def delta_from(epsilon: float, mu: float) -> float:
 
 
 def epsilon_from(mu: float, delta: float) -> float:
-    """Smallest epsilon for which a mu-Gaussian mechanism is (epsilon, delta)-DP, rounded up.
+    """Return the smallest epsilon for which a mu-Gaussian mechanism is (epsilon, delta)-DP, rounded up.
 
     Parameters
     ----------
@@ -105,7 +104,7 @@ def epsilon_from(mu: float, delta: float) -> float:
     Returns
     -------
     float
-        Never below the truth; 0.0 where delta alone already pays for the mechanism.
+        Never below the true value. 0.0 where the mechanism is (0, delta)-DP.
 
     Examples
     --------
@@ -130,10 +129,10 @@ def epsilon_from(mu: float, delta: float) -> float:
 
 
 def mu_from(epsilon: float, delta: float) -> float:
-    """Largest mu whose Gaussian mechanism is (epsilon, delta)-DP, rounded down.
+    """Return the largest mu whose Gaussian mechanism is (epsilon, delta)-DP, rounded down.
 
-    Noise with standard deviation sensitivity / mu then keeps the promise: the true delta(epsilon; mu) is at most delta.
-    Never above the truth, at most one unit in the last place below it.
+    Noise with standard deviation sensitivity / mu then satisfies the guarantee: the true delta(epsilon; mu) is at most
+    delta. Never above the true value, and at most one unit in the last place below it.
 
     `epsilon` is from 1e-9 to 1e9, `delta` from 1e-300 to 0.5.
 
@@ -144,12 +143,12 @@ def mu_from(epsilon: float, delta: float) -> float:
     return _mu_from(Decimal(within("epsilon", epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice=advice)), _delta(delta))
 
 
-# one release asks several times for the same budget
+# a release needs the same budget several times
 @lru_cache(maxsize=256)
 def _mu_from(epsilon: Decimal, delta: Decimal) -> float:
     with localcontext(EIGHTY_DIGITS):
         log_target = delta.ln()
-        # a closed form that always keeps the promise [Vinterbo 2020]: a start at or below the root
+        # a closed form that always satisfies the guarantee [Vinterbo 2020]: a start at or below the root
         spread = -(4 * delta * (1 - delta)).ln()
         root = epsilon * Decimal(2).sqrt() / (spread.sqrt() + (spread + epsilon).sqrt())
         step = Decimal(1)
@@ -161,9 +160,9 @@ def _mu_from(epsilon: Decimal, delta: Decimal) -> float:
 
 
 def compose_mu(*mus: float) -> float:
-    """Gaussian parameter of several Gaussian mechanisms on the same data, also adaptively chosen, rounded up.
+    """Return mu of the composition of Gaussian mechanisms on the same data, rounded up.
 
-    sqrt(mu_1^2 + ... + mu_k^2), exact [Dong, Roth & Su 2022, Corollary 3.3].
+    The mechanisms may be chosen adaptively. sqrt(mu_1^2 + ... + mu_k^2) is exact [Dong, Roth & Su 2022, Corollary 3.3].
 
     Parameters
     ----------
@@ -173,7 +172,7 @@ def compose_mu(*mus: float) -> float:
     Returns
     -------
     float
-        Smallest float that is not below the exact root.
+        The smallest float at or above the exact root.
 
     Examples
     --------
@@ -181,20 +180,22 @@ def compose_mu(*mus: float) -> float:
     5.0
     """
     if not mus:
-        raise SpecError("compose_mu() got no mechanism; it needs at least one mu; name what was released")
+        raise OptionError(
+            "compose_mu() got no mechanism; it needs at least one mu", option="mus", remedy="name what was released"
+        )
     advice = "give sensitivity / sigma of each mechanism"
     return root_up(sum((Fraction(positive("mu", mu, advice=advice)) ** 2 for mu in mus), Fraction(0)))
 
 
 def _profile(epsilon: Decimal, mu: Decimal) -> tuple[Decimal, Decimal, Decimal]:
-    """M(u), M(v) and ln delta, in the eighty-digit context of the caller."""
+    """Return M(u), M(v) and ln delta, in the eighty-digit context of the caller."""
     u = (2 * epsilon - mu * mu) / (2 * mu)
     above, below = mills(u), mills(u + mu)
     return above, below, (above - below).ln() - u * u / 2 - SQRT_TWO_PI.ln()
 
 
 def _log_profile(epsilon: Decimal, mu: Decimal) -> Decimal:
-    """Upper bound of ln delta: the margin is already in it."""
+    """Return an upper bound of ln delta, which includes the margin."""
     with localcontext(EIGHTY_DIGITS):
         return _profile(epsilon, mu)[2] + _MARGIN
 
@@ -219,16 +220,16 @@ def _mu(mu: float) -> Decimal:
 
 
 # -- zcdp --------------------------------------------------------------------------------------------------------------
-# Zero-concentrated DP and its best conversion to (epsilon, delta), rounded to the private side.
+# Zero-concentrated DP and its best conversion to (epsilon, delta), rounded conservatively.
 #
 # rho-zCDP gives, for every order a > 1, delta(eps) <= exp((a-1)(a rho - eps)) (1 - 1/a)^a / (a-1) [Canonne, Kamath &
 # Steinke 2020, Proposition 12, with the Renyi divergence a rho of zCDP]. With b = a - 1 > 0, ln delta = b ((b+1) rho -
 # eps) + b ln b - (b+1) ln(b+1).
 #
-# Every b gives a true bound, so floats may look for the best b and long decimals then evaluate the bound there: a poor
-# b costs accuracy (of second order only), never privacy. The same bound solved for eps or for rho is again true for
+# Every b gives a valid bound, so floats may search for the best b, where long decimals then evaluate the bound: a poor
+# b costs accuracy (of second order only), never privacy. The same bound solved for eps or for rho is also valid for
 # every b. Eighty digits leave each evaluation with an absolute error below 1e-33 (the largest term is eps^2/(4 rho) <=
-# 1e45), and each result is moved by 1e-30 to the private side.
+# 1e45), and each result is moved by 1e-30 in the conservative direction.
 
 RHO_LOWEST, RHO_HIGHEST = 1e-25, 1e10
 
@@ -239,9 +240,9 @@ _HALVINGS = 64
 
 
 def delta_from_rho(epsilon: float, rho: float) -> float:
-    """Smallest delta that the optimal conversion of rho-zCDP gives at epsilon, rounded up.
+    """Return the smallest delta that the optimal conversion of rho-zCDP gives at epsilon, rounded up.
 
-    At most 1, above 0, never below the exact bound.
+    At most 1, above 0, and never below the exact bound.
 
     `epsilon` is from 0 to 2e10, `rho` from 1e-25 to 1e10.
 
@@ -259,9 +260,9 @@ def delta_from_rho(epsilon: float, rho: float) -> float:
 
 
 def epsilon_from_rho(rho: float, delta: float) -> float:
-    """Smallest epsilon that the optimal conversion of rho-zCDP gives at delta, rounded up.
+    """Return the smallest epsilon that the optimal conversion of rho-zCDP gives at delta, rounded up.
 
-    At least 0, never below the exact bound.
+    At least 0, and never below the exact bound.
 
     `rho` is from 1e-25 to 1e10, `delta` from 1e-300 to 0.5.
 
@@ -278,7 +279,7 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
 
 
 def rho_from(epsilon: float, delta: float) -> float:
-    """Largest rho whose optimal conversion is (epsilon, delta)-DP, rounded down.
+    """Return the largest rho whose optimal conversion is (epsilon, delta)-DP, rounded down.
 
     Never above the exact root.
 
@@ -301,12 +302,12 @@ _EPSILON_ADVICE = "choose an epsilon between 0.1 and 8"
 
 
 def _entropy(b: Decimal) -> Decimal:
-    """Part of the bound that knows neither rho nor epsilon: b ln b - (b+1) ln(b+1)."""
+    """Return the part of the bound without rho and epsilon: b ln b - (b+1) ln(b+1)."""
     return b * b.ln() - (b + 1) * (b + 1).ln()
 
 
 def _increasing_root(function: Callable[[float], float]) -> Decimal:
-    """Where an increasing function of b > 0 changes sign, by halving in ln b; the nearer end if it does not."""
+    """Return where an increasing function of b > 0 changes sign, by bisection in ln b, or the nearer end."""
     low, high = _LOG_LOWEST, _LOG_HIGHEST
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -327,15 +328,15 @@ def _zcdp_delta(delta: float) -> float:
 
 
 # -- conversions -------------------------------------------------------------------------------------------------------
-# How one definition of privacy is read as another: the rules of the literature, with their ranges.
+# Conversions between privacy definitions: the rules of the literature, with their ranges.
 
 _ADVICE = "see the function's documentation for its range"
-# e^100 is a guarantee of nothing, and far from the largest float
+# e^100 guarantees nothing, and is far below the largest float
 _EXPONENT_HIGHEST = 100.0
 
 
 def pure_to_zcdp(epsilon: float) -> float:
-    """Give rho of an epsilon-DP mechanism: epsilon^2/2, rounded up, for epsilon above 0.
+    """Return rho of an epsilon-DP mechanism: epsilon^2/2, rounded up, for epsilon above 0.
 
     Bun & Steinke 2016, Proposition 1.4.
 
@@ -346,9 +347,9 @@ def pure_to_zcdp(epsilon: float) -> float:
 
 
 def zcdp_to_approximate_simple(rho: float, delta: float) -> float:
-    """Epsilon at delta by the simple rule rho + 2 sqrt(rho ln(1/delta)).
+    """Return epsilon at delta by the simple rule rho + 2 sqrt(rho ln(1/delta)).
 
-    Bun & Steinke 2016, Proposition 1.3; never below `zcdp_to_approximate`.
+    Bun & Steinke 2016, Proposition 1.3. Never below `zcdp_to_approximate`.
 
     `rho` is above 0, `delta` from 1e-300 to 0.5.
 
@@ -360,9 +361,9 @@ def zcdp_to_approximate_simple(rho: float, delta: float) -> float:
 
 
 def zcdp_to_approximate(rho: float, delta: float) -> float:
-    """Epsilon at delta by the best known conversion, rounded up; the same as `zcdp.epsilon_from_rho`.
+    """Return epsilon at delta by the best known conversion, rounded up.
 
-    Canonne, Kamath & Steinke 2020.
+    The same as `epsilon_from_rho`. Canonne, Kamath & Steinke 2020.
 
     `rho` is from 1e-25 to 1e10, `delta` from 1e-300 to 0.5.
 
@@ -373,7 +374,7 @@ def zcdp_to_approximate(rho: float, delta: float) -> float:
 
 
 def rdp_to_approximate(alpha: float, rdp_epsilon: float, delta: float) -> float:
-    """Epsilon at delta of an (alpha, rdp_epsilon)-Renyi-DP mechanism.
+    """Return epsilon at delta of an (alpha, rdp_epsilon)-Renyi-DP mechanism.
 
     rdp_epsilon + ln((alpha-1)/alpha) - (ln delta + ln alpha)/(alpha-1)   [Canonne, Kamath & Steinke 2020,
     Proposition 12], or 0 if that is negative.
@@ -398,7 +399,7 @@ def rdp_to_approximate(alpha: float, rdp_epsilon: float, delta: float) -> float:
 
 
 def gaussian_rdp(alpha: float, mu: float) -> float:
-    """Renyi divergence of order alpha of a mu-Gaussian mechanism: alpha mu^2/2.
+    """Return the Renyi divergence of order alpha of a mu-Gaussian mechanism: alpha mu^2/2.
 
     Mironov 2017, Proposition 7.
 
@@ -419,9 +420,9 @@ def gaussian_rdp(alpha: float, mu: float) -> float:
 
 
 def pure_to_cdp(epsilon: float) -> tuple[float, float]:
-    """Mean-concentrated DP of an epsilon-DP mechanism: (epsilon (e^epsilon - 1)/2, epsilon).
+    """Return mean-concentrated DP of an epsilon-DP mechanism: (epsilon (e^epsilon - 1)/2, epsilon).
 
-    Dwork & Rothblum 2016, Theorem 3.5. Loose: `pure_to_zcdp` says more.
+    Dwork & Rothblum 2016, Theorem 3.5. `pure_to_zcdp` is tighter.
 
     Parameters
     ----------
@@ -439,7 +440,7 @@ def pure_to_cdp(epsilon: float) -> tuple[float, float]:
 
 
 def zcdp_to_cdp(rho: float) -> tuple[float, float]:
-    """Mean-concentrated DP of a rho-zCDP mechanism: (rho, sqrt(2 rho)), for rho above 0.
+    """Return mean-concentrated DP of a rho-zCDP mechanism: (rho, sqrt(2 rho)), for rho above 0.
 
     Bun & Steinke 2016, section 4.
 
@@ -456,5 +457,11 @@ def _converted_delta(delta: float) -> float:
 
 def _order(alpha: float) -> float:
     if not positive("alpha", alpha, advice="choose an order above 1") > 1:
-        raise SpecError(f"alpha = {shown(alpha)}; a Renyi order must be above 1; choose 2 or more")
+        raise OptionError(
+            f"alpha = {shown(alpha)}; a Renyi order must be above 1",
+            option="alpha",
+            given=alpha,
+            allowed="a number above 1",
+            remedy="choose 2 or more",
+        )
     return float(alpha)

@@ -7,18 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, cast, get_args
 
-from discreet.errors import SpecError, shown
+from discreet.errors import OptionError, shown
 from discreet.privacy.budget import Neighbours, PrivacyBudget, PrivacyUnit
 from discreet.privacy.checks import exact_fields, is_integer, known_fields, positive, probability_below_one, within
 from discreet.text import html_table
+from discreet.wording import LeaveOut
 
 # -- curators ----------------------------------------------------------------------------------------------------------
-# Terms on which several curators, who do not pool their rows, make one release.
+# Terms on which several curators make one release without pooling their rows.
 
-# who draws the noise: every curator its share, or whoever merges the parts
+# who draws the noise: each curator a share of it, or the merger of the parts
 NoiseMode = Literal["shares", "merger"]
 NOISE_MODES: Final[tuple[str, ...]] = get_args(NoiseMode)
-# with two parts each curator would read the other's sums off the merged ones
+# with two parts each curator could subtract its sums from the merged ones
 FEWEST_PARTS: Final = 3
 MOST_PARTS: Final = 1000
 _FIELDS: Final = ("parts", "honest", "parts_per_person", "noise", "session")
@@ -28,17 +29,17 @@ _FINGERPRINT: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class CuratorTerms:
-    """How many curators there are, and how many of them a promise counts on.
+    """Number of curators of a release, and how many of them the guarantee assumes to be honest.
 
     Parameters
     ----------
     parts : int
-        Number of curators, each with a part of the rows.
+        Number of curators. Each holds a part of the rows.
     honest : int
-        How many of them are honest at least: the noise of so many shares keeps the promise, whatever the others know.
-        0 where whoever merges draws the noise.
+        Minimum number of honest curators: the noise of their shares satisfies the guarantee, whatever the others know.
+        0 where the merger draws the noise.
     parts_per_person : int
-        In how many parts one person may be.
+        Maximum number of parts that hold rows of one person.
     noise : {"shares", "merger"}
         Who draws the noise.
     session : str
@@ -59,34 +60,41 @@ class CuratorTerms:
     def __post_init__(self) -> None:
         _check_integer("parts", self.parts, FEWEST_PARTS, MOST_PARTS)
         if self.noise not in NOISE_MODES:
-            raise SpecError.unknown_name("noise of a session", self.noise, NOISE_MODES)
+            raise OptionError.unknown_name("noise of a session", self.noise, NOISE_MODES, option="noise")
         if self.noise == "shares":
-            # everybody can take its own share away, so one share never counts
+            # a curator can subtract its share, so the honest ones are at most all but one
             _check_integer("honest", self.honest, 1, self.parts - 1)
         elif not is_integer(self.honest) or self.honest != 0:
-            raise SpecError(
-                f"honest is {shown(self.honest)}; where the merger draws the noise no share protects: leave it out"
+            raise OptionError(
+                f"honest is {shown(self.honest)}, but the merger draws the noise, so no curator's share protects",
+                option="honest",
+                given=self.honest,
+                allowed="0",
+                remedy=LeaveOut("honest"),
             )
         _check_integer("parts_per_person", self.parts_per_person, 1, self.parts)
         text: object = self.session
         if not (isinstance(text, str) and len(text) == _FINGERPRINT and set(text) <= _HEX):
-            raise SpecError(f"the fingerprint of a session is {shown(text)}; it must have 64 hexadecimal digits")
+            raise OptionError(
+                f"the fingerprint of a session is {shown(text)}; it must have 64 hexadecimal digits",
+                option="session",
+                given=text,
+                allowed="64 hexadecimal digits",
+            )
 
     @property
     def shares(self) -> int:
-        """How many independent shares the noise of every number is the sum of."""
+        """Number of independent shares that add up to the noise of each number."""
         return self.parts if self.noise == "shares" else 1
 
     @property
     def counted(self) -> int:
-        """How many of the shares the promise rests on."""
+        """Number of shares on which the guarantee is based."""
         return self.honest if self.noise == "shares" else 1
 
     def to_dict(self) -> dict[str, object]:
-        """Give the terms as plain values for JSON.
+        """Return the terms as plain values for JSON.
 
-        Examples
-        --------
         >>> sorted(CuratorTerms(3, 2, 1, "shares", "0" * 64).to_dict())
         ['honest', 'noise', 'parts', 'parts_per_person', 'session']
         """
@@ -94,10 +102,8 @@ class CuratorTerms:
 
     @classmethod
     def from_dict(cls, mapping: object) -> CuratorTerms:
-        """Read terms back; missing or unknown fields and wrong values are refused.
+        """Read terms from plain values. Missing or unknown fields and wrong values are rejected.
 
-        Examples
-        --------
         >>> terms = CuratorTerms(3, 2, 1, "shares", "0" * 64)
         >>> CuratorTerms.from_dict(terms.to_dict()) == terms
         True
@@ -108,32 +114,37 @@ class CuratorTerms:
 
 def _check_integer(name: str, value: object, low: int, high: int) -> None:
     if not is_integer(value) or not low <= value <= high:
-        raise SpecError(f"{name} of a session: expected an integer from {low} to {high}, got {shown(value)}")
+        raise OptionError(
+            f"{name} of a session: expected an integer from {low} to {high}, got {shown(value)}",
+            option=name,
+            given=value,
+            allowed=f"an integer from {low} to {high}",
+        )
 
 
 # -- conditions --------------------------------------------------------------------------------------------------------
-# What a promise depends on: one code for each condition, and the sentence that people read.
+# What a guarantee depends on: a code for each condition, and its sentence for readers.
 
 _QUERY: Final = {
     "query-rows": "the result of the query",
     "stream-rows": "the stream, perhaps the result of a query,",
 }
-# where cells may hold line breaks, quotes tell rows apart
+# where cells may hold line breaks, quotes separate the rows
 _QUOTED: Final = "quoted-cells"
 # where executors read the rows, parts of the plan may be evaluated more than once
 _SPARK: Final = "spark-rows"
-# where the rows come from adds a condition; at most one of these
+# conditions that follow from the source of the rows; at most one of them applies to a table
 ORIGINS: Final = (*_QUERY, _QUOTED, _SPARK)
-# takes the place of `only-release` where a ledger counts
+# replaces `only-release` where a ledger records the spend
 LEDGER: Final = "ledger-budget"
 # the same where every curator of a part has a ledger
 LEDGERS: Final = "ledger-budgets"
 
 
 def needed_codes(unit: PrivacyUnit, *, tracked: bool = False, curators: CuratorTerms | None = None) -> tuple[str, ...]:
-    """Codes of the conditions that every release with this unit has; a tracked one is not the only one.
+    """Return the codes of the conditions of every release with this unit.
 
-    `curators`: whose parts were merged, if there are several.
+    A `tracked` release is recorded in a ledger. `curators` are the terms of a merged release.
 
     >>> needed_codes(PrivacyUnit(neighbours="replace"))
     ('one-row', 'blind-choices', 'only-release', 'public-rows')
@@ -150,7 +161,7 @@ def needed_codes(unit: PrivacyUnit, *, tracked: bool = False, curators: CuratorT
 
 
 def sentence_of(code: str, unit: PrivacyUnit, curators: CuratorTerms | None = None) -> str:
-    """The sentence of a condition; an unknown code is refused.
+    """Return the sentence of a condition. Reject an unknown code.
 
     >>> sentence_of("one-row", PrivacyUnit())
     'each person appears in at most one row'
@@ -171,12 +182,12 @@ def sentence_of(code: str, unit: PrivacyUnit, curators: CuratorTerms | None = No
         **({} if curators is None else _curator_sentences(unit, curators)),
     }
     if code not in sentences:
-        raise SpecError.unknown_name("condition", code, sentences)
+        raise OptionError.unknown_name("condition", code, sentences, option="conditions")
     return sentences[code]
 
 
 def codes_of(conditions: Sequence[str], unit: PrivacyUnit, curators: CuratorTerms | None = None) -> list[str]:
-    """Codes of conditions that are given as sentences; a sentence without a code stays as it is.
+    """Return the codes of conditions given as sentences. A sentence without a code is returned unchanged.
 
     >>> codes_of(["each person appears in at most one row"], PrivacyUnit())
     ['one-row']
@@ -189,9 +200,9 @@ def codes_of(conditions: Sequence[str], unit: PrivacyUnit, curators: CuratorTerm
 def checked_sentences(
     codes: Sequence[object], unit: PrivacyUnit, curators: CuratorTerms | None = None
 ) -> tuple[str, ...]:
-    """Sentences of a release's conditions: all that its unit needs, perhaps one more for where rows come from.
+    """Return the sentences of the conditions of a release, if they are those that its unit needs.
 
-    Parts of several curators may come from several kinds of places, and have one more for each kind.
+    One condition more may follow from the source of the rows, and in a merged release one for each kind of source.
 
     >>> checked_sentences(["one-row", "blind-choices", "only-release"], PrivacyUnit())[0]
     'each person appears in at most one row'
@@ -202,15 +213,18 @@ def checked_sentences(
     most = 1 if curators is None else len(ORIGINS)
     allowed = [origin for origin in ORIGINS if origin in origins]
     if given[: len(needed)] != list(needed) or len(origins) > most or origins != allowed:
-        raise SpecError(
+        raise OptionError(
             f"conditions are {shown(given)}; a release with this unit has {', '.join(needed)}, and at most "
-            f"{'one' if most == 1 else 'one each'} of {', '.join(ORIGINS)}; copy them from the release unchanged"
+            f"{'one' if most == 1 else 'one each'} of {', '.join(ORIGINS)}",
+            option="conditions",
+            given=given,
+            remedy="copy them from the release unchanged",
         )
     return tuple(sentence_of(str(code), unit, curators) for code in given)
 
 
 def _curator_sentences(unit: PrivacyUnit, curators: CuratorTerms) -> dict[str, str]:
-    """Sentences of the conditions under which parts of several curators are one release."""
+    """Return the sentences of the conditions of a merged release."""
     most, parts = curators.parts_per_person, curators.parts
     where = "is in one part" if most == 1 else f"is in at most {most} of the {parts} parts"
     others = "one" if parts - curators.honest == 1 else str(parts - curators.honest)
@@ -247,7 +261,7 @@ def _origin_sentence(read: str, unit: PrivacyUnit) -> str:
 
 
 # -- guarantee ---------------------------------------------------------------------------------------------------------
-# What a release promises: the sentence that a report prints, and the values behind it.
+# The guarantee of a release: the sentence printed in reports, and its values.
 
 _GUARANTEE_FIELDS = ("epsilon", "delta", "unit", "conditions", "mu", "rho")
 _GAP = "mu_gap"
@@ -257,14 +271,14 @@ _ADVICE = "copy the guarantee from the release unchanged"
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """What several fits of one process cost, taken to be on the same rows: an upper bound.
+    """Upper bound of the privacy loss of several fits in one process, as if on the same rows.
 
     Attributes
     ----------
     fits
-        How many.
+        Number of fits.
     epsilon, delta
-        What all of them together keep.
+        Guarantee of all fits together.
 
     Examples
     --------
@@ -283,7 +297,7 @@ class Together:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Guarantee:
-    """Budget, unit and conditions of one release.
+    """Privacy guarantee of one release: epsilon, delta, unit and conditions.
 
     Parameters
     ----------
@@ -292,16 +306,16 @@ class Guarantee:
     delta : float
         At least 0 and below 1.
     unit : PrivacyUnit
-        Whose presence is hidden.
+        Who is protected.
     conditions : tuple of str
-        What must hold for the promise to hold, one plain clause each.
+        Conditions of the guarantee, one clause each.
     mu, rho : float, optional
-        What the noise keeps beyond (epsilon, delta), in Gaussian DP or zCDP, where that is proved.
+        Guarantee of the noise in Gaussian DP or zCDP, where it is proved.
     mu_gap : float, optional
-        With `mu`: how far, in total variation, the published value may be from one of a mu-Gaussian mechanism, because
-        the noise is discrete; far below delta.
+        With `mu`: bound of the total variation distance between the published value and that of a mu-Gaussian
+        mechanism, which is due to the discrete noise and far below delta.
     together : Together, optional
-        Of an estimator's fit: what all fits of this process cost. Not part of this promise, nor of any file.
+        Privacy loss of all fits of an estimator in this process. Not part of this guarantee, nor of a file.
 
     Examples
     --------
@@ -325,29 +339,39 @@ class Guarantee:
         for name, value in (("epsilon", epsilon), ("delta", delta)):
             object.__setattr__(self, name, value)
         if not isinstance(self.unit, PrivacyUnit):
-            raise SpecError(f"unit is {shown(self.unit)}; it must be a PrivacyUnit; write PrivacyUnit()")
+            raise OptionError(
+                f"unit is {shown(self.unit)}; it must be a PrivacyUnit",
+                option="unit",
+                given=self.unit,
+                allowed="a PrivacyUnit",
+                remedy="write PrivacyUnit()",
+            )
         conditions: object = self.conditions
         if not (isinstance(conditions, tuple) and all(isinstance(line, str) for line in conditions)):
-            raise SpecError(f"conditions are {shown(conditions)}; they must be a tuple of sentences; write () for none")
+            raise OptionError(
+                f"conditions are {shown(conditions)}; they must be a tuple of sentences",
+                option="conditions",
+                given=conditions,
+                allowed="a tuple of sentences",
+                remedy="write () for none",
+            )
         for name in ("mu", "rho"):
             value = getattr(self, name)
             if value is not None:
                 object.__setattr__(self, name, positive(name, value, advice=_ADVICE))
         if self.mu_gap is not None:
             if self.mu is None:
-                raise SpecError(f"got mu_gap without mu, which it belongs to; {_ADVICE}")
+                raise OptionError("got mu_gap without mu, which it belongs to", option="mu_gap", remedy=_ADVICE)
             object.__setattr__(self, "mu_gap", probability_below_one("mu_gap", self.mu_gap, advice=_ADVICE))
 
     @classmethod
     def promised(
         cls, unit: PrivacyUnit, budget: PrivacyBudget, *, tracked: bool = False, curators: CuratorTerms | None = None
     ) -> Guarantee:
-        """The promise of any mechanism that keeps the budget, with the conditions it holds under.
+        """Return the guarantee of any mechanism that satisfies the budget, with its conditions.
 
-        `tracked`: a ledger counts what else is released. `curators`: whose parts were merged, if there are several.
+        A `tracked` release is recorded in a ledger. `curators` are the terms of a merged release.
 
-        Examples
-        --------
         >>> Guarantee.promised(PrivacyUnit(), PrivacyBudget(1.0, 1e-6)).epsilon
         1.0
         """
@@ -356,7 +380,7 @@ class Guarantee:
 
     @property
     def neighbours(self) -> Neighbours:
-        """How neighbouring tables differ.
+        """Neighbouring relation.
 
         Examples
         --------
@@ -366,7 +390,7 @@ class Guarantee:
         return self.unit.neighbours
 
     def sentence(self) -> str:
-        """Give the promise in plain words.
+        """Return the guarantee in plain English.
 
         Returns
         -------
@@ -402,7 +426,7 @@ without looking.
         return html_table("Privacy guarantee", ["", ""], [*rows, *more], [self.sentence()])
 
     def to_dict(self) -> dict[str, object]:
-        """Give the guarantee as plain values for JSON.
+        """Return the guarantee as plain values for JSON.
 
         Examples
         --------
@@ -417,12 +441,12 @@ without looking.
             "mu": self.mu,
             "rho": self.rho,
         }
-        # left out where there is none, so that files of earlier versions keep their text
+        # without a gap the key is left out
         return plain if self.mu_gap is None else plain | {"mu_gap": self.mu_gap}
 
     @classmethod
     def from_dict(cls, mapping: Mapping[str, object]) -> Guarantee:
-        """Read a guarantee back; missing or unknown fields and wrong types are refused.
+        """Read a guarantee from plain values. Missing or unknown fields and wrong types are rejected.
 
         Parameters
         ----------
@@ -439,7 +463,13 @@ without looking.
         fields = exact_fields("guarantee", {name: known[name] for name in known if name != _GAP}, _GUARANTEE_FIELDS)
         conditions = fields["conditions"]
         if not isinstance(conditions, list):
-            raise SpecError(f"conditions are {shown(conditions)}; they must be a list of sentences; write [] for none")
+            raise OptionError(
+                f"conditions are {shown(conditions)}; they must be a list of sentences",
+                option="conditions",
+                given=conditions,
+                allowed="a list of sentences",
+                remedy="write [] for none",
+            )
         # the constructor checks the numbers, the unit checks its own fields
         return cls(
             epsilon=cast("float", fields["epsilon"]),

@@ -1,6 +1,6 @@
-"""The step from continuous to discrete Gaussian noise: what it costs, and the noise that pays for it.
+"""Account for discrete instead of continuous Gaussian noise: its cost in delta and the mu that allows for it.
 
-No other module takes this step. Proof: lattice.proof.md.
+No other module does this. Proof: lattice.proof.md.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Final, Literal, TypeAlias
 
-from discreet.errors import SpecError
+from discreet.errors import UnsupportedError
 from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.privacy.gaussian_dp import mu_from, rho_from
 
-# the part of delta that the step from the continuous to the lattice law may cost
+# largest part of delta that discrete instead of continuous noise may cost
 LATTICE_SHARE: Final = 0.01
 # covers the rounding of some hundreds of double operations, each relative 2**-53
 ROUNDING: Final = 1 + 2**-40
@@ -22,9 +22,9 @@ NO_DELTA: Final = (
     "noise or mechanism"
 )
 
-# how many variates have which standard deviation, in steps of their grid
+# pairs of a number of variates and their standard deviation in steps of the grid
 Variates: TypeAlias = Iterable[tuple[int, int]]
-# epsilon and delta of one release from those of all of them together, by a rule of composition
+# from epsilon and delta of all releases together to those of one release, by a composition rule
 Account: TypeAlias = Callable[[float, float], tuple[float, float]]
 Rule: TypeAlias = Literal["gaussian", "discrete-zcdp"]
 
@@ -34,26 +34,14 @@ def gaussian_mu(
     variates_at: Callable[[float], Variates],
     account: Account = lambda epsilon, delta: (epsilon, delta),
 ) -> tuple[float, Rule]:
-    """The mu of discrete Gaussian noise that keeps a budget, and the rule by which it does.
+    """Return the mu of discrete Gaussian noise that satisfies a budget, and the accounting rule.
 
-    By the exact curve of the continuous law, with the step to the lattice paid from delta; where that step would cost
-    more than `LATTICE_SHARE` of delta, by zero-concentrated accounting, which the discrete law keeps without a gap.
+    The rule is the exact curve of continuous noise, with the cost of discrete noise paid from delta. Where that cost
+    exceeds `LATTICE_SHARE` of delta, it is zero-concentrated accounting, which discrete noise satisfies without a gap.
 
-    Parameters
-    ----------
-    budget
-        As epsilon and delta, delta above 0.
-    variates_at
-        What is drawn at a mu.
-    account
-        With several releases the pair of each of them, and mu is that of one; by default all are one joint release.
+    `variates_at` gives the noise drawn at a mu. `account` gives the pair of each of several releases, and mu is then
+    that of one. By default all variates are one joint release.
 
-    Returns
-    -------
-    mu, rule
-
-    Examples
-    --------
     >>> mu, rule = gaussian_mu(PrivacyBudget(1.0, 1e-6), lambda mu: [(3, round(2**20 / mu))])
     >>> round(mu, 4), rule
     (0.2367, 'gaussian')
@@ -68,24 +56,22 @@ def gaussian_mu(
 
 
 def approximate(budget: PrivacyBudget) -> tuple[float, float]:
-    """Epsilon and delta of a budget that Gaussian noise can keep: stated as such, with delta above 0.
+    """Return epsilon and delta of a budget given as such, with delta above 0.
 
-    Examples
-    --------
     >>> approximate(PrivacyBudget(1.0, 1e-6))
     (1.0, 1e-06)
     """
     epsilon, delta = as_pair(budget)
     if not delta > 0:
-        raise SpecError(NO_DELTA)
+        raise UnsupportedError(NO_DELTA, code="delta-needed", option="delta", given=delta, allowed="a number above 0")
     return epsilon, delta
 
 
 def delta_left(epsilon: float, delta: float, variates: Variates) -> float | None:
-    """The delta at which continuous noise keeps (epsilon, delta) as discrete noise; None if the lattice costs too much.
+    """Return the delta for continuous noise whose discrete version satisfies (epsilon, delta).
 
-    Examples
-    --------
+    None if the cost of discrete noise is too large.
+
     >>> left = delta_left(1.0, 1e-6, [(1, 10_000)])
     >>> round(left / 1e-6, 4), delta_left(1.0, 1e-6, [(1, 4)])
     (0.9977, None)
@@ -95,10 +81,10 @@ def delta_left(epsilon: float, delta: float, variates: Variates) -> float | None
 
 
 def lattice_gap(epsilon: float, variates: Variates) -> float:
-    """What discrete instead of rounded Gaussian noise costs in delta: (1 + e^epsilon) sum 1/(16 sigma^2), rounded up.
+    """Return the cost in delta of discrete instead of rounded Gaussian noise, rounded up.
 
-    Examples
-    --------
+    It is (1 + e^epsilon) times the sum of 1/(16 sigma^2).
+
     >>> round(lattice_gap(1.0, [(2, 10), (1, 100)]), 6)
     0.004671
     """
@@ -106,24 +92,20 @@ def lattice_gap(epsilon: float, variates: Variates) -> float:
 
 
 def distance_cost(epsilon: float, distance: float) -> float:
-    """What a total variation for every table costs in delta: (1 + e^epsilon) times it, rounded up.
+    """Return the cost in delta of a total variation distance: (1 + e^epsilon) times it, rounded up.
 
-    Examples
-    --------
     >>> round(distance_cost(0.0, 1e-9), 12)
     2e-09
     """
-    # beyond it e^epsilon leaves the doubles
+    # above it e^epsilon overflows
     if epsilon > 700:
         return math.inf
     return (1 + math.exp(epsilon)) * distance * ROUNDING
 
 
 def concentrated_mu(epsilon: float, delta: float) -> float:
-    """The largest mu whose mu^2 / 2 zero-concentrated accounting allows for (epsilon, delta), rounded down.
+    """Return the largest mu for which mu^2/2-zCDP implies (epsilon, delta)-DP, rounded down.
 
-    Examples
-    --------
     >>> round(concentrated_mu(1.0, 1e-6), 4)
     0.2207
     """
@@ -131,24 +113,13 @@ def concentrated_mu(epsilon: float, delta: float) -> float:
 
 
 def lattice_curve(epsilon: float, delta: float) -> tuple[float, float]:
-    """Mu and total variation of a lattice release that was calibrated to (epsilon, delta) with the gap paid in delta.
+    """Return upper bounds of mu and of the total variation gap of a discrete Gaussian release.
 
-    What is published has, for every table, a distribution within `gap` of a post-processing of one and the same
-    mu-Gaussian mechanism. So a test with false alarms alpha between tables that are m units apart has power at most
-    Phi(Phi^-1(alpha + gap) + m mu) + gap.
+    The release was calibrated to (epsilon, delta), with delta above 0 and the gap paid from delta. For every table the
+    distribution of the published value is within `gap` of a post-processing of one and the same mu-Gaussian mechanism.
+    So a test with false alarm rate alpha between tables that are m units apart has power at most Phi(Phi^-1(alpha +
+    gap) + m mu) + gap.
 
-    Parameters
-    ----------
-    epsilon, delta
-        Of the promise; delta above 0.
-
-    Returns
-    -------
-    mu, gap
-        Both upper bounds of what the noise has.
-
-    Examples
-    --------
     >>> mu, gap = lattice_curve(1.0, 1e-6)
     >>> round(mu, 4), gap < 1e-8
     (0.2367, True)

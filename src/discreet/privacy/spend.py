@@ -11,16 +11,17 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import Final, Protocol, runtime_checkable
 
-from discreet.errors import LedgerError, SpecError
+from discreet.errors import LedgerError, OptionError, UnsupportedError
 from discreet.exact.rounding import EIGHTY_DIGITS, SQRT_TWO_PI, mills, root_up, up
 from discreet.privacy.budget import PrivacyBudget, PrivacyUnit
 from discreet.privacy.checks import positive, probability_below_one
 from discreet.text import has_invisible_characters
+from discreet.wording import Call, LeaveOut
 
 # -- loss --------------------------------------------------------------------------------------------------------------
-# What one request costs a person, in every currency that a filter adds up.
+# Privacy loss of one request, in every privacy measure that a filter adds up.
 #
-# A pure mechanism is read as a Gaussian one by the trade-off between the two kinds of error: that of epsilon-DP is
+# A pure mechanism is converted to Gaussian DP by the trade-off between the two kinds of error: that of epsilon-DP is
 # piecewise linear through (0, 1), (a, a) and (1, 0) with a = 1/(1 + e^epsilon), and the convex curve of mu-Gaussian DP
 # with mu = 2 Phi^-1(1 - a) goes through the same three points, hence never above it. So epsilon-DP implies mu-Gaussian
 # DP [Dong, Roth & Su 2022, Definition 2.6 and Proposition 2.5].
@@ -30,7 +31,7 @@ _ADVICE: Final = "take it from the mechanism's own noise"
 _STEP: Final = Decimal("1e-20")
 _NEAR: Final = Decimal("1e-9")
 _LEAST_TAIL: Final = 1e-300
-# beyond it mu = 2 sqrt(2 epsilon) is used, which is larger
+# above it the larger mu = 2 sqrt(2 epsilon) is used
 _EPSILON_EXACT: Final = 1000.0
 # below it the tangent at 0, which lies above, is as good as the curve
 _EPSILON_TINY: Final = 1e-12
@@ -39,25 +40,25 @@ _LARGEST_FLOAT: Final = math.nextafter(math.inf, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """What one request costs, stated in each currency; every figure is an upper bound.
+    """Privacy loss of one request in each privacy measure. All figures are upper bounds.
 
     Outside an event of probability `failure` the request is `mu`-Gaussian DP up to a total variation of `tau`, and
-    `rho`-zCDP. By itself it is (`epsilon`, `delta`)-DP. Use the constructors `gaussian`, `pure`, `approximate` and
-    `together`.
+    `rho`-zCDP. Considered alone it is (`epsilon`, `delta`)-DP. Use the constructors `gaussian`, `pure`, `approximate`
+    and `together`.
 
     Attributes
     ----------
     epsilon, delta
-        The request by itself.
+        Guarantee of the request alone.
     mu
-        Gaussian parameter of all its parts together.
+        Gaussian DP of all its parts together.
     rho
-        Their zero-concentrated loss.
+        Zero-concentrated DP of all its parts together.
     tau
-        Total variation, for any table, between what is published and what a mu-Gaussian mechanism would publish: what
-        discrete instead of continuous noise amounts to.
+        Total variation distance, for any table, between the published value and that of a mu-Gaussian mechanism. It
+        is due to discrete instead of continuous noise.
     failure
-        Part of delta that `mu` and `rho` do not cover.
+        Part of delta not covered by `mu` and `rho`.
 
     Examples
     --------
@@ -80,7 +81,7 @@ class Loss:
 
     @property
     def is_pure(self) -> bool:
-        """Whether epsilon alone is promised.
+        """Whether the request is epsilon-DP with delta = 0.
 
         >>> Loss.pure(1.0).is_pure, Loss.approximate(1.0, 1e-6).is_pure
         (True, False)
@@ -89,9 +90,9 @@ class Loss:
 
     @classmethod
     def gaussian(cls, epsilon: float, delta: float, *, mu: float, tau: float) -> Loss:
-        """A discrete Gaussian request: its own promise, the mu of all its noise, and the step to the lattice.
+        """Return the loss of a request with discrete Gaussian noise.
 
-        The discrete law keeps mu^2/2-zCDP without a gap [Canonne, Kamath & Steinke 2020].
+        Discrete Gaussian noise satisfies mu^2/2-zCDP without a gap [Canonne, Kamath & Steinke 2020].
 
         >>> Loss.gaussian(1.0, 1e-6, mu=0.5, tau=1e-12).rho
         0.125
@@ -102,7 +103,7 @@ class Loss:
 
     @classmethod
     def pure(cls, epsilon: float) -> Loss:
-        """An epsilon-DP request of which nothing more is known.
+        """Return the loss of an epsilon-DP request without further assumptions.
 
         >>> round(Loss.pure(1.0).mu, 6)
         1.232035
@@ -111,7 +112,7 @@ class Loss:
 
     @classmethod
     def approximate(cls, epsilon: float, delta: float) -> Loss:
-        """An (epsilon, delta)-DP request of which nothing more is known.
+        """Return the loss of an (epsilon, delta)-DP request without further assumptions.
 
         Up to an event of probability delta it is epsilon-DP [Kairouz, Oh & Viswanath 2015, Theorem 3.3].
 
@@ -119,19 +120,21 @@ class Loss:
         1e-06
         """
         epsilon = positive("epsilon", epsilon, advice=_ADVICE)
-        # no budget is as large as the largest float, so what is beyond it stays refused
+        # no budget reaches the largest float, so a capped loss is still refused
         rho = min(up(Fraction(epsilon) ** 2 / 2), _LARGEST_FLOAT)
         return cls(epsilon, delta, pure_mu(epsilon), rho, 0.0, delta)
 
     @classmethod
     def together(cls, epsilon: float, delta: float, parts: Sequence[Loss]) -> Loss:
-        """Parts of one request that is (epsilon, delta)-DP by itself; later parts may depend on earlier ones.
+        """Return the loss of a request in parts that is (epsilon, delta)-DP.
+
+        Later parts may depend on the output of earlier ones.
 
         >>> Loss.together(2.0, 0.0, [Loss.pure(1.0), Loss.pure(1.0)]).rho
         1.0
         """
         if not parts:
-            raise SpecError("expected at least one part of a loss, got none")
+            raise OptionError("expected at least one part of a loss, got none", option="parts")
         return cls(
             epsilon,
             delta,
@@ -144,9 +147,9 @@ class Loss:
 
 @lru_cache(maxsize=256)
 def pure_mu(epsilon: float) -> float:
-    """Smallest mu for which every epsilon-DP mechanism is mu-Gaussian DP, rounded up: 2 Phi^-1(e^eps / (1 + e^eps)).
+    """Return the smallest mu for which every epsilon-DP mechanism is mu-Gaussian DP, rounded up.
 
-    Beyond 1000 the larger 2 sqrt(2 epsilon) is given.
+    mu = 2 Phi^-1(e^eps / (1 + e^eps)). Above epsilon = 1000 the larger 2 sqrt(2 epsilon) is returned.
 
     >>> round(pure_mu(0.1), 6)
     0.125309
@@ -162,11 +165,11 @@ def pure_mu(epsilon: float) -> float:
         tail = 1 / (1 + exact.exp())
 
         def above(x: Decimal) -> bool:
-            """Whether 1 - Phi(x) = M(x) phi(x), which falls in x, is above the tail."""
+            """Return whether 1 - Phi(x) = M(x) phi(x), which decreases in x, is above the tail."""
             return mills(x) * (-x * x / 2).exp() / SQRT_TWO_PI > tail
 
         low, high = Decimal(0), (2 * exact).sqrt() + 1
-        # doubles say where to look; what they say is checked
+        # doubles give a bracket, which is then verified
         guess = Decimal(-NormalDist().inv_cdf(max(float(tail), _LEAST_TAIL)))
         if guess > 0 and above(guess * (1 - _NEAR)) and not above(guess * (1 + _NEAR)):
             low, high = guess * (1 - _NEAR), guess * (1 + _NEAR)
@@ -180,42 +183,42 @@ def pure_mu(epsilon: float) -> float:
 
 
 # -- spend -------------------------------------------------------------------------------------------------------------
-# The seam for a ledger: every release asks before it draws noise.
+# The interface of a ledger: every release records its spend before it draws noise.
 
-# the anchor of a release that nobody counts
+# the anchor of a release that is not recorded
 UNTRACKED: Final = "untracked"
 _NOT_DRAWN: Final = "no noise was drawn and nothing was published"
 
 
 @dataclass(frozen=True, slots=True)
 class SpendRequest:
-    """What a mechanism is about to spend, on whom, and why.
+    """Request to spend budget, made before noise is drawn.
 
     Parameters
     ----------
     mechanism : str
         Public name of the mechanism.
     budget : PrivacyBudget
-        What the release will cost by itself.
+        Cost of the release alone.
     unit : PrivacyUnit
-        Whose presence the cost is about.
+        Who is protected.
     description : str
-        One line for the record, made of declared names only.
+        One line for the record, with declared names only.
     loss : Loss, optional
-        The cost in every currency; unless given, what the budget alone says.
+        Cost in every privacy measure. By default the one implied by the budget.
     specification : mapping
-        Everything public that decides what is published, as plain values for JSON: two requests with the same one ask
-        for the same thing.
+        All public values that determine what is published, as plain values for JSON. Two requests with equal
+        specifications are the same request.
     fingerprint : function, optional
-        From a secret key to a keyed digest of the table, which must never leave whoever holds the key; none where the
-        table has none.
+        Computes a keyed digest of the table from a secret key. The digest must not be passed on by the holder of
+        the key. None where the table has no digest.
     once : str
-        What can be used for one request only, such as a session of several curators and a key; whoever keeps books
-        refuses a second request with the same text. Empty where a request uses up nothing but budget.
+        Name of a resource for one request only, such as the session and the key of a federated part. A ledger refuses
+        a second request with the same text. Empty where a request uses budget only.
     answer : mapping
-        Of a part of a release: what the file of the release must have, by the path of each field, such as
-        `guarantee.epsilon`; whoever keeps books compares it with a release that names the part. Empty for a release,
-        which is kept as a whole.
+        For a federated part: values that the release file must have, by path of the field, such as
+        `guarantee.epsilon`. A ledger compares them with a release that names the part. Empty for a release, which the
+        ledger stores as a whole.
 
     Examples
     --------
@@ -235,7 +238,7 @@ class SpendRequest:
     answer: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # read as a plain object: whoever knows no more than the budget leaves it out
+        # typed as an object because the default is None
         given: object = self.loss
         if given is None:
             object.__setattr__(self, "loss", Loss.approximate(self.budget.epsilon, self.budget.delta))
@@ -248,25 +251,25 @@ class SpendReceipt:
     Attributes
     ----------
     anchor
-        Where the record is, or "untracked"; the release file carries it.
+        Where the spend is recorded, or "untracked". Part of the release file.
     stored
-        Text of the release that this very request was given before: it is given again, and nothing new is drawn.
+        Text of the earlier release of the same request. It is returned again, and no noise is drawn.
     stage
-        Called with the name of a stage whose output decides how the request goes on, such as the counts of a guard,
-        and a function that draws that output as text; returns the text that was committed first under this name and
-        request, which alone is acted on. None where nothing is recorded: then every run draws anew, and spends anew.
+        Called with the name of a stage whose output decides how the request continues, such as the counts of a guard,
+        and a function that draws that output as text. Returns the text that was committed first for this name and
+        request, and only that text is used. None where nothing is recorded: then every run draws and spends again.
     commit
-        Called with the text of the new release before anybody sees it; returns the text as it was recorded, which is
-        what is published. None where nothing is recorded.
+        Called with the text of the new release before it is published. Returns the recorded text, which is then
+        published. None where nothing is recorded.
     stopped
-        Text of the record with which this very request was stopped before: it is given again.
+        Text of the record with which the same request was stopped earlier. It is returned again.
     stop
-        Called instead of `commit`, with a record and the loss of what was drawn for it, by a request that stops before
-        its end; the rest of its cost is given back. Returns the record as it was recorded.
+        Called instead of `commit` by a request that stops early, with a record and the loss of the noise drawn for it.
+        The rest of the cost is refunded. Returns the recorded text.
     balance
-        Says in one sentence what was spent and what is left.
+        Returns a sentence with the spent and the remaining budget.
     request_id
-        Name under which the ledger has the request; empty where nothing is recorded.
+        Identifier of the request in the ledger. Empty where nothing is recorded.
 
     Examples
     --------
@@ -285,7 +288,7 @@ class SpendReceipt:
 
 
 class SpendHook(Protocol):
-    """Anything that records a request before noise is drawn, or refuses it by raising."""
+    """Callable that records a request before noise is drawn, or refuses it by raising."""
 
     def __call__(self, request: SpendRequest) -> SpendReceipt:
         """Record the request durably and return where, or raise `BudgetError` with nothing spent."""
@@ -294,10 +297,10 @@ class SpendHook(Protocol):
 
 @runtime_checkable
 class AdvisingHook(Protocol):
-    """A hook that keeps books: it can refuse before a table is read, and is given the table's fingerprint."""
+    """Spend hook of a ledger, which can refuse before a table is read and uses the fingerprint of the table."""
 
     def advise(self, request: SpendRequest) -> None:
-        """Raise what a call with this request would raise, as far as that can be known without the table."""
+        """Raise the error of a call with this request, as far as it is known without the table."""
         ...
 
     def __call__(self, request: SpendRequest) -> SpendReceipt:
@@ -306,17 +309,17 @@ class AdvisingHook(Protocol):
 
 
 def untracked(request: SpendRequest) -> SpendReceipt:
-    """Let every request pass and say so in the receipt: nobody keeps count.
+    """Accept every request without recording it.
 
     Parameters
     ----------
     request : SpendRequest
-        What is about to be spent; not recorded.
+        The request, which is not recorded.
 
     Returns
     -------
     SpendReceipt
-        With the anchor "untracked".
+        A receipt with the anchor "untracked".
 
     Examples
     --------
@@ -327,14 +330,14 @@ def untracked(request: SpendRequest) -> SpendReceipt:
 
 
 class ObservedHook:
-    """A spend hook with something to do before and after it; it advises if that hook does.
+    """Spend hook that calls functions before and after another hook, and advises if that hook does.
 
     Parameters
     ----------
     hook
-        What records the request.
+        The hook that records the request.
     before
-        Called with the request first; what it raises refuses the request with nothing spent.
+        Called first, with the request. An error that it raises refuses the request, and nothing is spent.
     after
         Called with the request and its receipt, before noise is drawn.
 
@@ -355,7 +358,7 @@ class ObservedHook:
     ) -> None:
         self._hook, self._before, self._after = hook, before, after
         if isinstance(hook, AdvisingHook):
-            # there only where the hook has it, because a release asks for it
+            # set only where the hook has it, because a release checks for the attribute
             self.advise = hook.advise
 
     def __call__(self, request: SpendRequest) -> SpendReceipt:
@@ -367,18 +370,29 @@ class ObservedHook:
 
 
 def checked_receipt(receipt: object) -> SpendReceipt:
-    """The receipt of a spend; a hook that does not say where it is recorded gets no noise drawn."""
+    """Return the receipt of a spend. Reject one that does not say where the spend is recorded."""
     if not (isinstance(receipt, SpendReceipt) and isinstance(receipt.anchor, str) and receipt.anchor):
-        raise LedgerError(f"the spend hook gave no SpendReceipt with an anchor; {_NOT_DRAWN}")
+        raise LedgerError(
+            f"the spend hook gave no SpendReceipt with an anchor; {_NOT_DRAWN}",
+            code="spend-hook-broken",
+            option="spend",
+        )
     if has_invisible_characters(receipt.anchor):
-        raise LedgerError(f"the spend hook gave an anchor with invisible characters; {_NOT_DRAWN}")
+        raise LedgerError(
+            f"the spend hook gave an anchor with invisible characters; {_NOT_DRAWN}",
+            code="spend-hook-broken",
+            option="spend",
+        )
     return receipt
 
 
 def check_books(books: AdvisingHook | None, *, guard: bool) -> None:
     """Refuse a guard without a ledger."""
     if guard and books is None:
-        raise SpecError(
+        raise UnsupportedError(
             "a guard needs a ledger, which keeps its verdict: without one a stopped release could be tried again until "
-            "it passes; give --ledger and --dataset, or spend=Ledger(path).account(name), or leave the guard out"
+            "it passes",
+            code="guard-needs-ledger",
+            option="guard",
+            remedy=(Call("Ledger.account", "record the spend"), LeaveOut("guard")),
         )

@@ -9,26 +9,26 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from discreet.errors import SpecError, missing_extra, shown
+from discreet.errors import MissingDependencyError, OptionError, shown
 from discreet.exact.rounding import up
 from discreet.privacy import gaussian_dp
 from discreet.privacy.checks import is_integer, listed, positive, probability_below_one, within
 
 # -- textbook ----------------------------------------------------------------------------------------------------------
-# The formulas that papers and courses use, by the names they are known under, with their ranges.
+# Formulas of papers and textbooks under their usual names, with their ranges.
 #
-# The rules that turn one definition of privacy into another are in `conversions`. All of it is here to be compared
-# with, to reproduce published figures and to check proofs. For calibration use `gaussian` and `zcdp`: those are exact
-# or optimal and rounded to the private side; the closed forms here are plain floats, except where they call these two.
+# They serve to compare, to reproduce published figures and to check proofs. For calibration use `gaussian_dp`, whose
+# results are exact or optimal and rounded conservatively. The closed forms here are plain floats, except where they
+# call `gaussian_dp`.
 
 _ADVICE = "see the function's documentation for its range"
 _CLASSICAL_EPSILON_HIGHEST = 1.0
-# e^100 is a guarantee of nothing, and far from the largest float
+# e^100 guarantees nothing, and is far below the largest float
 _EXPONENT_HIGHEST = 100.0
 
 
 def classical_gaussian_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
-    """Noise of the classical Gaussian mechanism: sensitivity sqrt(2 ln(1.25/delta)) / epsilon.
+    """Return sigma of the classical Gaussian mechanism: sensitivity sqrt(2 ln(1.25/delta)) / epsilon.
 
     Dwork & Roth 2014, Theorem A.1, proved for epsilon < 1 only.
 
@@ -37,7 +37,7 @@ def classical_gaussian_sigma(sensitivity: float, epsilon: float, delta: float) -
     sensitivity : float
         L2 sensitivity, above 0.
     epsilon : float
-        Above 0 and below 1; beyond, the proof does not hold and from about 8.4 on neither does the claim.
+        Above 0 and below 1. The proof does not hold above, and from about 8.4 the claim is false.
     delta : float
         From 1e-300 to 0.5.
 
@@ -48,15 +48,18 @@ def classical_gaussian_sigma(sensitivity: float, epsilon: float, delta: float) -
     """
     sensitivity, epsilon, delta = _triple(sensitivity, epsilon, delta)
     if epsilon >= _CLASSICAL_EPSILON_HIGHEST:
-        raise SpecError(
-            f"epsilon = {epsilon:g}; the classical Gaussian mechanism is proved below 1 only; "
-            "use analytic_gaussian_sigma, which is exact for every epsilon"
+        raise OptionError(
+            f"epsilon = {epsilon:g}; the classical Gaussian mechanism is proved below 1 only",
+            option="epsilon",
+            given=epsilon,
+            allowed="a number above 0 and below 1",
+            remedy="use analytic_gaussian_sigma, which is exact for every epsilon",
         )
     return sensitivity * math.sqrt(2 * math.log(1.25 / delta)) / epsilon
 
 
 def analytic_gaussian_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
-    """Smallest Gaussian noise that is (epsilon, delta)-DP: sensitivity / mu, rounded up.
+    """Return the smallest sigma of Gaussian noise that is (epsilon, delta)-DP: sensitivity / mu, rounded up.
 
     Balle & Wang 2018, Theorem 8 and Algorithm 1.
 
@@ -77,7 +80,7 @@ def analytic_gaussian_sigma(sensitivity: float, epsilon: float, delta: float) ->
 def zhao_gaussian_sigma(
     sensitivity: float, epsilon: float, delta: float, *, form: Literal["erfc", "logarithm"] = "erfc"
 ) -> float:
-    """Noise by closed forms of a Gaussian mechanism at any epsilon.
+    """Return sigma of a Gaussian mechanism by a closed form for any epsilon.
 
     sigma = sensitivity (a + sqrt(a^2 + epsilon)) / (epsilon sqrt 2) is exact for the a that solves
     erfc(a) - e^epsilon erfc(sqrt(a^2 + epsilon)) = 2 delta, and a larger a only adds noise. After Zhao et al. 2019,
@@ -95,7 +98,7 @@ def zhao_gaussian_sigma(
     sensitivity, epsilon, delta : float
         As for `analytic_gaussian_sigma`.
     form : {"erfc", "logarithm"}
-        Which bound; the first is the sharper one.
+        The bound to use. The first is tighter.
 
     Examples
     --------
@@ -104,7 +107,7 @@ def zhao_gaussian_sigma(
     >>> round(zhao_gaussian_sigma(1.0, 1.0, 1e-6, form="logarithm"), 3)
     5.084
     """
-    from scipy.special import erfcinv, erfcx  # imported here: the rest of the room works without scipy
+    from scipy.special import erfcinv, erfcx  # imported here: the rest of the package works without scipy
 
     sensitivity, epsilon, delta = _triple(sensitivity, epsilon, delta)
     if form == "logarithm":
@@ -115,12 +118,12 @@ def zhao_gaussian_sigma(
         target = 2 * delta + math.exp(-b * b) * float(erfcx(math.sqrt(b * b + epsilon)))
         a = float(erfcinv(min(target, 1.0)))
     else:
-        raise SpecError.unknown_name("form", form, ("erfc", "logarithm"))
+        raise OptionError.unknown_name("form", form, ("erfc", "logarithm"), option="form")
     return sensitivity * (a + math.sqrt(a * a + epsilon)) / (epsilon * math.sqrt(2))
 
 
 def basic_composition(pairs: Iterable[tuple[float, float]]) -> tuple[float, float]:
-    """Sum of the epsilons and of the deltas, rounded up; holds for adaptive pieces.
+    """Return the sums of the epsilons and of the deltas, rounded up. Holds for adaptive pieces.
 
     Dwork & Roth 2014, Theorem 3.16.
 
@@ -137,10 +140,18 @@ def basic_composition(pairs: Iterable[tuple[float, float]]) -> tuple[float, floa
     epsilons, deltas = Fraction(0), Fraction(0)
     given = listed(pairs)
     if given is None:
-        raise SpecError(f"pairs: expected a list of (epsilon, delta), got {type(pairs).__name__}")
+        raise OptionError(
+            f"pairs: expected a list of (epsilon, delta), got {type(pairs).__name__}",
+            option="pairs",
+            allowed="a list of (epsilon, delta)",
+        )
     for pair in given:
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
-            raise SpecError(f"pairs: expected (epsilon, delta) in each, got {type(pair).__name__}")
+            raise OptionError(
+                f"pairs: expected (epsilon, delta) in each, got {type(pair).__name__}",
+                option="pairs",
+                allowed="a list of (epsilon, delta)",
+            )
         epsilon, delta = pair
         epsilons += Fraction(positive("epsilon", epsilon, advice=_ADVICE))
         deltas += Fraction(probability_below_one("delta", delta, advice=_ADVICE))
@@ -148,7 +159,7 @@ def basic_composition(pairs: Iterable[tuple[float, float]]) -> tuple[float, floa
 
 
 def advanced_composition(epsilon: float, delta: float, k: int, delta_slack: float) -> tuple[float, float]:
-    """Epsilon and delta of k pieces that are each (epsilon, delta)-DP.
+    """Return epsilon and delta of k pieces that are each (epsilon, delta)-DP.
 
     (epsilon sqrt(2 k ln(1/delta_slack)) + k epsilon (e^epsilon - 1), k delta + delta_slack)
     [Dwork, Rothblum & Vadhan 2010, Theorem III.3]. For many pieces and large epsilon, basic composition is smaller.
@@ -175,7 +186,12 @@ def advanced_composition(epsilon: float, delta: float, k: int, delta_slack: floa
     slack = _delta(delta_slack, name="delta_slack")
     count: object = k
     if not is_integer(count) or count < 1:
-        raise SpecError(f"k is {shown(count)}; expected the number of pieces, an integer of at least 1")
+        raise OptionError(
+            f"k is {shown(count)}; expected the number of pieces, an integer of at least 1",
+            option="k",
+            given=count,
+            allowed="an integer of at least 1",
+        )
     total = epsilon * math.sqrt(2 * k * -math.log(slack)) + k * epsilon * math.expm1(epsilon)
     return total, min(1.0, k * delta + slack)
 
@@ -195,18 +211,18 @@ def _delta(delta: float, name: str = "delta") -> float:
 
 
 # -- composition -------------------------------------------------------------------------------------------------------
-# What several pieces cost together, when all of them are fixed beforehand.
+# Privacy loss of several pieces that are fixed in advance.
 #
 # Gaussian pieces compose exactly; with zCDP pieces everything is added up as zCDP; pure pieces add their epsilons; and
-# a mixture of Gaussian and pure pieces goes through privacy-loss distributions. Where more than one bound is true the
-# smaller one is given.
+# a mixture of Gaussian and pure pieces uses privacy-loss distributions. Where several bounds are valid the smallest is
+# returned.
 
 # dp_accounting convolves in double precision: over its grid that can lose about 1e-12 of probability, so results are
-# charged ten times that, and below a delta of 1e-9 the distributions are not asked
+# charged ten times that, and below a delta of 1e-9 the distributions are not used
 _PLD_LOSS = 1e-11
 _PLD_LEAST_DELTA = 1e-9
 _PLD_POINTS = 100_000
-# it also raises e to the power of a pure epsilon; beyond this a float overflows, and the other bounds are used alone
+# it also computes e^epsilon of a pure epsilon; above this a float overflows, and only the other bounds are used
 _PLD_GREATEST_PURE = 500.0
 
 
@@ -240,7 +256,7 @@ class ZcdpPiece:
 
 @dataclass(frozen=True, slots=True)
 class PurePiece:
-    """Any epsilon-DP mechanism; nothing more is assumed of it.
+    """Any epsilon-DP mechanism, without further assumptions.
 
     >>> PurePiece(1.0).epsilon
     1.0
@@ -258,7 +274,7 @@ Piece = GaussianPiece | ZcdpPiece | PurePiece
 
 @dataclass(frozen=True, slots=True)
 class _Total:
-    """The pieces added up within each kind; 0 where a kind is absent."""
+    """Totals by kind of piece; 0 where a kind is absent."""
 
     mu: float
     rho: float
@@ -269,25 +285,25 @@ class _Total:
 
 
 def compose(pieces: Sequence[Piece], *, delta: float | None = None, epsilon: float | None = None) -> float:
-    """Epsilon at a delta, or delta at an epsilon, of all pieces together, rounded up.
+    """Return epsilon at a delta, or delta at an epsilon, of all pieces together, rounded up.
 
-    Only for pieces that are fixed beforehand: which pieces there are and their parameters may not depend on what an
-    earlier piece returned (the queries inside a piece may). For parameters chosen as one goes, an odometer or filter
-    is needed [Rogers, Roth, Ullman & Vadhan 2016].
+    Only for pieces that are fixed in advance: the number of pieces and their parameters may not depend on the output of
+    an earlier piece (the queries inside a piece may). Adaptively chosen parameters need an odometer or filter [Rogers,
+    Roth, Ullman & Vadhan 2016].
 
     Parameters
     ----------
     pieces : sequence of GaussianPiece, ZcdpPiece, PurePiece
         At least one.
     delta : float, optional
-        Ask for epsilon at this delta; 0 is allowed when every piece is pure.
+        Return epsilon at this delta. 0 is allowed when every piece is pure.
     epsilon : float, optional
-        Ask for delta at this epsilon. Give exactly one of the two.
+        Return delta at this epsilon. Pass exactly one of the two.
 
     Returns
     -------
     float
-        The figure that was not given.
+        The value that was not passed.
 
     Examples
     --------
@@ -301,22 +317,35 @@ def compose(pieces: Sequence[Piece], *, delta: float | None = None, epsilon: flo
         return _epsilon_at(total, probability_below_one("delta", delta, advice="for instance 1e-6"))
     if epsilon is not None and delta is None:
         return _delta_at(total, positive("epsilon", epsilon, advice="give the epsilon you want to promise"))
-    raise SpecError(
-        f"compose() got delta = {shown(delta)} and epsilon = {shown(epsilon)}; give exactly one; the other is returned"
+    raise OptionError(
+        f"compose() got delta = {shown(delta)} and epsilon = {shown(epsilon)}",
+        option="delta",
+        allowed="delta or epsilon, not both",
+        remedy="give exactly one; the other is returned",
     )
 
 
 def _add_up(pieces: Sequence[Piece]) -> _Total:
     given = listed(pieces)
     if given is None:
-        raise SpecError(f"compose(): expected a list of pieces, got {type(pieces).__name__}")
+        raise OptionError(
+            f"compose(): expected a list of pieces, got {type(pieces).__name__}",
+            option="pieces",
+            allowed="a list of pieces",
+        )
     pieces = given
     if not pieces:
-        raise SpecError("compose() got no pieces; it needs at least one; name what was released")
+        raise OptionError(
+            "compose() got no pieces; it needs at least one", option="pieces", remedy="name what was released"
+        )
     for piece in pieces:
         if not isinstance(piece, Piece):
-            raise SpecError(
-                f"{shown(piece)} is not a piece; allowed: GaussianPiece, ZcdpPiece, PurePiece; wrap it in one"
+            raise OptionError(
+                f"{shown(piece)} is not a piece; allowed: GaussianPiece, ZcdpPiece, PurePiece",
+                option="pieces",
+                given=piece,
+                allowed=("GaussianPiece", "ZcdpPiece", "PurePiece"),
+                remedy="wrap it in one",
             )
     mus = [piece.mu for piece in pieces if isinstance(piece, GaussianPiece)]
     rhos = [Fraction(piece.rho) for piece in pieces if isinstance(piece, ZcdpPiece)]
@@ -326,7 +355,7 @@ def _add_up(pieces: Sequence[Piece]) -> _Total:
     from_pure = sum((Fraction(epsilon) ** 2 / 2 for epsilon in epsilons), Fraction(0))
     return _Total(
         mu=gaussian_dp.compose_mu(*mus) if mus else 0.0,
-        # a larger rho is a weaker claim, so the least convertible one may replace anything below it
+        # a larger rho is a weaker claim, so the smallest convertible rho may replace smaller ones
         rho=max(up(concentrated + from_pure), gaussian_dp.RHO_LOWEST),
         rho_without_pure=max(up(concentrated), gaussian_dp.RHO_LOWEST),
         pure=up(sum(map(Fraction, epsilons), Fraction(0))),
@@ -378,7 +407,7 @@ def _sum_up(first: float, second: float) -> float:
 
 
 def _zcdp_epsilon(rho: float, delta: float) -> float:
-    """Give the zCDP bound, or none at all where rho is beyond what is converted."""
+    """Return the zCDP bound, or infinity where rho is above the convertible range."""
     return gaussian_dp.epsilon_from_rho(rho, delta) if rho <= gaussian_dp.RHO_HIGHEST else math.inf
 
 
@@ -387,11 +416,11 @@ def _zcdp_delta(epsilon: float, rho: float) -> float:
 
 
 def _privacy_loss(total: _Total) -> Any:  # noqa: ANN401 - the library has no types
-    """Pessimistic privacy-loss distribution of a Gaussian with pure pieces at their worst (randomised response)."""
+    """Return a pessimistic privacy-loss distribution of a Gaussian and worst-case pure pieces."""
     try:
         from dp_accounting.pld import common, privacy_loss_distribution
     except ImportError as error:
-        raise missing_extra("accounting", "dp_accounting") from error
+        raise MissingDependencyError("accounting", "dp_accounting") from error
     # losses of the Gaussian lie within mu^2/2 +- 10 mu up to 1e-23 of probability
     grid = (total.mu**2 + 20 * total.mu + 2 * total.pure) / _PLD_POINTS
     loss = privacy_loss_distribution.from_gaussian_mechanism(

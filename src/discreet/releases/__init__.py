@@ -1,4 +1,4 @@
-"""RELEASE: the published value, and nothing that only the curator may see.
+"""The published value, without anything that only the curator may see.
 
 Sees: a design, noisy numbers with the distribution of their noise, a guarantee.
 Never: a row, an exact sum, a seed, or an exact number of rows that is not public under the neighbouring relation.

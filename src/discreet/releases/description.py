@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from discreet.releases.release import Release
 
 # -- released sums -----------------------------------------------------------------------------------------------------
-# The moments of a release as exact fractions in scaled units, and what follows from them in original ones.
+# The moments of a release as exact fractions in scaled units, and statistics in original units.
 
 _FEW_ROWS: Final = "the noise leaves no number of rows to speak of"
 _NOT_RELEASED: Final = "the release does not hold the sums that this needs"
@@ -45,11 +45,11 @@ _OF_TWO: Final = "an interaction is the sum of two released columns in its own u
 
 
 class NoNumberError(Exception):
-    """The sums do not give a number; the message says why."""
+    """Sums that do not give a number, with the reason."""
 
 
 def in_double(exact: Fraction) -> float:
-    """Round a number to double precision; refuse one that is too large for it.
+    """Round a number to double precision. Reject one that is too large.
 
     >>> in_double(Fraction(1, 4))
     0.25
@@ -61,7 +61,7 @@ def in_double(exact: Fraction) -> float:
 
 
 class ReleasedSums:
-    """Sums of products of the scaled columns, the mean of their noise taken away; column 0 is the constant."""
+    """Sums of products of the scaled columns, without the mean of their noise. Column 0 is the constant."""
 
     def __init__(self, release: Release) -> None:
         unit, size = release.noise.unit, len(release.moments)
@@ -78,62 +78,62 @@ class ReleasedSums:
             self._parts[column + 1][other + 1] = Fraction(times) * self.half[other + 1] / self.half[column + 1]
 
     def rows(self) -> float:
-        """Number of rows."""
+        """Return the number of rows."""
         return float(self.total(0, 0))
 
     def mean(self, j: int) -> float:
-        """Mean of column j."""
+        """Return the mean of column j."""
         scaled = sum(times * self.total(0, k) for k, times in self._parts[j].items()) / self.count()
         return in_double(self.mid[j] + self.half[j] * scaled)
 
     def covariance(self, i: int, j: int) -> float:
-        """Covariance of columns i and j; that of a column with itself is above 0."""
+        """Return the covariance of columns i and j, which is above 0 for i = j."""
         exact = self._variance(i) if i == j else self._scaled(i, j)
         return in_double(exact * self.half[i] * self.half[j])
 
     def sd(self, j: int) -> float:
-        """Standard deviation of column j."""
+        """Return the standard deviation of column j."""
         return in_double(Fraction(sqrt(self._variance(j))) * self.half[j])
 
     def correlation(self, i: int, j: int) -> float:
-        """Correlation of columns i and j, 1 with itself."""
+        """Return the correlation of columns i and j, which is 1 for i = j."""
         together, square = self._scaled(i, j), self._variance(i) * self._variance(j)
         if together * together > square:
             raise NoNumberError(_TOO_CLOSE)
         return float(together) / sqrt(square)
 
     def centred_total(self, i: int, j: int) -> Fraction:
-        """Sum of products of the deviations of columns i and j from their means, in scaled units."""
+        """Return the sum of products of the deviations of columns i and j from their means, in scaled units."""
         return self.total(i, j) - self.total(0, i) * self.total(0, j) / self.count()
 
     def check_alone(self, *columns: int) -> None:
-        """Refuse an interval for a column that in original units has a part of another one."""
+        """Reject an interval for a column that depends on another one in original units."""
         if any(len(self._parts[j]) > 1 for j in columns):
             raise NoNumberError(_OF_TWO)
 
     def count(self) -> Fraction:
-        """Number of rows, above 1."""
+        """Return the number of rows, above 1."""
         count = self.total(0, 0)
         if count <= 1:
             raise NoNumberError(_FEW_ROWS)
         return count
 
     def total(self, i: int, j: int) -> Fraction:
-        """Sum of products of columns i and j."""
+        """Return the sum of products of columns i and j."""
         pair = min(i, j), max(i, j)
         if pair not in self._sums:
             raise NoNumberError(_NOT_RELEASED)
         return self._sums[pair]
 
     def _variance(self, j: int) -> Fraction:
-        """Variance in scaled units."""
+        """Return the variance in scaled units."""
         exact = self._scaled(j, j)
         if exact <= 0:
             raise NoNumberError(_NO_SPREAD)
         return exact
 
     def _scaled(self, i: int, j: int) -> Fraction:
-        """Covariance in half widths; an interaction in original units has a part of the indicator of its level."""
+        """Return the covariance in half widths. In original units an interaction includes its indicator."""
         parts = [(k, m, a * b) for k, a in self._parts[i].items() for m, b in self._parts[j].items()]
         return sum((times * self.centred_total(k, m) for k, m, times in parts), Fraction(0)) / (self.count() - 1)
 
@@ -148,7 +148,7 @@ class ReleasedSums:
 #
 # **Mean, any rows.** For a population mean mu, S_u - mu n' = sum (u - mu) + e_u - mu e_0 has mean 0 and the variance V
 # + s_u^2 + mu^2 s_0^2 with V = n Var(u). Accepted are the mu with (S_u - mu n')^2 <= z^2 (V' + s_u^2 + mu^2 s_0^2), a
-# quadratic inequality; V' = max(n'/(n' - 1) (T_uu - S_u^2 / n'), 0). No law of the rows is used but the central limit
+# quadratic inequality; V' = max(n'/(n' - 1) (T_uu - S_u^2 / n'), 0). The rows need only obey the central limit
 # theorem. The noise in V' hardly matters: its standard deviation is at most about 2.5 s against V + s^2 (all noise of
 # size s), and s / (V + s^2) <= 1 / (2 sqrt(V)), so V' + s^2 is relatively as good as a variance from V rows whatever
 # the size of s. Without noise it is the t interval. The mean of *this table* is the same with V' = 0.
@@ -165,10 +165,10 @@ class ReleasedSums:
 # Gaussian rows the sampling variance P (1 - rho^2)^2 / (n - 1). Accepted are the rho between -1 and 1 where the square
 # is at most z^2 times the sum: between roots of a quartic. The interval is the smallest that holds them all.
 #
-# What is known beforehand is used: a mean is between the bounds, a variance of values in an interval at most the square
-# of half its width (times n / (n - 1) in a table), a correlation between -1 and 1. Where the first order says too
-# little (n' below ten standard deviations of its noise; for a correlation a variance below four of its own) or nothing
-# is accepted, the interval is all of that. This only widens it.
+# Known ranges are used: a mean is between the bounds, a variance of values in an interval at most the square
+# of half its width (times n / (n - 1) in a table), a correlation between -1 and 1. Where the first order is inaccurate
+# (n' below ten standard deviations of its noise; for a correlation, a variance below four of its noise) or nothing is
+# accepted, the interval is the whole range. This only widens it.
 
 Rows = Literal["gaussian", "table"]
 Ends = tuple[float, float]
@@ -181,20 +181,20 @@ _ENDLESS: Final = 1e12  # degrees of freedom where only noise of a known varianc
 
 @dataclass(frozen=True)
 class Intervals:
-    """Intervals of one release at one level.
+    """Confidence intervals of one release at one level.
 
     Attributes
     ----------
     sums
-        What was released.
+        Released sums.
     noise_sd
         Standard deviation of every entry, shape (p, p).
     family
-        Law that errors are held against.
+        Reference distribution of the errors.
     level
-        Of confidence.
+        Confidence level.
     indicators
-        Columns whose sum of squares is their sum: one number, with one noise.
+        Columns whose sum of squares equals their sum and is released as the same number.
     """
 
     sums: ReleasedSums
@@ -204,7 +204,7 @@ class Intervals:
     indicators: Sequence[int] = ()
 
     def mean(self, j: int, rows: Literal["any", "table"]) -> Ends:
-        """Ends for the mean of column j: of a population behind any rows, or of this table."""
+        """Return the interval of the mean of column j, in the population or in this table."""
         self.sums.check_alone(j)
         count, total = float(self.sums.count()), float(self.sums.total(0, j))
         sampling = 0.0
@@ -218,21 +218,21 @@ class Intervals:
         return mid + half * low, mid + half * high
 
     def covariance(self, i: int, j: int, rows: Rows) -> Ends:
-        """Ends for the covariance of columns i and j, which of a column with itself is not below 0."""
+        """Return the interval of the covariance of columns i and j, which is not below 0 for i = j."""
         self.sums.check_alone(i, j)
         low, high = self._scaled(i, j, rows)
         unit = self.sums.half[i] * self.sums.half[j]
         return in_double(unit * Fraction(low)), in_double(unit * Fraction(high))
 
     def sd(self, j: int, rows: Rows) -> Ends:
-        """Ends for the standard deviation of column j."""
+        """Return the interval of the standard deviation of column j."""
         self.sums.check_alone(j)
         low, high = self._scaled(j, j, rows)
         half = self.sums.half[j]
         return in_double(half * Fraction(math.sqrt(low))), in_double(half * Fraction(math.sqrt(high)))
 
     def correlation(self, i: int, j: int, rows: Rows) -> Ends:
-        """Ends for the correlation of columns i and j."""
+        """Return the interval of the correlation of columns i and j."""
         self.sums.check_alone(i, j)
         about = [self._centred(*pair) for pair in ((i, j), (i, i), (j, j))]
         if i == j:
@@ -276,7 +276,7 @@ class Intervals:
         )
 
     def _centred(self, i: int, j: int) -> tuple[float, float]:
-        """Sum of products of deviations, corrected for the mean of its noise, and the variance of that."""
+        """Return the sum of products of deviations, corrected for the mean of its noise, and its noise variance."""
         count, same = float(self.sums.count()), float(i == j)
         m_i, m_j, s0 = self._mean(i), self._mean(j), self._sd(0, 0)
         first = self._first_order(i, j)
@@ -286,7 +286,7 @@ class Intervals:
         return float(self.sums.centred_total(i, j)) + bias, sum(a * a * b for a, b in first.values()) + second
 
     def _first_order(self, i: int, j: int) -> dict[tuple[int, int], tuple[float, float]]:
-        """Weight and variance of every noisy entry in the sum of products of deviations."""
+        """Return the weight and variance of every noisy entry in the sum of products of deviations."""
         m_i, m_j = self._mean(i), self._mean(j)
         weights: dict[tuple[int, int], float] = {}
         for entry, weight in (((i, j), 1.0), ((0, i), -m_j), ((0, j), -m_i), ((0, 0), m_i * m_j)):
@@ -295,7 +295,7 @@ class Intervals:
         return {entry: (weight, self._sd(*entry) ** 2) for entry, weight in weights.items()}
 
     def _correlation_noise(self, i: int, j: int, ratio: float) -> FloatArray:
-        """Variance of the noise of C_ij - rho sqrt(P) as a polynomial in rho, from the second power down."""
+        """Return the noise variance of C_ij - rho sqrt(P) as a polynomial in rho, highest power first."""
         constant = self._first_order(i, j)
         slope: dict[tuple[int, int], tuple[float, float]] = {}
         for pair, weight in (((i, i), ratio / 2), ((j, j), 1 / (2 * ratio))):
@@ -313,15 +313,15 @@ class Intervals:
         return float(self.sums.count()) <= _FAR * self._sd(0, 0)
 
     def _mean(self, j: int) -> float:
-        """Mean of a scaled column as far as the noise leaves it, within its range."""
+        """Estimate the mean of a scaled column, within its range."""
         return min(max(float(self.sums.total(0, j) / self.sums.count()), -1.0), 1.0)
 
     def _most(self, j: int) -> float:
-        """Largest standard deviation that a scaled column can have."""
+        """Return the largest possible standard deviation of a scaled column."""
         return 1.0 if self.sums.signed[j] else 0.5
 
     def _sd(self, i: int, j: int) -> float:
-        # an entry without a noise law is refused where its sum is read
+        # an entry without a noise distribution is rejected where its sum is read
         return float(self.noise_sd[i, j])
 
     def _z(self, rows: str) -> float:
@@ -330,7 +330,7 @@ class Intervals:
 
 
 def _between(lead: float, middle: float, rest: float) -> Ends | None:
-    """Ends of the x with lead x^2 - 2 middle x + rest <= 0, of which there is one; none where they have no end.
+    """Return the ends of the x with lead x^2 - 2 middle x + rest <= 0, or infinities where it is unbounded.
 
     >>> _between(1.0, 2.0, 3.0), _between(-1.0, 0.0, 0.0)
     ((1.0, 3.0), None)
@@ -342,7 +342,7 @@ def _between(lead: float, middle: float, rest: float) -> Ends | None:
 
 
 def _within(found: Ends | None, known: Ends) -> Ends:
-    """The part of an interval that is possible; all that is possible where nothing is left of it or it has no end.
+    """Return the possible part of an interval, or the whole range where none is left or it is unbounded.
 
     >>> _within((-2.0, 0.5), (0.0, 1.0)), _within((-2.0, -1.0), (0.0, 1.0)), _within(None, (0.0, 1.0))
     ((0.0, 0.5), (0.0, 1.0), (0.0, 1.0))
@@ -353,7 +353,7 @@ def _within(found: Ends | None, known: Ends) -> Ends:
 
 
 def _accepted(powers: FloatArray) -> Ends:
-    """Smallest interval that holds every rho from -1 to 1 where a polynomial is at most 0; all of it where none is.
+    """Return the smallest interval of every rho in [-1, 1] where a polynomial is at most 0, or [-1, 1] if none.
 
     >>> low, high = _accepted(np.array([0.0, 0.0, 1.0, -1.0, 0.24]))
     >>> round(low, 12), round(high, 12)
@@ -367,7 +367,7 @@ def _accepted(powers: FloatArray) -> Ends:
 
 
 # -- description -------------------------------------------------------------------------------------------------------
-# Means, standard deviations, covariances and correlations of the released columns, read off the moments.
+# Means, standard deviations, covariances and correlations of the released columns, computed from the moments.
 
 Number: TypeAlias = float | NotEstimable
 Interval: TypeAlias = Ends | NotEstimable
@@ -380,7 +380,7 @@ _HEADS: Final = ["column", "mean", f"{DEFAULT_LEVEL:.0%} interval", "sd"]
 _PERSONS: Final = NotEstimable(
     "rows of one person depend on each other, and the release does not say how much; table_conf_int includes the noise "
     "alone, and a fit without features has an interval for the mean of the target that is clustered by person if the "
-    'release was made with moments "robust" and a model such as "y ~ 1" among its robust_models (--robust-model)'
+    'release was made with robust standard errors of an additional model such as "y ~ 1"'
 )
 _NOTE: Final = (
     "Of values clipped to their {bounds}, in original units, with the noise of the release.\n"
@@ -391,22 +391,23 @@ _NOTE: Final = (
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Description:
-    """What a release of moments says about each column and each pair of columns, in original units.
+    """Descriptive statistics of the columns of a release of moments, in original units.
 
-    A number that the noise leaves no sense in is a `NotEstimable` with the reason, never NaN. Printing gives a table.
+    A number that cannot be estimated because of the noise is a `NotEstimable` with the reason, never NaN. Printing
+    gives a table.
 
     Attributes
     ----------
     columns
-        Released columns: regressors, indicators of levels among them, and the target last.
+        Released columns: the regressors, including indicators of levels, and the target last.
     rows, rows_sd
-        Number of rows as far as it was released, and the standard deviation of its noise; 0 where it has none.
+        Number of rows, if released, and the standard deviation of its noise, which is 0 for a public number.
     mean, sd
-        By column; the standard deviation with rows - 1.
+        By column. The standard deviation is computed with rows - 1.
     covariance, correlation
-        By column and column.
+        By pair of columns.
     found
-        Columns whose bounds the release found privately.
+        Columns with private bounds.
     """
 
     columns: tuple[str, ...]
@@ -420,10 +421,10 @@ class Description:
     _release: Release | None = field(default=None, repr=False, compare=False)
 
     def mean_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> Mapping[str, Interval]:
-        """Give an interval for the mean of each column in the population behind the rows, whatever their law.
+        """Return an interval for the population mean of each column, without distributional assumptions.
 
-        It includes sampling and privacy noise and is within the bounds of the column. It rests on the central limit
-        theorem: the level of a rare category holds once it has some dozens of rows.
+        It includes sampling error and privacy noise and lies within the bounds of the column. It is based on the
+        central limit theorem: for a rare category the level is accurate from some dozens of rows.
 
         Parameters
         ----------
@@ -449,10 +450,10 @@ class Description:
         *,
         alpha: float | None = None,
     ) -> Mapping[str, Any]:
-        """Give intervals for the population behind the rows *if they are Gaussian*.
+        """Return intervals for the population, assuming *Gaussian rows*.
 
-        Spread of a spread needs fourth moments, which a release does not hold. With heavier tails than Gaussian these
-        intervals are too short, with lighter ones too long.
+        The sampling variance of these statistics depends on fourth moments, which a release does not hold. With heavier
+        tails than Gaussian these intervals are too short, with lighter tails too long.
 
         Parameters
         ----------
@@ -475,9 +476,9 @@ class Description:
         *,
         alpha: float | None = None,
     ) -> Mapping[str, Any]:
-        """Give intervals for the values of this very table, clipped as it was: they include the privacy noise alone.
+        """Return intervals for the statistics of this table after clipping, which include privacy noise only.
 
-        They are no intervals for a population, and hold whatever the rows are.
+        They are not intervals for a population, and hold for any rows.
 
         Parameters
         ----------
@@ -524,7 +525,7 @@ class Description:
         }
 
     def to_dict(self) -> dict[str, object]:
-        """Everything as plain values for JSON: null where the release cannot say, and the reasons by name."""
+        """Return all statistics as plain values for JSON: null where not estimable, with the reasons by name."""
         found: dict[str, Number] = {"rows": self.rows}
         for name in self.columns:
             found |= {f"mean of {name}": self.mean[name], f"sd of {name}": self.sd[name]}
@@ -577,7 +578,7 @@ class Description:
 
 
 def described(release: Release) -> Description:
-    """Describe the released columns; refused for a release of coefficients, which holds no moments."""
+    """Describe the released columns. Reject a release of coefficients, which holds no moments."""
     if release.scaling is not None:
         raise SpecError(
             'means and correlations are of rows without weights, but a release with scaling "private" holds sums of '
@@ -619,7 +620,7 @@ def _plain(values: Mapping[str, Number]) -> dict[str, float | None]:
 
 
 def _plain_ends(values: Mapping[str, Any]) -> dict[str, object]:
-    """Pairs as lists, and null where there is none, at any depth."""
+    """Return pairs as lists at any depth, and null where there is none."""
     return {
         name: _plain_ends(one) if isinstance(one, Mapping) else None if known(one) is None else list(one)
         for name, one in values.items()

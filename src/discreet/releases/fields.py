@@ -1,9 +1,8 @@
-"""Define the parts of a release beside its moments, and its canonical JSON."""
+"""Define the parts of a release other than its moments, and its canonical JSON."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -14,8 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import rfc8785
 
-from discreet.accounting.noise_distribution import NoiseFamily, block_of
-from discreet.accounting.scaling import ROWS
+from discreet.accounting.noise_distribution import ROWS, NoiseFamily, block_of
 from discreet.design.design import Design
 from discreet.design.domain import cell_edges
 from discreet.errors import ReleaseFileError
@@ -25,22 +23,22 @@ if TYPE_CHECKING:
     from discreet.releases.release import Release
 
 # -- parts -------------------------------------------------------------------------------------------------------------
-# Parts of a release beside its moments: settings, coefficients, what robust standard errors need.
+# Parts of a release other than its moments: settings, coefficients, sums for robust standard errors.
 
 
 @dataclass(frozen=True)
 class Coefficients:
-    """What a mechanism publishes that fits one model inside the wall.
+    """Coefficients of a model that the mechanism fitted inside the trust boundary.
 
     Attributes
     ----------
     values
         Scaled coefficients of (1, x), the constant first; the constant is 0 in a design without intercept.
     trace
-        Released coefficients after each pass, in order, where the mechanism publishes its way.
+        Released coefficients after each pass, in order, where the mechanism publishes its iterates.
     ranges
-        Where the mechanism clipped each released column of x, in scaled units, in order, if it did so closer than the
-        declared bounds. A prediction clips there too, and is itself cut to the bounds of the target.
+        Limits to which the mechanism clipped each released column of x, in scaled units, where they are tighter than
+        the declared bounds. A prediction clips to them too, and is itself clipped to the bounds of the target.
     """
 
     values: tuple[float, ...]
@@ -50,7 +48,7 @@ class Coefficients:
 
 @dataclass(frozen=True)
 class ScalingPart:
-    """Released numbers by which rows were scaled and weighted, all in scaled units of the declared columns.
+    """Released numbers by which rows were scaled and weighted, in scaled units of the declared columns.
 
     A row has z = (x - centre) / scale, the weight w = min(1, radius / norm of (1, z)), a = w (1, z) / radius and
     t = w (y - target_centre) / target_bound, clipped to [-1, 1]; the moments of the release are those of (a, t).
@@ -64,10 +62,10 @@ class ScalingPart:
     target_centre, target_bound
         Of the target.
     fourth
-        Upper triangle of the noisy sum of w^2 a a', row by row, on the product grid, which plain standard errors need;
-        empty in a release that has residuals instead.
+        Upper triangle of the noisy sum of w^2 a a' for plain standard errors, row by row, on the product grid. Empty
+        in a release that has residuals instead.
     target_clipped
-        Noisy numbers of rows whose t was clipped from below and from above, on the product grid; empty for a boolean
+        Noisy numbers of rows whose t was clipped from below and from above, on the product grid. Empty for a boolean
         target, which is never clipped.
     """
 
@@ -82,14 +80,16 @@ class ScalingPart:
 
 @dataclass(frozen=True)
 class RatioPart:
-    """What a robust interval of R^2 needs: a noisy sum of q^2, q = residual^2 - ratio (target - mean)^2, scaled.
+    """Noisy sum of q^2 for a robust interval of R^2.
+
+    q = residual^2 - ratio (target - mean)^2, in scaled units.
 
     Attributes
     ----------
     ratio, mean
-        Residual variance over that of the target, and mean of the scaled target, both read off the noisy moments.
+        Residual variance over that of the target, and mean of the scaled target, both computed from the noisy moments.
     bound
-        Where q was clipped, in squared scaled units of the target.
+        Limit to which q was clipped, in squared scaled units of the target.
     total
         Noisy sum of (q / bound)^2 on the product grid.
     """
@@ -102,20 +102,21 @@ class RatioPart:
 
 @dataclass(frozen=True)
 class ResidualPart:
-    """What robust standard errors need: a noisy sum of squared residuals times products of (1, x).
+    """Noisy sum of squared residuals times products of (1, x), for robust standard errors.
 
     Attributes
     ----------
     coefficients
-        Scaled coefficients of (1, x), read off the noisy moments, at which the residuals were taken.
+        Scaled coefficients of (1, x) that define the residuals, computed from the noisy moments.
     bound
-        Where residuals were clipped, in scaled units of the target: declared, or read off the noisy moments.
+        Limit to which residuals were clipped, in scaled units of the target: declared, or computed from the noisy
+        moments.
     totals
         Upper triangle of the noisy sum of v v', v = (residual / bound) * (1, x), row by row, on the product grid.
     ratio
-        For the interval of R^2 of the full model; releases made by earlier versions have none.
+        For the interval of R^2 of the full model. None in releases of weighted rows.
     further
-        The same for each further model that was declared, in the order of `NoiseLaw.models`, over its own features.
+        The same for each additional model, in the order of `NoiseLaw.models`, over the features of that model.
     """
 
     coefficients: tuple[float, ...]
@@ -125,7 +126,7 @@ class ResidualPart:
     further: tuple[ResidualPart, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """The part as plain values for JSON, integers as decimal text."""
+        """Return the part as plain values for JSON, integers as decimal text."""
         plain: dict[str, object] = {
             "coefficients": list(self.coefficients),
             "bound": self.bound,
@@ -141,7 +142,7 @@ class ResidualPart:
 
 @dataclass(frozen=True)
 class GuardPart:
-    """What a guard released before anything else.
+    """Noisy counts that a guard released first.
 
     Attributes
     ----------
@@ -158,14 +159,14 @@ class GuardPart:
 
 @dataclass(frozen=True, slots=True)
 class NoisyCount:
-    """A number of rows with noise of a standard deviation: it may lie below 0 or above the number of rows."""
+    """Noisy number of rows, which may be below 0 or above the true number."""
 
     value: float
     sd: float
 
     @property
     def words(self) -> str:
-        """The number in print: a noisy one to whole rows and never as if it were exact.
+        """The number for printing: a noisy one is rounded to whole rows and marked as approximate.
 
         >>> NoisyCount(20_074.3, 24.41).words, NoisyCount(500.0, 0.0).words
         ('about 20,074 (noisy count, standard deviation 24.4)', '500')
@@ -181,7 +182,7 @@ class TargetClipping:
     Attributes
     ----------
     bounds
-        In original units, of a row of weight 1. A row of weight w keeps values 1 / w times as far from their middle.
+        In original units, for a row of weight 1. For a row of weight w they are 1 / w times as wide.
     below, above
         Rows clipped from below and from above.
     """
@@ -191,48 +192,48 @@ class TargetClipping:
     above: NoisyCount
 
     def inside(self, declared: tuple[float, float]) -> tuple[float, float]:
-        """Give the part of the bounds that is inside the declared ones, to which values are clipped before."""
+        """Return the part of the bounds inside the declared ones, to which values are clipped first."""
         return max(self.bounds[0], declared[0]), min(self.bounds[1], declared[1])
 
     def to_dict(self) -> dict[str, object]:
-        """Give the bounds and counts as plain values for JSON."""
+        """Return the bounds and counts as plain values for JSON."""
         counts = {"below": self.below, "above": self.above}
         return {"bounds": list(self.bounds)} | {k: {"count": one.value, "sd": one.sd} for k, one in counts.items()}
 
 
 # -- discovery ---------------------------------------------------------------------------------------------------------
-# Bounds that a release found: the noisy counts by dyadic cell, and the rule from them to bounds.
+# Private bounds: the noisy counts by dyadic cell, and the rule from counts to bounds.
 #
-# The rule reads noisy counts and public numbers alone, so anybody can repeat it. Proof: mechanisms/discovery.proof.md.
+# The rule uses noisy counts and public numbers only, so readers can repeat it. Proof: mechanisms/discovery.proof.md.
 
 Bounds: TypeAlias = tuple[float, float]
 
-# with what probability noise alone lifts any empty cell of any column above the threshold, at most
+# largest probability that noise alone lifts any empty cell of any column above the threshold
 FALSE_CELL: Final = Fraction(1, 100)
-# the part of all rows that must lie between bounds, as far as noisy counts say, for them to count as found
+# share of all rows, by noisy counts, that must lie between the bounds for them to be accepted
 LEAST_INSIDE: Final = Fraction(3, 4)
-# probability with which another release finds another end, from which that is reported
+# an end is reported if another release would find a different one with at least this probability
 _TIE: Final = 0.1
-# part of the width of the bounds that an end must move by to matter
+# smallest move of an end that is reported, as a part of the width of the bounds
 _MATTERS: Final = 0.05
-# probability with which noise alone makes any empty cell beyond an end look as if it had rows, at most
+# largest probability that noise alone makes any empty cell outside the bounds look occupied
 _FALSE_ROWS: Final = Fraction(1, 100)
-# thresholds are rounded up to a thousandth of the noise scale, so that last bits of a logarithm do not matter
+# thresholds are rounded up to a thousandth of the noise scale, so the last bits of a logarithm do not matter
 _PARTS: Final = 1000
 
 
 @dataclass(frozen=True)
 class DiscoveryPart:
-    """What was released to find bounds.
+    """Noisy counts from which private bounds were computed.
 
     Attributes
     ----------
     sigma
         Scale of the noise of every count, in steps of the product grid.
     rows
-        Noisy number of rows that count, on the product grid.
+        Noisy number of rows used, on the product grid.
     cells
-        By column, in declared order: noisy numbers of rows in its dyadic cells, on the product grid.
+        Noisy numbers of rows in the dyadic cells of each column, in declared order, on the product grid.
     """
 
     sigma: int
@@ -243,27 +244,18 @@ class DiscoveryPart:
         object.__setattr__(self, "cells", MappingProxyType(dict(self.cells)))
 
     def __reduce__(self) -> tuple[object, ...]:
-        # a read-only mapping does not travel by itself
+        # a read-only mapping cannot be pickled
         return DiscoveryPart, (self.sigma, self.rows, dict(self.cells))
 
 
 def found_bounds(part: DiscoveryPart, design: Design, family: NoiseFamily) -> dict[str, Bounds | None]:
-    """By column the ends of the run of cells from the lowest to the highest one that is kept; none where not found.
+    """Compute private bounds by column from noisy counts, None where they are not found.
 
-    A cell is kept if its count exceeds the threshold. Bounds are not found where no cell is kept, or where less than
-    three quarters of the rows seem to lie between them.
+    The bounds are the ends of the run from the lowest to the highest cell whose count exceeds the threshold. They are
+    not found where there is no such cell, or where less than three quarters of the rows seem to lie between them.
 
-    Parameters
-    ----------
-    part
-        Noisy counts.
-    design
-        Gives the range of every column.
-    family
-        Of the noise of the mechanism: the counts have Gaussian noise where it has, and Laplace noise elsewhere.
+    The counts have Gaussian noise where the `family` of the mechanism is Gaussian, and Laplace noise elsewhere.
 
-    Examples
-    --------
     >>> design = Design("y", {"y": (0, 1), "x": {"bounds": "private", "within": (0, 2)}})
     >>> cells = (0,) * 38 + (900, 40, 60)
     >>> found_bounds(DiscoveryPart(10, 1000, {"x": cells}), design, "discrete-gaussian")
@@ -286,19 +278,19 @@ def found_bounds(part: DiscoveryPart, design: Design, family: NoiseFamily) -> di
 
 @dataclass(frozen=True, slots=True)
 class UnsettledEnd:
-    """An end of bounds that another release of the same table may well not find, with the cell that decides.
+    """End of private bounds that a repeated release of the same table could easily place elsewhere.
 
     Attributes
     ----------
     name, bounds
-        The column and the bounds that the other release would find.
+        Name of the column, and the bounds that the other release would find.
     probability
         Approximate probability of that, given the count of this release.
     cell, kept
-        Ends of the cell that decides, and whether this release kept it, so that it lies inside the bounds.
+        Ends of the decisive cell, and whether it lies inside the bounds of this release.
     count, threshold, sd
-        Noisy number of rows in the cell, number above which it is kept, standard deviation of the noise, all in steps
-        of the product grid.
+        Noisy number of rows in the cell, threshold above which it is kept, and standard deviation of the noise, all in
+        steps of the product grid.
     """
 
     name: str
@@ -312,10 +304,10 @@ class UnsettledEnd:
 
 
 def unsettled_ends(part: DiscoveryPart, design: Design, family: NoiseFamily) -> tuple[UnsettledEnd, ...]:
-    """List the ends of found bounds that were nearly not found, or beyond which there surely are rows.
+    """List the ends of private bounds that depend on chance, or outside which there surely are rows.
 
     The outermost kept cell is compared with the threshold: it is listed where another release would drop it with a
-    probability of 10% or more. The cell beyond it is listed where its count is too large for an empty cell; over all
+    probability of 10% or more. The next cell outside is listed where its count is too large for an empty cell. Over all
     ends together noise alone does that with a probability of at most 1%. Ends that would move by less than 5% of the
     width of the bounds are left out.
 
@@ -356,12 +348,12 @@ def unsettled_ends(part: DiscoveryPart, design: Design, family: NoiseFamily) -> 
 
 
 def _kept(counts: Sequence[int], sigma: int, parts: int) -> list[int]:
-    """Indices of the cells whose noisy counts exceed the threshold."""
+    """Return the indices of the cells whose noisy counts exceed the threshold."""
     return [index for index, count in enumerate(counts) if count * _PARTS > sigma * parts]
 
 
 def threshold_parts(cells: int, family: NoiseFamily) -> int:
-    """The threshold of a count, in thousandths of the scale of its noise, for so many cells of all columns.
+    """Return the threshold of a count in thousandths of its noise scale, for this number of cells in all columns.
 
     >>> threshold_parts(492, "discrete-gaussian"), threshold_parts(492, "discrete-laplace")
     (4104, 10111)
@@ -370,41 +362,33 @@ def threshold_parts(cells: int, family: NoiseFamily) -> int:
 
 
 def _factor(tail: float, family: NoiseFamily) -> float:
-    """Scales of its noise that a count exceeds with the probability `tail`."""
+    """Return the number of noise scales that the noise of a count exceeds with probability `tail`."""
     return -NormalDist().inv_cdf(tail) if family == "discrete-gaussian" else -math.log(2 * tail)
 
 
 # -- canonical ---------------------------------------------------------------------------------------------------------
-# The format of a release file: its name, its version, and its digest, SHA-256 over its canonical JSON.
+# The format of a release file: name, version, and digest (SHA-256 over its canonical JSON).
 
 FORMAT: Final = "discreet-release"
-SCHEMA_VERSION: Final = 6
-# from this version on a file does not list products that are 0 in every row
-LEAVES_OUT_ZEROS: Final = 5
-# what is added to the content and so takes no part in its digest
+SCHEMA_VERSION: Final = 1
+# fields added to the content, which the digest leaves out
 SEALS: Final = frozenset(("digest", "signature"))
-# integers beyond it are doubles in JSON, as RFC 8785 reads them
+# larger integers are doubles in the JSON of RFC 8785
 _LARGEST_INTEGER: Final = 2**53 - 1
 
 
 def digest_of(body: Mapping[str, object]) -> str:
-    """Digest of the content of a release file, by the rule of its version of the format.
+    """Return the digest of the content of a release file: SHA-256 over its canonical JSON (RFC 8785).
 
-    Version 2: RFC 8785. Version 1: JSON with sorted keys, without spaces, in ASCII.
-
-    >>> digest_of({"schema": 2, "b": 1.0, "a": "ü"}) == digest_of({"a": "ü", "b": 1, "schema": 2, "digest": "x"})
+    >>> digest_of({"schema": 1, "b": 1.0, "a": "ü"}) == digest_of({"a": "ü", "b": 1, "schema": 1, "digest": "x"})
     True
     """
     content = {name: value for name, value in body.items() if name not in SEALS}
-    if body.get("schema") == 1:
-        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True).encode()
-    else:
-        text = canonical_json(content)
-    return "sha256:" + hashlib.sha256(text).hexdigest()
+    return "sha256:" + hashlib.sha256(canonical_json(content)).hexdigest()
 
 
 def canonical_json(value: object) -> bytes:
-    """JSON in the canonical form of RFC 8785.
+    """Return JSON in the canonical form of RFC 8785.
 
     >>> canonical_json({"b": [1e21, 0.1], "a": None})
     b'{"a":null,"b":[1e+21,0.1]}'
@@ -429,14 +413,14 @@ def _as_doubles(value: object) -> object:
 
 
 # -- noise mean --------------------------------------------------------------------------------------------------------
-# The known mean of the noise, taken away where a mechanism left it in; and the count that is left then.
+# Subtract the known mean of the noise where a mechanism did not, and read the number of rows.
 
 
 def centred(release: Release) -> Release:
-    """The same sums with the known mean of their noise taken away, where the mechanism left it in.
+    """Return the sums without the known mean of their noise.
 
-    Wishart noise has the mean degrees times scale on the diagonal; the setting `debiased` says whether it is still
-    there. Taking a public number away costs nothing.
+    Wishart noise has the mean degrees times scale on the diagonal. The setting `debiased` says whether the mechanism
+    already subtracted it. Subtracting a public number costs no privacy.
     """
     law = release.noise
     if law.family != "wishart" or release.settings.get("debiased", True):
@@ -448,7 +432,7 @@ def centred(release: Release) -> Release:
 
 
 def released_count(release: Release) -> NoisyCount | None:
-    """The number of rows that count as far as it was released; its noise has no spread where it is public."""
+    """Return the number of rows, if released. Its noise has standard deviation 0 where the number is public."""
     if release.weighted and ROWS in release.scalars:
         return NoisyCount(release.scalars[ROWS] / release.noise.unit, release.noise.sd(ROWS))
     if release.kind == "moments" and not release.weighted:

@@ -8,50 +8,44 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
+from discreet.accounting.moment_queries import gaussian_queries
 from discreet.accounting.noise_distribution import (
     BEFORE,
     BLOCKS,
-    CLIPPED,
     DISCOVERY,
     GUARD,
     RATIO_BLOCK,
+    ROWS,
     WEIGHT_STEPS,
     NoiseLaw,
     Settings,
     entry_blocks,
     integer_of,
     integers_of,
+    is_privately_scaled,
     law_of,
     table_of,
     text_of,
 )
 from discreet.accounting.noise_shares import PARAMETERS
 from discreet.accounting.privacy_loss import TOLERANCE, epsilon_given, keeps
-from discreet.accounting.privacy_maps import MOMENTS, SCALED, loss_of, published_steps
-from discreet.accounting.scaling import (
-    FOURTH,
-    FOURTH_BLOCKS,
-    RADIUS_BITS,
-    RESIDUAL,
-    ROWS,
-    scaled_statistics,
-    target_searched,
-)
+from discreet.accounting.privacy_maps import MOMENTS, VERSION, loss_of, published_steps
+from discreet.accounting.queries import blocks_of
+from discreet.accounting.scaling import RADIUS_BITS, scaled_queries, target_searched
 from discreet.accounting.settings import check_stored
 from discreet.design.columns import Numeric
 from discreet.design.design import Design
-from discreet.design.domain import WEIGHT_BITS, cell_edges
+from discreet.design.domain import WEIGHT_BITS, RowDomain, cell_edges
 from discreet.errors import DesignError, ReleaseFileError, SpecError, shown
 from discreet.exact.linear import entry_count
 from discreet.ledger.event_log import PARTS, MergedAnchor
 from discreet.privacy.checks import is_integer
 from discreet.privacy.gaussian_dp import rho_from
-from discreet.privacy.guarantee import LEDGER, LEDGERS, CuratorTerms, Guarantee, checked_sentences, codes_of
+from discreet.privacy.guarantee import LEDGER, LEDGERS, CuratorTerms, Guarantee, checked_sentences
 from discreet.privacy.lattice import lattice_curve
 from discreet.privacy.spend import UNTRACKED, Loss
 from discreet.releases.fields import (
     FORMAT,
-    LEAVES_OUT_ZEROS,
     SCHEMA_VERSION,
     SEALS,
     Coefficients,
@@ -65,40 +59,38 @@ from discreet.releases.fields import (
 from discreet.text import has_invisible_characters
 
 # -- kept --------------------------------------------------------------------------------------------------------------
-# Whether the noise that a release states keeps the promise that it makes.
+# Whether the stated noise of a release satisfies its guarantee.
 
 _PURE: Final = ("discrete-laplace", "k-norm")
-# far above the rounding of doubles, far below anything that a reader could make use of
+# far above the rounding of doubles, far below any relevant difference
 _CURVE: Final = 1e-9
 
 
-def checked_loss(
-    mechanism: str, version: str, design: Design, noise: NoiseLaw, settings: Settings, guarantee: Guarantee
-) -> Loss:
-    """What the noise costs, forwards; refused if the promise is stronger than that."""
+def checked_loss(mechanism: str, design: Design, noise: NoiseLaw, settings: Settings, guarantee: Guarantee) -> Loss:
+    """Compute the privacy loss of the noise. Reject a guarantee that the noise does not satisfy."""
     if noise.calibration == "none":
-        raise ReleaseFileError("the noise is not calibrated to any promise, but the release is marked private")
+        raise ReleaseFileError("the noise is not calibrated to a guarantee, but the release is marked private")
     if guarantee.delta == 0 and (noise.calibration != "pure" or noise.family not in _PURE):
-        raise ReleaseFileError("the promise has delta = 0, which this kind of noise cannot keep")
+        raise ReleaseFileError("the guarantee has delta = 0, which this kind of noise does not satisfy")
     if not guarantee.epsilon > 0:
-        raise ReleaseFileError("the promise has epsilon = 0, which no noise keeps")
+        raise ReleaseFileError("the guarantee has epsilon = 0, which no noise satisfies")
     try:
         check_stored(mechanism, settings)
         _check_curve(noise, guarantee)
-        loss = loss_of(mechanism, version, design, noise, settings, guarantee.epsilon, guarantee.delta)
+        loss = loss_of(mechanism, design, noise, settings, guarantee.epsilon, guarantee.delta)
     except SpecError as error:
         raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
     if not keeps(loss, guarantee.epsilon, guarantee.delta):
         raise ReleaseFileError(
-            f"the promise is stronger than the noise: epsilon = {guarantee.epsilon:g}, delta = {guarantee.delta:g} is "
-            f"promised, {given_in_words(loss, guarantee)}"
+            f"the guarantee is stronger than the noise: it states epsilon = {guarantee.epsilon:g}, "
+            f"delta = {guarantee.delta:g}, but {given_in_words(loss, guarantee)}"
         )
     _check_claims(loss, guarantee)
     return loss
 
 
 def given_in_words(loss: Loss, guarantee: Guarantee) -> str:
-    """What the noise gives, in the terms of the promise."""
+    """Describe the guarantee of the noise in terms of the stated guarantee."""
     if loss.failure > 0:
         return f"the noise gives delta = {loss.delta:.3g} at epsilon = {loss.epsilon:.6g}"
     found = epsilon_given(loss, guarantee.epsilon, guarantee.delta)
@@ -108,7 +100,7 @@ def given_in_words(loss: Loss, guarantee: Guarantee) -> str:
 
 
 def _check_curve(noise: NoiseLaw, guarantee: Guarantee) -> None:
-    """What a promise says beyond (epsilon, delta) is what its kind of noise keeps; earlier versions say nothing."""
+    """Check that mu, its gap and rho of a guarantee are those of its kind of noise, or are left out."""
     claimed = guarantee.mu, guarantee.mu_gap, guarantee.rho
     if claimed == (None, None, None):
         return
@@ -118,21 +110,21 @@ def _check_curve(noise: NoiseLaw, guarantee: Guarantee) -> None:
         kept = (*lattice_curve(guarantee.epsilon, guarantee.delta), None)
     elif calibration == "discrete-zcdp":
         kept = (None, None, rho_from(guarantee.epsilon, guarantee.delta))
-    for one, other in zip(claimed, kept, strict=True):
-        if (one is None) != (other is None) or not math.isclose(one or 0.0, other or 0.0, rel_tol=_CURVE):
-            raise ReleaseFileError("mu or rho of the guarantee is not what this noise keeps at its epsilon and delta")
+    for claim, value in zip(claimed, kept, strict=True):
+        if (claim is None) != (value is None) or not math.isclose(claim or 0.0, value or 0.0, rel_tol=_CURVE):
+            raise ReleaseFileError("mu or rho of the guarantee is not that of this noise at its epsilon and delta")
 
 
 def _check_claims(loss: Loss, guarantee: Guarantee) -> None:
-    """Mu, its gap and rho of a promise are not below those of the noise."""
+    """Check that mu, its gap and rho of a guarantee are not below those of the noise."""
     claims = (("mu", guarantee.mu, loss.mu), ("mu_gap", guarantee.mu_gap, loss.tau), ("rho", guarantee.rho, loss.rho))
-    for name, claimed, found in claims:
-        if claimed is not None and found > claimed * (1 + TOLERANCE) ** 2:
-            raise ReleaseFileError(f"{name} of the guarantee is {claimed:.6g}, but that of the noise is {found:.6g}")
+    for name, claimed, actual in claims:
+        if claimed is not None and actual > claimed * (1 + TOLERANCE) ** 2:
+            raise ReleaseFileError(f"{name} of the guarantee is {claimed:.6g}, but that of the noise is {actual:.6g}")
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
-# From the text of a release file to checked values: nothing inconsistent is let through.
+# From the text of a release file to checked values. Anything inconsistent is rejected.
 
 FIELDS: Final = frozenset((
     "format", "schema", "kind", "private", "design", "guarantee", "mechanism", "columns", "noise", "totals",
@@ -142,7 +134,7 @@ OPTIONAL: Final = frozenset((
     "residuals", "coefficients", "scalars", "clip_counts", "guard", "discovery", "scaling", "curators", "signature",
 ))  # fmt: skip
 _GRAM: Final = ("coefficients", "bound", "totals")
-# fields of tables inside; those of 'design', 'guarantee' and 'curators' are checked where these are read
+# fields of nested tables; those of 'design', 'guarantee' and 'curators' are checked where they are read
 _INSIDE: Final = {
     "mechanism": ("name", "version", "numerics", "settings"),
     "noise": ("family", "calibration", "grid_bits", "sigma", "parameters", "factors", "indicators", "models"),
@@ -157,14 +149,14 @@ _INSIDE: Final = {
 _WIDEST_RESIDUAL: Final = 4.0  # scaled units of the target: the largest bound that can be declared
 _WIDEST_RATIO: Final = 2.0
 _WIDEST_RADIUS: Final = 2.0**20
-# no search gives a smaller scale; large noise may give a large one
+# private scaling gives no smaller scale; large noise may give a large one
 _SCALES: Final = (2.0**-10, 2.0**40)
 _TARGET_BOUNDS: Final = (2.0**-10, 2.0)
 _NEVER_ABSENT: Final = ("count", "gram_diagonal", "cross")
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """The table of a release file of a known schema."""
+    """Parse a release file of a known schema."""
 
     def refuse(name: str) -> float:
         raise ReleaseFileError(f"the number {name} is not allowed in a release file")
@@ -184,18 +176,18 @@ def parsed(text: str) -> dict[str, Any]:
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise ReleaseFileError(f"this is not a release file: its format is not {FORMAT!r}")
     schema = body.get("schema")
-    if not is_integer(schema) or schema < 1:
+    if not is_integer(schema):
         raise ReleaseFileError("the release file has no schema version")
-    if schema > SCHEMA_VERSION:
+    if schema != SCHEMA_VERSION:
         raise ReleaseFileError(
-            f"the release file has schema version {schema}, but this version of discreet reads versions up to "
+            f"the release file has schema version {schema}, but this version of discreet reads version "
             f"{SCHEMA_VERSION}; update discreet"
         )
     return body
 
 
 def unknown_fields(body: Mapping[str, Any]) -> list[str]:
-    """Fields of a file, also of the tables inside it, that this version does not read.
+    """Return the fields of a file, including nested tables, that this version does not read.
 
     >>> unknown_fields({"kind": "moments", "colour": "red", "noise": {"sigma": {}, "tail": 1}})
     ['colour', 'noise.tail']
@@ -211,16 +203,16 @@ def unknown_fields(body: Mapping[str, Any]) -> list[str]:
 
 
 def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Constructor arguments of the release that a file holds."""
+    """Return the constructor arguments of the release in a file."""
     missing = sorted(FIELDS - set(body))
     if missing:
         raise ReleaseFileError(f"the release file has no field {missing[0]!r}")
-    # the design checks its own texts: a formula may have several lines
+    # the design checks its texts, because a formula may have several lines
     rest = {name: value for name, value in body.items() if name != "design"}
     if any(map(has_invisible_characters, _texts(rest))):
-        raise ReleaseFileError("the release file has a text with invisible characters, which no release has")
+        raise ReleaseFileError("the release file has a text with invisible characters, which are not allowed")
     if body["kind"] not in ("moments", "coefficients"):
-        raise ReleaseFileError(f"a release of kind {shown(body['kind'])} is not known to this version; update discreet")
+        raise ReleaseFileError(f"a release of kind {shown(body['kind'])} is unknown to this version; update discreet")
     private = body["guarantee"] is not None
     try:
         design = Design.from_dict(ordered_design(table_of(body["design"], "design")))
@@ -231,7 +223,7 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
         if guarantee is not None:
             guarantee = replace(guarantee, conditions=_conditions(body, design, curators))
     except DesignError as error:
-        raise ReleaseFileError(f"the release file is inconsistent: {error.on_one_line}") from None
+        raise ReleaseFileError(f"the release file is inconsistent: {error.on_one_line()}") from None
     except SpecError as error:
         raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
     if body["columns"] != list(design.released):
@@ -245,7 +237,7 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     numerics = mechanism.get("numerics", "exact")
     if numerics not in ("exact", "idealised"):
         raise ReleaseFileError("mechanism.numerics must be 'exact' or 'idealised'")
-    noise = law_of(table_of(body["noise"], "noise"), design, body["schema"])
+    noise = law_of(table_of(body["noise"], "noise"), design)
     _check_shares(noise, curators)
     read = _moments if body["kind"] == "moments" else _coefficients
     name, version = (text_of(mechanism.get(field), f"mechanism.{field}") for field in ("name", "version"))
@@ -254,13 +246,13 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     guard = _guard_part(table_of(body["guard"], "guard")) if "guard" in body else None
     discovery = _discovery_part(body, design, noise)
     if guarantee is not None:
-        _check_kind(body, name, version)
+        _check_kind(body, name, version, noise)
         drawn = noise if guard is None else noise.with_before(GUARD, guard.sigma)
         drawn = drawn if discovery is None else drawn.with_before(DISCOVERY, discovery.sigma)
-        checked_loss(name, version, design, drawn, settings, guarantee)
+        checked_loss(name, design, drawn, settings, guarantee)
         fitted = parts.get("coefficients")
         if fitted is not None and len(fitted.trace) != published_steps(name, noise, settings):
-            raise ReleaseFileError("'coefficients' shows another number of steps than the noise was charged for")
+            raise ReleaseFileError("the number of steps in 'coefficients' is not the one that the noise accounts for")
     return {
         "design": design,
         "guarantee": guarantee,
@@ -275,18 +267,27 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
         "guard": guard,
         "discovery": discovery,
         "curators": curators,
-        "schema": body["schema"],
         "signature": _signature(body),
         **parts,
     }
 
 
-def _check_kind(body: Mapping[str, Any], name: str, version: str) -> None:
-    """Refuse a part that the mechanism does not publish in this version."""
+def check_version(name: str, version: str) -> None:
+    """Reject a version of a mechanism whose privacy loss is unknown."""
+    if version != VERSION:
+        raise ReleaseFileError(
+            f"the mechanism {shown(name)} has the version {shown(version)}, but this version of discreet knows version "
+            f"{VERSION}; update discreet"
+        )
+
+
+def _check_kind(body: Mapping[str, Any], name: str, version: str, noise: NoiseLaw) -> None:
+    """Reject an unknown version of a mechanism, and a part that it does not publish."""
+    check_version(name, version)
     if (name in MOMENTS) != (body["kind"] == "moments"):
-        raise ReleaseFileError(f"the mechanism {shown(name)} makes no release of kind {shown(body['kind'])}")
-    if (version in SCALED) != ("scaling" in body):
-        raise ReleaseFileError(f"the version {shown(version)} of the mechanism contradicts the field 'scaling'")
+        raise ReleaseFileError(f"the mechanism {shown(name)} does not make releases of kind {shown(body['kind'])}")
+    if is_privately_scaled(noise) != ("scaling" in body) or ("scaling" in body and name != "gaussian"):
+        raise ReleaseFileError("the noise of the release contradicts the field 'scaling'")
 
 
 def _without_conditions(guarantee: object) -> dict[str, object]:
@@ -295,48 +296,45 @@ def _without_conditions(guarantee: object) -> dict[str, object]:
 
 
 def _conditions(body: Mapping[str, Any], design: Design, curators: CuratorTerms | None) -> tuple[str, ...]:
-    """Conditions as sentences; a file of version 1 has them as such, later ones have codes."""
-    given = body["guarantee"]["conditions"]
-    if not isinstance(given, list):
+    """Return the conditions as sentences, from the codes in the file."""
+    codes = body["guarantee"]["conditions"]
+    if not isinstance(codes, list):
         raise ReleaseFileError("guarantee.conditions must be a list")
-    codes = codes_of(list(map(str, given)), design.unit) if body["schema"] == 1 else given
     if (LEDGER in codes or LEDGERS in codes) and body["anchor"] == UNTRACKED:
-        raise ReleaseFileError("the conditions speak of a ledger, and the release is untracked; do not use it")
+        raise ReleaseFileError("the conditions name a ledger, but the release is untracked; do not use it")
     if curators is not None and LEDGERS not in codes and body["anchor"] != UNTRACKED:
-        raise ReleaseFileError("the anchor names ledgers, and the conditions speak of none; do not use it")
+        raise ReleaseFileError("the anchor names a ledger, but the conditions do not; do not use it")
     return checked_sentences(codes, design.unit, curators)
 
 
 def _curators(body: Mapping[str, Any]) -> CuratorTerms | None:
-    """The terms of several curators, whose anchor names the spend of each of them; no other release has such a one."""
+    """Return the terms of several curators, whose anchor names the spend of each. Reject such an anchor elsewhere."""
     anchor = text_of(body["anchor"], "anchor")
     if "curators" not in body:
         if anchor.startswith(PARTS):
-            raise ReleaseFileError("the anchor is of a release of several curators, and this is none; do not use it")
+            raise ReleaseFileError(
+                "the anchor is that of a merged release, but this release was made by one curator; do not use it"
+            )
         return None
     found, merged = CuratorTerms.from_dict(body["curators"]), MergedAnchor.parsed(anchor)
     if anchor != UNTRACKED and (merged is None or not merged.names_each(found.parts)):
-        raise ReleaseFileError("the anchor does not name a ledger of each curator; do not use it")
+        raise ReleaseFileError("the anchor does not name a ledger for each curator; do not use it")
     return found
 
 
 def _check_shares(noise: NoiseLaw, curators: CuratorTerms | None) -> None:
-    """Refuse noise in other shares than those of the curators; one noise that one curator adds is one share."""
+    """Reject noise in a number of shares that is not that of the curators. One curator has one share."""
     wanted = (1, 1, 1) if curators is None else (curators.shares, curators.counted, curators.parts_per_person)
     if tuple(noise.parameters.get(name, 1) for name in PARAMETERS) != wanted:
         raise ReleaseFileError("the shares in noise.parameters are not those of the field 'curators'")
 
 
 def _signature(body: Mapping[str, object]) -> str | None:
-    if "signature" not in body:
-        return None
-    if body["schema"] == 1:
-        raise ReleaseFileError("a release file of schema version 1 has no signature")
-    return text_of(body["signature"], "signature")
+    return text_of(body["signature"], "signature") if "signature" in body else None
 
 
 def _texts(table: object) -> Iterator[str]:
-    """Every text in a value of JSON, also the keys."""
+    """Return every text in a JSON value, including keys."""
     waiting = [table]
     while waiting:
         one = waiting.pop()
@@ -357,28 +355,21 @@ def _moments(
         raise ReleaseFileError("a release of moments has no field 'coefficients'")
     residuals = _residual_part(table_of(body["residuals"], "residuals"), noise, size) if "residuals" in body else None
     if residuals is not None and not design.intercept:
-        raise ReleaseFileError("the model has no intercept, but 'residuals' are those of one that has")
+        raise ReleaseFileError("the model has no intercept, but 'residuals' has one")
     scalars = integers_of(table_of(body.get("scalars", {}), "scalars"), "scalars")
-    grams = noise.residual_entries(size)
-    if set(scalars) & {*BLOCKS, *grams, RATIO_BLOCK, CLIPPED, GUARD, DISCOVERY}:
-        raise ReleaseFileError("a number in 'scalars' has the name of a block of the sums")
     clipped = _clip_counts(body, design)
-    further = (
-        *(grams if residuals else ()),
-        *((RATIO_BLOCK,) if residuals and residuals.ratio else ()),
-        *((CLIPPED,) if clipped else ()),
-        *scalars,
-    )
-    scaling = None
-    if "scaling" in body:
-        scaling = _scaling_part(table_of(body["scaling"], "scaling"), design, body["schema"])
-        further += _scaling_blocks(design, scaling, residuals, scalars)
-    if design.weights is not None:
-        _check_weighted(design, noise, scalars)
-    wrong = set(noise.sigma) - {*BLOCKS, *further}
-    absent = {*_NEVER_ABSENT, *further} - set(noise.sigma)
-    if wrong or absent:
-        raise ReleaseFileError(f"noise.sigma must give the blocks {', '.join((*BLOCKS, *further))}")
+    scaling = _scaling_part(table_of(body["scaling"], "scaling"), design) if "scaling" in body else None
+    if design.weights is not None and noise.parameters.get(WEIGHT_STEPS) != WEIGHT_BITS:
+        raise ReleaseFileError(f"noise.parameters of a design with weights must have {WEIGHT_STEPS} = {WEIGHT_BITS}")
+    others = _other_blocks(design, noise, residuals, scaling, clip_counts=bool(clipped))
+    if set(scalars) & {*BLOCKS, *others, *BEFORE} - {ROWS}:
+        raise ReleaseFileError("a name in 'scalars' is that of a block of the sums")
+    weighted = scaling is not None or design.weights is not None
+    if weighted and (ROWS in scalars) != (ROWS in others):
+        raise ReleaseFileError("a release of weighted rows must have their number in 'scalars' unless it is public")
+    blocks = tuple(dict.fromkeys((*others, *scalars)))
+    if set(noise.sigma) - {*BLOCKS, *blocks} or {*_NEVER_ABSENT, *blocks} - set(noise.sigma):
+        raise ReleaseFileError(f"noise.sigma must list the blocks {', '.join((*BLOCKS, *blocks))}")
     if private and any(value < (block != "count") for block, value in noise.sigma.items()):
         raise ReleaseFileError("noise.sigma must be positive")
     if private and (noise.sigma["count"] == 0) != (design.count_public and scaling is None):
@@ -387,37 +378,43 @@ def _moments(
         if (total is None) != (block not in noise.sigma):
             raise ReleaseFileError(f"'totals' and noise.sigma differ on whether the block {block!r} is released")
     whole = tuple(None if total is None else integer_of(total, "totals") for total in totals)
-    if any(any(whole[start:end]) for start, end in noise.zero_runs(size)):
-        raise ReleaseFileError("'totals' has a product of two indicators of one factor that is not 0, as in every row")
     if any(whole[square] != whole[total] for square, total in noise.copies(size).items()):
-        raise ReleaseFileError("'totals' has an indicator whose square is not its sum, as in every row")
+        raise ReleaseFileError("'totals' has an indicator whose sum of squares is not its sum")
     if private and scaling is None and design.count_public and whole[0] != cast("int", units) * noise.unit:
         raise ReleaseFileError("the public number of units is not the number of rows in 'totals'")
     return {"totals": whole, "residuals": residuals, "scalars": scalars, "clipped": clipped, "scaling": scaling}
 
 
-def _check_weighted(design: Design, noise: NoiseLaw, scalars: Mapping[str, int]) -> None:
-    """Refuse sums of rows with weights that lack what is read off them."""
-    if noise.parameters.get(WEIGHT_STEPS) != WEIGHT_BITS:
-        raise ReleaseFileError(f"noise.parameters of a design with weights must have {WEIGHT_STEPS} = {WEIGHT_BITS}")
-    if (ROWS in scalars) == design.rows_public:
-        raise ReleaseFileError("a release of rows with weights has their number in 'scalars' unless it is public")
+def _other_blocks(
+    design: Design, noise: NoiseLaw, residuals: ResidualPart | None, scaling: ScalingPart | None, *, clip_counts: bool
+) -> dict[str, int]:
+    """Return the blocks other than moments of the parts in a file, with their numbers of entries."""
+    robust = residuals is not None
+    if scaling is not None and bool(scaling.fourth) == robust:
+        raise ReleaseFileError("a release of scaled rows must have either scaling.fourth or residuals")
+    domain = RowDomain.of(design, noise.grid_bits)
+    queries = (
+        gaussian_queries(design, domain, robust=robust, models=noise.models, clip_counts=clip_counts)
+        if scaling is None
+        else scaled_queries(design, domain, robust=robust)
+    )
+    blocks = {block: entries for block, entries in blocks_of(queries).items() if block not in BLOCKS}
+    if residuals is not None and residuals.ratio is None:
+        blocks.pop(RATIO_BLOCK, None)
+    return blocks
 
 
 def _whole_triangle(body: Mapping[str, object], noise: NoiseLaw, size: int) -> list[object]:
-    """The totals as texts, with those that the file leaves out."""
-    totals, complete = body["totals"], cast("int", body["schema"]) < LEAVES_OUT_ZEROS
-    wanted = entry_count(size) - (0 if complete else noise.zeros)
-    if not isinstance(totals, list) or len(totals) != wanted:
-        left_out = "" if wanted == entry_count(size) else " without the products inside noise.factors"
+    """Return all totals as texts, including those that the file leaves out."""
+    totals = body["totals"]
+    if not isinstance(totals, list) or len(totals) != entry_count(size) - noise.zeros:
+        left_out = " without the products inside noise.factors" if noise.zeros else ""
         raise ReleaseFileError(f"'totals' is not the upper triangle of a {size} x {size} matrix{left_out}")
-    return totals if complete else noise.with_zeros(totals, size, "0")
+    return noise.with_zeros(totals, size, "0")
 
 
-def _scaling_part(table: Mapping[str, object], design: Design, schema: object) -> ScalingPart:
-    """Numbers by which rows were scaled; files before version 4 have none."""
-    if schema in (1, 2, 3):
-        raise ReleaseFileError(f"a release file of schema version {schema} has no field 'scaling'")
+def _scaling_part(table: Mapping[str, object], design: Design) -> ScalingPart:
+    """Return the numbers by which rows were scaled."""
     if not design.intercept or design.radius is not None:
         raise ReleaseFileError("'scaling' is for a design with an intercept and without a radius")
     columns = len(design.released) - 2
@@ -444,18 +441,6 @@ def _scaling_part(table: Mapping[str, object], design: Design, schema: object) -
     return ScalingPart(centres, scales, radius, centre, bound, whole, counts)
 
 
-def _scaling_blocks(
-    design: Design, scaling: ScalingPart, residuals: ResidualPart | None, scalars: Mapping[str, int]
-) -> tuple[str, ...]:
-    """What the noise of privately scaled rows has beside the sums, and which is not listed by itself."""
-    if bool(scaling.fourth) == (residuals is not None):
-        raise ReleaseFileError("a release of scaled rows has either scaling.fourth or residuals")
-    if (ROWS in scalars) == design.count_public:
-        raise ReleaseFileError("a release of scaled rows has their number in 'scalars' unless it is public")
-    searched = set(scaled_statistics(design, robust=residuals is not None)) - {ROWS, FOURTH, RESIDUAL}
-    return (*sorted(searched), *(FOURTH_BLOCKS if scaling.fourth else ()))
-
-
 def _clip_counts(body: Mapping[str, object], design: Design) -> dict[str, int]:
     if "clip_counts" not in body:
         return {}
@@ -479,19 +464,17 @@ def _coefficients(
         raise ReleaseFileError("noise.sigma must be positive")
     for block in BEFORE:
         if block in noise.sigma:
-            raise ReleaseFileError(f"the noise of a {block} stands in {block!r}, not in noise.sigma")
+            raise ReleaseFileError(f"the noise of a {block} belongs in {block!r}, not in noise.sigma")
     values = _floats(table.get("values"), size, "coefficients.values")
     steps = tuple(_floats(step, size, "coefficients.trace") for step in trace)
     if not design.intercept and any(constant for constant, *_ in (values, *steps)):
-        raise ReleaseFileError("the model has no intercept, but 'coefficients' gives one")
-    ranges = _ranges(table["ranges"], size - 1, body["schema"]) if "ranges" in table else ()
+        raise ReleaseFileError("the model has no intercept, but 'coefficients' has one")
+    ranges = _ranges(table["ranges"], size - 1) if "ranges" in table else ()
     return {"totals": (), "coefficients": Coefficients(values, steps, ranges)}
 
 
-def _ranges(given: object, size: int, schema: object) -> tuple[tuple[float, float], ...]:
-    """Where each column of x is clipped, in scaled units; files before version 3 have none."""
-    if schema in (1, 2):
-        raise ReleaseFileError(f"a release file of schema version {schema} has no coefficients.ranges")
+def _ranges(given: object, size: int) -> tuple[tuple[float, float], ...]:
+    """Return the limits to which each column of x is clipped, in scaled units."""
     if not isinstance(given, list) or len(given) != size:
         raise ReleaseFileError(f"coefficients.ranges must be {size} pairs of numbers")
     ends = [_floats(pair, 2, "a pair of coefficients.ranges") for pair in given]
@@ -505,17 +488,15 @@ def _guard_part(table: Mapping[str, object]) -> GuardPart:
 
 
 def _discovery_part(body: Mapping[str, Any], design: Design, noise: NoiseLaw) -> DiscoveryPart | None:
-    """The counts by cell, which must give the bounds in the design that are marked as found; new in version 4."""
+    """Return the counts by cell, which must give the private bounds in the design."""
     if design.searched or (design.ranges and "discovery" not in body):
-        raise ReleaseFileError("the design has private bounds, but the release does not have what they were found from")
+        raise ReleaseFileError("the design has private bounds, but the release does not have the counts for them")
     if "discovery" not in body:
         return None
     table = table_of(body["discovery"], "discovery")
     given = table_of(table.get("cells"), "discovery.cells")
-    if body["schema"] in (1, 2, 3):
-        raise ReleaseFileError(f"a release file of schema version {body['schema']} has no field 'discovery'")
     if not given or set(given) != set(design.ranges):
-        raise ReleaseFileError("discovery.cells must list exactly the columns whose bounds were found")
+        raise ReleaseFileError("discovery.cells must list exactly the columns with private bounds")
     cells: dict[str, tuple[int, ...]] = {}
     for name, ends in design.ranges.items():
         counts, wanted = given[name], len(cell_edges(*ends)) - 1
@@ -525,7 +506,7 @@ def _discovery_part(body: Mapping[str, Any], design: Design, noise: NoiseLaw) ->
     sigma, rows = (integer_of(table.get(name), f"discovery.{name}") for name in ("sigma", "rows"))
     part = DiscoveryPart(sigma, rows, cells)
     if found_bounds(part, design, noise.family) != {name: _bounds(design, name) for name in cells}:
-        raise ReleaseFileError("the bounds that the counts in 'discovery' show are not those of the design")
+        raise ReleaseFileError("the bounds from the counts in 'discovery' are not those of the design")
     return part
 
 
@@ -537,7 +518,7 @@ def _bounds(design: Design, name: str) -> tuple[float, float] | None:
 def _residual_part(table: Mapping[str, object], noise: NoiseLaw, size: int) -> ResidualPart:
     full, *others = noise.residual_sizes(size)
     if not isinstance(further := table.get("further", []), list) or len(further) != len(others):
-        raise ReleaseFileError("residuals.further does not list the sums of the models in noise.models")
+        raise ReleaseFileError("residuals.further must list the sums of the models in noise.models")
     ratio = _ratio_part(table_of(table["ratio"], "residuals.ratio")) if "ratio" in table else None
     parts = [_gram_part(table_of(one, "residuals.further"), k) for one, k in zip(further, others, strict=True)]
     return replace(_gram_part(table, full), ratio=ratio, further=tuple(parts))
@@ -585,9 +566,9 @@ def _settings(table: Mapping[str, object]) -> Settings:
 
 
 def ordered_design(table: Mapping[str, object]) -> dict[str, object]:
-    """The design's table with its columns in their declared order, which sorted keys do not keep."""
+    """Return the table of the design with its columns in declared order, which sorted keys lose."""
     columns, order = table_of(table.get("columns"), "design.columns"), table.get("order")
     if not isinstance(order, list) or sorted(columns) != sorted(map(str, order)):
-        raise ReleaseFileError("design.order does not list the declared columns")
+        raise ReleaseFileError("design.order must list the declared columns")
     rest = {key: value for key, value in table.items() if key != "order"}
     return rest | {"columns": {name: columns[name] for name in order}}

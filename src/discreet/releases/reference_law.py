@@ -8,18 +8,19 @@ from decimal import Decimal
 from typing import Final, Literal, TypeVar
 
 from discreet.accounting.noise_distribution import NoiseFamily
-from discreet.errors import SpecError, shown
+from discreet.errors import OptionError, shown
 from discreet.privacy.checks import is_number
+from discreet.wording import SetOption
 
 # -- not estimable -----------------------------------------------------------------------------------------------------
-# What a release cannot give, as a value.
+# The value of a statistic that is not estimable.
 
 Known = TypeVar("Known")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NotEstimable:
-    """What is returned instead of a number that the release cannot give; it is false, and says why.
+    """Value in place of a number that cannot be estimated. It is false, and has the reason.
 
     >>> NotEstimable("the noise is too large")
     not estimable: the noise is too large
@@ -37,7 +38,7 @@ class NotEstimable:
 
 
 def known(value: Known | NotEstimable) -> Known | None:
-    """Give the value, or nothing where the release cannot give it.
+    """Return the value, or None where it is not estimable.
 
     >>> known(0.5), known(NotEstimable("the noise is too large"))
     (0.5, None)
@@ -46,7 +47,7 @@ def known(value: Known | NotEstimable) -> Known | None:
 
 
 def reason_of(value: object) -> str | None:
-    """Say why there is no value; nothing if there is one.
+    """Return why there is no value, or None if there is one.
 
     >>> reason_of(0.5), reason_of(NotEstimable("the noise is too large"))
     (None, 'the noise is too large')
@@ -55,7 +56,7 @@ def reason_of(value: object) -> str | None:
 
 
 def shown_number(value: float | NotEstimable, digits: str) -> str:
-    """Give a number in this form, or say that it is not estimable.
+    """Format a number, or say that it is not estimable.
 
     >>> shown_number(0.12345, ".2g"), shown_number(NotEstimable("too much noise"), ".2g")
     ('0.12', 'not estimable')
@@ -64,18 +65,18 @@ def shown_number(value: float | NotEstimable, digits: str) -> str:
 
 
 # -- reference law -----------------------------------------------------------------------------------------------------
-# The law that a standardised error is held against, and the level that is asked for: how far is far.
+# The reference distribution of standardised errors, and the confidence level.
 
 Family = Literal["gaussian", "laplace"]
 DEFAULT_LEVEL: Final = 0.95
 
 
 def family_of(noise: NoiseFamily) -> Family:
-    """The law that errors are held against for a family of noise.
+    """Return the reference distribution of errors for a family of noise.
 
-    Pure-epsilon noise has tails up to those of Laplace's law: one term may dominate an error. The entries of K-norm
-    noise depend on each other, but they are uncorrelated, so that variances are right, and no combination of them has
-    a heavier tail at the usual levels. Wishart noise with its many degrees of freedom is nearly Gaussian.
+    Pure-epsilon noise has tails up to those of the Laplace distribution: one term may dominate an error. The entries of
+    K-norm noise are dependent but uncorrelated, so variances are correct, and no combination of them has a heavier tail
+    at the usual levels. Wishart noise with its many degrees of freedom is nearly Gaussian.
 
     >>> family_of("k-norm"), family_of("wishart")
     ('laplace', 'gaussian')
@@ -84,14 +85,14 @@ def family_of(noise: NoiseFamily) -> Family:
 
 
 def checked_level(level: object = None, alpha: object = None) -> float:
-    """Give the confidence level that is meant by `level`, or by `alpha`, which is 1 minus the level.
+    """Return the confidence level given by `level`, or by `alpha`, which is 1 minus the level.
 
-    A level below 0.5 is refused: it is most likely an alpha, as other libraries ask for.
+    A level below 0.5 is rejected: it is most likely an alpha, as in other libraries.
 
     Parameters
     ----------
     level
-        At least 0.5 and below 1; 0.95 without either.
+        At least 0.5 and below 1. The default is 0.95.
     alpha
         Above 0 and at most 0.5.
 
@@ -99,50 +100,64 @@ def checked_level(level: object = None, alpha: object = None) -> float:
     --------
     >>> checked_level(0.9), checked_level(alpha=0.1), checked_level()
     (0.9, 0.9, 0.95)
-    >>> checked_level(0.05)  # doctest: +ELLIPSIS
+    >>> checked_level(0.05)
     Traceback (most recent call last):
         ...
-    discreet.errors.SpecError: level is 0.05; expected at least 0.5 and below 1: write level=0.95 or alpha=0.05 (...)
+    discreet.errors.OptionError: expected a number from 0.5 to below 1 for level, got 0.05; pass level=0.95, or pass \
+alpha=0.05
     """
     if level is not None and alpha is not None:
-        raise SpecError(
-            f"got both level={shown(level)} and alpha={shown(alpha)}, expected one of them: {_spellings(level)}"
+        raise OptionError(
+            f"got both level={shown(level)} and alpha={shown(alpha)}, expected one of them",
+            option="level",
+            given=level,
+            remedy=_spellings(level),
         )
     if alpha is not None:
         if not (is_number(alpha) and 0 < alpha <= 0.5 and _less(alpha) < 1):
-            raise SpecError(f"alpha is {shown(alpha)}; expected above 0 and at most 0.5: {_spellings(alpha)}")
+            raise OptionError(
+                option="alpha",
+                given=alpha,
+                allowed="a number above 0 and at most 0.5",
+                remedy=_spellings(alpha),
+            )
         return _less(alpha)
     if level is None:
         return DEFAULT_LEVEL
     if not (is_number(level) and 0.5 <= level < 1):
-        raise SpecError(f"level is {shown(level)}; expected at least 0.5 and below 1: {_spellings(level)}")
+        raise OptionError(
+            option="level",
+            given=level,
+            allowed="a number from 0.5 to below 1",
+            remedy=_spellings(level),
+        )
     return float(level)
 
 
 def _less(value: float) -> float:
-    """1 minus a number as it is written in decimals: in binary 1 - 0.32 is not 0.68."""
+    """Return 1 minus a number in decimal arithmetic: in binary 1 - 0.32 is not 0.68."""
     return float(1 - Decimal(repr(float(value))))
 
 
-def _spellings(value: object) -> str:
-    """The two ways to ask for the level that was probably meant."""
-    ends = sorted((value, _less(value))) if is_number(value) and 0 < value < 1 else (0.05, 0.95)
-    return f"write level={ends[1]:g} or alpha={ends[0]:g} (--level {ends[1]:g})"
+def _spellings(value: object) -> tuple[SetOption, SetOption]:
+    """Return the two ways to ask for the level that was probably meant."""
+    level = max(float(value), _less(value)) if is_number(value) and 0 < value < 1 else DEFAULT_LEVEL
+    return SetOption("level", level), SetOption("alpha", _less(level))
 
 
 def critical_value(level: float, family: Family, df: float) -> float:
-    """How many standard errors an interval of this level reaches to either side.
+    """Return the half-width of an interval of this level, in standard errors.
 
-    Gaussian noise and Gaussian errors give Student's t with the degrees of freedom of the residuals. A pure-epsilon
-    release may have one Laplace term that dominates; then the quantile of the Laplace law of the same variance,
-    -log(1 - level) / sqrt(2), is used where it is the larger.
+    Gaussian noise and Gaussian errors give Student's t with the residual degrees of freedom. In a pure-epsilon release
+    one Laplace term may dominate. The quantile of the Laplace distribution of the same variance, -log(1 - level) /
+    sqrt(2), is then used where it is larger.
 
     Parameters
     ----------
     level
         Between 0 and 1.
     family
-        Law of the noise in the release.
+        Family of the noise in the release.
     df
         Degrees of freedom, above 0.
 
@@ -153,7 +168,7 @@ def critical_value(level: float, family: Family, df: float) -> float:
     """
     from scipy.special import stdtrit
 
-    # the lower tail keeps its digits where the upper end would round to 1
+    # the lower tail is accurate where the upper one would round to 1
     student = -float(stdtrit(df, (1 - level) / 2))
     if family == "gaussian":
         return student
@@ -161,7 +176,7 @@ def critical_value(level: float, family: Family, df: float) -> float:
 
 
 def tail_probability(statistic: float, family: Family, df: float) -> float:
-    """Probability of a standardised error at least this large on either side, under the law of `critical_value`.
+    """Return the two-sided tail probability of a standardised error, under the distribution of `critical_value`.
 
     >>> round(tail_probability(-1.96, "gaussian", 1e6), 3), round(tail_probability(2.118, "laplace", 1e6), 3)
     (0.05, 0.05)

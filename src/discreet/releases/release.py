@@ -1,4 +1,4 @@
-"""The release: the published value, and its canonical JSON."""
+"""Define the release: the published value, and its canonical JSON."""
 
 from __future__ import annotations
 
@@ -17,15 +17,13 @@ from discreet.accounting.scaling import TARGET_CLIPPED
 from discreet.design.columns import Numeric
 from discreet.design.design import Design
 from discreet.design.domain import model_text
-from discreet.errors import OutputError, ReleaseFileError, SpecError, shown
+from discreet.errors import OutputError, ReleaseFileError, UnsupportedError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.exact.linear import symmetric
 from discreet.files import of_several_curators, read_limited, write_bytes
-from discreet.ledger.account import anchor_words
 from discreet.privacy.guarantee import CuratorTerms, Guarantee, codes_of
 from discreet.releases.fields import (
     FORMAT,
-    LEAVES_OUT_ZEROS,
     SCHEMA_VERSION,
     Bounds,
     Coefficients,
@@ -38,65 +36,61 @@ from discreet.releases.fields import (
     digest_of,
 )
 from discreet.text import html_table
+from discreet.wording import Message, Option
 
 if TYPE_CHECKING:
     from discreet.releases.description import Description
 
 NOT_PRIVATE_SUFFIX: Final = ".NOT-PRIVATE.json"
-# of a file without indicators that are released once and without further models
-_EARLIEST_WRITTEN: Final = 5
 
 
 @dataclass(frozen=True)
 class Release:
-    """What the curator publishes and the analyst reads; nothing else crosses the wall.
+    """Published value that the curator makes and the analyst reads. Nothing else crosses the trust boundary.
 
     Attributes
     ----------
     design
-        The declarations the release was made under.
+        Declarations of the released columns.
     guarantee
-        The privacy promise; none for a release that is NOT PRIVATE.
+        Privacy guarantee. None for a release that is NOT PRIVATE.
     mechanism, mechanism_version
-        Which mechanism made it.
+        Mechanism that made the release.
     noise
-        Law of the noise.
+        Noise distribution.
     totals
-        Noisy sums of products on the integer grid: upper triangle of the moments of (1, x, y), row by row; none where
-        an entry is not released. Empty in a release of coefficients.
+        Noisy sums of products on the integer grid: upper triangle of the moments of (1, x, y), row by row. None for an
+        entry that is not released. Empty in a release of coefficients.
     units_public
-        The number of privacy units in the table (rows, or persons) where the neighbouring relation makes it public.
+        Number of privacy units in the table (rows or people), where the neighbouring relation makes it public.
     anchor
-        Where the spend is recorded; `untracked` without a ledger.
+        Where the spend is recorded, or `untracked` without a ledger.
     made_by
         Name and version of the software.
     residuals
-        For robust standard errors, if they were paid for.
+        Sums for robust standard errors, if released.
     coefficients
-        In a release of kind `coefficients`: the model that was fitted inside the wall.
+        In a release of kind `coefficients`: the model fitted inside the trust boundary.
     scalars
-        Further noisy numbers by name, on the product grid.
+        Additional noisy numbers by name, on the product grid.
     settings
         Public settings of the mechanism.
     numerics
-        `exact`: noise and sums are integers, the proof covers the bits. `idealised`: the proof is for real
-        numbers and the published value is a floating-point solution.
+        `exact`: noise and sums are integers, and the proof covers the published bits. `idealised`: the proof is for
+        real numbers, and the published value is a floating-point solution.
     clipped
-        Noisy numbers of clipped rows by column, on the product grid, if they were paid for; see `clip_counts`.
+        Noisy numbers of clipped rows by column, on the product grid, if released; see `clip_counts`.
     guard
-        What a guard released first, if there was one; see `guard_counts`.
+        Counts that a guard released first, if there was one; see `guard_counts`.
     discovery
-        What was released to find bounds, if any were private; the design has them, see `found_bounds`.
+        Counts for private bounds, if there are any. The bounds are in the design; see `found_bounds`.
     scaling
-        By which released numbers rows were scaled and weighted, where that was asked for; the sums of products are
-        then those of weighted rows, and `scalars` has their number.
+        Released numbers by which rows were scaled and weighted, with private scaling. The sums of products are then
+        those of weighted rows, and `scalars` has their number.
     curators
-        On which terms several curators made it, each with a part of the rows; none where one table was read.
-    schema
-        Version of the file format, the earliest that has all it holds; a release that was read from an older file keeps
-        that file's version and digest.
+        Terms of a release merged from the parts of several curators. None where one table was read.
     signature
-        Of the digest, if the curator signed; see `discreet.verify`.
+        Signature of the digest, if the curator signed; see `discreet.verify`.
     """
 
     design: Design
@@ -118,33 +112,30 @@ class Release:
     discovery: DiscoveryPart | None = None
     scaling: ScalingPart | None = None
     curators: CuratorTerms | None = None
-    schema: int = _EARLIEST_WRITTEN
     signature: str | None = None
 
     def __post_init__(self) -> None:
-        if self.noise.indicators or self.noise.models:
-            object.__setattr__(self, "schema", SCHEMA_VERSION)
         object.__setattr__(self, "scalars", MappingProxyType(dict(self.scalars)))
         object.__setattr__(self, "settings", MappingProxyType(dict(self.settings)))
         object.__setattr__(self, "clipped", MappingProxyType(dict(self.clipped)))
 
     def __reduce__(self) -> tuple[object, ...]:
-        # a copy travels as the canonical text, whose digest is checked on arrival
+        # pickled as the canonical text, whose digest is checked on loading
         return Release.from_json, (self.to_json(),)
 
     @property
     def kind(self) -> Literal["moments", "coefficients"]:
-        """What it holds: noisy moments, from which any model can be fitted, or the coefficients of one model."""
+        """Noisy moments, from which any model can be fitted, or the coefficients of one model."""
         return "moments" if self.coefficients is None else "coefficients"
 
     @property
     def private(self) -> bool:
-        """Whether a mechanism with a budget made this release."""
+        """Whether the release has a privacy guarantee."""
         return self.guarantee is not None
 
     @property
     def weighted(self) -> bool:
-        """Whether the sums are of rows with weights: declared ones, or those that private scaling gives."""
+        """Whether the sums are of rows with weights, declared or from private scaling."""
         return self.scaling is not None or self.design.weights is not None
 
     @property
@@ -168,17 +159,20 @@ class Release:
 
     def _need_moments(self) -> None:
         if self.kind != "moments":
-            raise SpecError(
-                f"a release by {self.mechanism!r} holds the coefficients of one model and no moments; "
-                'read release.coefficients or fit it, or release with the mechanism "gaussian" (--mechanism gaussian) '
-                "or another of kind 'moments'"
+            raise UnsupportedError(
+                f"a release by {self.mechanism!r} holds the coefficients of one model and no moments",
+                code="no-moments",
+                remedy=(
+                    "read release.coefficients or fit it",
+                    Message("release with ", Option("mechanism", "gaussian"), " or another of kind 'moments'"),
+                ),
             )
 
     def describe(self) -> Description:
-        """Means, standard deviations, covariances and correlations of the released columns, in original units.
+        """Return means, standard deviations, covariances and correlations of the columns, in original units.
 
-        They are of values clipped to their bounds and carry the noise of the release. Where it leaves no sense in a
-        number, as with a variance that is not positive, there is a reason in its place.
+        They are of values clipped to their bounds and include the noise of the release. A number that cannot be
+        estimated because of the noise, as with a variance that is not positive, is replaced by the reason.
 
         >>> from discreet.testing import exact_release
         >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
@@ -191,7 +185,7 @@ class Release:
         return described(self)
 
     def summary(self) -> str:
-        """Say in ten lines what the release holds, what it promises and how it was made.
+        """Summarise in ten lines what the release holds, its guarantee and how it was made.
 
         >>> from discreet.testing import exact_release
         >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
@@ -205,11 +199,11 @@ class Release:
 
     @cached_property
     def residual_moments(self) -> FloatArray | None:
-        """Noisy sum of squared residuals times products of the scaled (1, x), shape (p-1, p-1), if it was released."""
+        """Noisy sum of squared residuals times products of the scaled (1, x), shape (p-1, p-1), if released."""
         return None if self.residuals is None else self.residual_gram(self.residuals)
 
     def residual_gram(self, part: ResidualPart) -> FloatArray:
-        """Noisy sum of squared residuals times products of the scaled (1, features) of one model, shape (k, k)."""
+        """Return the noisy sum of squared residuals times products of scaled (1, features), shape (k, k)."""
         unit = self.noise.unit
         matrix = symmetric((total / unit for total in part.totals), len(part.coefficients))
         # rows of one person were averaged over as many as count, before they were squared
@@ -217,12 +211,12 @@ class Release:
 
     @property
     def robust_models(self) -> tuple[str, ...]:
-        """Formulas of the further models that were declared for robust standard errors, in the order of the sums."""
+        """Formulas of the additional models with robust standard errors, in the order of the sums."""
         return tuple(model_text(self.design, columns) for columns in self.noise.models)
 
     @property
     def clip_counts(self) -> Mapping[str, NoisyCount] | None:
-        """By column the noisy number of rows whose value was outside its bounds and clipped, if it was released."""
+        """Noisy numbers of rows with a clipped value by column, if released."""
         if not self.clipped:
             return None
         sd = self.noise.sd(CLIPPED)
@@ -230,7 +224,10 @@ class Release:
 
     @property
     def target_clipping(self) -> TargetClipping | None:
-        """Where private scaling clipped the target and in how many rows; none without it or for a boolean target."""
+        """Bounds at which private scaling clipped the target, and numbers of clipped rows.
+
+        None without private scaling and for a boolean target.
+        """
         by, target = self.scaling, self.design.columns[self.design.target]
         if by is None or not isinstance(target, Numeric):
             return None
@@ -241,13 +238,13 @@ class Release:
 
     @property
     def full_noise(self) -> NoiseLaw:
-        """Law of all noise that was drawn, that before the mechanism among it: what the promise rests on."""
+        """Distribution of all noise drawn, including preliminary counts, on which the guarantee is based."""
         law = self.noise if self.guard is None else self.noise.with_before(GUARD, self.guard.sigma)
         return law if self.discovery is None else law.with_before(DISCOVERY, self.discovery.sigma)
 
     @property
     def found_bounds(self) -> Mapping[str, Bounds] | None:
-        """By column the bounds that this release found privately; none where all were declared."""
+        """Private bounds by column. Empty where all bounds were declared."""
         if self.discovery is None:
             return None
         columns = {name: self.design.columns[name] for name in self.discovery.cells}
@@ -255,7 +252,7 @@ class Release:
 
     @property
     def guard_counts(self) -> Mapping[str, NoisyCount] | None:
-        """Noisy numbers of rows that fit (`fitting`) and that rules drop (`other`), if a guard released them."""
+        """Noisy numbers of rows that fit (`fitting`) and that rules drop (`other`), if released by a guard."""
         if self.guard is None:
             return None
         unit, sd = self.noise.unit, self.full_noise.sd(GUARD)
@@ -266,7 +263,7 @@ class Release:
 
     @cached_property
     def ratio_square(self) -> float | None:
-        """Noisy sum of squares of residual^2 - ratio (target - mean)^2 in scaled units, if it was released."""
+        """Noisy sum of squares of residual^2 - ratio (target - mean)^2 in scaled units, if released."""
         part = None if self.residuals is None else self.residuals.ratio
         if part is None:
             return None
@@ -278,19 +275,19 @@ class Release:
         return digest_of(self._body())
 
     def to_json(self) -> str:
-        """The canonical text of the release file."""
+        """Return the canonical text of the release file."""
         seals = {"digest": self.digest} | ({} if self.signature is None else {"signature": self.signature})
         return json.dumps(self._body() | seals, indent=1, sort_keys=True, ensure_ascii=True) + "\n"
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the release as JSON; an existing file is left alone unless `force`."""
+        """Write the release as JSON. An existing file is overwritten only with `force`."""
         if not self.private and not str(path).endswith(NOT_PRIVATE_SUFFIX):
             raise OutputError(f"this release is NOT PRIVATE; its file name must end in {NOT_PRIVATE_SUFFIX!r}")
         write_bytes(path, self.to_json().encode(), force=force)
 
     @classmethod
     def load(cls, path: str | Path) -> Release:
-        """Read a release file; a changed, cut or newer file is refused."""
+        """Read a release file. A changed, truncated or newer file is rejected."""
         try:
             content = read_limited(path)
         except OSError as error:
@@ -300,9 +297,11 @@ class Release:
         except (UnicodeDecodeError, ReleaseFileError) as error:
             what = of_several_curators(content)
             if what:
-                raise ReleaseFileError(f"{str(path)!r} is not a release: it {what}") from None
+                raise ReleaseFileError(
+                    Message(f"{str(path)!r} is not a release: it ", what), code="not-a-release"
+                ) from None
             if isinstance(error, ReleaseFileError):
-                raise ReleaseFileError(f"{str(path)!r}: {error}") from None
+                raise ReleaseFileError(Message(f"{str(path)!r}: ", error), code=error.code) from None
             raise ReleaseFileError(f"{str(path)!r} is not a release file: it is not UTF-8 text") from None
 
     @classmethod
@@ -320,7 +319,7 @@ class Release:
         made = cls(**release_fields(body))
         if made.signature is not None and made.digest != body["digest"]:
             raise ReleaseFileError(
-                "the release is signed and has content that this version does not know, so its signature cannot be "
+                "the release is signed and has content unknown to this version, so its signature cannot be "
                 "checked; update discreet"
             )
         return made
@@ -328,7 +327,7 @@ class Release:
     def _body(self) -> dict[str, object]:
         body: dict[str, object] = {
             "format": FORMAT,
-            "schema": self.schema,
+            "schema": SCHEMA_VERSION,
             "kind": self.kind,
             "private": self.private,
             "design": self.design.to_dict() | {"order": list(self.design.columns)},
@@ -381,17 +380,12 @@ class Release:
         return body
 
     def _listed(self) -> Sequence[int | None]:
-        """The totals as the file has them: without products that are 0 in every row, which older files list."""
-        if self.schema < LEAVES_OUT_ZEROS or not self.totals:
-            return self.totals
-        return self.noise.without_zeros(self.totals, len(self.columns))
+        """Return the totals of the file, without products that are 0 in every row."""
+        return self.noise.without_zeros(self.totals, len(self.columns)) if self.totals else self.totals
 
     def _promise(self, guarantee: Guarantee) -> dict[str, object]:
-        """The guarantee as the file has it: conditions as codes, in files of version 1 as sentences."""
-        plain = guarantee.to_dict()
-        if self.schema == 1:
-            return plain
-        return plain | {"conditions": codes_of(guarantee.conditions, guarantee.unit, self.curators)}
+        """Return the guarantee of the file, with its conditions as codes."""
+        return guarantee.to_dict() | {"conditions": codes_of(guarantee.conditions, guarantee.unit, self.curators)}
 
     def __repr__(self) -> str:
         promise = (
@@ -402,10 +396,12 @@ class Release:
         return f"<Release of {', '.join(self.columns[1:])}: {self.mechanism}, {promise}>"
 
     def _repr_html_(self) -> str:
+        from discreet.releases.release_summary import describe_ledger
+
         promise = (
             "NOT PRIVATE: this release carries no guarantee." if self.guarantee is None else self.guarantee.sentence()
         )
-        source = f"Mechanism {self.mechanism}; ledger: {anchor_words(self.anchor)}."
+        source = f"Mechanism {self.mechanism}; ledger: {describe_ledger(self.anchor)}."
         if self.coefficients is not None:
             names = ("Intercept", *self.columns[1:-1])
             cells = [[name, f"{value:.4g}"] for name, value in zip(names, self.coefficients.values, strict=True)]

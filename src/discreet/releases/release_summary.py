@@ -1,13 +1,13 @@
-"""A release in ten lines: what it holds, what it promises and how it was made."""
+"""Summarise a release in ten lines: what it holds, its guarantee and how it was made."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from discreet.design.columns import Boolean, Categorical, Column, Numeric
-from discreet.ledger.account import anchor_words
+from discreet.design.columns import Boolean, Categorical, Column, Interaction, Numeric, SplineBasis
+from discreet.ledger.event_log import MergedAnchor
 from discreet.privacy.spend import UNTRACKED
-from discreet.releases.fields import NoisyCount, released_count
+from discreet.releases.fields import SCHEMA_VERSION, NoisyCount, released_count
 from discreet.text import in_groups
 
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 _MOST_COLUMNS: Final = 12
 _DIGITS: Final = 19  # of the digest, its name included
-_UNCOUNTED: Final = "untracked: repeated releases of this table are not counted"
+_UNTRACKED: Final = "untracked: repeated releases of this table are not counted"
 
 
 def outline(release: Release) -> list[tuple[str, str]]:
-    """Say what a release is, in ten lines with a label each; everything is read off the published value.
+    """Summarise a release in ten labelled lines, from the published value only.
 
-    One of several curators has one line more: the fingerprint of their session.
+    A merged release has one line more: the fingerprint of the session.
 
     >>> from discreet.design.design import Design
     >>> from discreet.testing import exact_release
@@ -33,21 +33,21 @@ def outline(release: Release) -> list[tuple[str, str]]:
     target = design.columns[design.target]
     return [
         ("Holds", _holds(release)),
-        ("Target", f"{design.target}, {_declared(target)}{_clipped_at(release)}"),
+        ("Target", f"{design.target}, {describe_column(target)}{_clipped_at(release)}"),
         ("Features", _features(release)),
         ("Rows", _rows(released_count(release))),
         ("Promise", _promise(release)),
         ("Mechanism", _mechanism(release)),
         *([] if release.curators is None else [("Session", f"fingerprint {in_groups(release.curators.session)}")]),
         ("Also", ", ".join(_beside(release)) or "nothing else"),
-        ("Ledger", _UNCOUNTED if release.anchor == UNTRACKED else anchor_words(release.anchor)),
-        ("Made by", f"{release.made_by}, file format {release.schema}"),
+        ("Ledger", describe_ledger(release.anchor)),
+        ("Made by", f"{release.made_by}, file format {SCHEMA_VERSION}"),
         ("Digest", f"{release.digest[:_DIGITS]}..., {'not signed' if release.signature is None else 'signed'}"),
     ]
 
 
 def outline_facts(release: Release) -> dict[str, object]:
-    """Give the same as plain values for JSON."""
+    """Return the summary as plain values for JSON."""
     design, guarantee, rows = release.design, release.guarantee, released_count(release)
     return {
         "kind": release.kind,
@@ -71,10 +71,43 @@ def outline_facts(release: Release) -> dict[str, object]:
         "robust_models": list(release.robust_models),
         "anchor": release.anchor,
         "made_by": release.made_by,
-        "schema": release.schema,
+        "schema": SCHEMA_VERSION,
         "digest": release.digest,
         "signed": release.signature is not None,
     }
+
+
+def describe_ledger(anchor: str) -> str:
+    """Describe where the spend of a release is recorded.
+
+    >>> describe_ledger("untracked")
+    'untracked: repeated releases of this table are not counted'
+    >>> describe_ledger(str(MergedAnchor("0" * 32, ("a", "b", "c"))))[:34]
+    'the ledgers of 3 curators, session'
+    """
+    if anchor == UNTRACKED:
+        return _UNTRACKED
+    merged = MergedAnchor.parsed(anchor)
+    return anchor if merged is None else f"the ledgers of {len(merged.anchors)} curators, session {merged.session}"
+
+
+def describe_column(column: Column, *, all_levels: bool = False) -> str:
+    """Describe the declared values of a column, with every level or only their number."""
+    match column:
+        case Numeric():
+            source = ", found privately" if column.found else ""
+            return f"{' to '.join(map(column.value_text, column.bounds))}{source}"
+        case Boolean():
+            return "0 or 1" if all_levels else "true or false"
+        case Categorical(levels=levels, reference=reference):
+            others = ", ".join(str(level) for level in levels if level != reference)
+            return f"{reference} (reference), {others}" if all_levels else f"{len(levels)} levels"
+        case Interaction(bounds=bounds) if all_levels:
+            values = "0 and 1" if bounds is None else f"{bounds[0]:g} to {bounds[1]:g}, and 0 in other rows"
+            return f"{values}, {len(column.codes)} columns"
+        case SplineBasis() if all_levels:
+            return f"{column.formula.width} basis functions"
+    return column.formula.text
 
 
 def _holds(release: Release) -> str:
@@ -84,17 +117,6 @@ def _holds(release: Release) -> str:
     weighted = " weighted" if release.weighted else ""
     by = "" if release.design.weights is None else f", by {release.design.weights}"
     return f"noisy sums of products of {size}{weighted} columns, the constant among them{by}; any linear model of them"
-
-
-def _declared(column: Column) -> str:
-    match column:
-        case Numeric():
-            return f"{' to '.join(map(column.value_text, column.bounds))}{' (found privately)' if column.found else ''}"
-        case Boolean():
-            return "true or false"
-        case Categorical(levels=levels):
-            return f"{len(levels)} levels"
-    return column.formula.text
 
 
 def _clipped_at(release: Release) -> str:
@@ -108,7 +130,7 @@ def _clipped_at(release: Release) -> str:
 
 def _features(release: Release) -> str:
     design = release.design
-    named = [f"{name} ({_declared(design.columns[name])})" for name in design.regressors]
+    named = [f"{name} ({describe_column(design.columns[name])})" for name in design.regressors]
     more = [f"and {len(named) - _MOST_COLUMNS} more"] if len(named) > _MOST_COLUMNS else []
     return ", ".join([*named[:_MOST_COLUMNS], *more, *([] if design.intercept else ["no intercept"])])
 
@@ -137,7 +159,7 @@ def _mechanism(release: Release) -> str:
 
 
 def _beside(release: Release) -> list[str]:
-    """What else was paid for."""
+    """List everything else that was released."""
     by = release.scaling
     parts = {
         "a noisy number of rows": by is not None and released_count(release) is not None,
@@ -153,5 +175,5 @@ def _beside(release: Release) -> list[str]:
 
 
 def _of_models(release: Release) -> str:
-    """Which models they are of, where some were declared beside the full one."""
+    """Name the additional models, where there are any."""
     return f" of the full model and of {', '.join(map(repr, release.robust_models))}" if release.robust_models else ""

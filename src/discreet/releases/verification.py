@@ -9,29 +9,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from discreet.accounting.privacy_loss import epsilon_given
-from discreet.errors import LedgerError, ReleaseFileError, SpecError, missing_extra, shown
+from discreet.errors import LedgerError, MissingDependencyError, ReleaseFileError, SpecError, UnsupportedError, shown
 from discreet.files import read_limited
 from discreet.ledger.event_log import Anchor
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import UNTRACKED, Loss
-from discreet.releases.reading import checked_loss, given_in_words
+from discreet.releases.reading import check_version, checked_loss, given_in_words
 from discreet.releases.release import Release
+from discreet.wording import Call, LeaveOut, Message, SetOption
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 # -- signing -----------------------------------------------------------------------------------------------------------
-# Ed25519 signatures of release files, with keys as openssl writes them.
+# Ed25519 signatures of release files, with keys in the format of openssl.
 
 _SCHEME: Final = "ed25519:"
-_PREFIX: Final = b"discreet release 2\n"
+_PREFIX: Final = b"discreet release 1\n"
 _MAKE: Final = "make one with: openssl genpkey -algorithm ed25519 -out key.pem"
 _PUBLIC: Final = "make it with: openssl pkey -in key.pem -pubout -out key.pub.pem"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SigningKey:
-    """A private key that was opened and tried."""
+    """Private key that was read and tested."""
 
     key: Ed25519PrivateKey
 
@@ -60,21 +61,26 @@ class SigningKey:
         return found
 
     def signature(self, digest: str) -> str:
-        """The signature of a digest, as a release file has it."""
+        """Return the signature of a digest in the form of a release file."""
         return _SCHEME + base64.b64encode(self.key.sign(_PREFIX + digest.encode())).decode()
 
     def check_signed(self, signature: str | None, digest: str) -> None:
-        """Refuse a recorded release that this key did not sign."""
+        """Reject a recorded release that was not signed with this key."""
         if signature != self.signature(digest):
-            raise SpecError(
-                "this request was released before, without a signature by this key; leave the key out to get that "
-                "release again, or ask for a new release, which is paid for (--new-release)"
+            raise UnsupportedError(
+                "this request was released before, without a signature by this key",
+                code="released-unsigned",
+                option="sign",
+                remedy=(
+                    Message(LeaveOut("sign"), " to get that release again"),
+                    Message(SetOption("new_release", True), " for a new release, which is paid for"),
+                ),
             )
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class VerifyKey:
-    """A public key, given by whoever checks; none is ever taken from a file."""
+    """Public key of a verifier. A key is never taken from a release file."""
 
     key: Ed25519PublicKey
 
@@ -96,7 +102,7 @@ class VerifyKey:
         return cls(key)
 
     def check(self, signature: str | None, digest: str) -> None:
-        """Refuse a digest that this key did not sign."""
+        """Reject a digest that was not signed with this key."""
         from cryptography.exceptions import InvalidSignature
 
         if signature is None:
@@ -122,11 +128,11 @@ def _need_library() -> None:
     try:
         import cryptography  # noqa: F401
     except ImportError:
-        raise missing_extra("sign", "cryptography", "a signature") from None
+        raise MissingDependencyError("sign", "cryptography", "a signature") from None
 
 
 # -- verification ------------------------------------------------------------------------------------------------------
-# Check a release: its digest, its promise against its noise, its signature; and say what cannot be seen.
+# Check the digest of a release, its guarantee against its noise, and its signature; state what cannot be checked.
 
 _NEVER_DRAWN: Final = "whether the noise was drawn at all, and from a sound source: a file cannot show it"
 _CONDITIONS: Final = "whether the conditions hold, such as bounds that were chosen without looking at the data"
@@ -139,27 +145,27 @@ _CHANGED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What a check of a release found; a release that fails a check is refused instead.
+    """Result of the verification of a release that passed all checks.
 
     Attributes
     ----------
     promised
         The guarantee in the release.
     loss
-        What the noise costs, computed forwards from its stated law.
+        Privacy loss of the noise, computed from its stated distribution.
     epsilon_given
-        What the noise gives at the promised delta; where only a delta can be said, the promised epsilon.
+        Epsilon of the noise at the stated delta, or the stated epsilon where only a delta can be computed.
     digest
-        Fingerprint of the content, which matches.
+        Fingerprint of the content, which was checked.
     signature
-        `none`, `not checked` (there is one, and no key was given), or `valid` for the given key.
+        `none`, `not checked` (signed, but no key was passed), or `valid` for the passed key.
     anchor
-        Where the release says that its spend is recorded, or `untracked`; not checked, as that needs the ledger.
-        Of several curators it lists the anchor of each.
+        Where the spend is recorded according to the release, or `untracked`. Not checked, because that needs the
+        ledger. A merged release lists the anchor of each curator.
     cannot_see
-        What no check of the file can find, in words.
+        Sentences on what cannot be verified from the file.
     session
-        Fingerprint of the session of several curators, to be compared with theirs; none where one table was read.
+        Fingerprint of the session of a merged release, to be compared with that of the curators, otherwise None.
     """
 
     promised: Guarantee
@@ -172,11 +178,11 @@ class Verification:
     session: str | None = None
 
     def given(self) -> str:
-        """What the noise gives, in words."""
+        """Describe the guarantee of the noise."""
         return given_in_words(self.loss, self.promised)
 
     def to_dict(self) -> dict[str, object]:
-        """Everything as plain values for JSON."""
+        """Return the result as plain values for JSON."""
         loss = self.loss
         return {
             "verified": True,
@@ -198,29 +204,28 @@ class Verification:
 
 
 def verify(release: Release | str | Path, *, key: str | Path | None = None) -> Verification:
-    """Check that a release promises no more than its noise keeps.
+    """Check that the noise of a release satisfies its guarantee.
 
-    The privacy loss is computed forwards from the stated noise, design, unit and settings; no budget is spent and no
-    table is needed. Loading a release makes the same check, without the signature.
+    The privacy loss is computed from the stated noise, design, unit and settings. No budget is spent and no table is
+    needed. Loading a release makes the same check, without the signature.
 
     Parameters
     ----------
     release
         A release, or the path of its file.
     key
-        Path of the curator's Ed25519 public key in PEM; a release that it did not sign is then refused. No key is ever
-        taken from the file.
+        Path of the curator's Ed25519 public key in PEM. A release that was not signed with it is rejected. A key is
+        never taken from the file.
 
     Returns
     -------
     Verification
-        What is promised, what the noise gives, and what the check cannot see. Where the noise is larger than promised,
-        it says so.
+        The stated guarantee, that of the noise, and what cannot be verified.
 
     Raises
     ------
     ReleaseFileError
-        If the release is refused.
+        If a check fails.
 
     Examples
     --------
@@ -238,9 +243,8 @@ def verify(release: Release | str | Path, *, key: str | Path | None = None) -> V
     guarantee = found.guarantee
     if guarantee is None:
         raise ReleaseFileError("this release is NOT PRIVATE: it promises nothing that could be verified")
-    loss = checked_loss(
-        found.mechanism, found.mechanism_version, found.design, found.full_noise, found.settings, guarantee
-    )
+    check_version(found.mechanism, found.mechanism_version)
+    loss = checked_loss(found.mechanism, found.design, found.full_noise, found.settings, guarantee)
     if trusted is not None:
         trusted.check(found.signature, found.digest)
     unsigned: Literal["none", "not checked"] = "none" if found.signature is None else "not checked"
@@ -260,16 +264,14 @@ def verify(release: Release | str | Path, *, key: str | Path | None = None) -> V
 
 
 def _not_recorded(release: Release) -> tuple[str, ...]:
-    """What cannot be seen of a spend that is said to be recorded; a hook of one's own has anchors of its own form."""
+    """State what cannot be verified of a recorded spend. An anchor from a custom hook can have any form."""
     anchor = release.anchor
     if anchor == UNTRACKED:
         return ()
     if release.curators is not None:
-        return (
-            "whether the ledgers of its curators have the spend: discreet ledger verify LEDGER R.json of each shows it",
-        )
+        return (Message("whether the ledgers of its curators have the spend: see ", Call("Ledger.verify"), " of each"),)
     try:
         Anchor.parsed(anchor)
     except LedgerError:
         return (f"whether the spend is recorded anywhere: its anchor {shown(anchor)} is not of a ledger of discreet",)
-    return ("whether the ledger that its anchor names has this release: discreet ledger verify LEDGER R.json shows it",)
+    return (Message("whether the ledger that its anchor names has this release: see ", Call("Ledger.verify")),)

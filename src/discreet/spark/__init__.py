@@ -1,4 +1,4 @@
 """Sum a table on Spark, where its rows are.
 
-Executors are given public declarations only and return exact sums. No noise is drawn here.
+Executors receive public declarations only and return exact sums. No noise is drawn here.
 """

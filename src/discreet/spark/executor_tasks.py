@@ -1,7 +1,7 @@
-"""What Spark's executors run. No task raises: it returns a code, a column and the number of its part.
+"""Tasks that run on Spark's executors.
 
-Spark repeats the words of a task that failed, again and again and in its own logs, and those of other libraries quote
-cells.
+A task never raises. It returns a code, a column and the number of its part instead, because Spark repeats the message
+of a failed task in its logs, and messages of other libraries quote cells.
 """
 
 from __future__ import annotations
@@ -38,58 +38,41 @@ Kind: TypeAlias = Literal["probe", "sums", "rows", "persons", "capped-sums", "ca
 Code: TypeAlias = Literal["", "block", "cell", "id", "version", "failed"]
 Task: TypeAlias = "Callable[[Iterable[RecordBatch]], Iterator[RecordBatch]]"
 
-# one row for a part, or for a block of its rows: what it is, the column it is about, the part, and the numbers
+# one row per part, or per block of its rows: code, column, part number, and numbers
 RESULTS: Final = pa.schema([("code", pa.string()), ("name", pa.string()), ("part", pa.int64()), ("body", pa.binary())])
 RESULT_TYPES: Final = "code string, name string, part long, body binary"
-# the numbers of parts are a list that grows: few lists are joined at a time
-_AT_ONCE: Final = 64
+# sums of parts contain a growing list of part numbers, so only a few are merged at a time
+_MERGED_AT_ONCE: Final = 64
 PERSON_TYPES: Final = "person binary, kept boolean, digest long, row binary"
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a task has no sums.
-
-    Attributes
-    ----------
-    code
-        What kind of problem it is.
-    name
-        The column, the version of discreet that was found, or the kind of the exception.
-    part
-        Number of the part of the table.
-    """
+    """Reason why a task has no sums. `name` is a column, a version of discreet, or an exception type."""
 
     code: Code
     name: str
     part: int
 
     def packed(self) -> bytes:
-        """As bytes, for a place in which a row would stand."""
+        """Serialise the problem, to be sent in place of a row."""
         return json.dumps([self.code, self.name, self.part]).encode()
 
     @classmethod
     def unpacked(cls, body: bytes) -> Problem:
-        """What `packed` made bytes of."""
+        """Deserialise what `packed` returned."""
         return cls(*json.loads(body))
 
 
 def task_of(kind: Kind, version: str, body: bytes) -> Task:
-    """A function that Spark sends to its executors as a whole, so that one without discreet can say so.
+    """Build a self-contained function for the executors, so that one without discreet can report it.
 
-    Parameters
-    ----------
-    kind
-        Which task it is.
-    version
-        The version of discreet that executors must have.
-    body
-        What `packed_work` gives.
+    `version` is the version of discreet that executors must have, and `body` the result of `packed_work`.
     """
     persons = kind == "persons"
 
     def task(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
-        # nothing outside of this function may be used before the version is known to be the same
+        # nothing outside this function may be used until the version is checked
         import json
 
         import pyarrow as pa
@@ -100,20 +83,20 @@ def task_of(kind: Kind, version: str, body: bytes) -> Task:
         try:
             import discreet
 
-            found = str(discreet.__version__)
+            installed = str(discreet.__version__)
         except ImportError:
-            found = ""
-        if found == version:
+            installed = ""
+        if installed == version:
             from discreet.spark.executor_tasks import run
 
             yield from run(kind, body, batches, part)
         elif persons:
-            problem = json.dumps(["version", found, part]).encode()
+            problem = json.dumps(["version", installed, part]).encode()
             cells = {"person": [part.to_bytes(8, "big")], "kept": [None], "digest": [0], "row": [problem]}
             types = [("person", pa.binary()), ("kept", pa.bool_()), ("digest", pa.int64()), ("row", pa.binary())]
             yield pa.record_batch(cells, schema=pa.schema(types))
         else:
-            answer = {"code": ["version"], "name": [found], "part": [part], "body": [b""]}
+            answer = {"code": ["version"], "name": [installed], "part": [part], "body": [b""]}
             types = [("code", pa.string()), ("name", pa.string()), ("part", pa.int64()), ("body", pa.binary())]
             yield pa.record_batch(answer, schema=pa.schema(types))
 
@@ -121,23 +104,23 @@ def task_of(kind: Kind, version: str, body: bytes) -> Task:
 
 
 def packed_work(work: Work, sums: Sums | None = None, key: bytes = b"") -> bytes:
-    """What a task works with: public declarations, sums without rows, and the key of this one release."""
+    """Serialise the input of a task: public declarations, sums without rows, and the key of this release."""
     return pickle.dumps((work, sums, key))
 
 
 def run(kind: Kind, body: bytes, batches: Iterable[RecordBatch], part: int) -> Iterator[RecordBatch]:
-    """Do a task on one part of the table; whatever fails is one row more."""
+    """Run a task on one part of the table. A failure becomes an additional row."""
     try:
         with one_blas_thread():
             yield from _answers(kind, body, batches, part)
-    except _FoundError as found:
-        problem = found.problem
+    except _EarlierError as earlier:
+        problem = earlier.problem
     except CellError as error:
-        problem = Problem("cell", error.column, part)
+        problem = Problem("cell", error.column or "", part)
     except DataError:
-        # types were looked at before: what is left are ids
+        # types were checked before, so only ids can be wrong
         problem = Problem("id", "", part)
-    except Exception as error:  # whatever it says, it may quote cells
+    except Exception as error:  # its message may quote cells
         problem = Problem("failed", type(error).__name__, part)
     else:
         return
@@ -165,7 +148,7 @@ def _answers(kind: Kind, body: bytes, batches: Iterable[RecordBatch], part: int)
 
 
 def column_names(design: Design) -> list[str]:
-    """Columns that are read, in the order in which tasks get them.
+    """List the columns to read, in the order in which tasks receive them.
 
     >>> column_names(Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"id": "person", "max_rows": 2}))
     ['y', 'x', 'person']
@@ -179,8 +162,8 @@ def _named(batches: Iterable[RecordBatch], design: Design) -> Iterator[RecordBat
         yield batch.rename_columns(names)
 
 
-class _FoundError(Exception):
-    """A problem that an earlier task has found."""
+class _EarlierError(Exception):
+    """A problem found by an earlier task."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.code)
@@ -190,19 +173,19 @@ class _FoundError(Exception):
 def _without_problems(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
     for batch in batches:
         if batch.column("kept").null_count:
-            found = batch.filter(batch.column("kept").is_null()).column("row").to_pylist()
-            raise _FoundError(min(map(Problem.unpacked, found), key=lambda one: one.part))
+            problems = batch.filter(batch.column("kept").is_null()).column("row").to_pylist()
+            raise _EarlierError(min(map(Problem.unpacked, problems), key=lambda problem: problem.part))
         yield batch
 
 
 def _person_problem(problem: Problem) -> RecordBatch:
-    # a person of its own, whose one row is within every cap
+    # a separate individual whose single row is within every cap
     cells = {"person": [problem.part.to_bytes(8, "big")], "kept": [None], "digest": [0], "row": [problem.packed()]}
     return pa.record_batch(cells, schema=PERSON_ROWS)
 
 
 def _added(batches: Iterable[RecordBatch], part: int) -> Iterator[RecordBatch]:
-    """Add the sums of several parts; of several problems all are handed on. Without parts it says so."""
+    """Add the sums of several parts. Pass on all problems. Report explicitly if there are no parts."""
     sums: PartSums | None = None
     piece: list[PartSums] = []
     for batch in batches:
@@ -211,7 +194,7 @@ def _added(batches: Iterable[RecordBatch], part: int) -> Iterator[RecordBatch]:
                 yield _answer(answer["code"], answer["name"], answer["part"])
                 continue
             piece.append(PartSums.unpacked(answer["body"]))
-            if len(piece) == _AT_ONCE:
+            if len(piece) == _MERGED_AT_ONCE:
                 sums, piece = merged([*([] if sums is None else [sums]), *piece]), []
     sums = merged([*([] if sums is None else [sums]), *piece])
     yield _answer("", "", part, b"" if sums is None else sums.packed())
@@ -221,7 +204,7 @@ def _blocks(items: Iterable[Block | PartSums], part: int) -> Iterator[RecordBatc
     count = 0
     for item in items:
         if isinstance(item, PartSums):
-            # the number of blocks that must have arrived before
+            # the number of blocks that must arrive first
             yield _answer("", str(count), part, item.packed())
         else:
             count += 1
@@ -233,7 +216,7 @@ def _answer(code: Code, name: str, part: int, body: bytes = b"") -> RecordBatch:
 
 
 def read_block(name: str, body: bytes) -> Block:
-    """The rows that a task wrote as a block, with the mark of a person's first row in front of each.
+    """Decode a block of rows, each preceded by a mark for the first row of an individual.
 
     >>> read_block("2", np.array([[1, 0], [5, 6]], dtype=np.int32).tobytes()).tolist()
     [[1, 0], [5, 6]]
@@ -242,10 +225,10 @@ def read_block(name: str, body: bytes) -> Block:
 
 
 def merged(parts: Iterable[PartSums]) -> PartSums | None:
-    """All parts together; none where there is no part.
+    """Add all parts, or return None if there are none.
 
     >>> merged([]) is None
     True
     """
-    found = list(parts)
-    return PartSums.added(found) if found else None
+    all_parts = list(parts)
+    return PartSums.added(all_parts) if all_parts else None

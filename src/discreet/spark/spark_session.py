@@ -17,43 +17,45 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from discreet.errors import DataError, DiscreetError, SpecError, missing_extra, shown
+from discreet.errors import DataError, DiscreetError, MissingDependencyError, OptionError, UnsupportedError, shown
 from discreet.tables.opening import is_text
+from discreet.wording import Install, LeaveOut, Message, SetOption
 
 # -- spark jobs --------------------------------------------------------------------------------------------------------
-# One question to Spark: asked in a thread of its own, so that an interrupt or a time limit ends it.
+# Each call to Spark runs in a separate thread, so that an interrupt or a time limit ends it.
 #
-# What Spark says about a failure quotes cells and plans, so nothing of it is repeated but the name of its condition,
-# which is a word of a fixed list.
+# Spark's error messages quote cells and plans. Only the name of the error condition is repeated, which comes from a
+# fixed list.
 
 Result = TypeVar("Result")
 
-# within it Spark must start, describe a table, and run a first small task
+# time limit for starting Spark, describing a table, and running a first small task
 ANSWER_SECONDS: float = 300.0
 _STEP: Final = 0.1
 _GRACE: Final = 10.0
 _CONDITION: Final = re.compile(r"[A-Z][A-Z0-9_]*(\.[A-Z][A-Z0-9_]*)?")
-_OLDEST: Final = 4
+_OLDEST_MAJOR: Final = 4
 _THREAD: Final = "spark-question"
-# they write what failed to the standard error of whoever asked, with cells in it
+# these write failures, with cells in them, to the caller's standard error
 _LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger", "pyspark.sql.connect.logging")
 
 
 def check_spark() -> None:
-    """Refuse to go on without Spark's library, or with one that is too old."""
+    """Raise an error if pyspark is missing or too old."""
     try:
         import pyspark
     except ImportError:
-        raise missing_extra("spark", "pyspark", "the engine spark") from None
+        raise MissingDependencyError("spark", "pyspark", "the engine spark") from None
     major = pyspark.__version__.partition(".")[0]
-    if not major.isdigit() or int(major) < _OLDEST:
-        raise SpecError(
-            f"pyspark {pyspark.__version__} is too old: expected {_OLDEST}.0 or newer; install it with: "
-            "pip install 'discreet[spark]'"
+    if not major.isdigit() or int(major) < _OLDEST_MAJOR:
+        raise UnsupportedError(
+            f"pyspark {pyspark.__version__} is too old: expected {_OLDEST_MAJOR}.0 or newer",
+            code="pyspark-too-old",
+            remedy=Install("spark"),
         )
 
 
-def asked(
+def run_on_spark(
     session: Any,  # noqa: ANN401  # Spark's sessions have no type in common
     question: Callable[[], Result],
     problem: str,
@@ -61,23 +63,11 @@ def asked(
     within: float | None = None,
     late: str = "",
 ) -> Result:
-    """The answer to a question, or one plain sentence.
+    """Run a call to Spark, and replace any error of Spark by one sentence.
 
-    Parameters
-    ----------
-    session
-        Whose jobs are stopped where nobody waits any more; none before there is one.
-    question
-        Calls Spark; errors of our own pass through.
-    problem
-        What is said where it fails.
-    within, late
-        Seconds to wait, without limit unless given, and what is said after them.
-
-    Raises
-    ------
-    DataError
-        If Spark fails or does not answer.
+    `session` is the session whose jobs are cancelled on interruption or timeout, or None before it exists. Errors of
+    discreet pass through. `problem` is the message for a failure. `late` is the message if no answer arrives `within`
+    seconds.
     """
     tag = f"discreet-{uuid.uuid4().hex}"
     results: list[Result] = []
@@ -88,7 +78,7 @@ def asked(
     def ask() -> None:
         try:
             with warnings.catch_warnings():
-                # what it thinks of versions is for its own users
+                # its warnings about versions do not concern our users
                 warnings.simplefilter("ignore")
                 if session is not None:
                     session.addTag(tag)
@@ -108,52 +98,52 @@ def asked(
         raise
     if thread.is_alive():
         _stop(session, tag, thread)
-        raise DataError(late)
+        raise DataError(late, code="spark-timeout")
     if not errors:
         return results[0]
-    known = next((error for error in errors if isinstance(error, DiscreetError)), None)
-    said = known if known is not None else DataError(f"{problem}{_condition(errors[0])}")
-    # what Spark said stays behind: error trackers would show it
+    ours = next((error for error in errors if isinstance(error, DiscreetError)), None)
+    raised = ours if ours is not None else DataError(f"{problem}{_condition(errors[0])}", code="spark-failed")
+    # drop Spark's error, which error trackers would show
     errors.clear()
-    raise said
+    raise raised
 
 
-def explained(frame: Any) -> str:  # noqa: ANN401  # a DataFrame, classic or of Connect
-    """The plan of a DataFrame as Spark prints it: searched and never shown, as it quotes what was asked for."""
-    heard = _Heard()
-    with redirect_stdout(heard):
+def plan_text(frame: Any) -> str:  # noqa: ANN401  # a DataFrame, classic or of Connect
+    """Return the plan of a DataFrame as Spark prints it. It may quote the query and must not be shown."""
+    output = _ThreadOutput()
+    with redirect_stdout(output):
         frame.explain(mode="simple")
-    return heard.getvalue()
+    return output.getvalue()
 
 
-class _Heard(io.StringIO):
-    """What this thread prints; what others print meanwhile goes where it went before."""
+class _ThreadOutput(io.StringIO):
+    """Capture of what this thread prints. Other threads keep printing to the original stream."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._mine, self._before = threading.get_ident(), sys.stdout
+        self._thread, self._original = threading.get_ident(), sys.stdout
 
     def write(self, text: str) -> int:
-        """Keep a text, or hand it on."""
-        return super().write(text) if threading.get_ident() == self._mine else self._before.write(text)
+        """Capture a text, or pass it on."""
+        return super().write(text) if threading.get_ident() == self._thread else self._original.write(text)
 
 
 def _hush() -> None:
-    """Keep Spark's own loggers from writing about our questions; those of others are not touched."""
+    """Keep Spark's loggers from writing about our calls. Other calls are logged as before."""
     with suppress(ImportError):
         from pyspark.logger import PySparkLogger
 
         for name in _LOGGERS:
-            # adding it twice is adding it once
-            PySparkLogger.getLogger(name).addFilter(_of_others)
+            # adding a filter twice has no effect
+            PySparkLogger.getLogger(name).addFilter(_is_other_thread)
 
 
-def _of_others(record: logging.LogRecord) -> bool:
+def _is_other_thread(record: logging.LogRecord) -> bool:
     return record.threadName != _THREAD
 
 
 def _stop(session: Any, tag: str, thread: threading.Thread) -> None:  # noqa: ANN401  # as above
-    """Ask Spark to stop what runs under a tag, and wait no longer than a moment for it."""
+    """Ask Spark to cancel the jobs under a tag, and wait only briefly."""
     if session is None:
         return
 
@@ -161,7 +151,7 @@ def _stop(session: Any, tag: str, thread: threading.Thread) -> None:  # noqa: AN
         with suppress(BaseException):
             session.interruptTag(tag)
 
-    # Spark may not hear it either
+    # this call may hang, too
     stopping = threading.Thread(target=stop, name="spark-stop", daemon=True)
     stopping.start()
     stopping.join(_GRACE)
@@ -169,7 +159,7 @@ def _stop(session: Any, tag: str, thread: threading.Thread) -> None:  # noqa: AN
 
 
 def _condition(error: BaseException) -> str:
-    """The name of Spark's own condition, in brackets; nothing where it has none.
+    """Return the name of Spark's error condition in brackets, or nothing if it has none.
 
     >>> _condition(ValueError("secret"))
     ''
@@ -183,46 +173,40 @@ def _condition(error: BaseException) -> str:
 
 
 # -- spark session -----------------------------------------------------------------------------------------------------
-# A session of Spark for one release: started for it, silent, and stopped after it.
+# A silent Spark session, started for one release and stopped after it.
 
 _MASTERS: Final = re.compile(
     r"local(\[(\*|[0-9]+)(, *[0-9]+)?\])?|local-cluster\[[0-9]+, *[0-9]+, *[0-9]+\]|spark://.+|sc://.+|yarn|k8s://.+"
 )
-_ALLOWED: Final = "local[2], spark://HOST:7077, yarn, k8s://HOST:PORT, or sc://HOST:15002 for Spark Connect"
+_ALLOWED: Final = "an address such as local[2], spark://HOST:7077, yarn, k8s://HOST:PORT or sc://HOST:15002"
 _CONNECT_PORT: Final = 15_002
 _MASTER_PORT: Final = 7_077
 _REACH_SECONDS: Final = 10.0
 _STOP_SECONDS: Final = 30.0
-# no page for others to read, no bar on the terminal, and no words of Spark, which quote cells
+# no web page, no progress bar, and no log, because Spark's messages quote cells
 _SILENT: Final = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "OFF"}
 _PARQUET: Final = (".parquet", ".parq")
-_OTHERS: Final = (
+_OTHER_FORMATS: Final = (
     ".arrow", ".feather", ".ipc", ".dta", ".sav", ".zsav", ".sas7bdat", ".xpt", ".json", ".jsonl", ".orc", ".avro",
     ".xlsx", ".duckdb", ".txt",
 )  # fmt: skip
 _NOT_STARTED: Final = (
-    "Spark could not be started at {master}: it needs Java 17 or newer (JAVA_HOME), a cluster of the same version that "
-    "answers, and no other session in this process. Nothing was spent; the program pyspark says more"
+    "Spark could not be started at {master}. Nothing was spent. It needs Java 17 or newer (JAVA_HOME), a reachable "
+    "cluster of the same version, and no other session in this process; start the program pyspark for details"
 )
-_TOO_LATE: Final = "Spark did not start at {master} in time; look at its master. Nothing was spent"
+_TOO_LATE: Final = "Spark did not start at {master} in time. Nothing was spent; check its master"
 _NO_TABLE: Final = (
-    "Spark cannot open {what}: it is not there, not Parquet, or its files differ in their types. Nothing was spent"
+    "Spark cannot open {what}, because it does not exist, is not Parquet, or its files have different types. Nothing "
+    "was spent"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class SparkInput:
-    """A table that Spark finds: Parquet files by their path, or a table of its catalogue by name.
+    """Parquet files by path, or a table of Spark's catalogue by name.
 
-    Attributes
-    ----------
-    master
-        Where Spark runs; `sc://` is Spark Connect.
-    path, table
-        One of the two.
+    `master` is the address of Spark, where `sc://` means Spark Connect. Exactly one of `path` and `table` is given.
 
-    Examples
-    --------
     >>> SparkInput("local[2]", path="people.parquet").what
     "the path 'people.parquet'"
     """
@@ -233,24 +217,35 @@ class SparkInput:
 
     def __post_init__(self) -> None:
         if not _MASTERS.fullmatch(self.master):
-            raise SpecError(f"master {shown(self.master)} is not allowed; give {_ALLOWED}")
+            raise OptionError(option="master", given=self.master, allowed=_ALLOWED)
         if self.path is not None and self.table is not None:
-            raise SpecError(f"both the path {shown(self.path)} and the table {shown(self.table)} are given; give one")
+            raise OptionError(
+                f"got both the path {shown(self.path)} and the table {shown(self.table)}",
+                code="conflicting-options",
+                option="table",
+                given=self.table,
+                remedy="give one of them",
+            )
         if not self.path and not self.table:
-            raise SpecError("no table is given; give the path of Parquet files, or --table NAME of Spark's catalogue")
+            raise OptionError(
+                "got no table",
+                code="missing-table",
+                option="data",
+                remedy=("give the path of Parquet files", Message(SetOption("table"), " of Spark's catalogue")),
+            )
         if self.path is not None:
             _check_path(self.path)
 
     @property
     def what(self) -> str:
-        """What is read, in words."""
+        """Description of the input for messages."""
         return f"the table {shown(self.table)}" if self.path is None else f"the path {shown(self.path)}"
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
-        """A DataFrame of the table, until the session that it belongs to is stopped."""
+        """Open the table as a DataFrame, and stop its session at the end."""
         with spark_session(self.master) as session:
-            yield asked(
+            yield run_on_spark(
                 session,
                 lambda: self._frame(session),
                 _NO_TABLE.format(what=self.what),
@@ -261,50 +256,54 @@ class SparkInput:
     def _frame(self, session: Any) -> Any:  # noqa: ANN401  # classic or of Connect
         if self.path is None:
             return session.table(self.table)
-        # names of folders may hold cells, and must not decide about a type
+        # folder names may contain cells and must not determine a type
         session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
         return session.read.option("mergeSchema", "true").parquet(self.path)
 
 
 def _check_path(path: str) -> None:
-    """Refuse what Spark reads otherwise than we do, by its name."""
+    """Reject, by file name, formats that Spark would read differently."""
     name = Path(path)
     if is_text(name):
-        raise SpecError(
-            f"{name.name!r} is a CSV file, which Spark does not read here: its parser would read other rows. Release "
-            "it without --engine spark, or write it as Parquet first"
+        raise UnsupportedError(
+            f"{name.name!r} is a CSV file, which is not read through Spark, because its parser may read different rows",
+            code="text-files-on-spark",
+            option="data",
+            remedy=(LeaveOut("engine"), "write the table as Parquet first"),
         )
-    if name.suffix.lower() in _OTHERS:
-        raise SpecError(f"{name.name!r} is not Parquet; Spark reads {', '.join(_PARQUET)} files and tables here")
+    if name.suffix.lower() in _OTHER_FORMATS:
+        raise UnsupportedError(
+            f"{name.name!r} is not Parquet",
+            code="not-parquet",
+            option="data",
+            remedy=f"give {' or '.join(_PARQUET)} files, or a table of Spark's catalogue",
+        )
     with suppress(OSError):
         if (name / "_delta_log").exists():
-            raise SpecError(f"{name.name!r} is a Delta table, whose files also hold deleted rows; give it as --table")
+            raise UnsupportedError(
+                f"{name.name!r} is a Delta table, whose files also contain deleted rows",
+                code="delta-table",
+                option="data",
+                remedy=SetOption("table"),
+            )
 
 
 @contextmanager
 def spark_session(master: str) -> Iterator[Any]:
-    """A session at a master, stopped at the end whatever happens.
-
-    Raises
-    ------
-    SpecError
-        If Spark's library is missing or too old, or nothing answers at the address.
-    DataError
-        If Spark does not start.
-    """
+    """Start a session at a master, and stop it at the end in any case."""
     check_spark()
     check_reachable(master)
     if master.startswith("local"):
-        # here the driver starts the workers: they are of this interpreter, which has discreet
+        # the driver starts the workers, so let them use this interpreter, which has discreet
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     problem, late = _NOT_STARTED.format(master=master), _TOO_LATE.format(master=master)
     with _without_stderr():
-        session = asked(None, lambda: _started(master), problem, within=ANSWER_SECONDS, late=late)
+        session = run_on_spark(None, lambda: _started(master), problem, within=ANSWER_SECONDS, late=late)
     try:
         yield session
     finally:
         with suppress(DataError):
-            asked(None, session.stop, "", within=_STOP_SECONDS)
+            run_on_spark(None, session.stop, "", within=_STOP_SECONDS)
 
 
 def _started(master: str) -> Any:  # noqa: ANN401  # as above
@@ -320,9 +319,9 @@ def _started(master: str) -> Any:  # noqa: ANN401  # as above
 
 @contextmanager
 def _without_stderr() -> Iterator[None]:
-    """Let programs that are started meanwhile inherit a standard error that leads nowhere.
+    """Redirect standard error of processes started in the block to nowhere.
 
-    Spark's Java process writes its log there, and its workers theirs, with what they say about cells.
+    Spark's Java process and its workers write logs there, with cells in them.
     """
     sys.stderr.flush()
     ours, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
@@ -336,7 +335,7 @@ def _without_stderr() -> Iterator[None]:
 
 
 def check_reachable(master: str) -> None:
-    """Refuse an address at which nothing listens, before Spark tries it for minutes.
+    """Reject an address where nothing listens, before Spark tries to connect for minutes.
 
     >>> check_reachable("local[2]")
     """
@@ -348,13 +347,17 @@ def check_reachable(master: str) -> None:
             continue
         return
     if addresses:
-        raise SpecError(
-            f"nothing answers at {shown(master)}; check host and port, and that Spark runs there. Nothing was spent"
+        raise OptionError(
+            f"nothing answers at {shown(master)}, and nothing was spent",
+            code="master-unreachable",
+            option="master",
+            given=master,
+            remedy="check host and port, and that Spark runs there",
         )
 
 
 def _addresses(master: str) -> list[tuple[str, int]]:
-    """Hosts and ports of a standalone master, which may be several, or of a Connect server; none of other masters.
+    """List hosts and ports of a standalone master (possibly several) or a Connect server. Other masters have none.
 
     >>> _addresses("sc://db:15002/;token=x"), _addresses("spark://a:1,b"), _addresses("yarn")
     ([('db', 15002)], [('a', 1), ('b', 7077)], [])
@@ -363,11 +366,11 @@ def _addresses(master: str) -> list[tuple[str, int]]:
     usual = {"sc": _CONNECT_PORT, "spark": _MASTER_PORT}.get(scheme)
     if usual is None:
         return []
-    found = []
-    for one in rest.partition("/")[0].split(","):
-        host, _, port = one.rpartition(":") if re.search(r":[0-9]+$", one) else (one, "", "")
+    addresses = []
+    for address in rest.partition("/")[0].split(","):
+        host, _, port = address.rpartition(":") if re.search(r":[0-9]+$", address) else (address, "", "")
         number = int(port) if port else usual
         if not host or number > 65_535:
-            raise SpecError(f"master {shown(master)} is not allowed; give {_ALLOWED}")
-        found.append((host.strip("[]"), number))
-    return found
+            raise OptionError(option="master", given=master, allowed=_ALLOWED)
+        addresses.append((host.strip("[]"), number))
+    return addresses

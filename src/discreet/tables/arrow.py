@@ -1,8 +1,8 @@
-"""Arrow columns to the arrays that the encoder reads: float64, NaN where a cell is missing or not allowed.
+"""Convert Arrow columns to the arrays that the encoder reads: float64, with NaN for missing and invalid cells.
 
-Only types decide about errors here; a cell that breaks its declaration becomes NaN and the declared `missing` rule
-speaks about it later, so that no value can appear in a message. Arrow's functions on arrays are loaded where a column
-needs one: they take longer to load than a small table takes to read.
+Only types raise errors here. An invalid cell becomes NaN and is handled by the declared `missing` rule, so that no
+value can appear in a message. `pyarrow.compute` is imported where it is needed, since its import takes longer than
+reading a small table.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ _BYTES_OF_TEXT: Final = (
 
 
 def declared_arrays(batch: RecordBatch, columns: Mapping[str, Base]) -> list[FloatArray]:
-    """One float64 array for each declared column of a record batch, in the order of `columns`."""
+    """Return a float64 array for each declared column of a record batch, in the order of `columns`."""
     return [declared_array(name, column, batch.column(name)) for name, column in columns.items()]
 
 
 def check_buffers(batch: RecordBatch) -> None:
-    """Raise what Arrow raises where an offset leads outside its buffers; text may be any bytes.
+    """Raise an error of Arrow if an offset leads outside its buffers.
 
-    Text that is no text, a decimal with more digits than its type has, a time of no day, or an index without an entry
-    in its dictionary is a matter of its own cell.
+    Invalid text, decimals with too many digits, invalid times and indices without a dictionary entry are problems of
+    their own cells, and are not errors.
     """
     try:
         batch.validate(full=True)
@@ -60,7 +60,7 @@ def _check_array(values: Array) -> None:
 
 
 def _as_bytes(values: Array) -> Array:
-    """The same buffers, with text, decimals and times read as bytes."""
+    """Return the same buffers, with text, decimals and times viewed as bytes."""
     for is_text, kind in _BYTES_OF_TEXT:
         if is_text(values.type):
             return values.view(kind)
@@ -69,25 +69,25 @@ def _as_bytes(values: Array) -> Array:
 
 
 def entry_indices(values: DictionaryArray) -> Array:
-    """The entry that each cell of a dictionary column names, as int64; null where the dictionary has no such entry.
+    """Return the dictionary index of each cell as int64, with null for an index outside the dictionary.
 
-    Arrow does not look, and would read beyond the dictionary.
+    Arrow does not check indices and would read beyond the dictionary.
 
     >>> entry_indices(pa.DictionaryArray.from_arrays(pa.array([1, 5, None]), ["a", "b"], safe=False)).to_pylist()
     [1, None, None]
     """
     import pyarrow.compute as pc
 
-    # an index that only an unsigned type can hold becomes negative
+    # an index beyond the signed range becomes negative
     indices = values.indices.cast(pa.int64(), safe=False)
     inside = pc.and_(pc.greater_equal(indices, 0), pc.less(indices, len(values.dictionary)))
     return pc.if_else(inside, indices, pa.scalar(None, pa.int64()))
 
 
 def combined(values: ChunkedArray) -> Array:
-    """All chunks as one array."""
+    """Return all chunks as one array."""
     if values.num_chunks > 1 and pa.types.is_dictionary(values.type):
-        # where dictionaries are made one, every index is followed
+        # unifying dictionaries follows every index
         chunks = [
             pa.DictionaryArray.from_arrays(entry_indices(chunk).cast(values.type.index_type), chunk.dictionary)
             for chunk in values.chunks
@@ -97,14 +97,14 @@ def combined(values: ChunkedArray) -> Array:
 
 
 def declared_array(name: str, column: Base, values: Array) -> FloatArray:
-    """Numbers, 0/1 or level positions of one column; NaN where the cell is missing or breaks the declaration.
+    """Return numbers, 0/1 or indices of levels of a column, with NaN for missing and invalid cells.
 
     >>> from discreet.design.columns import Categorical
     >>> declared_array("g", Categorical(("a", "b")), pa.array(["b", None, "z"]))
     array([ 1., nan, nan])
     """
     if pa.types.is_dictionary(values.type):
-        # each entry once, then by position: decoding first has no kernel for some kinds of text
+        # convert the entries and take by index, since decoding has no kernel for some text types
         entries = pa.array(declared_array(name, column, values.dictionary))
         return _floats(entries.take(entry_indices(values)))
     if pa.types.is_null(values.type):
@@ -119,9 +119,9 @@ def declared_array(name: str, column: Base, values: Array) -> FloatArray:
 
 
 def missing_cells(column: Base | None, values: Array) -> npt.NDArray[np.bool_]:
-    """Which cells are missing: null, NaN, which NumPy and pandas write for a missing number, or a declared code.
+    """Return which cells are missing: null, NaN or a declared code.
 
-    Without a column, which is one whose cells are of no type that it takes, there are no codes.
+    Pass None as the column if the type of the cells does not fit it, so that no codes apply.
 
     >>> missing_cells(Numeric((0, 1), missing_codes=(-9,)), pa.array([1.0, None, float("nan"), -9.0])).tolist()
     [False, True, True, True]
@@ -137,7 +137,7 @@ def missing_cells(column: Base | None, values: Array) -> npt.NDArray[np.bool_]:
 
 
 def _stored(column: Numeric, kind: DataType) -> list[float]:
-    """The codes of a column as its type holds them, which may not be the nearest double; without those it cannot hold.
+    """Return the missing codes as the type of the column stores them, without those it cannot store.
 
     >>> _stored(Numeric((0, 1), missing_codes=(99.9,)), pa.float32())
     [99.9000015258789]
@@ -166,7 +166,7 @@ def _absent(values: Array) -> npt.NDArray[np.bool_]:
 
 
 def _flags(values: Array) -> npt.NDArray[np.bool_]:
-    # bits have no buffer that NumPy could read
+    # NumPy cannot read the bits of Arrow booleans
     return np.from_dlpack(values.cast(pa.int8())).astype(np.bool_)
 
 
@@ -178,13 +178,13 @@ def _numbers(name: str, values: Array, wanted: str) -> FloatArray:
         levels = ", or declare levels if it holds words" if _is_text(kind) else ""
         raise DataError(f"column {name!r} has type {kind}; its declaration needs {wanted}. Convert it first{levels}")
     if not pa.types.is_float64(values.type):
-        # not "safe": an integer above 2**53 is rounded to a double, by itself and before any clipping
+        # not "safe": an integer above 2**53 is rounded to a double on its own, before any clipping
         values = values.cast(pa.float64(), safe=False)
     return _floats(values)
 
 
 def _days(name: str, values: Array) -> FloatArray:
-    """Days since 1970-01-01 of dates, of points in time without a zone, and of text that is one of the two."""
+    """Convert dates, times without a zone, and texts of either to days since 1970-01-01."""
     kind = values.type
     if _is_text(kind):
         return _days_of_text(values.cast(pa.string()))
@@ -201,7 +201,7 @@ def _days(name: str, values: Array) -> FloatArray:
 
 
 def _days_of_text(text: Array) -> FloatArray:
-    """The same for text of ISO 8601, cell by cell; NaN for any other text."""
+    """Convert ISO 8601 text to days, with NaN for any other text."""
     import pyarrow.compute as pc
 
     right = pc.match_substring_regex(text, ISO).fill_null(False)
@@ -213,13 +213,13 @@ def _days_of_text(text: Array) -> FloatArray:
     known = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
     months = np.where(known, (year - 1970) * 12 + month - 1, 0).astype("datetime64[M]")
     found = months.astype("datetime64[D]").astype(np.int64) + day - 1
-    # a day that the month does not have is one of the next month
+    # a day beyond the end of the month falls into the next month
     known &= found.astype("datetime64[D]").astype("datetime64[M]") == months
     return np.where(known & _flags(right), found, np.nan)
 
 
 def _codes(name: str, levels: tuple[Level, ...], values: Array) -> FloatArray:
-    """Positions in a list of levels, all of which are text or all integers."""
+    """Return the indices of cells in a list of levels, which are all texts or all integers."""
     if pa.types.is_dictionary(values.type):
         entries = pa.array(_codes(name, levels, values.dictionary))
         return _floats(entries.take(entry_indices(values)))
@@ -230,7 +230,7 @@ def _codes(name: str, levels: tuple[Level, ...], values: Array) -> FloatArray:
     if text_levels and _is_text(kind):
         found = pc.index_in(values.cast(pa.string()), value_set=_text(levels))
     elif not text_levels and (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        # the look-up goes by bits; adding zero turns -0.0 into 0.0 and leaves all else
+        # index_in compares bits; adding zero turns -0.0 into 0.0 and changes nothing else
         numbers = pc.add(values.cast(pa.float64(), safe=False), 0.0)
         found = pc.index_in(numbers, value_set=pa.array(levels, pa.float64()))
     else:
@@ -240,7 +240,7 @@ def _codes(name: str, levels: tuple[Level, ...], values: Array) -> FloatArray:
 
 
 def _text(levels: tuple[Level, ...]) -> Array:
-    """Text as an Arrow array; `pa.array` would import pandas for it.
+    """Build an Arrow array of text without `pa.array`, which would import pandas.
 
     >>> _text(("north", "", "süd")).to_pylist()
     ['north', '', 'süd']
@@ -255,5 +255,5 @@ def _is_text(kind: DataType) -> bool:
 
 
 def _floats(values: Array) -> FloatArray:
-    """The doubles of an Arrow array, NaN where it has none; `Array.to_numpy` would import pandas for the same."""
+    """Return an Arrow array as doubles, with NaN for null. `Array.to_numpy` would import pandas."""
     return np.from_dlpack(values.fill_null(np.nan) if values.null_count else values).astype(np.float64, copy=False)

@@ -20,38 +20,39 @@ from discreet.design.design import Design
 from discreet.errors import DataError, DesignError, DesignProblem, SpecError, shown
 from discreet.files import check_suffix, path_text, regular_state, write_bytes
 from discreet.tables.csv import BLOCK_BYTES
-from discreet.tables.csv_format import DEFAULT_READING, ReadOptions, TextBytes
+from discreet.tables.csv_format import DEFAULT_READING, ReadOptions, TextBytes, checked_reading
 from discreet.tables.database import DatabaseSource, DatabaseTable
 from discreet.tables.file_formats import ArrowFile, StatisticalFile
 from discreet.tables.opening import FileSource, found_files, is_text, open_source
 from discreet.text import escape_control
+from discreet.wording import Message, SetOption
 
 if TYPE_CHECKING:
     from pyarrow import DataType
 
 # -- header ------------------------------------------------------------------------------------------------------------
-# Names and types of the columns of a file: its header line or its schema, and no row.
+# Names and types of the columns of a file, from its header line or schema, without reading rows.
 #
-# A header line is read byte by byte, so that no row behind it is even in memory; only the last eight bytes of a file
-# are compared with the marks of known formats, as before every read. A compressed file is unpacked in blocks, of which
-# only the header line is looked at.
+# A header line is read byte by byte, so that no later row enters memory. Only the last eight bytes of a file are
+# compared with the signatures of known formats, as before every read. A compressed file is unpacked in blocks, of
+# which only the header line is used.
 
-# numbers, dates, times and amounts: a first line that holds one is a row
+# numbers, dates, times and amounts: a first line that contains one is a row
 _LIKE_A_VALUE: Final = re.compile(r"[-+.$€£¥]*[0-9][-+0-9.,:/ TZeE%$€£¥]*")
 
 
 def column_names_and_types(path: str | Path, reading: ReadOptions = DEFAULT_READING) -> list[tuple[str, str | None]]:
-    """Columns of a file in their order, each with `number`, `boolean`, `text` or the name of another Arrow type.
+    """Return the columns of a file in order, each with `number`, `boolean`, `text` or the name of another Arrow type.
 
-    A type is none where the file does not give it: in CSV, and in a column that was written without any value. Of a
-    folder or a pattern the first file counts.
+    A type is None if the file does not state it, as in CSV or in a column written without any value. For a folder or a
+    pattern, the first file is read.
 
     Raises
     ------
     SpecError
-        If nothing readable is named.
+        If the path names nothing readable.
     DataError
-        If the file is not what its name says, or its first line is not a line of names.
+        If the file does not have the format of its name, or its first line is not a header.
     """
     source = FileSource(found_files(str(path)), reading)
     file = source.files[0]
@@ -63,7 +64,7 @@ def column_names_and_types(path: str | Path, reading: ReadOptions = DEFAULT_READ
 
 
 def database_columns(table: DatabaseTable, reading: ReadOptions = DEFAULT_READING) -> list[tuple[str, str | None]]:
-    """Columns of a table of a database, as `column_names_and_types` gives them; options of CSV files are refused."""
+    """Return the columns of a database table as `column_names_and_types` does; refuse CSV options."""
     source = cast("DatabaseSource", open_source(table, reading=reading))
     return [(field.name, _kind(field.type)) for field in source.schema]
 
@@ -83,7 +84,7 @@ def _schema_columns(file: ArrowFile) -> list[tuple[str, str | None]]:
 
 def _kind(stored: DataType) -> str | None:
     if pa.types.is_dictionary(stored):
-        # what the dictionary holds is data; only its type is looked at
+        # the values of the dictionary are data; only its type is used
         stored = stored.value_type
     if pa.types.is_null(stored):
         return None
@@ -95,7 +96,7 @@ def _kind(stored: DataType) -> str | None:
         return "text"
     if pa.types.is_date(stored) or (pa.types.is_timestamp(stored) and stored.tz is None):
         return "date"
-    # the names inside a nested type are of no use here
+    # the names inside a nested type are not needed
     return str(stored).partition("<")[0]
 
 
@@ -110,7 +111,7 @@ def _header_names(path: Path, reading: ReadOptions) -> list[str]:
 
 
 def split_names(line: str, delimiter: str) -> list[str] | None:
-    """The cells of a header line; none where its quotes are wrong.
+    """Split a header line into cells; return None if its quotes are wrong.
 
     >>> split_names('a;"b;c"', ";"), split_names('"a', ";")
     (['a', 'b;c'], None)
@@ -122,12 +123,20 @@ def split_names(line: str, delimiter: str) -> list[str] | None:
 
 
 def _check_are_names(path: Path, names: list[str], delimiter: str) -> None:
-    """Refuse what may be a row: its cells must not get into a design, nor into a message."""
+    """Refuse a possible row of data: its cells must not appear in a design or in a message."""
     if any("\0" in name for name in names):
-        raise DataError(f"the header of {path.name!r} has a NUL byte; if the file is UTF-16, pass --encoding utf-16")
+        raise DataError(
+            f"the header of {path.name!r} has a NUL byte",
+            code="wrong-encoding",
+            option="encoding",
+            remedy=Message("if the file is UTF-16, ", SetOption("encoding", "utf-16")),
+        )
     if len(names) == 1:
         raise DataError(
-            f"the header of {path.name!r} is one cell when split at {delimiter!r}; give the delimiter with --delimiter"
+            f"the header of {path.name!r} is one cell when split at {delimiter!r}",
+            code="wrong-delimiter",
+            option="delimiter",
+            remedy=SetOption("delimiter"),
         )
     if any(_LIKE_A_VALUE.fullmatch(name.strip()) for name in names):
         raise DataError(
@@ -137,13 +146,13 @@ def _check_are_names(path: Path, names: list[str], delimiter: str) -> None:
 
 
 def first_line(path: Path, reading: ReadOptions) -> str:
-    """The first line that is not blank, without the mark that some writers put before it.
+    """Return the first line that is not blank, without a byte order mark.
 
-    Where quoted cells may hold line breaks, it is the first record.
+    If quoted cells may contain line breaks, it is the first record.
     """
     line: list[str] = []
     inside = False
-    for sign in _signs(path, reading.encoding):
+    for sign in _signs(path, reading.charset):
         inside ^= sign == '"' and reading.quoted_line_breaks
         if sign in "\r\n" and not inside:
             if line:
@@ -156,48 +165,53 @@ def first_line(path: Path, reading: ReadOptions) -> str:
 
 
 def _signs(path: Path, encoding: str) -> Iterator[str]:
-    """Yield the characters of a text, none read before it is needed."""
+    """Yield the characters of a text one at a time, without reading ahead."""
     decoder = codecs.getincrementaldecoder(encoding)()
     try:
         with TextBytes(path, buffering=0) as raw:
             for _ in range(BLOCK_BYTES):
                 byte = raw.read(1)
-                # no byte is left: the end of the file, where no character may be left half decoded
+                # the end of the file, where no character may be incomplete
                 yield from decoder.decode(byte, final=not byte)
                 if not byte:
                     return
         problem = DataError(f"the header of {path.name!r} does not end within {BLOCK_BYTES} bytes; check its line ends")
     except UnicodeError:
-        # also sums up codecs whose own message quotes the bytes
-        problem = DataError(f"the header of {path.name!r} is not valid {encoding}; give its encoding with --encoding")
+        # also covers codecs whose messages quote the bytes
+        problem = DataError(
+            f"the header of {path.name!r} is not valid {encoding}",
+            code="wrong-encoding",
+            option="encoding",
+            remedy=SetOption("encoding"),
+        )
     raise problem
 
 
 # -- proposals ---------------------------------------------------------------------------------------------------------
-# Encoding and delimiter that a header line suggests, for a person to confirm; no byte behind it is looked at.
+# Encoding and delimiter suggested by a header line, for a person to confirm; no later byte is read.
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
-# cp1252 is what most programs write that do not write UTF-8; latin-1 has a character for every byte
+# cp1252 is the most common encoding besides UTF-8; latin-1 has a character for every byte
 _ENCODINGS: Final = ("utf-8", "cp1252", "latin-1")
 _UTF16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def proposed(path: Path, given: ReadOptions, *, encoding: bool, delimiter: bool) -> ReadOptions:
-    """The given options, with a proposal for the encoding, the delimiter or both where asked for.
+def proposed(path: Path, given: ReadOptions) -> ReadOptions:
+    """Return the options with a proposal for the encoding and the delimiter if they are omitted.
 
-    The encoding: UTF-16 where the file begins with its mark, else the first of UTF-8, cp1252 and latin-1 in which the
-    header line is text. The delimiter: the one of comma, semicolon, tab and bar that splits the line into the most
-    cells, and none where that is what the name of the file says anyway.
+    The encoding is UTF-16 if the file begins with its byte order mark, otherwise the first of UTF-8, cp1252 and latin-1
+    that decodes the header line. The delimiter is the one of comma, semicolon, tab and bar that splits the line into
+    the most cells. The option stays omitted if the proposal is the default.
     """
-    if encoding:
-        given = replace(given, encoding=_encoding(path, given))
-    if not delimiter:
+    if given.encoding is None and (encoding := _encoding(path, given)) != _ENCODINGS[0]:
+        given = replace(given, encoding=encoding)
+    if given.delimiter is not None:
         return given
     line = first_line(path, given)
     usual = DEFAULT_READING.for_file(path).delimiter or ","
     cells = {sign: len(split_names(line, sign) or ()) for sign in (usual, *_DELIMITERS)}
     best = max(cells, key=lambda sign: cells[sign])
-    # where the line is one cell however it is split, what is wrong with it is said by the usual delimiter
+    # if no delimiter splits the line, report its problem with the default delimiter
     return given if best == usual or cells[best] < 2 else replace(given, delimiter=best)
 
 
@@ -206,7 +220,7 @@ def _encoding(path: Path, given: ReadOptions) -> str:
         if raw.read(2) in _UTF16_MARKS:
             return "utf-16"
     for name in _ENCODINGS[:-1]:
-        # what else is wrong with the line is said where it is read
+        # other problems of the line are reported when it is read
         with suppress(DataError):
             first_line(path, replace(given, encoding=name))
             return name
@@ -214,7 +228,7 @@ def _encoding(path: Path, given: ReadOptions) -> str:
 
 
 # -- blank design ------------------------------------------------------------------------------------------------------
-# A design that still has to be filled in: every column of a file by name, every bound blank.
+# An incomplete design: every column of a file by name, every bound blank.
 
 SUFFIX: Final = ".toml"
 
@@ -244,22 +258,21 @@ max_rows = ""  # how many rows of a person count at most
 
 @dataclass(frozen=True, slots=True)
 class BlankDesign:
-    """A design with blanks, to be filled in from public knowledge before anything is released.
+    """A design with blanks, to be filled in from public knowledge before a release.
 
     Attributes
     ----------
     text
-        What to write: TOML that `Design.load` refuses until every blank is filled in.
+        TOML text that `Design.load` refuses until every blank is filled in.
     listed
-        Names of the columns that have a table of their own.
+        Names of the columns in the design.
     left_out
         Name of every other column and why no design can declare it; a name may occur twice.
     reading
-        How the file is written, with what the header line suggested where nothing was given; as options of
-        `discreet.release`.
+        Format of the file, as options of `discreet.release`; omitted options are proposed from the header line.
     kinds
-        For each listed column what the file says it is, `number`, `boolean`, `text` or `date`; none where it says
-        nothing, as a CSV file does.
+        Type of each listed column in the file, `number`, `boolean`, `text` or `date`; None if the file does not state
+        it, as in CSV.
     """
 
     text: str
@@ -270,7 +283,7 @@ class BlankDesign:
 
     @property
     def blanks(self) -> tuple[DesignProblem, ...]:
-        """Everything that is still to be filled in, each with its line: what `Design.load` would refuse."""
+        """Blanks that are still to be filled in, each with its line, as reported by `Design.load`."""
         try:
             Design.from_toml(self.text)
         except DesignError as error:
@@ -278,7 +291,7 @@ class BlankDesign:
         return ()
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the text to a `.toml` file; an existing file is left alone unless `force`."""
+        """Write the text to a `.toml` file; an existing file is replaced only with `force`."""
         check_suffix(path, SUFFIX, example="design.toml")
         write_bytes(path, self.text.encode(), force=force)
 
@@ -289,37 +302,31 @@ def blank_design(
     target: str | None = None,
     columns: Sequence[str] | None = None,
     id: str | None = None,  # noqa: A002  # the word that a design has for it
-    encoding: str | None = None,
-    delimiter: str | None = None,
-    decimal: str = ".",
-    thousands: str | None = None,
-    quoted_line_breaks: bool = False,
+    reading: ReadOptions | None = None,
 ) -> BlankDesign:
-    r"""Begin a design from the column names of a file, and their types where the file states them.
+    r"""Begin a design from the column names of a file, and their types if the file states them.
 
     Only the header line or the schema is read: no value and no statistic of any row.
 
     Parameters
     ----------
     path
-        A CSV, Parquet, Arrow, Stata, SPSS or SAS file, or a folder or pattern of them, of which the first file counts;
-        or a `DatabaseTable`.
+        A CSV, Parquet, Arrow, Stata, SPSS or SAS file, a folder or pattern of them, of which the first file is read, or
+        a `DatabaseTable`.
     target
-        Column to explain; left blank unless named.
+        Column to explain; blank by default.
     columns
-        Columns to declare besides the target; every column of the file unless given.
+        Columns to declare besides the target; by default every column of the file.
     id
-        Column that names a person who may have several rows; it is never released.
-    encoding, delimiter
-        As for `discreet.release`. Where one is not given, the header line suggests it, and `BlankDesign.reading` says
-        what was taken.
-    decimal, thousands, quoted_line_breaks
-        As for `discreet.release`.
+        Column that identifies a person who may have several rows; it is never released.
+    reading
+        Format of a CSV file. If the encoding or the delimiter is omitted, it is proposed from the header line, and
+        `BlankDesign.reading` contains the proposal.
 
     Returns
     -------
     BlankDesign
-        The text of a `design.toml` with blanks, and what was left out of it.
+        The text of a `design.toml` with blanks, and the columns that were left out.
 
     Examples
     --------
@@ -331,9 +338,9 @@ def blank_design(
     ...     blank = discreet.blank_design(file, target="income")
     >>> blank.listed
     ('age', 'income')
-    >>> print(blank.text.split("# If")[0].split("# A ")[1], end="")
+    >>> print(blank.text.split("# If")[0].split("# A ", 1)[1], end="")
     missing cell is an error unless its column says missing = "drop" or missing = {fill = VALUE}.
-    # discreet check counts such cells, and the rows that fit, before anything is spent.
+    # A check counts such cells, and the rows that fit, before anything is spent.
     <BLANKLINE>
     target = "income"  # name of the column to explain
     <BLANKLINE>
@@ -350,16 +357,15 @@ def blank_design(
     """
     if not isinstance(path, str | os.PathLike | DatabaseTable):
         raise SpecError(f"blank_design needs the path of a file, got {type(path).__name__}")
-    named = DEFAULT_READING.encoding if encoding is None else encoding
-    reading = ReadOptions(named, delimiter, decimal, thousands, quoted_line_breaks)
+    written = checked_reading(reading)
     if isinstance(path, DatabaseTable):
-        return design_with_blanks(str(path), database_columns(path, reading), target, columns, id)
+        return design_with_blanks(str(path), database_columns(path, written), target, columns, id)
     file = path_text(path)
     first = found_files(file)[0]
-    if is_text(first) and (encoding is None or delimiter is None) and regular_state(first).st_size:
-        reading = proposed(first, reading, encoding=encoding is None, delimiter=delimiter is None)
-    found = column_names_and_types(file, reading)
-    return design_with_blanks(file, found, target, columns, id, reading=reading)
+    if is_text(first) and regular_state(first).st_size:
+        written = proposed(first, written)
+    names = column_names_and_types(file, written)
+    return design_with_blanks(file, names, target, columns, id, reading=written)
 
 
 def design_with_blanks(
@@ -371,9 +377,9 @@ def design_with_blanks(
     *,
     reading: ReadOptions = DEFAULT_READING,
 ) -> BlankDesign:
-    """Lay out a design for columns of which names, and types if the file has them, are known.
+    """Lay out a design for columns with known names and, if available, types.
 
-    What is wrong with the target, the wanted columns and the id is refused at once.
+    Problems with the target, the requested columns and the id are reported together.
     """
     times = Counter(name for name, _ in columns)
     reasons = {name: _why_not(name, kind, times[name]) for name, kind in columns}
@@ -392,11 +398,11 @@ def design_with_blanks(
     ]
     typed = any(kind is not None for _, kind in columns)
     parts = [
-        f"# Written by discreet init from the {'schema' if typed else 'header'} of {escape_control(file)}: "
+        f"# Written by discreet from the {'schema' if typed else 'header'} of {escape_control(file)}: "
         f"{'names and types' if typed else 'names'} only, no value was read.\n"
         "# Fill in every blank from public knowledge, never from the data; delete columns you do not release.\n"
         '# A missing cell is an error unless its column says missing = "drop" or missing = {fill = VALUE}.\n'
-        "# discreet check counts such cells, and the rows that fit, before anything is spent.\n",
+        "# A check counts such cells, and the rows that fit, before anything is spent.\n",
         f"target = {quoted(str(target or ''))}  # name of the column to explain\n",
         *(_table(name, kind, reasons[name]) for name, kind in shown_columns),
         _UNIT if person is None else _KNOWN_UNIT.format(id=quoted(str(person))),
@@ -407,7 +413,7 @@ def design_with_blanks(
 
 
 def quoted(text: str) -> str:
-    r"""A TOML string that shows every character: those that an editor would hide or obey become escapes.
+    r"""Quote a TOML string and escape characters that an editor would hide or interpret.
 
     >>> print(quoted('say "hi"\u2028'))
     "say \"hi\"\U00002028"
@@ -429,11 +435,11 @@ def _table(name: str, kind: str | None, reason: str | None) -> str:
 
 
 def _why_not(name: str, kind: str | None, times: int) -> str | None:
-    """Say why no design can declare a column, if so."""
+    """Return why no design can declare a column; None if a design can."""
     if times > 1:
         return "the table has more than one column of this name; rename them"
     try:
-        # the design itself is the judge of names; the second column is there because a design needs two
+        # the design checks the name; the second column is there because a design needs two
         Design(name, {name: bool, f"{name}.": bool})
     except DesignError as error:
         return error.problems[0].message
@@ -456,7 +462,7 @@ def _check_target(target: object, kinds: Mapping[str, str | None], reasons: Mapp
 
 
 def _chosen(problems: Problems, wanted: object, reasons: Mapping[str, str | None]) -> tuple[str, ...] | None:
-    """The columns that were asked for, each judged by itself; none where every column is wanted."""
+    """Check each requested column; return None if all columns are requested."""
     if wanted is None:
         return None
     if isinstance(wanted, str) or not isinstance(wanted, Sequence):

@@ -31,22 +31,22 @@ from discreet.errors import CellError
 from discreet.exact.arrays import FloatArray
 
 # -- cells -------------------------------------------------------------------------------------------------------------
-# Cells that come as Python objects: each is read by itself, by the declaration of its column.
+# Cells that are Python objects are read one by one, by the declaration of their column.
 #
-# A library would look at the whole column to choose one type for it, and so let one row change how the others are read.
+# A library would infer one type from the whole column, so that one row could change how the others are read.
 
-# what stands for a cell of another kind where a column asks for marks: beyond every bound, and in no level
+# marks of invalid cells under the rule `mark`: outside all bounds, and not a level
 MARK_NUMBER: Final = math.inf
 MARK_TEXT: Final = "\0"
-# the last day of its type: of no year that a date can have
+# the last day of its type, outside the years of a date
 MARK_DAY: Final = 2**31 - 1
-# how many there are in a second
+# steps per second
 _FINEST: Final = {"ps": 10**12, "fs": 10**15, "as": 10**18}
 _LONGEST_ID_BITS: Final = 4096
-# types of what pandas and NumPy put for a missing cell
+# types of missing cells in pandas and NumPy
 _ABSENT: Final = frozenset(("NAType", "NaTType", "MaskedConstant"))
 _LONGEST_ID_DIGITS: Final = 1000
-# types whose own code raises nothing but errors
+# types whose methods raise nothing but errors
 _PLAIN: Final = frozenset((
     int, float, complex, bool, str, bytes, type(None), list, tuple, Decimal, Fraction, np.ndarray,
     *np.sctypeDict.values(),
@@ -54,9 +54,9 @@ _PLAIN: Final = frozenset((
 
 
 def cell_array(column: Readable, cells: Iterable[object]) -> pa.Array:
-    """An Arrow array of one fixed type; null where a cell is not of the declared kind.
+    """Return an Arrow array of the type of the column, with null for cells of another kind.
 
-    Where the rule of the column is `mark`, null is for missing cells only, and a mark stands for the others.
+    With the rule `mark`, null is used for missing cells only, and invalid cells become marks.
 
     >>> cell_array(Numeric((0, 1)), [0.5, "0.5", None, 1]).to_pylist()
     [0.5, None, None, 1.0]
@@ -71,7 +71,7 @@ def cell_array(column: Readable, cells: Iterable[object]) -> pa.Array:
         days = [_read(_day, cell, MARK_DAY if marks else None) for cell in cells]
         return pa.array(days, pa.int32()).cast(pa.date32())
     if isinstance(column, Numeric | Boolean):
-        # most cells are floats, and a float is what it is
+        # most cells are floats already
         return pa.array([cell if type(cell) is float else _read(_number, cell, mark) for cell in cells], pa.float64())
     if isinstance(column, Categorical):
         if isinstance(column.levels[0], str):
@@ -81,7 +81,7 @@ def cell_array(column: Readable, cells: Iterable[object]) -> pa.Array:
 
 
 def text_array(cells: Iterable[object], *, marks: bool = False) -> pa.Array:
-    """An Arrow array of text; null where a cell is none, or with `marks` where it is missing.
+    """Return an Arrow array of text, with null for other cells, or with `marks` for missing cells only.
 
     >>> text_array(["a", 1, None]).to_pylist()
     ['a', None, None]
@@ -91,7 +91,7 @@ def text_array(cells: Iterable[object], *, marks: bool = False) -> pa.Array:
 
 
 def integers_below(kind: np.dtype[np.floating[Any]]) -> float:
-    """Where floats of this type, read as doubles, begin to skip integers: there two ids may have become one.
+    """Return the smallest integer from which this float type skips integers, so that two ids could be confused.
 
     >>> integers_below(np.dtype(np.float64)) == 2**53, integers_below(np.dtype(np.float32)) == 2**24
     (True, True)
@@ -100,7 +100,7 @@ def integers_below(kind: np.dtype[np.floating[Any]]) -> float:
 
 
 def _read(reader: Callable[[Any], Any], cell: object, mark: float | str | None = None) -> Any:  # noqa: ANN401  # what the reader gives
-    """What the reader makes of a cell, the mark where it fails: an overflow, or an object of somebody's own making."""
+    """Apply a reader to a cell, and return the mark if it fails, by an overflow or in a custom object."""
     try:
         found = reader(cell)
         return mark if found is None and mark is not None and not _is_missing(cell) else found
@@ -117,10 +117,10 @@ def _is_missing(cell: Any) -> bool:  # noqa: ANN401  # a cell may hold anything
 
 
 def ends_program(error: BaseException, cell: object) -> bool:
-    """Whether what was raised while a cell was read is not the cell's doing: an interrupt, or the end of the program.
+    """Return whether an exception raised while reading a cell must end the program, such as an interrupt.
 
-    An object of somebody's own making may raise anything, also `SystemExit`, and must not decide about a release. A
-    plain one cannot: there it comes from a handler of signals.
+    A custom object may raise anything, even `SystemExit`, and must not affect a release. A plain object raises it only
+    through a signal handler.
 
     >>> ends_program(KeyboardInterrupt(), 0.5), ends_program(SystemExit(), 0.5), ends_program(ValueError(), 0.5)
     (True, True, False)
@@ -131,19 +131,19 @@ def ends_program(error: BaseException, cell: object) -> bool:
 
 
 def _number(cell: Any) -> float | None:  # noqa: ANN401  # a cell may hold anything
-    # by its type, as an object may answer anything when it is asked for its class
+    # tests the type, as `isinstance` can be overridden by an object
     kind = type(cell)
     if not issubclass(kind, numbers.Real | Decimal | np.bool_) or issubclass(kind, np.timedelta64):
         return None
     if issubclass(kind, np.longdouble):
-        # one beyond the doubles becomes infinite, without a word
+        # values beyond the doubles become infinite without a warning
         with np.errstate(over="ignore"):
             return float(cell)
     return float(cell)
 
 
 def _day(cell: Any) -> int | None:  # noqa: ANN401  # as above
-    """Days since 1970-01-01 of a date, of a point in time without a zone, or of text that is one."""
+    """Return the days since 1970-01-01 of a date, a time without a zone, or a text of either."""
     kind = type(cell)
     if kind.__name__ in _ABSENT:
         return None
@@ -153,13 +153,13 @@ def _day(cell: Any) -> int | None:  # noqa: ANN401  # as above
         (day,) = days_of(np.array([cell])).to_pylist()
         return None if day == MARK_DAY else day
     zoned = issubclass(kind, datetime) and datetime.tzinfo.__get__(cell) is not None
-    # a time of pandas may be of a year that a date of Python cannot have, and has another one underneath
+    # a timestamp of pandas may have a year that `datetime` cannot hold, and stores another one
     misfit = issubclass(kind, datetime) and cell.year != datetime.year.__get__(cell)
     return day_of(cell) if issubclass(kind, date) and not zoned and not misfit else None
 
 
 def days_of(values: npt.NDArray[np.datetime64]) -> pa.Array:
-    """Days since 1970-01-01 of an array of any unit: null for NaT, a mark for what lies outside the years 1 to 9999.
+    """Convert dates of any unit to days since 1970-01-01: null for NaT, a mark outside the years 1 to 9999.
 
     >>> days_of(np.array(["1970-01-02T03", "NaT"], "datetime64[h]")).to_pylist()
     [1, None]
@@ -167,16 +167,16 @@ def days_of(values: npt.NDArray[np.datetime64]) -> pa.Array:
     kind = values.dtype.newbyteorder("=")
     unit, times = np.datetime_data(kind)
     if unit == "generic":
-        # without a unit there is nothing but NaT
+        # without a unit all values are NaT
         return pa.nulls(len(values), pa.int32())
     absent = np.isnat(values)
     steps = values.astype(kind).view(np.int64)
     if unit in _FINEST:
-        # NumPy does not count the years of these
+        # NumPy does not convert these units to years
         whole = [step * times // (86_400 * _FINEST[unit]) for step in steps.tolist()]
         known = [day if FIRST_DAY <= day <= LAST_DAY else MARK_DAY for day in whole]
         return pa.array(np.array(known, np.int32), mask=absent)
-    # longer units than days are multiplied on their way, and these are more than any date has
+    # units longer than days are multiplied, and these limits exceed all dates
     inside = ~absent & (np.abs(steps) <= (10**7 if unit in ("Y", "M", "W") else 2**63 - 1) // times)
     years = np.where(inside, steps, 0).view(kind).astype("datetime64[Y]").astype(np.int64) + 1970
     inside &= (years >= 1) & (years <= 9999)
@@ -200,10 +200,10 @@ def _name(cell: Any) -> str | None:  # noqa: ANN401  # as above
     kind = type(cell)
     if issubclass(kind, numbers.Integral) and not issubclass(kind, bool | np.timedelta64):
         whole = int(cell)
-        # Python does not write out longer numbers, and nobody is called by one
+        # Python does not convert longer integers to text
         return str(whole) if whole.bit_length() < _LONGEST_ID_BITS else None
     if issubclass(kind, Decimal):
-        # not written out before it is known to be short
+        # checked for length before it is written out
         short = Decimal.adjusted(cell) < _LONGEST_ID_DIGITS
         return str(int(cell)) if short and cell == Decimal.to_integral_value(cell) else None
     if issubclass(kind, float | np.floating):
@@ -215,22 +215,22 @@ def _name(cell: Any) -> str | None:  # noqa: ANN401  # as above
 
 
 # -- encoder -----------------------------------------------------------------------------------------------------------
-# Declared columns to scaled rows (1, x, y): one encoder for release and predict.
+# Declared columns to scaled rows (1, x, y), for release and prediction.
 #
-# Each scaled value is a function of its own cell and of public numbers, through elementwise IEEE operations, so it is
-# the same bit for bit whatever rows surround it.
+# Each scaled value is a function of its own cell and of public numbers, through elementwise IEEE operations, so its
+# bits do not depend on other rows.
 
-# cells that are clipped and rounded at once: few calls, and what was just written is still in the processor's cache
+# cells clipped and rounded per call, few enough to stay in the processor's cache
 _AT_ONCE: Final = 1 << 16
 
 
 def settle_missing(
     columns: Mapping[str, Base], arrays: Sequence[FloatArray]
 ) -> tuple[list[FloatArray], npt.NDArray[np.bool_] | None]:
-    """Apply each column's `missing` rule; give the arrays and which rows are kept (none: all of them).
+    """Apply the `missing` rule of each column. Return the arrays and the mask of kept rows, or None if all are kept.
 
-    Non-finite cells are settled here, before any clipping: clipping lets NaN through, and a NaN in a sum would
-    single out its row.
+    Non-finite cells are handled here, before clipping, since clipping keeps NaN and a NaN in a sum would reveal its
+    row.
 
     >>> arrays, keep = settle_missing({"x": Numeric((0, 1), "drop")}, [np.array([0.5, np.nan])])
     >>> keep
@@ -245,8 +245,8 @@ def settle_missing(
         if present is None or present.all():
             settled.append(values)
         elif column.missing == "error":
-            problem = f"column {name!r} has a cell that is missing or {bad_cell(column)}; {remedy(column)}"
-            raise CellError(problem, column=name)
+            problem = f"column {name!r} has a cell that is missing or {bad_cell(column)}"
+            raise CellError(problem, column=name, remedy=remedy(column))
         elif column.fill is None:
             keep = present if keep is None else keep & present
             settled.append(values)
@@ -258,7 +258,7 @@ def settle_missing(
 
 
 def _surely_finite(values: FloatArray) -> bool:
-    """Whether the sum of all values is finite, for which each of them has to be; faster than a look at each.
+    """Return whether the sum of all values is finite, which implies that each is. Faster than checking each.
 
     Once a partial sum is infinite or NaN, no finite number makes it finite again, in whatever order they are added.
 
@@ -269,7 +269,7 @@ def _surely_finite(values: FloatArray) -> bool:
 
 
 def shrink_scaled(x: FloatArray, radius: float) -> None:
-    """Shrink the columns of `x` in place to the ball of a declared radius, as the released rows were shrunk.
+    """Shrink the columns of `x` in place to a ball, like the released rows.
 
     Released rows are then rounded to the grid, so the two maps differ by less than a grid step in each value.
 
@@ -289,20 +289,10 @@ def write_scaled(
     unit: float = 1.0,
     integers: bool = False,
 ) -> None:
-    """Write the scaled columns into the rows of `out`, one row for each released column, times `unit`.
+    """Write the scaled columns times `unit` into the rows of `out`, one row for each released column.
 
-    Parameters
-    ----------
-    columns
-        Declared columns in the order in which they are released.
-    arrays
-        Settled values of each, shape (m,); scaled ones, shape (released columns, m), for a spline or an interaction.
-    out
-        Shape (released columns, m); every element is overwritten.
-    unit
-        What a scaled 1 becomes; numbers and what is made of them lie in [-unit, unit], the others are 0 or unit.
-    integers
-        Whether all values are rounded to the nearest integer; `unit` is one then.
+    `arrays` holds values of shape (m,), or scaled values of shape (released columns, m) for a spline or an interaction.
+    Numbers lie in [-unit, unit], and other entries are 0 or unit. With `integers`, values are rounded to integers.
 
     Examples
     --------
@@ -315,7 +305,7 @@ def write_scaled(
     few = max(1, _AT_ONCE // max(1, out.shape[1]))
     numbers = [isinstance(column, Numeric) for column in columns.values()]
     pairs = zip(columns.values(), arrays, strict=True)
-    # a number far outside its bounds may overflow to infinity on its way to the clip; that is no event
+    # a number far outside its bounds may overflow to infinity before it is clipped
     with np.errstate(over="ignore"):
         for (column, values), is_number, more in zip(pairs, numbers, [*numbers[1:], False], strict=True):
             row += _write_column(column, values, out[row:], unit)
@@ -329,11 +319,11 @@ def write_scaled(
 
 
 def _write_column(column: Column, values: FloatArray, out: FloatArray, unit: float) -> int:
-    """Write one scaled column, numbers not yet clipped; give the number of rows of `out` that it has."""
+    """Write a scaled column without clipping. Return the number of rows written."""
     if isinstance(column, Numeric):
         steps = unit / column.half
         if column.mid == 0:
-            # a difference to 0 is the value itself
+            # equal to subtracting 0
             np.multiply(values, steps, out=out[0])
         else:
             np.subtract(values, column.mid, out=out[0])

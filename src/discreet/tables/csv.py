@@ -22,15 +22,16 @@ from discreet.errors import DataError
 from discreet.tables.cells import MARK_NUMBER
 from discreet.tables.csv_format import DEFAULT_READING, PACKED, ReadOptions, TextBytes
 from discreet.tables.file_formats import check_file_names, uncut
+from discreet.wording import Message, Option, SetOption
 
 if TYPE_CHECKING:
     from pyarrow import ChunkedArray, DataType, RecordBatch, Table
 
 # -- records -----------------------------------------------------------------------------------------------------------
-# Where the lines and records of CSV text begin and end, found from quotes and line ends alone.
+# Lines and records of CSV text, found from quotes and line ends alone.
 #
-# The quotes of a rightly quoted text open and close in turn, and a pair inside a cell closes and opens at once. So a
-# character is inside a cell exactly where the number of quotes before it is odd.
+# In correctly quoted text quotes open and close in turn, and a doubled quote inside a cell closes and opens at once. So
+# a character is inside a cell exactly if the number of quotes before it is odd.
 
 _LF, _CR, _QUOTE = b'\n\r"'
 Places = npt.NDArray[np.int64]
@@ -38,7 +39,7 @@ _NONE: Final = np.zeros(0, np.int64)
 
 
 def count_lines(block: bytes) -> int:
-    r"""How many line ends there are: LF, CR or both together.
+    r"""Count line ends: LF, CR or CRLF.
 
     >>> count_lines(b"a\r\nb\rc\n")
     3
@@ -49,10 +50,10 @@ def count_lines(block: bytes) -> int:
 
 
 def first_stray_quote(block: bytes, delimiter: str, *, line_breaks: bool = False) -> int | None:
-    r"""Find a quote that neither opens nor closes a whole cell nor is one of a pair inside it.
+    r"""Return the position of a quote that neither delimits a whole cell nor is doubled inside one, or None.
 
-    Each first quote of two has a border or a quote before it, each second one has a border or a quote behind it. Unless
-    cells may hold line breaks, no line ends after an odd number of them; and never does the text.
+    An opening quote follows a border or a quote, and a closing quote precedes one. Quotes are balanced at the end of
+    the text, and of every line unless cells may contain line breaks.
 
     >>> first_stray_quote(b'"a",b"', ","), first_stray_quote(b'"a\n",b', ",", line_breaks=True)
     (5, None)
@@ -74,9 +75,9 @@ def first_stray_quote(block: bytes, delimiter: str, *, line_breaks: bool = False
 
 
 def record_ends(block: bytes) -> Places:
-    r"""Behind which characters a record ends: line ends outside of quotes, CR and LF together as one.
+    r"""Return the positions after each record: line ends outside of quotes, with CRLF as one.
 
-    A CR that is the last character is left out, since it may be half of such a pair.
+    A CR at the end of the block is left out, since it may be the first half of a CRLF.
 
     >>> record_ends(b'a,"b\n"\r\nc\n').tolist()
     [8, 10]
@@ -94,16 +95,16 @@ def record_ends(block: bytes) -> Places:
 
 
 def record_starts(block: bytes) -> Places:
-    """Where each record of whole records begins; what follows the last record end is one too."""
+    """Return the start of each record in a block of whole records."""
     if block.endswith(b"\r"):
-        # no half of a pair here: the text ends
+        # the text ends here, so this CR is a line end
         block += b"\n"
     ends = record_ends(block)
     return np.append(np.zeros(1, np.int64), ends[ends < len(block)])
 
 
 def record_widths(block: bytes, delimiter: str) -> Places:
-    r"""How many cells each record has.
+    r"""Return the number of cells of each record.
 
     >>> record_widths(b'a,"b,\n"\n\nc\n', ",").tolist()
     [2, 1, 1]
@@ -117,7 +118,7 @@ def record_widths(block: bytes, delimiter: str) -> Places:
 
 
 def record_lines(block: bytes, first: int) -> list[int]:
-    """The line on which each record begins, where the block begins on line `first`."""
+    """Return the line of each record, for a block that begins on line `first`."""
     starts = record_starts(block).tolist()
     numbers, line = [], first
     for start, before in zip(starts, [0, *starts], strict=False):
@@ -127,15 +128,15 @@ def record_lines(block: bytes, first: int) -> list[int]:
 
 
 # -- text cells --------------------------------------------------------------------------------------------------------
-# Cells of text to the type of their declared column: each by itself, by patterns that no other cell can change.
+# Conversion of text cells to the type of their column, cell by cell and by fixed patterns.
 
 TRUE_WORDS: Final = ("true", "True", "TRUE")
 FALSE_WORDS: Final = ("false", "False", "FALSE")
-_NAN: Final = r"^[+-]?(?i:nan)(\([0-9A-Za-z_]*\))?$"  # as the parser of numbers takes it
+_NAN: Final = r"^[+-]?(?i:nan)(\([0-9A-Za-z_]*\))?$"  # as accepted by the number parser
 
 
 def arrow_type(column: Readable) -> DataType:
-    """The Arrow type into which the cells of a column are read.
+    """Return the Arrow type of the cells of a column.
 
     >>> str(arrow_type(Categorical(("a", "b")))), str(arrow_type(Categorical((1, 2))))
     ('string', 'double')
@@ -149,14 +150,14 @@ def arrow_type(column: Readable) -> DataType:
 
 @dataclass(frozen=True)
 class TextCells:
-    """How cells of text become numbers, truth or levels.
+    """The conversion of text cells to numbers, booleans or levels.
 
     Attributes
     ----------
     decimal
-        The character before the fraction of a number.
+        The decimal separator.
     thousands
-        The character between groups of three digits; none where there are no groups. A number may also have none.
+        The thousands separator, or None. Numbers without a separator are also accepted.
 
     Examples
     --------
@@ -177,9 +178,9 @@ class TextCells:
         return rf"^[+-]?({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?$"
 
     def typed(self, name: str, column: Readable, text: ChunkedArray) -> ChunkedArray:
-        """Text cells to the type of their column; a cell that cannot be read is missing if the column allows that.
+        """Convert text cells to the type of their column. Invalid cells become null unless they are errors.
 
-        Where the rule is `mark`, truth is given as 1 and 0, and a mark stands for a cell that cannot be read.
+        With the rule `mark`, booleans are 1 and 0, and invalid cells become marks.
         """
         kind = arrow_type(column)
         if isinstance(column, Identifier) or pa.types.is_string(kind):
@@ -194,11 +195,12 @@ class TextCells:
             values = self.numbers(text)
             wanted = f"not a finite number written like {self._examples}, without blanks or other characters"
         if column.missing == "error" and values.null_count > text.null_count:
-            raise DataError(f"column {name!r} has a cell that is {wanted}; {remedy(column)}{self._other_signs(column)}")
+            advice = Message(remedy(column), self._other_signs(column))
+            raise DataError(f"column {name!r} has a cell that is {wanted}", column=name, remedy=advice)
         return values
 
     def numbers(self, text: ChunkedArray) -> ChunkedArray:
-        """Numbers, null where a cell is none; this parser trims nothing and is the one that reads CSV."""
+        """Convert text to numbers, with null for other text. Nothing is trimmed."""
         if self.decimal == "." and self.thousands is None:
             try:
                 return text.cast(pa.float64())
@@ -213,7 +215,7 @@ class TextCells:
         return pc.replace_substring(plain, self.decimal, ".").cast(pa.float64())
 
     def _booleans(self, text: ChunkedArray) -> ChunkedArray:
-        """Words of truth, and numbers that are 1 or 0 however they are written; null for every other cell."""
+        """Convert words for true and false, and the numbers 1 and 0, with null for all other cells."""
         import pyarrow.compute as pc
 
         is_true, is_false = (pc.is_in(text, value_set=pa.array(words)) for words in (TRUE_WORDS, FALSE_WORDS))
@@ -229,11 +231,13 @@ class TextCells:
 
     def _other_signs(self, column: Readable) -> str:
         plain = self.decimal == "." and self.thousands is None and not isinstance(column, Boolean)
-        return "; numbers such as 1.234,5 need --decimal and --thousands" if plain else ""
+        if not plain:
+            return ""
+        return Message("; numbers such as 1.234,5 need ", Option("decimal"), " and ", Option("thousands"))
 
 
 def _marked(text: ChunkedArray, numbers: ChunkedArray) -> ChunkedArray:
-    """The numbers, with a mark for each cell that is written and is none; the word nan is one, and a missing one."""
+    """Return the numbers with marks for invalid cells. The text nan is a missing number."""
     import pyarrow.compute as pc
 
     unread = pc.and_(pc.is_valid(text), pc.is_null(numbers))
@@ -242,19 +246,19 @@ def _marked(text: ChunkedArray, numbers: ChunkedArray) -> ChunkedArray:
 
 
 # -- csv ---------------------------------------------------------------------------------------------------------------
-# CSV read as it is written: nothing is guessed, no word means missing, and unless asked for no cell spans two lines.
+# CSV files are read without guessing: no word means missing, and by default no cell spans two lines.
 #
-# A file is cut into blocks of whole records. Each block is checked (encoding, NUL, quotes) before the parser sees it,
-# so that an unclosed quote cannot swallow the rows behind it, and a cell that cannot be read costs its own block only.
-# Structural faults name a line; cells never appear in a message.
+# A file is split into blocks of whole records. Encoding, NUL bytes and quotes of a block are checked before it is
+# parsed, so that an unclosed quote cannot hide later rows, and an invalid cell affects its own block only. Structural
+# errors name a line. Cells never appear in a message.
 #
-# Where quoted cells may hold line breaks, a quote that was left out or added can only be seen by what it does to
-# others. So every record must have as many cells as the header, or the file is refused as a whole, and the promise of
-# the release states that every cell is quoted correctly.
+# If quoted cells may contain line breaks, a missing or extra quote can be noticed only by its effect on other records.
+# So every record must have as many cells as the header, or the whole file is refused, and the guarantee of the release
+# is conditional on correct quotes.
 
 BLOCK_BYTES: Final = 1 << 20  # also the longest line
-LEAST_PIECE: Final = 1 << 20  # fewer bytes are not worth a worker
-# pandas writes a column of truth values with a gap among them as 1.0 and 0.0
+LEAST_PIECE: Final = 1 << 20  # smaller pieces are not worth a worker
+# pandas writes booleans with missing values as 1.0 and 0.0
 _TRUE: Final = [*TRUE_WORDS, "1", "1.0"]
 _FALSE: Final = [*FALSE_WORDS, "0", "0.0"]
 _LINE_END: Final = re.compile(rb"[\r\n]")
@@ -263,9 +267,9 @@ _QUOTED: Final = re.compile(rb'"[^"]*"')
 
 
 class CsvFile:
-    """One CSV file with a header line, or a piece of it.
+    """A CSV file with a header line, or a range of its lines.
 
-    A piece is the lines from one byte to another; the header is that of the file, and lines are counted in the file.
+    A range has the header and line numbers of the file.
     """
 
     def __init__(
@@ -275,17 +279,17 @@ class CsvFile:
         self.path = path
         self._reading = reading
         self._span = span
-        self._encoding = codecs.lookup(reading.encoding).name
+        self._encoding = codecs.lookup(reading.charset).name
         self._delimiter = reading.delimiter or ","
         self._breaks = reading.quoted_line_breaks
         self._cells = TextCells(reading.decimal, reading.thousands)
-        # the fast parser knows numbers of one style only
+        # the fast parser accepts plain numbers only
         self._by_text = reading.local_numbers
         self._block, self._start = (b"", 1), 0
         self._lines: list[int] = []
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
-        """Check that the header has the declared names; types come from the declaration, so none are given."""
+        """Check that the header has the declared names. CSV has no types, so the result is empty."""
         self._positions(names, self._file_header())
         return {}
 
@@ -298,10 +302,10 @@ class CsvFile:
         raise DataError(f"the file {self.path.name!r} has no header line; its first line must name the columns")
 
     def pieces(self, cuts: Sequence[float]) -> Sequence[tuple[CsvFile, float] | None]:
-        """The file cut at line ends near these shares of it; see `TableFile.pieces`.
+        """Split the file at line ends near these shares of its size; see `Piece.pieces`.
 
-        A line end is one whatever quotes are before it, unless quoted cells may hold line breaks; then, and in text
-        that is compressed or has two bytes to a character, only a reader of all that is before can find one.
+        Line ends can be found without reading the text before them, except if quoted cells may contain line breaks, and
+        in text that is compressed or UTF-16. Such files are not split.
         """
         if self._breaks or self.path.suffix.lower() in PACKED or self._encoding.startswith("utf-16"):
             return uncut(self, cuts)
@@ -316,7 +320,7 @@ class CsvFile:
             wanted = max(int(cut * size), starts[-1] + least)
             if wanted <= size - LEAST_PIECE:
                 with TextBytes(self.path, start=wanted) as raw:
-                    # a line without an end nearby is left to the piece before
+                    # a line without an end nearby stays in the previous piece
                     end = raw.read(BLOCK_BYTES).find(b"\n") + 1  # [P:cut-at-line-ends]
                     starts[-1] = wanted + end if end else starts[-1]
         found: list[tuple[CsvFile, float] | None] = []
@@ -326,14 +330,14 @@ class CsvFile:
         return found
 
     def _header_end(self, raw: TextBytes) -> int | None:
-        """Behind which byte of the file the header line has ended; none where it has not in the first block."""
+        """Return the byte after the header line, or None if it does not end in the first block."""
         block = raw.read(BLOCK_BYTES)
         begin = _ROW_BEGIN.search(block, len(codecs.BOM_UTF8) if block.startswith(codecs.BOM_UTF8) else 0)
         end = _LINE_END.search(block, begin.end()) if begin else None
         return None if end is None else end.end()
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
-        """Yield the declared columns in blocks of rows, each with the share of the file that is read."""
+        """Yield the declared columns in batches, each with the share of the file that is read."""
         positions: list[int] = []
         width = 0
         start, end = self._span
@@ -354,9 +358,9 @@ class CsvFile:
                         self._start += batch.num_rows
 
     def line(self, row: int) -> int:
-        """The line, counted from 1, on which a row of the batch given last begins.
+        """Return the line, counted from 1, of a row of the last batch.
 
-        Each line that is not blank is a row; or each record, where quoted cells may hold line breaks.
+        A row is a nonblank line, or a record if quoted cells may contain line breaks.
         """
         if not self._lines:
             rows, first = self._block
@@ -368,14 +372,14 @@ class CsvFile:
         return self._in_file(self._lines[self._start + row])
 
     def _in_file(self, line: int) -> int:
-        """The number of a line in the file, from that in the piece; what is before it is read only for this."""
+        """Convert a line number in this piece to one in the file, by counting the lines before the piece."""
         start, _ = self._span
         if not start:
             return line
         held = b""
         with TextBytes(self.path, end=start) as raw:
             while piece := raw.read(BLOCK_BYTES):
-                # a CR at the very end may be half of a CRLF; what is before a piece ends with a LF
+                # a CR at the end may be half of a CRLF; the text before a piece ends with LF
                 block = held + piece
                 whole = block.removesuffix(b"\r")
                 held = block[len(whole) :]
@@ -386,14 +390,14 @@ class CsvFile:
         return bool(rows) if self._breaks else _ROW_BEGIN.search(rows) is not None
 
     def _blocks(self, raw: TextBytes) -> Iterator[tuple[bytes, float, int]]:
-        """Yield checked blocks of whole records, with the share read and the first line's number.
+        """Yield checked blocks of whole records, with the share read and the number of the first line.
 
-        A block of blank lines only is left out, unless each of them is a record.
+        Blocks of blank lines are skipped, unless blank lines are records.
         """
         line = 1
         for block in self._whole_records(raw):
             if raw.has_grown:
-                # a file that grows as fast as it is read would have no end
+                # a file that grows while it is read might have no end
                 raise DataError(f"the file {self.path.name!r} changed while it was read; wait until it is complete")
             if self._has_rows(block):
                 self._check(block, line)
@@ -420,17 +424,17 @@ class CsvFile:
             yield held
 
     def _first_and_last_end(self, held: bytes) -> tuple[int, int]:
-        """How long the first record is at least, and behind which character the last whole one ends."""
+        """Return the least length of the first record, and the end of the last whole record."""
         if self._breaks:
             ends = record_ends(held)
             return (int(ends[0]), int(ends[-1])) if len(ends) else (len(held), 0)
         end = _LINE_END.search(held)
-        # a CR at the very end may be half of a CRLF
+        # a CR at the end may be half of a CRLF
         cut = max(held.rfind(b"\n"), held.rfind(b"\r", 0, len(held) - 1)) + 1
         return (end.start() if end else len(held)), cut
 
     def _piece(self, raw: TextBytes, decoder: codecs.IncrementalDecoder | None) -> bytes:
-        """Give the next bytes as UTF-8; none at the end of the file."""
+        """Return the next bytes as UTF-8, or none at the end of the file."""
         try:
             while data := raw.read(BLOCK_BYTES // 4 if decoder else BLOCK_BYTES):
                 piece = decoder.decode(data).encode() if decoder else data
@@ -440,7 +444,10 @@ class CsvFile:
         except UnicodeError:
             # also sums up codecs whose own message quotes the bytes
             problem = DataError(
-                f"the file {self.path.name!r} is not valid {self._encoding}; give its encoding with --encoding"
+                f"the file {self.path.name!r} is not valid {self._encoding}",
+                code="wrong-encoding",
+                option="encoding",
+                remedy=SetOption("encoding"),
             )
         raise problem
 
@@ -448,12 +455,20 @@ class CsvFile:
         if b"\0" in block:
             at = self._in_file(line + count_lines(block[: block.index(b"\0")]))
             raise DataError(
-                f"line {at} of {self.path.name!r} has a NUL byte; if the file is UTF-16, pass --encoding utf-16"
+                f"line {at} of {self.path.name!r} has a NUL byte",
+                code="wrong-encoding",
+                option="encoding",
+                line=at,
+                remedy=Message("if the file is UTF-16, ", SetOption("encoding", "utf-16")),
             )
         if not block.isascii() and (bad := _first_invalid(block)) is not None:
             at = self._in_file(line + count_lines(block[:bad]))
             raise DataError(
-                f"line {at} of {self.path.name!r} is not valid UTF-8; give the encoding of the file with --encoding"
+                f"line {at} of {self.path.name!r} is not valid UTF-8",
+                code="wrong-encoding",
+                option="encoding",
+                line=at,
+                remedy=SetOption("encoding"),
             )
         if b'"' not in block:
             return
@@ -465,16 +480,25 @@ class CsvFile:
         if self._breaks:
             return DataError(
                 f"line {line} of {self.path.name!r} has a quote that is not closed or is inside a cell, so no record "
-                "behind it is certain; quote the whole cell and double the quotes inside it, or write Parquet"
+                "behind it is certain",
+                code="stray-quote",
+                line=line,
+                remedy="quote the whole cell and double the quotes inside it, or write Parquet",
             )
         return DataError(
-            f"line {line} of {self.path.name!r} has a quote that is not closed on its line or is inside a cell; "
-            "quote the whole cell, double the quotes inside it, and keep each row on one line; if cells have line "
-            "breaks, write the table as Parquet, or pass --quoted-line-breaks"
+            f"line {line} of {self.path.name!r} has a quote that is not closed on its line or is inside a cell",
+            code="stray-quote",
+            option="quoted_line_breaks",
+            line=line,
+            remedy=(
+                "quote the whole cell, double the quotes inside it, and keep each row on one line; if cells have line "
+                "breaks, write the table as Parquet",
+                SetOption("quoted_line_breaks", True),
+            ),
         )
 
     def _header(self, block: bytes, line: int) -> tuple[list[str], bytes, int]:
-        """Names of the columns, the rows behind them, and the number of the first of these lines."""
+        """Return the column names, the rows after the header, and the number of their first line."""
         rows = block if self._breaks else block.lstrip(b"\r\n")
         line += count_lines(block[: len(block) - len(rows)])
         cut = self._header_length(rows)
@@ -503,8 +527,10 @@ class CsvFile:
             )
         if len(header) == 1 < len(names):
             raise DataError(
-                f"the header of {self.path.name!r} is one cell when split at {self._delimiter!r}; "
-                "give the delimiter with --delimiter"
+                f"the header of {self.path.name!r} is one cell when split at {self._delimiter!r}",
+                code="wrong-delimiter",
+                option="delimiter",
+                remedy=SetOption("delimiter"),
             )
         check_file_names(self.path, names, header)
         return [header.index(name) for name in names]
@@ -512,7 +538,7 @@ class CsvFile:
     def _table(
         self, rows: bytes, line: int, columns: Mapping[str, Readable], positions: Sequence[int], width: int
     ) -> Table:
-        """Give the declared columns of one block, in their order."""
+        """Parse the declared columns of a block."""
         if self._breaks:
             self._check_records(rows, line, width)
         types = [arrow_type(column) for column in columns.values()]
@@ -531,7 +557,7 @@ class CsvFile:
         return pa.table(cells, names=list(columns))
 
     def _parsed(self, rows: bytes, positions: Sequence[int], types: Sequence[DataType], width: int) -> Table | None:
-        # columns go by their position: names of undeclared columns may be anything, even equal
+        # by position, since undeclared columns may have any names, even equal ones
         keys = [str(position) for position in positions]
         try:
             return arrow_csv.read_csv(
@@ -552,11 +578,11 @@ class CsvFile:
                 ),
             )
         except pa.ArrowException:
-            # its message quotes a row or a cell; what is wrong is found again by our own means
+            # the message may quote a row or cell; the problem is located again by our own checks
             return None
 
     def _check_records(self, rows: bytes, line: int, width: int) -> None:
-        """Refuse the file where a record has another number of cells: a quote may have been left out before it."""
+        """Refuse a file with a record of another width, since a quote before it may be missing."""
         wrong = np.flatnonzero(record_widths(rows, self._delimiter) != width)
         if len(wrong):
             at = record_lines(rows, line)[int(wrong[0])]
@@ -569,14 +595,18 @@ class CsvFile:
         sign = self._delimiter.encode()
         for number, row in enumerate(_QUOTED.sub(b"-", rows).splitlines(), line):
             if row and row.count(sign) + 1 != width:
+                at = self._in_file(number)
                 raise DataError(
-                    f"line {self._in_file(number)} of {self.path.name!r} has more or fewer cells than the header; "
-                    "fix the line, or give the delimiter with --delimiter"
+                    f"line {at} of {self.path.name!r} has more or fewer cells than the header",
+                    code="wrong-width",
+                    option="delimiter",
+                    line=at,
+                    remedy=("fix the line", SetOption("delimiter")),
                 )
 
 
 def _padded(rows: bytes, delimiter: str) -> bool:
-    """Whether some cell may begin or end with a blank; the fast parser would trim it where our rule is to refuse it."""
+    """Return whether a cell may have surrounding blanks, which the fast parser would trim."""
     sign = delimiter.encode()
     for blank in (b" ", b"\t"):
         if blank not in rows or (blank == sign and b'"' not in rows):

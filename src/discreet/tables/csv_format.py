@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-import pyarrow as pa
-
 from discreet.errors import DataError, SpecError, shown
+from discreet.options import offered
 from discreet.privacy.checks import check_flag
+from discreet.wording import Message, SetOption
 
 # -- charsets ----------------------------------------------------------------------------------------------------------
-# The text encodings in which a CSV file may be written: those that read every character by itself.
+# Text encodings of CSV files: those that decode every character independently.
 #
-# An encoding with a state, or with escapes, lets one row change how the rows behind it are read, or lets one line
-# become several. Then adding one row could move the sums by more than one row. So only encodings without either are
-# accepted.
+# In an encoding with state or escapes, one row could change how later rows are read, or one line could become several,
+# so that one row could change the sums by more than one row. Such encodings are refused.
 
 CHARSETS: Final = (
     "ascii", "utf-8", "utf-8-sig", "utf-16", "latin-1",
@@ -33,7 +32,7 @@ _UTF32_MARKS: Final = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
 def charset_named(name: object) -> str:
-    """Python's own name of an accepted encoding, which may be given by any of its other names.
+    """Return Python's name of an accepted encoding, given by any of its names.
 
     >>> charset_named("Windows-1252"), charset_named("latin-1")
     ('cp1252', 'iso8859-1')
@@ -43,7 +42,7 @@ def charset_named(name: object) -> str:
     except (LookupError, ValueError):
         # ValueError: names with NUL
         found = None
-    # looking all of them up loads a module for each
+    # looking up all names imports a module for each
     if found not in CHARSETS and found not in _names_in_python():
         raise SpecError(f"encoding {shown(name)} is not accepted; choose one of {', '.join(CHARSETS)}")
     return str(found)
@@ -55,7 +54,7 @@ def _names_in_python() -> frozenset[str]:
 
 
 def wrong_mark(head: bytes, charset: str) -> str | None:
-    """What is wrong with the first bytes of a file for an encoding, as the end of a sentence; none if nothing is.
+    """Return the problem of the first bytes of a file with an encoding, as the end of a sentence, or None.
 
     >>> wrong_mark(b"a,b", "utf-8"), wrong_mark(b"a,b", "utf-16")
     (None, 'has no byte order mark at its beginning, which utf-16 needs; write it with one, or as utf-8')
@@ -66,15 +65,14 @@ def wrong_mark(head: bytes, charset: str) -> str | None:
     if charset == "utf-16" and not marked:
         return "has no byte order mark at its beginning, which utf-16 needs; write it with one, or as utf-8"
     if charset in ("utf-8", "utf-8-sig") and marked:
-        return "is UTF-16 text; pass --encoding utf-16"
+        return Message("is UTF-16 text; ", SetOption("encoding", "utf-16"))
     return None
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
-# How a text file is written: encoding, separators, how numbers are written, and whether a quoted cell may span lines.
+# Format of a text file: encoding, separators, number format, and whether quoted cells may contain line breaks.
 #
-# Every option is public and holds for the whole file. None is learned from a cell: what `discreet init` proposes rests
-# on the header line alone.
+# Options are public and apply to the whole file. None is inferred from cells: proposals use the header line alone.
 
 PACKED: Final = (".gz", ".zst")
 TAB_SEPARATED: Final = (".tsv", ".tab")
@@ -85,21 +83,23 @@ _THOUSANDS: Final = (",", ".", "'", "’", "_", " ", "\u00a0", "\u202f")
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How a CSV file is written.
+    """The format of a CSV file.
 
-    Attributes
+    Parameters
     ----------
     encoding
-        One of `discreet.tables.csv_format.CHARSETS`, by any name that Python has for it.
+        ascii, utf-8, utf-8-sig, utf-16 with its mark, or a one-byte encoding of Python. If omitted, utf-8;
+        `discreet.blank_design` then proposes one from the header line.
     delimiter
-        The one character between two cells; none stands for a tab in a `.tsv` file and a comma in any other.
+        Character between two cells. If omitted, a tab in a `.tsv` file and a comma in any other;
+        `discreet.blank_design` then proposes one from the header line.
     decimal
-        The character before the fraction of a number: a point or a comma.
+        Character before the fraction of a number: a point or a comma.
     thousands
-        The character between groups of three digits before the fraction; none where numbers have no groups.
+        Character between groups of three digits. If omitted, numbers have no groups.
     quoted_line_breaks
-        Whether a quoted cell may hold line breaks. Then the file is read by RFC 4180 to the letter, and every record
-        must have as many cells as the header.
+        True if quoted cells may hold line breaks. The file is then read strictly by RFC 4180, every record must have as
+        many cells as the header, and the guarantee states that every cell is quoted correctly.
 
     Examples
     --------
@@ -107,14 +107,41 @@ class ReadOptions:
     {'delimiter': ';', 'decimal': ','}
     """
 
-    encoding: str = "utf-8"
-    delimiter: str | None = None
-    decimal: str = "."
-    thousands: str | None = None
-    quoted_line_breaks: bool = False
+    encoding: str | None = field(
+        default=None, metadata=offered("--encoding", "Encoding", "Text encoding of a CSV file.", "NAME", "text")
+    )
+    delimiter: str | None = field(
+        default=None,
+        metadata=offered(
+            "--delimiter", "Delimiter", "Character that separates the cells of a CSV file.", "CHAR", "text"
+        ),
+    )
+    decimal: str = field(
+        default=".",
+        metadata=offered("--decimal", "Decimal mark", "Decimal character in a CSV file: . or ,", "CHAR", "text"),
+    )
+    thousands: str | None = field(
+        default=None,
+        metadata=offered(
+            "--thousands",
+            "Thousands mark",
+            "Character between groups of three digits in a CSV file.  [default: none]",
+            "CHAR",
+            "text",
+        ),
+    )
+    quoted_line_breaks: bool = field(
+        default=False,
+        metadata=offered(
+            "--quoted-line-breaks",
+            "Line breaks in quotes",
+            "Quoted cells of a CSV file may hold line breaks; the file is read strictly by RFC 4180.",
+        ),
+    )
 
     def __post_init__(self) -> None:
-        charset_named(self.encoding)
+        if self.encoding is not None:
+            charset_named(self.encoding)
         if self.delimiter is not None:
             _check_delimiter(self.delimiter)
         if not isinstance(self.decimal, str) or self.decimal not in _DECIMALS:
@@ -132,20 +159,27 @@ class ReadOptions:
         check_flag("quoted_line_breaks", self.quoted_line_breaks)
 
     @property
+    def charset(self) -> str:
+        """Python's name of the encoding."""
+        return "utf-8" if self.encoding is None else charset_named(self.encoding)
+
+    @property
     def local_numbers(self) -> bool:
-        """Whether numbers are written in another way than `-1234.5`."""
+        """Whether numbers have another format than `-1234.5`."""
         return self.decimal != "." or self.thousands is not None
 
     def given(self) -> dict[str, object]:
-        """The options that are not the default, by name."""
+        """Return the options that are not the default, by name."""
+        default = ReadOptions()
         return {
-            one.name: getattr(self, one.name)
-            for one in fields(self)
-            if getattr(self, one.name) != getattr(DEFAULT_READING, one.name)
+            option.name: getattr(self, option.name)
+            for option in fields(self)
+            if getattr(self, option.name) != getattr(default, option.name)
+            and not (option.name == "encoding" and self.charset == "utf-8")
         }
 
     def for_file(self, path: Path) -> ReadOptions:
-        r"""The same with a delimiter, by the name of the file where none was given.
+        r"""Return the options with the delimiter of the file, by its name if none was given.
 
         >>> ReadOptions().for_file(Path("a.tsv.gz")).delimiter, ReadOptions().for_file(Path("a.csv")).delimiter
         ('\t', ',')
@@ -155,22 +189,31 @@ class ReadOptions:
         return replace(self, delimiter="\t" if text_suffix(path) in TAB_SEPARATED else ",")
 
     def read_as(self) -> dict[str, object]:
-        """What a ledger keeps of it: the same bytes that are read otherwise are another question.
+        """Return the options as stored in a ledger, since the same bytes read otherwise are another query.
 
-        Options that are not used are left out, so that requests of earlier versions stay the same.
+        Options at their default are left out.
 
         >>> ReadOptions("UTF8", thousands="'").read_as()
         {'encoding': 'utf-8', 'delimiter': ',', 'thousands': "'"}
         """
         more = {name: value for name, value in self.given().items() if name not in ("encoding", "delimiter")}
-        return {"encoding": charset_named(self.encoding), "delimiter": self.delimiter or ",", **more}
+        return {"encoding": self.charset, "delimiter": self.delimiter or ",", **more}
 
 
 DEFAULT_READING: Final = ReadOptions()
 
 
+def checked_reading(reading: object) -> ReadOptions:
+    """Return how a file is written, by default as comma-separated UTF-8."""
+    if reading is None:
+        return DEFAULT_READING
+    if not isinstance(reading, ReadOptions):
+        raise SpecError(f"reading: expected discreet.ReadOptions(...), got {shown(reading)}")
+    return reading
+
+
 def text_suffix(path: Path) -> str:
-    """The ending of a file name without that of its compression, in small letters.
+    """Return the extension of a file name without that of its compression, in lower case.
 
     >>> text_suffix(Path("a.CSV.gz")), text_suffix(Path("a.gz"))
     ('.csv', '')
@@ -186,22 +229,25 @@ def _check_delimiter(sign: object) -> None:
 
 
 # -- packed ------------------------------------------------------------------------------------------------------------
-# The bytes of a text file, unpacked where its name says that they are compressed.
+# The bytes of a text file, decompressed if its name says so.
 #
-# Whatever goes wrong becomes one plain sentence about the file: a stream that is damaged or breaks off is refused as a
-# whole, since what stands before the damage is not the table.
+# Errors are replaced by one fixed sentence. A damaged or truncated stream is refused as a whole, since the part before
+# the damage is not the table.
 
-# how a file of each ending begins, and Arrow's name of its codec
+# first bytes of each file type, and the name of its codec in Arrow
 CODECS: Final = {".gz": (b"\x1f\x8b", "gzip"), ".zst": (b"\x28\xb5\x2f\xfd", "zstd")}
 
 
 class TextBytes:
-    """One file, read from its beginning, or the stored bytes of it from `start` on and before `end`.
+    """A file read from its beginning, or its stored bytes from `start` to `end`.
 
-    `buffering` is as for `open`, where 0 takes up no byte that was not asked for.
+    `buffering` is passed to `open`. With 0, no byte is read before it is requested.
     """
 
     def __init__(self, path: Path, *, buffering: int = -1, start: int = 0, end: int | None = None) -> None:
+        # loaded here, so that the options of a command load without it
+        import pyarrow as pa
+
         self._path = path
         self._start, self._end = start, end
         codec = CODECS.get(path.suffix.lower())
@@ -230,23 +276,23 @@ class TextBytes:
 
     @property
     def share(self) -> float:
-        """Share of the stored bytes that were taken up, 0 to 1."""
+        """Share of the stored bytes that were read, 0 to 1."""
         length = (self.size if self._end is None else self._end) - self._start
         return min(1.0, (self._raw.tell() - self._start) / length) if length > 0 else 1.0
 
     @property
     def has_grown(self) -> bool:
-        """Whether more was read than the file held at first."""
+        """Whether more was read than the size of the file when it was opened."""
         return self._raw.tell() > self.size
 
     def read(self, size: int) -> bytes:
-        """At most so many bytes of the text; none at its end."""
+        """Read at most `size` bytes of the text, or none at its end."""
         if self._end is not None:
             size = min(size, max(self._end - self._raw.tell(), 0))
         try:
             return bytes(self._stream.read(size))
         except OSError as error:
-            # Arrow has no words of the system for a stream that cannot be unpacked
+            # Arrow sets no strerror for a stream that cannot be decompressed
             how = error.strerror if error.strerror or not self._packed else None
             problem = DataError(
                 f"the file {self._path.name!r} cannot be unpacked: it is damaged or breaks off; write or copy it again"

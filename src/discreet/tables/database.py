@@ -1,8 +1,7 @@
-"""A table or a view of a DuckDB database file, opened for reading alone.
+"""Read a table or view of a DuckDB database file.
 
-The database can do nothing but hand on its rows: no extension is loaded or fetched, no other file is read or written,
-and none of this can be changed by what is stored in it. What it says about a failure may quote cells, so every fault
-becomes one plain sentence.
+The database can only return rows: it loads no extension, reads and writes no other file, and its content cannot change
+these settings. Its error messages may quote cells, so they are replaced by fixed sentences.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.design.columns import Readable
-from discreet.errors import DataError, SpecError, missing_extra, shown
+from discreet.errors import DataError, MissingDependencyError, OptionError, SpecError, shown
 from discreet.files import check_unchanged, path_text, regular_state
 from discreet.tables.csv_format import DEFAULT_READING
 from discreet.tables.frames import Origin, check_names, frame_batches
@@ -24,10 +23,10 @@ from discreet.tables.source import Place
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, RecordBatchReader, Schema
 
-# where the mark of such a file is
+# position of the signature of a DuckDB file
 _MARK, _MARK_AT = b"DUCK", 8
 _SQLITE: Final = b"SQLite format 3"
-# a view that needs more is refused: nothing of it is written to disk
+# a view that needs more memory is refused, since nothing may be written to disk
 _MEMORY: Final = "128MB"
 _LOCKED: Final[dict[str, str | int | float | list[str]]] = {
     "autoinstall_known_extensions": False,
@@ -45,17 +44,17 @@ _LISTED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class DatabaseTable:
-    """A table or a view of a DuckDB database file, to be read as any other table.
+    """A table or view of a DuckDB database file.
 
-    The file is opened for reading alone, and nothing else is: no extension, no other file. A view is a query, so the
-    guarantee of a release has one more condition (`query-rows`).
+    The file is opened read-only, and no extension or other file is loaded. A view is a query, so the guarantee of a
+    release has the additional condition `query-rows`.
 
     Attributes
     ----------
     database
-        Path of the file.
+        Path of the database file.
     table
-        Name of the table or view, with its schema before a point where it is not in `main`.
+        Name of the table or view, prefixed by its schema and a point if that is not `main`.
 
     Examples
     --------
@@ -68,21 +67,22 @@ class DatabaseTable:
 
     def __post_init__(self) -> None:
         if not isinstance(self.database, str | os.PathLike):
-            raise SpecError(f"database: expected the path of a DuckDB file, got {type(self.database).__name__}")
+            problem = f"expected the path of a DuckDB file for database, got {type(self.database).__name__}"
+            raise OptionError(problem, option="database", allowed="the path of a DuckDB file")
         if not os.fspath(self.database):
-            raise SpecError("database '' is not allowed; give the path of a DuckDB file")
+            raise OptionError(option="database", given="", allowed="the path of a DuckDB file")
         if not isinstance(self.table, str) or not self.table:
-            raise SpecError(f"table {shown(self.table)} is not allowed; give the name of a table or view")
+            raise OptionError(option="table", given=self.table, allowed="the name of a table or view")
 
     def __str__(self) -> str:
         return f"table {self.table} of {path_text(self.database)}"
 
 
 class DatabaseSource:
-    """The rows of one table or view, read in the thread that asks for them."""
+    """The rows of a table or view, read in the calling thread."""
 
     numbered: Final = "row"
-    # a file holds other tables too, and the same rows in many ways: the rows are digested as they are read
+    # the file has other tables too, and stores the same rows in many ways: rows are digested as they are read
     fingerprint: Final = None
 
     def __init__(self, table: DatabaseTable) -> None:
@@ -105,16 +105,16 @@ class DatabaseSource:
                 raise SpecError(f"table {shown(self._name)}{where} means two tables; {both} are there: rename one")
             self._stored, is_view = found[0]
             self.origin: Final[Origin | None] = "query" if is_view else None
-            # names and types; no row is read for them
+            # the schema alone, without any row
             self.schema: Final[Schema] = self._asked(database, "*", 1, " LIMIT 0").schema
 
     @property
     def share_read(self) -> float | None:
-        """None: how many rows a view has is not known before its end."""
+        """None: the length of a view is not known before its end."""
         return None
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
-        """Record batches that hold the declared columns, in their order."""
+        """Yield record batches of the declared columns, in their order."""
         names = list(columns)
         check_names(names, self.schema.names)
         self._before = 0
@@ -126,24 +126,24 @@ class DatabaseSource:
         check_unchanged(self._path, self._state)
 
     def parts(self, count: int) -> Sequence[DatabaseSource]:
-        """The table as it is; the database itself reads it with so many threads, and computes a view with one.
+        """Return the table as one part. DuckDB reads a table with `count` threads, and computes a view with one.
 
-        With several it does not hear a signal before all rows of a view are computed.
+        With several threads it would handle signals only after all rows of a view are computed.
         """
         self._threads = 1 if self.origin == "query" else count
         return [self]
 
     def place(self, row: int) -> Place:
-        """Position in the table, counted from 0."""
+        """Return the index of a row in the table, counted from 0."""
         return Place(self._before + row, "row")
 
     def _asked(self, database: Any, columns: str, batch_rows: int, rest: str = "") -> RecordBatchReader:  # noqa: ANN401  # DuckDB has no types
         try:
-            # the second step begins to compute rows
+            # rows are computed from the second call on
             reader: RecordBatchReader = database.sql(f"SELECT {columns} FROM {self._stored}{rest}").to_arrow_reader(
                 batch_rows
             )
-        except Exception as error:  # whatever it says, it may quote what is stored
+        except Exception as error:  # the message may quote cells
             interrupted = is_interrupt(error)
         else:
             return reader
@@ -157,9 +157,9 @@ class DatabaseSource:
 
 
 def database_tables(database: str | os.PathLike[str]) -> tuple[str, ...]:
-    """Names of the tables and views of a DuckDB database file, as `DatabaseTable` takes them.
+    """List the tables and views of a DuckDB database file, by the names that `DatabaseTable` accepts.
 
-    The file is opened for reading alone; no row is read.
+    The file is opened read-only, and no row is read.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def database_tables(database: str | os.PathLike[str]) -> tuple[str, ...]:
 
 
 def _listed(database: Any) -> list[tuple[str, str, bool]]:  # noqa: ANN401  # DuckDB has no types
-    """Each table and view: its name for a user, its name in SQL, and whether it is a view."""
+    """List each table and view with its name for users, its name in SQL, and whether it is a view."""
     return [
         (name if schema == "main" else f"{schema}.{name}", f"{_quoted(schema)}.{_quoted(name)}", is_view)
         for schema, name, is_view in database.sql(_LISTED).fetchall()
@@ -205,12 +205,12 @@ def _check_mark(path: Path) -> None:
 
 @contextmanager
 def opened_database(path: Path, threads: int) -> Iterator[Any]:
-    """The database, which can do nothing but read."""
+    """Open a database read-only, without access to other files or extensions."""
     try:
         import duckdb
     except ImportError:
-        raise missing_extra("duckdb", "duckdb", "a table of a database") from None
-    # absolute, so that no name means a service or a kind of database to it
+        raise MissingDependencyError("duckdb", "duckdb", "a table of a database") from None
+    # absolute, so that the name cannot denote a service or another kind of database
     name = str(path.absolute())
     try:
         database = duckdb.connect(name, read_only=True, config={**_LOCKED, "threads": threads})  # [P:locked]
@@ -233,7 +233,7 @@ def _quoted(name: str) -> str:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether DuckDB was stopped by a signal: it takes the signal from Python and raises an error of its own."""
+    """Return whether DuckDB was stopped by a signal, which it reports as one of its own errors."""
     return type(error).__name__ == "InterruptException" or (
         isinstance(error, RuntimeError) and "interrupted" in str(error).lower()
     )

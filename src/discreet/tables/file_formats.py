@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from pyarrow import ipc
 
 from discreet.design.columns import Readable
-from discreet.errors import DataError, missing_extra
+from discreet.errors import DataError, MissingDependencyError
 from discreet.tables.arrow import check_buffers
 from discreet.tables.frames import check_names
 
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
     from pyarrow import DataType, MemoryMappedFile, RecordBatch, Schema
 
 # -- pieces ------------------------------------------------------------------------------------------------------------
-# Files cut into parts of about the same size, each for one worker.
+# Files are split into parts of similar size, one for each worker.
 
 File = TypeVar("File")
 Item = TypeVar("Item")
 
 
 class Piece(Protocol):
-    """A file, or lines, row groups or record batches of it that follow one another."""
+    """A file, or a consecutive range of its lines, row groups or record batches."""
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
-        """Record batches, each with the share of the piece read."""
+        """Yield record batches, each with the share of the piece that is read."""
         ...
 
     def pieces(self, cuts: Sequence[float]) -> Sequence[tuple[Piece, float] | None]:
-        """The file cut near these shares of it, ascending and inside (0, 1).
+        """Split the file near these increasing shares in (0, 1).
 
-        One more than there are cuts, in order, each with its share of the file; none where nothing is between two cuts.
+        Returns one more piece than there are cuts, in order, each with its share, or None for an empty piece.
         """
         ...
 
 
 def uncut(file: File, cuts: Sequence[float]) -> Sequence[tuple[File, float] | None]:
-    """A file that cannot be cut, as `Piece.pieces` gives it.
+    """Return the pieces of a file that cannot be split.
 
     >>> uncut("file", [0.25, 0.5])
     [('file', 1.0), None, None]
@@ -54,9 +54,9 @@ def uncut(file: File, cuts: Sequence[float]) -> Sequence[tuple[File, float] | No
 
 
 def cut_files(files: Sequence[tuple[Piece, int]], count: int) -> list[list[tuple[Piece, float]]]:
-    """Files, each with its size in bytes, as at most `count` lists of pieces with theirs, all in order.
+    """Split files with sizes in bytes into at most `count` lists of pieces with sizes, all in order.
 
-    Only files in which one list ends and the next begins are cut.
+    Only files at the boundary of two lists are split.
     """
     total = sum(size for _, size in files)
     lists: list[list[tuple[Piece, float]]] = [[] for _ in range(count)]
@@ -64,7 +64,7 @@ def cut_files(files: Sequence[tuple[Piece, int]], count: int) -> list[list[tuple
     for file, size in files:
         inside = [index for index in range(1, count) if before < total * index / count < before + size]
         cuts = [(total * index / count - before) / size for index in inside]
-        # an end that is between two files goes with none of them
+        # a boundary between two files splits neither
         current = max(current, sum(total * index / count <= before for index in range(1, count)))
         for piece in file.pieces(cuts) if cuts else [(file, 1.0)]:
             if piece is not None:
@@ -76,7 +76,7 @@ def cut_files(files: Sequence[tuple[Piece, int]], count: int) -> list[list[tuple
 
 
 def unless_changed(items: Iterator[Item], check_unchanged: Callable[[], None]) -> Iterator[Item]:
-    """What is read of a file; where it cannot be read, a change meanwhile is the reason before any other.
+    """Yield items read from a file. If reading fails because the file changed, report the change instead.
 
     >>> list(unless_changed(iter("ab"), lambda: None))
     ['a', 'b']
@@ -94,12 +94,7 @@ def unless_changed(items: Iterator[Item], check_unchanged: Callable[[], None]) -
 class FilePart:
     """Pieces of files that one worker reads.
 
-    Parameters
-    ----------
-    pieces
-        In order, each with its size in bytes.
-    check_names, check_unchanged
-        What is checked about all files of the table, before rows are read and after.
+    `pieces` are in order, with their sizes in bytes. The checks run before and after reading.
     """
 
     def __init__(
@@ -114,7 +109,7 @@ class FilePart:
         self.bytes_read = 0.0
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
-        """Record batches that hold the declared columns; refuses at its end a file that changed meanwhile."""
+        """Yield record batches of the declared columns, and refuse files that changed in the meantime."""
         self._check_names(list(columns))
         done = 0.0
         for piece, size in self._pieces:
@@ -129,27 +124,27 @@ class FilePart:
 # -- arrow -------------------------------------------------------------------------------------------------------------
 # Parquet and Arrow files as record batches, in memory that does not grow with the file.
 #
-# What a reader says about a damaged file may quote it, so every fault becomes one plain sentence about the file.
+# Errors of the readers may quote a damaged file, so they are replaced by one fixed sentence.
 
 IPC_MAGIC: Final = b"ARROW1"
-_READ_BYTES: Final = 1 << 16  # without a buffer, a whole column of a row group is held at once
+_READ_BYTES: Final = 1 << 16  # without a buffer, a whole column of a row group is loaded at once
 
 
 class ArrowFile(ABC):
-    """One file that carries its own schema, or some of the parts that it was written in."""
+    """A file with a schema, or a range of its row groups or record batches."""
 
     def __init__(self, path: Path, parts: range | None = None) -> None:
         self.path = path
         self._parts = parts
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
-        """Types of the declared columns; refuse a file that lacks one or holds it twice."""
+        """Return the types of the declared columns. Refuse a file that lacks one or has it twice."""
         schema = self._schema()
         check_file_names(self.path, names, schema.names)
         return {name: schema.field(name).type for name in names}
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
-        """Yield the declared columns in batches of rows, each with the share of the file that is read."""
+        """Yield the declared columns in batches, each with the share of the file that is read."""
         names = list(columns)
         steps = self._steps(names, batch_rows)
         found = False
@@ -159,20 +154,20 @@ class ArrowFile(ABC):
                 found = True
                 yield batch.slice(start, batch_rows), share
         if not found:
-            # types are checked in every table, also in one without rows
+            # an empty batch, so that types are always checked
             kinds = self.column_types(names)
             yield pa.record_batch([pa.nulls(0, kinds[name]) for name in names], names=names), 1.0
 
     def pieces(self, cuts: Sequence[float]) -> Sequence[tuple[ArrowFile, float] | None]:
-        """The file cut between the parts that it was written in; see `TableFile.pieces`."""
+        """Split the file between its row groups or record batches; see `Piece.pieces`."""
         try:
             sizes = self._sizes()
-        except Exception:  # whoever reads the file says what is wrong with it
+        except Exception:  # reported when the file is read
             sizes = []
         before = np.concatenate([[0], np.cumsum(sizes)])
         if not before[-1]:
             return uncut(self, cuts)
-        # the ends of parts that are nearest to each share
+        # the boundaries nearest to each share
         ends = [int(np.abs(before - cut * before[-1]).argmin()) for cut in cuts]
         return [
             (self._piece(range(first, last)), float(before[last] - before[first]) / before[-1])
@@ -182,13 +177,13 @@ class ArrowFile(ABC):
         ]
 
     def line(self, row: int) -> int | None:
-        """None: rows of such a file have no lines."""
+        """Return None, since these files have no lines."""
         return None
 
     def _schema(self) -> Schema:
         try:
             return self._read_schema()
-        except Exception:  # whatever the reader says, it may quote the file
+        except Exception:  # the message may quote the file
             problem = self._damaged()
         raise problem
 
@@ -198,7 +193,7 @@ class ArrowFile(ABC):
             if step is not None:
                 # offsets of a damaged file must not lead outside its buffers
                 check_buffers(step[0])
-        except Exception:  # as above: a page, a dictionary or a codec that cannot be read
+        except Exception:  # as above
             problem = self._damaged()
         else:
             return step
@@ -215,18 +210,18 @@ class ArrowFile(ABC):
 
     @abstractmethod
     def _sizes(self) -> Sequence[int]:
-        """How large each of the parts is that the file was written in; none where it does not say; may raise."""
+        """Return the sizes of the row groups or record batches, or nothing if unknown. May raise anything."""
 
     @abstractmethod
     def _read_schema(self) -> Schema: ...
 
     @abstractmethod
     def _steps(self, names: list[str], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
-        """Batches of the named columns in that order, each with the share read; may raise anything."""
+        """Yield batches of the named columns in order, each with the share read. May raise anything."""
 
 
 class ParquetFile(ArrowFile):
-    """One Parquet file; page checksums are verified where the writer left them."""
+    """A Parquet file. Page checksums are verified if present."""
 
     def _read_schema(self) -> Schema:
         with pa.OSFile(str(self.path)) as raw:
@@ -236,7 +231,7 @@ class ParquetFile(ArrowFile):
             return file.schema_arrow
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
-        """Types of the declared columns; refuse decimals and encodings that Arrow cannot read, whatever the cells."""
+        """Return the types of the declared columns. Refuse decimals and encodings that Arrow cannot read."""
         kinds = super().column_types(names)
         for name in filter(lambda name: pa.types.is_dictionary(kinds[name]), names):
             encodings = self._encodings(list(self._stored).index(name))
@@ -256,7 +251,7 @@ class ParquetFile(ArrowFile):
         return kinds
 
     def _encodings(self, index: int) -> set[str]:
-        """Encodings of a column in any part of the file."""
+        """Return the encodings of a column in all row groups."""
         groups = map(self._metadata.row_group, range(self._metadata.num_row_groups))
         return {encoding for group in groups for encoding in group.column(index).encodings}
 
@@ -274,12 +269,12 @@ class ParquetFile(ArrowFile):
                 batch_size=batch_rows, row_groups=list(groups), columns=names, use_threads=False
             ):
                 done += batch.num_rows
-                # the reader takes "a.b" for a path too and may bring more than was named
+                # the reader takes "a.b" for a path and may return more columns
                 yield batch.select(names), min(1.0, done / total) if total else 1.0
 
 
 class IpcFile(ArrowFile):
-    """One file in the Arrow IPC file or stream format, mapped into memory."""
+    """A memory-mapped file in the Arrow IPC file or stream format."""
 
     def _read_schema(self) -> Schema:
         with pa.memory_map(str(self.path)) as raw:
@@ -311,7 +306,7 @@ def _has_footer(raw: MemoryMappedFile) -> bool:
 
 
 def check_file_names(path: Path, wanted: Sequence[str], found: Sequence[str]) -> None:
-    """Refuse a file that lacks a declared column or holds it twice, by its name: a pattern may match many."""
+    """Refuse a file that lacks a declared column or has it twice, and name the file."""
     try:
         check_names(wanted, found)
     except DataError as error:
@@ -322,11 +317,11 @@ def check_file_names(path: Path, wanted: Sequence[str], found: Sequence[str]) ->
 
 
 # -- statistical -------------------------------------------------------------------------------------------------------
-# Stata, SPSS and SAS files as record batches, read in parts by `pyreadstat`, one cell at a time.
+# Stata, SPSS and SAS files as record batches, read in blocks by `pyreadstat`.
 #
-# The file states the type of each column. The reader hands on one Python object for each cell, and missing ones as
-# none; labels and formats decide nothing, so a date is the number that the file stores. What the reader says about a
-# damaged file may quote it, so every fault becomes one plain sentence.
+# The file states the type of each column. The reader returns one Python object for each cell, and None for missing
+# cells. Labels and formats are ignored, so a date is the stored number. Errors of the reader may quote a damaged file,
+# so they are replaced by one fixed sentence.
 
 _READERS: Final = {
     ".dta": "read_dta",
@@ -335,34 +330,34 @@ _READERS: Final = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-# all other types are numbers that doubles hold
+# all other types are numbers that fit doubles
 _TYPES: Final = {"string": pa.string(), "string_ref": pa.string(), "float": pa.float32()}
 _PART_ROWS: Final = 65_536
-# a transport file is filled up with blanks, and its reader leaves out rows of nothing else at its end
+# a transport file is padded with blanks, and its reader drops trailing rows of blanks
 _PADDED: Final = ".xpt"
 
 
 class StatisticalFile:
-    """One file of a statistics program, which states its own columns and their types."""
+    """A file of a statistics program, with its columns and types."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._reader = _reader(path)
 
     def all_types(self) -> Mapping[str, DataType]:
-        """Every column in its order, as text or numbers."""
+        """Return all columns in order, as text or numbers."""
         _, about = self._read(metadataonly=True)
         stored = about.readstat_variable_types
         return {name: _TYPES.get(stored[name], pa.float64()) for name in about.column_names}
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
-        """Types of the declared columns; refuse a file that lacks one."""
+        """Return the types of the declared columns. Refuse a file that lacks one."""
         types = self.all_types()
         check_file_names(self.path, names, list(types))
         return {name: types[name] for name in names}
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
-        """Yield the declared columns in batches of rows, each with the share of the file that is read."""
+        """Yield the declared columns in batches, each with the share of the file that is read."""
         names = list(columns)
         types = self.column_types(names)
         done, rows = 0, _PART_ROWS
@@ -373,16 +368,16 @@ class StatisticalFile:
             if self.path.suffix.lower() == _PADDED:
                 part = self._without_blank_rows(part, done)
             done += rows
-            # some of these files do not say how many rows they have
+            # some files do not state their number of rows
             share = min(1.0, done / about.number_rows) if about.number_rows else float(rows < _PART_ROWS)
-            # types are checked in every table, also in one without rows
+            # an empty batch, so that types are always checked
             for start in range(0, part.num_rows or first, batch_rows):
                 yield part.slice(start, batch_rows), share
 
     def _without_blank_rows(self, part: RecordBatch, start: int) -> RecordBatch:
-        """Leave out rows of blanks wherever they are, since at the end of the file they look like filling.
+        """Drop all rows of blanks, since trailing ones cannot be told from padding.
 
-        Otherwise the last row that is not blank would decide whether all those before it are there.
+        Otherwise the last nonblank row would decide whether blank rows before it are included.
         """
         if not _blank_rows(part).true_count:
             return part
@@ -392,17 +387,17 @@ class StatisticalFile:
         return part.filter(pc.invert(_blank_rows(whole)))
 
     def pieces(self, cuts: Sequence[float]) -> Sequence[tuple[StatisticalFile, float] | None]:
-        """The whole file: its reader finds no row without those before it; see `TableFile.pieces`."""
+        """Return the whole file, since its reader cannot start in the middle."""
         return uncut(self, cuts)
 
     def line(self, row: int) -> int | None:
-        """None: rows of such a file have no lines."""
+        """Return None, since these files have no lines."""
         return None
 
     def _read(self, **part: object) -> tuple[Mapping[str, list[object]], Any]:
         try:
             return self._reader(str(self.path), output_format="dict", disable_datetime_conversion=True, **part)
-        except Exception:  # whatever the reader says, it may quote the file
+        except Exception:  # the message may quote the file
             problem = DataError(
                 f"the file {self.path.name!r} cannot be read: it is damaged, not in the format that its name says, or "
                 "has text in another encoding than it states; write it again, or save it as CSV or Parquet"
@@ -414,7 +409,7 @@ def _reader(path: Path) -> Callable[..., tuple[Mapping[str, list[object]], Any]]
     try:
         import pyreadstat
     except ImportError:
-        problem = missing_extra("stata", "pyreadstat", what=f"the file {path.name!r}")
+        problem = MissingDependencyError("stata", "pyreadstat", what=f"the file {path.name!r}")
     else:
         reader: Callable[..., tuple[Mapping[str, list[object]], Any]] = getattr(
             pyreadstat, _READERS[path.suffix.lower()]
@@ -424,7 +419,7 @@ def _reader(path: Path) -> Callable[..., tuple[Mapping[str, list[object]], Any]]
 
 
 def _blank_rows(part: RecordBatch) -> pa.BooleanArray:
-    """Which rows may be made of blanks alone, by the columns at hand."""
+    """Return which rows may consist of blanks alone, by the given columns."""
     blank = pa.repeat(True, part.num_rows)
     for values in part.columns:
         text = pa.types.is_string(values.type)
@@ -434,9 +429,9 @@ def _blank_rows(part: RecordBatch) -> pa.BooleanArray:
 
 @cache
 def _blank_numbers() -> pa.Array:
-    """What blanks are as a number of 2 to 8 bytes: an exponent, and a mantissa that ends in zeros.
+    """Return the numbers that blanks of 2 to 8 bytes encode.
 
-    Only where a transport file is read: an Arrow array of Python objects loads pandas.
+    Computed only for transport files, since an Arrow array of Python objects imports pandas.
     """
     return pa.array(
         int.from_bytes((b" " * (width - 1)).ljust(7, b"\0"), "big") * 2.0**-56 * 16.0 ** (ord(" ") - 64)
@@ -445,7 +440,7 @@ def _blank_numbers() -> pa.Array:
 
 
 def _cells(cells: list[object], kind: DataType) -> pa.Array:
-    """One Arrow array of the type that the file states; text without a character is a missing cell, as in CSV."""
+    """Return an Arrow array of the type that the file states. Empty text is a missing cell, as in CSV."""
     if pa.types.is_string(kind):
         return pa.array([cell or None for cell in cells], pa.string())
     return pa.array(cells, kind)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch, StructArray
 
 # -- streams -----------------------------------------------------------------------------------------------------------
-# Arrow C streams of any library as record batches: an entry that is null is a row of missing cells.
+# Arrow C streams of any library as record batches. A null entry is a row of missing cells.
 #
-# A table comes as a stream of struct arrays. pyarrow reads such a stream as record batches, which cannot hold an entry
-# that is null, or all at once, in memory that grows with the table. So its arrays are taken one by one.
+# A table is a stream of struct arrays. pyarrow reads such a stream as record batches, which cannot hold null entries,
+# or all at once, in memory that grows with the table. So its arrays are imported one by one.
 
 _CALL: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 _POINTER: Final = ctypes.pythonapi.PyCapsule_GetPointer
@@ -55,12 +55,9 @@ class _CStream(ctypes.Structure):
 
 
 class TableStream:
-    """The batches of an object with `__arrow_c_stream__` or `__arrow_c_array__` whose entries are rows.
+    """Record batches of an object with `__arrow_c_stream__` or `__arrow_c_array__` whose entries are rows.
 
-    Raises
-    ------
-    Exception
-        Of any kind, with any words, here and from `next_batch`: where the object fails or its entries are no rows.
+    The constructor and `next_batch` raise any exception of the library if the object fails.
 
     Examples
     --------
@@ -72,7 +69,7 @@ class TableStream:
     def __init__(self, data: Any) -> None:  # noqa: ANN401  # of any library
         if not hasattr(data, "__arrow_c_stream__"):
             data = pa.chunked_array([pa.array(data)])
-        # it owns the stream, and releases it when it goes
+        # the capsule owns the stream and releases it
         self._capsule = data.__arrow_c_stream__()
         self._stream = _CStream.from_address(_POINTER(self._capsule, b"arrow_array_stream"))
         schema = _CSchema()
@@ -87,18 +84,18 @@ class TableStream:
         return [self._type.field(index).name for index in range(self._type.num_fields)]
 
     def empty_batch(self, names: Sequence[str]) -> RecordBatch:
-        """A batch without rows: the types of the named columns."""
+        """Return a batch without rows, with the types of the named columns."""
         return pa.record_batch([pa.nulls(0, self._type.field(name).type) for name in names], names=list(names))
 
     def next_batch(self, names: Sequence[str]) -> RecordBatch | None:
-        """The named columns of the next rows; none at the end."""
+        """Return the named columns of the next rows, or None at the end."""
         array = _CArray()
         self._fill(self._stream.get_next, array)
         if not array.release:
             return None
         rows = pa.Array._import_from_c(ctypes.addressof(array), self._type)
         columns = [_column(rows, self._type.get_field_index(name)) for name in names]
-        # with one more column, so that a batch without columns keeps its number of rows
+        # the extra column keeps the number of rows of a batch without columns
         return pa.record_batch([*columns, pa.nulls(len(rows))], names=[*names, ""]).select(range(len(names)))
 
     def _fill(self, call: Any, answer: ctypes.Structure) -> None:  # noqa: ANN401  # a function of the stream
@@ -107,7 +104,7 @@ class TableStream:
 
 
 def _column(rows: StructArray, index: int) -> Array:
-    """One column, missing where the row is; a type without missing cells stays as it is, and no declaration has it."""
+    """Return a column, with null where the row is null. Types without nulls are returned unchanged."""
     values = rows.field(index)
     without = pa.types.is_union(values.type) or pa.types.is_run_end_encoded(values.type)
     if without or not rows.null_count:
@@ -118,10 +115,9 @@ def _column(rows: StructArray, index: int) -> Array:
 
 
 # -- frames ------------------------------------------------------------------------------------------------------------
-# In-memory tables of any library to a stream of Arrow batches: by name, never by guess.
+# In-memory tables of any library as Arrow batches, by column name.
 #
-# The exceptions of the libraries quote cells, so none of them gets out: what is raised is raised outside their
-# handlers.
+# Exceptions of the libraries may quote cells, so they are never chained: errors are raised outside their handlers.
 
 _DUCKDB: Final = frozenset(("duckdb", "_duckdb"))
 _LASTING: Final = frozenset(("pandas", "polars", "pyarrow")) | _DUCKDB
@@ -138,7 +134,7 @@ AnyArray: TypeAlias = npt.NDArray[Any]  # of any element type: the declaration d
 
 
 def is_frame(data: object) -> bool:
-    """Whether `frame_batches` can read this object.
+    """Return whether `frame_batches` can read this object.
 
     >>> is_frame({"x": [1, 2]}), is_frame("table.csv")
     (True, False)
@@ -149,7 +145,7 @@ def is_frame(data: object) -> bool:
 
 
 def reads_once(data: object) -> bool:
-    """Whether this object can be read only once: a stream of a library that is not known to give it again."""
+    """Return whether an object can be read only once, as streams of unknown libraries can."""
     if isinstance(data, pa.RecordBatchReader):
         return True
     known = type(data).__module__.partition(".")[0] in _LASTING
@@ -157,7 +153,7 @@ def reads_once(data: object) -> bool:
 
 
 def origin(data: object) -> Origin | None:
-    """Where the rows of this object may have been computed; none for a stored table, which holds them as they are.
+    """Return the kind of computation that the rows may come from, or None for a stored table.
 
     >>> origin({"x": [1.0]}), origin(pa.table({"x": [1.0]}).to_reader())
     (None, 'stream')
@@ -166,9 +162,9 @@ def origin(data: object) -> Origin | None:
         try:
             kind = getattr(data, "type", None)
         except Exception:
-            # of a connection that is closed; reading it says so
+            # a closed connection; reading it reports the error
             kind = None
-        # only this type is a scan of one stored table; of all others it is not known what they compute
+        # only this type is a scan of a stored table; others may compute anything
         return None if kind == "TABLE_RELATION" else "query"
     return "stream" if reads_once(data) else None
 
@@ -176,11 +172,10 @@ def origin(data: object) -> Origin | None:
 def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
     """Yield the declared columns of an in-memory table as record batches, with as little copying as possible.
 
-    Accepts anything with the Arrow C stream (pandas, polars, pyarrow, DuckDB relations) or an Arrow array of structs,
-    in which an entry that is null is a row of missing cells; a mapping of names to one-dimensional arrays, a structured
-    array, and a two-dimensional array with its columns in the order of `columns`. A batch has at most `batch_rows`
-    rows, and a table without rows gives one without: types are checked in every table. Columns that are not declared
-    may hold anything.
+    Accepts objects with an Arrow C stream (pandas, polars, pyarrow, DuckDB relations), Arrow arrays of structs in which
+    a null entry is a row of missing cells, mappings of names to one-dimensional arrays, structured arrays, and
+    two-dimensional arrays with their columns in the order of `columns`. A batch has at most `batch_rows` rows. A table
+    without rows gives an empty batch, so that types are always checked. Undeclared columns may hold anything.
 
     >>> from discreet.design.columns import Numeric
     >>> [batch.num_rows for batch in frame_batches({"x": [1.0, 2.0, 3.0]}, {"x": Numeric((0, 1))}, 2)]
@@ -209,9 +204,9 @@ def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int
 
 
 def position_notice(data: object, names: Sequence[str]) -> str | None:
-    """The notice about an array without names before it is read: which position holds which column.
+    """Return the notice that an array without column names is read by position, or None for a table with names.
 
-    None for a table with names. An array with another number of columns than `names` is refused.
+    An array with a wrong number of columns is refused.
 
     >>> print(str(position_notice(np.zeros((3, 2)), ["y", "age"])).partition(". ")[0])
     the array has no column names and is read by position: column 0 as 'y', column 1 as 'age'
@@ -225,10 +220,10 @@ def position_notice(data: object, names: Sequence[str]) -> str | None:
 
 
 def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
-    """Refuse a table that lacks a column that is to be read, or holds it twice.
+    """Refuse a table that lacks a required column, or has it twice.
 
-    A name is repeated only once the wanted one is next to it: where the line of names was forgotten, the cells of
-    the first row take its place.
+    A name of the table is quoted only if it is nearly equal to a required name, since without a header the first row is
+    read as names.
 
     >>> check_names(["age"], ["age", "Age "])
     Traceback (most recent call last):
@@ -255,7 +250,7 @@ def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
 
 
 def _near(name: str, folded: Collection[str]) -> str:
-    """Say that some name is nearly the wanted one, and not which."""
+    """Return a hint that some name is similar to the required name, without quoting it."""
     if _folded(name) in folded:
         return "; a name in it differs from this only in case, blanks or Unicode form"
     near = get_close_matches(_folded(name), list(folded), n=1)
@@ -267,7 +262,7 @@ def _folded(name: object) -> str:
 
 
 def label_text(label: object) -> str:
-    """The label of a column as text; none where it gives no text.
+    """Return the label of a column as text, or an empty text if it has none.
 
     >>> label_text("age"), label_text(0)
     ('age', '0')
@@ -279,13 +274,13 @@ def label_text(label: object) -> str:
 
 
 def is_from(data: object, library: str, kind: str) -> bool:
-    """Whether this is an object of a library that is not imported for the question."""
+    """Return whether an object is of a class of a library, without importing the library."""
     module = sys.modules.get(library)
     return module is not None and isinstance(data, getattr(module, kind))
 
 
 def refuse_spark(data: object) -> None:
-    """Refuse a DataFrame of Spark as a table: its stream takes text files, and its own words, which quote cells.
+    """Refuse a Spark DataFrame, whose stream needs files and whose errors quote cells.
 
     >>> refuse_spark({"x": [1.0]})
     """
@@ -316,7 +311,7 @@ def _next(stream: TableStream, names: Sequence[str]) -> RecordBatch | None:
 
 
 def _checked(batch: RecordBatch) -> RecordBatch:
-    """Refuse what leads outside its buffers, which would fail later, outside of our handlers."""
+    """Refuse arrays with offsets outside their buffers, which would fail later, outside our handlers."""
     try:
         check_buffers(batch)
     except Exception:
@@ -365,20 +360,20 @@ def _pandas_columns(data: Any, names: Sequence[str]) -> Mapping[str, object]:  #
 
 def _polars_columns(data: Any, names: Sequence[str]) -> object:  # noqa: ANN401  # polars is not imported for its types
     check_names(names, data.columns)
-    # leaves behind columns that Arrow cannot hold
+    # drops columns that Arrow cannot hold
     wanted = data[names]
     return {name: wanted[name] for name in names} if any(map(_is_polars_only, wanted.dtypes)) else wanted
 
 
 def _is_polars_only(kind: object) -> bool:
-    """Whether a type of polars is one that Arrow does not have."""
+    """Return whether a polars type has no Arrow equivalent."""
     return str(kind) in ("Object", "Int128", "UInt128")
 
 
 def _column_batches(
     data: Mapping[str, object], columns: Mapping[str, Readable], batch_rows: int
 ) -> Iterator[RecordBatch]:
-    """Convert slice by slice what has a fixed type, so that a table is never copied as a whole."""
+    """Convert columns slice by slice, so that the table is never copied as a whole."""
     ready = {name: _plain(name, columns[name], values) for name, values in data.items()}
     lengths = {len(values) for values in ready.values()}
     if len(lengths) > 1:
@@ -390,9 +385,9 @@ def _column_batches(
 
 
 def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noqa: ANN401  # whatever a user may call a column
-    """Give an array of a fixed NumPy type as it is, anything else as an Arrow array."""
+    """Return arrays of a fixed NumPy type unchanged, and convert anything else to Arrow."""
     if is_from(values, "pandas", "Index"):
-        # a series of objects would be given a type by their looks
+        # a series of objects would have its type inferred
         values = values.to_numpy() if values.dtype == object else values.to_series()
     if is_from(values, "pandas.api.extensions", "ExtensionArray"):
         values = sys.modules["pandas"].Series(values, dtype=values.dtype)
@@ -401,10 +396,10 @@ def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noq
     if is_from(values, "polars", "Series") and _is_polars_only(values.dtype):
         values = values.to_list()
     if getattr(getattr(values, "dtype", None), "storage", None) == "python":
-        # text of pandas in Python objects: Arrow would refuse the whole column for one cell that it cannot hold
+        # text of pandas in Python objects: Arrow would refuse the whole column because of one cell
         return text_array(list(values), marks=column.missing == "mark")
     if is_from(values, "xarray", "DataArray"):
-        # as a stream it is a table
+        # its stream is a table
         values = own_array(f"column {name!r}", values)
     if any(hasattr(values, mark) for mark in ("__arrow_array__", "__arrow_c_array__", "__arrow_c_stream__")):
         return _arrow(name, values)
@@ -415,10 +410,10 @@ def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noq
         if values.dtype.kind == "c":
             raise DataError(f"column {name!r} holds complex numbers; its declaration needs real ones")
         if values.dtype.kind in "UT":
-            # the type of an array is public: text can be no number, whatever it spells
+            # the type of an array is public: text is never a number
             return text_array(values.tolist())
         if values.dtype.kind == "M" and isinstance(column, Numeric) and column.is_date:
-            # Arrow does not have all of their units
+            # Arrow lacks some of the units
             mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else False
             return days_of(np.where(mask, np.datetime64("NaT"), np.asarray(values))).cast(pa.date32())
         if values.dtype.kind != "O":
@@ -428,7 +423,7 @@ def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noq
 
 
 def has_own_type(values: object) -> bool:
-    """Whether a container gives an array of a type of its own, such as those of xarray, PyTorch and JAX.
+    """Return whether a container converts to an array of a fixed type, as those of xarray, PyTorch and JAX do.
 
     >>> has_own_type(np.zeros(2)), has_own_type(memoryview(b"ab")), has_own_type([0.5])
     (True, True, False)
@@ -439,7 +434,7 @@ def has_own_type(values: object) -> bool:
 
 
 def own_array(what: str, values: object) -> AnyArray:
-    """The array behind a container that has a type of its own; its library may refuse, in words that stay inside."""
+    """Convert a container with a fixed type to an array. Errors of its library are not quoted."""
     if isinstance(values, np.ma.MaskedArray):
         return values
     try:
@@ -450,7 +445,7 @@ def own_array(what: str, values: object) -> AnyArray:
 
 
 def cells_of(what: str, values: Any) -> list[object]:  # noqa: ANN401  # as above
-    """The entries of a container of objects that keeps them in an order and has all of them at hand."""
+    """Return the entries of an ordered, sized container of objects."""
     if not is_list(values):
         raise DataError(f"{what} is {type(values).__name__}, not a column of values; give a list or an array")
     try:
@@ -461,7 +456,7 @@ def cells_of(what: str, values: Any) -> list[object]:  # noqa: ANN401  # as abov
 
 
 def is_list(values: object) -> bool:
-    """Whether a container of objects keeps them in an order and has all of them at hand."""
+    """Return whether a container of objects is ordered and sized."""
     unordered = isinstance(values, str | bytes | Mapping | Set)
     return not unordered and isinstance(values, Sized) and isinstance(values, Iterable)
 
@@ -470,8 +465,8 @@ def _series_values(values: Any) -> Any:  # noqa: ANN401  # pandas has no types h
     if hasattr(values, "sparse"):
         return np.asarray(values)
     if hasattr(values, "cat") and type(values.dtype).__name__ == "CategoricalDtype":
-        # which categories there are may depend on rows, and with them the type of the column; pandas follows every
-        # code, also one that leads beyond the categories
+        # the categories, and so the type of the column, may depend on rows, and pandas follows codes that lead beyond
+        # the categories
         entries = dict(enumerate(values.cat.categories.astype(object)))
         return [entries.get(code) for code in values.cat.codes.tolist()]
     return values.to_numpy() if isinstance(values.dtype, np.dtype) else values
@@ -490,7 +485,7 @@ def _arrow(name: str, values: Any) -> Array:  # noqa: ANN401  # as above
             # Arrow reads native byte order only
             return pa.array(plain.astype(plain.dtype.newbyteorder("="), copy=False), mask=mask)
         if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "__arrow_array__"):
-            # the type of its maker; `pa.array` would look at the cells for one
+            # `pa.array` would infer a type from the cells
             return combined(pa.chunked_array(values))
         found = pa.array(values)
         return combined(found) if isinstance(found, pa.ChunkedArray) else found
@@ -500,16 +495,16 @@ def _arrow(name: str, values: Any) -> Array:  # noqa: ANN401  # as above
 
 
 # -- matrices ----------------------------------------------------------------------------------------------------------
-# X and y as users of scikit-learn give them, taken apart into columns: no cell changes how another is read.
+# X and y in the style of scikit-learn, split into columns so that no cell changes how another is read.
 #
-# NumPy would look at every cell of a list to choose one type for all of them. So only a container with a type of its
-# own becomes an array. A list is taken apart into cells, which `discreet.tables.frames` reads one by one.
+# NumPy would infer one type from all cells of a list. So only a container with a fixed type becomes an array, and a
+# list is split into cells that are read one by one.
 
-_ONE_TARGET: Final = "one target is fitted at a time: give one number for each row"
+_ONE_TARGET: Final = "pass one target, with one number for each row"
 
 
 def table_names(X: Any) -> list[str]:  # noqa: ANN401  # tables of any library
-    """Names of the columns of a table; none for an array, or for a table whose columns are only numbered.
+    """Return the column names of a table, or an empty list for an array or a table with numbered columns.
 
     >>> table_names(pa.table({"age": [30.0]})), table_names([[30.0]])
     (['age'], [])
@@ -521,12 +516,10 @@ def table_names(X: Any) -> list[str]:  # noqa: ANN401  # tables of any library
 
 
 def matrix_columns(X: Any, width: int = 0) -> list[Any]:  # noqa: ANN401  # as above
-    """Columns of a container with two dimensions: of a table, slices of an array, or lists of cells.
+    """Split a two-dimensional container into columns: of a table, of an array, or lists of cells.
 
-    A list without rows does not say how many columns it has: `width`, or it is refused where that is not known.
-
-    Rows of different lengths in a list are a fault of structure, like a line of a CSV file with more or fewer cells
-    than the header: they are refused by their position, whatever the rule for missing cells.
+    A list without rows has `width` columns, and is refused if `width` is 0. A list with rows of different lengths is
+    refused whatever the rule for missing cells, like a CSV file.
 
     >>> matrix_columns([[1.0, "n/a"], [2.0, 5]])
     [[1.0, 2.0], ['n/a', 5]]
@@ -535,12 +528,12 @@ def matrix_columns(X: Any, width: int = 0) -> list[Any]:  # noqa: ANN401  # as a
     if is_from(X, "pandas", "DataFrame"):
         return [X.iloc[:, position] for position in range(X.shape[1])]
     if isinstance(X, pa.Table | pa.RecordBatch):
-        # by position, since two columns may have one name
+        # by position, since two columns may have the same name
         return list(X.columns)
     if names := table_names(X):
         return [X[name] for name in names]
     if is_from(X, "polars", "Series"):
-        # an array of structs or lists would get its type from missing entries
+        # the type of an array of structs or lists would depend on missing entries
         raise _other_dimensions(1, "Series")
     rows = _own_array("X", X)
     if rows is None and is_list(X):
@@ -551,9 +544,9 @@ def matrix_columns(X: Any, width: int = 0) -> list[Any]:  # noqa: ANN401  # as a
 
 
 def target_column(y: Any) -> tuple[Any, bool]:  # noqa: ANN401  # as above
-    """The column of a target, and whether its container has two dimensions.
+    """Return the column of a target, and whether its container has two dimensions.
 
-    An entry of a list is a cell, or a list of one cell as in a list of shape (n, 1); each is looked at by itself.
+    An entry of a list is a cell, or a list of one cell. Each entry is examined separately.
 
     >>> target_column([1.0, [2.0], "n/a"])
     ([1.0, 2.0, 'n/a'], False)
@@ -571,12 +564,12 @@ def target_column(y: Any) -> tuple[Any, bool]:  # noqa: ANN401  # as above
 
 
 def _own_array(name: str, values: Any) -> AnyArray | None:  # noqa: ANN401  # as above
-    """The array behind a container that has a type of its own; none for lists and other containers of objects."""
+    """Convert a container with a fixed type to an array. Return None for lists and other containers of objects."""
     if not has_own_type(values):
         return None
     found = own_array(name, values)
     if found.dtype.kind == "c":
-        # by its type, in the words that scikit-learn's checks look for
+        # by the type; scikit-learn checks for this wording
         raise SpecError(f"Complex data not supported: {name} is an array of complex numbers; give real ones")
     return found
 
@@ -600,7 +593,7 @@ def _columns_of_rows(rows: Sequence[object], kind: str, width: int) -> list[list
 
 
 def _row(row: Any) -> list[object] | None:  # noqa: ANN401  # a row may be anything
-    """The cells of a row; none if it is no row."""
+    """Return the cells of a row, or None if it is not a row."""
     try:
         kind = type(row)
         if issubclass(kind, str | bytes):
@@ -616,7 +609,7 @@ def _row(row: Any) -> list[object] | None:  # noqa: ANN401  # a row may be anyth
 
 
 def _only_cell(entry: Any) -> object:  # noqa: ANN401  # as above
-    """The cell of an entry that is a row of one cell; any other entry is a cell itself."""
+    """Return the cell of a row of one cell, and any other entry unchanged."""
     try:
         kind = type(entry)
         is_row = issubclass(kind, list | tuple) or (issubclass(kind, np.ndarray) and entry.ndim == 1)

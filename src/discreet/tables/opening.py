@@ -22,7 +22,6 @@ from discreet.tables.csv_format import (
     TAB_SEPARATED,
     ReadOptions,
     TextBytes,
-    charset_named,
     text_suffix,
     wrong_mark,
 )
@@ -30,6 +29,7 @@ from discreet.tables.database import DatabaseSource, DatabaseTable
 from discreet.tables.file_formats import IPC_MAGIC, FilePart, IpcFile, ParquetFile, Piece, cut_files, unless_changed
 from discreet.tables.frames import Origin, frame_batches, is_frame, origin, reads_once
 from discreet.tables.source import Part, Place
+from discreet.wording import Message
 
 if TYPE_CHECKING:
     from pyarrow import DataType, RecordBatch
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
     from discreet.tables.source import Source
 
 # -- frame source ------------------------------------------------------------------------------------------------------
-# In-memory tables as a source of rows.
+# Tables in memory as a source of rows.
 
 
 class FrameSource:
-    """A table in memory, of any library that `discreet.tables.frames` can read; it is never modified.
+    """A table in memory, of any library that `discreet.tables.frames` can read. It is never modified.
 
     >>> from discreet.design.columns import Numeric
     >>> source = FrameSource({"x": [1.0, 2.0, 3.0], "name": ["a", "b", "c"]})
@@ -50,7 +50,7 @@ class FrameSource:
     """
 
     numbered: Final = "row"
-    # a table in memory has no bytes of its own: the rows are digested as they are read
+    # a table in memory has no bytes: the rows are digested as they are read
     fingerprint: Final = None
 
     def __init__(self, data: object) -> None:
@@ -62,11 +62,11 @@ class FrameSource:
 
     @property
     def share_read(self) -> float | None:
-        """None: the number of rows of a lazy table is not known before its end."""
+        """None: the length of a lazy table is not known before its end."""
         return None
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
-        """Record batches that hold the declared columns, in their order."""
+        """Yield record batches of the declared columns, in their order."""
         if self._used and reads_once(self._data):
             raise SpecError(
                 f"this {type(self._data).__name__} has already been read and cannot be read again; "
@@ -76,11 +76,11 @@ class FrameSource:
         return self._counted(frame_batches(self._data, columns, batch_rows))
 
     def parts(self, count: int) -> Sequence[FrameSource]:
-        """The table as it is: its batches cost next to nothing, and some objects are bound to one thread."""
+        """Return the table as one part, because some objects can be read from one thread only."""
         return [self]
 
     def place(self, row: int) -> Place:
-        """Position in the table, counted from 0."""
+        """Return the index of a row in the table, counted from 0."""
         return Place(self._before + row, "row")
 
     def _counted(self, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
@@ -91,10 +91,10 @@ class FrameSource:
 
 
 # -- opening -----------------------------------------------------------------------------------------------------------
-# From what a user names to a source of rows: a file, a folder, a pattern or a table in memory.
+# Open a file, a folder, a pattern or a table in memory as a source of rows.
 #
-# What can be found without reading rows is reported here: what is missing, empty, doubled, remote or not what its name
-# says. Nothing is fetched from a network.
+# Problems that show without reading rows are reported here: files that are missing, empty, listed twice, remote, or of
+# another format than their name says. Nothing is fetched from a network.
 
 _BLOCK: Final = 1 << 20  # bytes read at a time
 _ACCEPTED: Final = (
@@ -115,7 +115,7 @@ _HINTS: Final = {
     "DuckDBPyConnection": "; give a relation instead, as con.sql('SELECT ...') makes it",
 }
 _REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-# a header may well begin with PAR1 or FEA1, so these count only if the file ends with them too
+# a header may begin with PAR1 or FEA1, so these are tested at both ends of the file
 _BINARY_ENDS: Final = (b"PAR1", b"PARE", b"FEA1")
 _BINARY_HEADS: Final = (IPC_MAGIC + b"\0", b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"SQLite f")
 
@@ -129,14 +129,14 @@ def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sour
         Path of a CSV, Parquet, Arrow, Stata, SPSS or SAS file, of a folder of Parquet files, a pattern with `*`, `?` or
         `[`, a `DatabaseTable`, or a table in memory.
     reading
-        How CSV files are written; other tables say so themselves, and are refused with other than the defaults.
+        Options of CSV files. Other tables are refused with other than the defaults.
 
     Raises
     ------
     SpecError
         If nothing readable is named.
     DataError
-        If a file is empty, unreadable, doubled, or not what its name says.
+        If a file is empty, unreadable, listed twice, or of another format than its name says.
 
     Examples
     --------
@@ -156,21 +156,21 @@ def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sour
 
 
 class TableFile(Piece, Protocol):
-    """One file of a source."""
+    """A file of a source."""
 
     path: Path
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
-        """Types of the declared columns as the file states them; empty where the declaration decides."""
+        """Return the types of the declared columns that the file states, or nothing if the declaration decides."""
         ...
 
     def line(self, row: int) -> int | None:
-        """The line, counted from 1, of a row of the batch given last; none where the file has no lines."""
+        """Return the line, counted from 1, of a row of the last batch, or None if the file has no lines."""
         ...
 
 
 class FileSource:
-    """One or more regular files of one kind, read one after the other in the given order."""
+    """One or more regular files of one format, read in the given order."""
 
     def __init__(self, paths: Sequence[Path], reading: ReadOptions) -> None:
         self._states = {path: regular_state(path) for path in paths}
@@ -192,22 +192,22 @@ class FileSource:
 
     @property
     def origin(self) -> Origin | None:
-        """Whether quotes alone part the rows."""
+        """`quoted` if records are separated by quotes alone, else None."""
         return "quoted" if self.reading.quoted_line_breaks else None
 
     @property
     def read_as(self) -> Mapping[str, object]:
-        """How its bytes are read."""
+        """The options for reading, as stored in a ledger."""
         return self.reading.read_as()
 
     @property
     def numbered(self) -> Literal["line", "row"]:
-        """Lines in CSV files, positions of rows in others."""
+        """`line` for CSV files, `row` for others."""
         return "line" if is_text(self.files[0].path) else "row"
 
     @property
     def share_read(self) -> float | None:
-        """Share of the bytes of all files, 0 to 1, that the running `batches`, or all parts, have consumed."""
+        """Share of the bytes of all files, 0 to 1, that `batches` or all parts have read."""
         return sum(part.bytes_read for part in self._parts) / self._size if self._parts else self._share
 
     @property
@@ -215,7 +215,7 @@ class FileSource:
         return sum(state.st_size for state in self._states.values())
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
-        """Record batches that hold the declared columns; refuses at its end a file that changed meanwhile."""
+        """Yield record batches of the declared columns, and refuse files that changed in the meantime."""
         self._check_schemas(list(columns))
         total, done = self._size, 0
         self._share, self._parts = 0.0, ()
@@ -231,7 +231,7 @@ class FileSource:
         self._check_unchanged()
 
     def parts(self, count: int) -> Sequence[Part]:
-        """Pieces of about the same size; the source itself where its files cannot be cut."""
+        """Split the files into parts of similar size. Files that cannot be split are one part."""
         found = cut_files([(file, self._states[file.path].st_size) for file in self.files], count) if count > 1 else []
         if len(found) < 2:
             return [self]
@@ -239,13 +239,13 @@ class FileSource:
         return self._parts
 
     def fingerprint(self, key: bytes) -> str:
-        """A keyed digest of the bytes of all files in order; the key is the secret of whoever keeps it."""
+        """Return a keyed digest of the bytes of all files in order."""
         digest = hmac.new(key, digestmod=hashlib.sha256)
         for path, state in self._states.items():
             digest.update(state.st_size.to_bytes(8, "big"))
             try:
                 with path.open("rb") as file:
-                    # no further than it was long at first: it may grow as fast as it is read
+                    # up to its first length, since the file may grow while it is read
                     while file.tell() <= state.st_size and (block := file.read(_BLOCK)):
                         digest.update(block)
             except OSError as error:
@@ -262,7 +262,7 @@ class FileSource:
             check_unchanged(path, before)
 
     def place(self, row: int) -> Place:
-        """Line of a CSV file; position in any other, counted from 0."""
+        """Return the line of a CSV file, or the index in any other file, counted from 0."""
         line = self._reading.line(row)
         name = self._reading.path.name if len(self.files) > 1 else None
         return Place(self._before + row, "row", name) if line is None else Place(line, "line", name)
@@ -278,7 +278,7 @@ class FileSource:
                 )
 
     def _check_schemas(self, names: list[str]) -> None:
-        # once for all parts: whoever is first finds what is wrong, and then the others do
+        # checked once for all parts
         with self._checking:
             if self._checked != names:
                 self._check_columns(names)
@@ -288,7 +288,7 @@ class FileSource:
         first: dict[str, DataType] = {}
         for file in self.files:
             for name, kind in file.column_types(names).items():
-                # a part in which a column is all missing may have been written without a type
+                # a file in which a column is all missing may lack its type
                 if str(kind) != "null" and str(first.setdefault(name, kind)) != str(kind):
                     raise DataError(
                         f"column {name!r} has type {kind} in {file.path.name!r} and type {first[name]} in an "
@@ -297,7 +297,7 @@ class FileSource:
 
 
 def check_reading(reading: ReadOptions, what: str) -> None:
-    """Refuse options that would have no effect.
+    """Refuse options of CSV files for other tables.
 
     >>> check_reading(DEFAULT_READING, "a table in memory")
     """
@@ -306,7 +306,7 @@ def check_reading(reading: ReadOptions, what: str) -> None:
 
 
 def found_files(name: str) -> list[Path]:
-    """Files that a path, a folder or a pattern names."""
+    """List the files that a path, folder or pattern names."""
     if not name:
         raise SpecError(f"{name!r} is not a path; give {_ACCEPTED}")
     if _REMOTE.match(name):
@@ -339,7 +339,7 @@ def _folder_files(folder: Path) -> list[Path]:
 
 
 def _is_hidden(path: Path) -> bool:
-    """Whether writers keep their own notes and half-written parts under such a name."""
+    """Return whether a name is that of a temporary or metadata file of a writer."""
     return any(part.startswith(("_", ".")) for part in path.parts)
 
 
@@ -359,7 +359,7 @@ def _kind(path: Path) -> str:
 
 
 def is_text(path: Path) -> bool:
-    """Whether the name is that of a CSV file, perhaps a compressed one.
+    """Return whether a file name is that of a CSV file, compressed or not.
 
     >>> is_text(Path("a.csv.zst")), is_text(Path("a.parquet.zst"))
     (True, False)
@@ -413,13 +413,13 @@ def _check_is_text(path: Path, head: bytes, tail: bytes, reading: ReadOptions) -
         raise DataError(
             f"the file {path.name!r} is not CSV text; rename it with the extension that matches its content"
         )
-    problem = wrong_mark(head, charset_named(reading.encoding))
+    problem = wrong_mark(head, reading.charset)
     if problem is not None:
-        raise DataError(f"the file {path.name!r} {problem}")
+        raise DataError(Message(f"the file {path.name!r} ", problem), code="wrong-encoding", option="encoding")
 
 
 def _unpacked_head(path: Path, head: bytes) -> bytes:
-    """The first bytes of the text inside a compressed file."""
+    """Return the first bytes of the text in a compressed file."""
     suffix = path.suffix.lower()
     if not head.startswith(CODECS[suffix][0]):
         raise DataError(

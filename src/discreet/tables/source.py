@@ -1,4 +1,4 @@
-"""Define a source of rows, the compute options, and cancellation."""
+"""Define sources of rows, compute options and cancellation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Final, Literal, Protocol
 
 from discreet.design.columns import Readable
-from discreet.errors import Cancelled, SpecError, shown
+from discreet.errors import Cancelled, OptionError
 from discreet.privacy.checks import is_integer
 from discreet.tables.frames import Origin
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
 # -- cancelling --------------------------------------------------------------------------------------------------------
-# A request to stop that another thread can make, and the moment after which it is too late.
+# Cancellation from another thread, until the moment before the budget is spent.
 
 
 class CancelToken:
-    """Stops one run of `discreet.release` or `discreet.check` from another thread, as long as nothing is spent.
+    """A token that cancels a run of `discreet.release` or `discreet.check` from another thread.
 
-    Give it to the run as `ComputeOptions(cancel=token)`. The run stops after the batch that it reads, with `Cancelled`.
-    A release closes its token at the moment before it spends: who asks first wins, so a cancelled release has spent
-    nothing, and one that spends cannot be cancelled any more. A token is for one run. `discreet.plan` and the searches
-    of `discreet.planning` take one as `cancel=token`; they spend nothing and never close it.
+    Pass it as `ComputeOptions(cancel=token)`. The run stops after the current batch and raises `Cancelled`. A release
+    closes its token just before it spends: a cancelled release has spent nothing, and a release that spends cannot be
+    cancelled. Use a token for one run only. `discreet.plan` and the searches of `discreet.planning` accept
+    `cancel=token`; they spend nothing and never close it.
 
     Examples
     --------
@@ -35,7 +35,7 @@ class CancelToken:
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
     >>> table = {"x": [1.0, 2.0, 3.0], "y": [2.0, 4.0, 6.0]}
     >>> token = discreet.CancelToken()
-    >>> made = discreet.release(table, design, epsilon=1.0, compute=discreet.ComputeOptions(cancel=token))
+    >>> release = discreet.release(table, design, epsilon=1.0, compute=discreet.ComputeOptions(cancel=token))
     >>> token.cancel()
     False
     """
@@ -46,16 +46,16 @@ class CancelToken:
 
     @property
     def cancelled(self) -> bool:
-        """Whether somebody asked in time."""
+        """Whether the run was cancelled in time."""
         return self._cancelled
 
     @property
     def closed(self) -> bool:
-        """Whether it is too late to ask."""
+        """Whether it is too late to cancel."""
         return self._closed
 
     def cancel(self) -> bool:
-        """Ask the run to stop; true if it will, with nothing spent, and false if it is too late.
+        """Cancel the run. Return False if it is too late.
 
         >>> token = CancelToken()
         >>> token.cancel(), token.cancelled, token.closed
@@ -66,12 +66,12 @@ class CancelToken:
             return self._cancelled
 
     def check(self) -> None:
-        """Raise `Cancelled` if somebody asked."""
+        """Raise `Cancelled` if the run was cancelled."""
         if self._cancelled:
             raise Cancelled
 
     def close(self) -> None:
-        """Raise `Cancelled` if somebody asked; from now on it is too late.
+        """Raise `Cancelled` if the run was cancelled, and refuse later requests.
 
         >>> token = CancelToken()
         >>> token.close()
@@ -84,19 +84,20 @@ class CancelToken:
 
 
 def checking(cancel: object) -> Callable[[], None]:
-    """What work calls again and again, and what ends it where somebody asked; nothing without a token.
+    """Return a function that raises `Cancelled` once a token is cancelled.
 
     >>> checking(None)()
     """
     if cancel is None:
         return lambda: None
     if not isinstance(cancel, CancelToken):
-        raise SpecError(f"cancel: expected a CancelToken, got {type(cancel).__name__}")
+        problem = f"expected a CancelToken for cancel, got {type(cancel).__name__}"
+        raise OptionError(problem, option="cancel", allowed="a CancelToken")
     return cancel.check
 
 
 # -- source ------------------------------------------------------------------------------------------------------------
-# What a source of rows is, and the options that cannot change a result.
+# Sources of rows, and the options that cannot change a result.
 
 MOST_WORKERS: Final = 256
 _USUAL_WORKERS: Final = 4
@@ -104,16 +105,16 @@ _USUAL_WORKERS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a row stands.
+    """The position of a row.
 
     Attributes
     ----------
     number
-        The line as an editor shows it, counted from 1, or the position of the row, counted from 0.
+        Line in the file, counted from 1, or index of the row, counted from 0.
     kind
-        Which of the two.
+        Which of the two `number` is.
     file
-        Name of the file, where there are several.
+        Name of the file if there are several.
 
     Examples
     --------
@@ -127,10 +128,10 @@ class Place:
 
 
 class Part(Protocol):
-    """Rows of a table that one worker reads."""
+    """A part of a table that one worker reads."""
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
-        """Record batches that hold at least the declared columns, in the order of `columns`."""
+        """Yield record batches with at least the declared columns, in the order of `columns`."""
         ...
 
 
@@ -139,47 +140,47 @@ class Source(Protocol):
 
     @property
     def share_read(self) -> float | None:
-        """Share of the input, 0 to 1, that the running `batches` has consumed; none where the length is not known."""
+        """Share of the input, 0 to 1, that `batches` has read, or None if the length is unknown."""
         ...
 
     @property
     def origin(self) -> Origin | None:
-        """What the rows themselves depend on: a query, a stream, or right quotes; none for a stored table."""
+        """The computation that the rows depend on, such as a query or a stream, or None for a stored table."""
         ...
 
     @property
     def read_as(self) -> Mapping[str, object]:
-        """How the bytes of files are read, as a ledger keeps it; the same for every table in memory."""
+        """The options that a ledger stores for how files are read. They are equal for all tables in memory."""
         ...
 
     @property
     def numbered(self) -> Literal["line", "row"]:
-        """What `place` counts."""
+        """Whether `place` returns lines or rows."""
         ...
 
     @property
     def fingerprint(self) -> Callable[[bytes], str] | None:
-        """From a secret key to a digest of the whole content; none where only rows that are read can be digested."""
+        """Function from a secret key to a digest of the content, or None if only rows can be digested."""
         ...
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
-        """Record batches that hold at least the declared columns, in the order of `columns`."""
+        """Yield record batches with at least the declared columns, in the order of `columns`."""
         ...
 
     def parts(self, count: int) -> Sequence[Part]:
-        """At most so many parts in the order of the table, to be read at once, all of them and each once.
+        """Split the table into at most `count` parts, in order, to be read concurrently.
 
-        One part where the table cannot be cut without being read. Together they have every row of `batches` once.
+        A table that cannot be split without reading it is one part. The parts together have every row once.
         """
         ...
 
     def place(self, row: int) -> Place:
-        """Where a row of the batch given last stands."""
+        """Return the position of a row of the last batch."""
         ...
 
 
 def usual_workers() -> int:
-    """As many workers as there are cores for this process, and no more than 4.
+    """Return the number of cores of this process, but at most 4.
 
     >>> 1 <= usual_workers() <= 4
     True
@@ -190,21 +191,21 @@ def usual_workers() -> int:
 
 @dataclass(frozen=True, slots=True)
 class ComputeOptions:
-    """How the work is done; nothing in it can change a result.
+    """Options of the computation that cannot change a result.
 
     Attributes
     ----------
     batch_rows, chunk_rows
-        Rows read at a time, and rows multiplied at a time; the second is lowered where the grid or memory asks for it.
+        Rows per batch that is read and per chunk that is multiplied. Chunks may be smaller for exactness.
     progress
-        Called after each batch with the share of the input read so far, or none where unknown; and once with none when
-        all is read and more work follows. Later passes over the rows are not reported: how many a mechanism takes may
-        depend on the values.
+        Called after each batch with the share of the input read, or None if unknown, and once with None when reading is
+        complete and more work follows. Later passes over the rows are not reported, as their number may depend on the
+        values.
     workers
-        How many threads read and sum at once, 1 to 256; as many as the process has cores, and no more than 4, unless
-        given. An error is that of the earliest part of the table, whoever finds one first.
+        Number of threads, 1 to 256. By default the number of cores of the process, but at most 4. If several parts of a
+        table have errors, that of the earliest part is raised.
     cancel
-        With which another thread can stop the run after any batch, and before anything is spent.
+        Token that cancels the run from another thread, between batches and before anything is spent.
 
     Examples
     --------
@@ -222,38 +223,39 @@ class ComputeOptions:
         for name in ("batch_rows", "chunk_rows", "workers"):
             value = getattr(self, name)
             if isinstance(value, Integral) and not isinstance(value, bool):
-                # an integer of NumPy is one too
+                # integers of NumPy are accepted
                 object.__setattr__(self, name, int(value))
         for name in ("batch_rows", "chunk_rows"):
             value = getattr(self, name)
             if not is_integer(value) or not value > 0:
-                raise SpecError(f"{name} {shown(value)} is not allowed; choose a positive integer")
+                raise OptionError(option=name, given=value, allowed="a positive integer")
         if not is_integer(self.workers) or not 1 <= self.workers <= MOST_WORKERS:
-            raise SpecError(f"workers {shown(self.workers)} is not allowed; choose an integer from 1 to {MOST_WORKERS}")
+            raise OptionError(option="workers", given=self.workers, allowed=f"an integer from 1 to {MOST_WORKERS}")
         if self.progress is not None and not callable(self.progress):
-            raise SpecError(f"progress: expected a function of one argument, got {type(self.progress).__name__}")
+            problem = f"expected a function of one argument for progress, got {type(self.progress).__name__}"
+            raise OptionError(problem, option="progress", allowed="a function of one argument")
         checking(self.cancel)
 
     def report_progress(self, source: Source) -> None:
-        """Report how far the source is read, unless the run was cancelled."""
+        """Report the share read, or raise `Cancelled`."""
         if self.cancel is not None:
             self.cancel.check()
         if self.progress is not None:
             self.progress(source.share_read)
 
     def report_read(self) -> None:
-        """Report that the source is read and that work goes on."""
+        """Report that the source is read and that more work follows."""
         if self.progress is not None:
             self.progress(None)
 
     def close_cancel(self) -> None:
-        """Refuse a run that was cancelled; from here on it cannot be."""
+        """Raise `Cancelled` if the run was cancelled, and refuse later requests."""
         if self.cancel is not None:
             self.cancel.close()
 
 
 def checked_options(compute: object) -> ComputeOptions:
-    """The given options, or those that hold unless others are given.
+    """Return the options, or the default options for None.
 
     >>> checked_options(None) == ComputeOptions()
     True
@@ -261,5 +263,6 @@ def checked_options(compute: object) -> ComputeOptions:
     if compute is None:
         return ComputeOptions()
     if not isinstance(compute, ComputeOptions):
-        raise SpecError(f"compute: expected a ComputeOptions, got {type(compute).__name__}")
+        problem = f"expected a ComputeOptions for compute, got {type(compute).__name__}"
+        raise OptionError(problem, option="compute", allowed="a ComputeOptions")
     return compute

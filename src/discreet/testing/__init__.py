@@ -1,8 +1,6 @@
-"""For tests and studies on data that needs no protection: releases without noise or with seeded noise.
+"""Releases without noise or with seeded noise, for tests and studies on data that needs no protection.
 
-Sees: whatever table a test gives it.
-Never: makes a private release; everything it hands on is marked NOT PRIVATE and cannot be saved under another name.
-Hands on: `Release` values with no guarantee.
+Nothing here is private. Every release is marked NOT PRIVATE, has no guarantee, and cannot be saved under another name.
 """
 
 from __future__ import annotations

@@ -6,28 +6,28 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from typing import Literal
 
 import numpy as np
 
 from discreet import __version__
-from discreet.accounting.noise_distribution import BLOCKS, CLIPPED, WEIGHT_STEPS, NoiseLaw
-from discreet.accounting.scaling import ROWS
+from discreet.accounting.noise_distribution import BLOCKS, CLIPPED, ROWS, WEIGHT_STEPS, NoiseLaw
 from discreet.curator.sums.gram import ExactGram, GramWithWeights, Sums, Totals
 from discreet.curator.table import accumulate
 from discreet.design.design import Design
-from discreet.design.domain import DEFAULT_GRID_BITS, RowDomain
-from discreet.errors import SpecError, shown
+from discreet.design.domain import RowDomain
+from discreet.errors import OptionError, UnsupportedError
 from discreet.ledger import event_log
 from discreet.mechanisms.gaussian import clip_columns, on_product_grid
 from discreet.mechanisms.protocol import run_passes
-from discreet.mechanisms.registry import AUTO
+from discreet.options import AUTO, DECLARED, DEFAULT_GRID_BITS, ReleaseOptions, RobustErrors, Scaling
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.checks import check_flag
+from discreet.release_request import ReleaseRequest, check_design
 from discreet.releases.release import Release
 from discreet.spark.dataframe import open_table
 from discreet.tables.source import ComputeOptions, checked_options
-from discreet.workflow import Question, check_design, release_with
+from discreet.wording import Call, LeaveOut
+from discreet.workflow import release_with
 
 # -- not private -------------------------------------------------------------------------------------------------------
 # Releases that are NOT PRIVATE: exact, or with noise from a seed.
@@ -41,7 +41,7 @@ def exact_release(
     grid_bits: int = DEFAULT_GRID_BITS,
     compute: ComputeOptions | None = None,
 ) -> Release:
-    """The exact moments of the rows rounded to the grid, NOT PRIVATE.
+    """Release the exact moments of the rows rounded to the grid, NOT PRIVATE.
 
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
     >>> exact_release({"x": [1.0, 0.5], "y": [1.0, 1.0]}, design).moments[0].tolist()
@@ -53,14 +53,19 @@ def exact_release(
     check_flag("clip_counts", clip_counts)
     if clip_counts:
         if design.weights is not None:
-            raise SpecError("the design has weights, and clip_counts count rows without them; leave clip_counts out")
+            raise UnsupportedError(
+                "clip counts do not support weights, and the design has weights",
+                code="clip-counts-with-weights",
+                option="clip_counts",
+                remedy=LeaveOut("clip_counts"),
+            )
         clip_columns(design)
     options = checked_options(compute)
     moments = accumulate(open_table(data), design, domain, options, clip_counts=clip_counts)
     weighted = design.weights is not None
-    beside = (*((CLIPPED,) if clip_counts else ()), *((ROWS,) if weighted and not design.rows_public else ()))
+    extra_blocks = (*((CLIPPED,) if clip_counts else ()), *((ROWS,) if weighted and not design.rows_public else ()))
     parameters = {WEIGHT_STEPS: domain.weight_bits} if weighted else {}
-    law = NoiseLaw(grid_bits, dict.fromkeys((*BLOCKS, *beside), 0), "none", parameters=parameters)
+    law = NoiseLaw(grid_bits, dict.fromkeys((*BLOCKS, *extra_blocks), 0), "none", parameters=parameters)
     totals = moments.values[:-1] if weighted else moments.values
     counts = on_product_grid(moments.clipped, [0] * len(moments.clipped), law)
     return Release(
@@ -87,14 +92,12 @@ def seeded_release(
     delta: float = 0.0,
     mechanism: str = AUTO,
     settings: Mapping[str, object] | None = None,
-    moments: Literal["plain", "robust"] = "plain",
-    residual_bound: float | None = None,
-    robust_models: Sequence[str] | None = None,
+    robust: bool | RobustErrors = False,
     clip_counts: bool = False,
+    scaling: Scaling = DECLARED,
     grid_bits: int = DEFAULT_GRID_BITS,
-    scaling: Literal["declared", "private"] = "declared",
 ) -> Release:
-    """What `discreet.release` does, with noise from a seed, NOT PRIVATE: whoever knows the seed can take it away.
+    """Release as `discreet.release` does but with noise from a seed, NOT PRIVATE: the seed reveals the noise.
 
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
     >>> table = {"x": [1.0, 0.5], "y": [1.0, 1.0]}
@@ -103,52 +106,45 @@ def seeded_release(
     (True, False, 'gaussian-seeded')
     """
     check_design(design)
-    made = release_with(
-        SeededSampler(seed),
-        data,
-        design,
-        epsilon=epsilon,
-        delta=delta,
+    options = ReleaseOptions(
         mechanism=mechanism,
         settings=settings,
-        moments=moments,
-        residual_bound=residual_bound,
-        robust_models=robust_models,
+        robust=robust,
         clip_counts=clip_counts,
-        grid_bits=grid_bits,
         scaling=scaling,
+        grid_bits=grid_bits,
     )
-    return marked_seeded(made)
+    return marked_seeded(release_with(SeededSampler(seed), data, design, PrivacyBudget(epsilon, delta), options))
 
 
-def marked_seeded(made: Release) -> Release:
-    """A release whose noise is from a seed: without a guarantee, under a name that no private release has."""
-    name, law = f"{made.mechanism}-seeded", replace(made.noise, calibration="none")
-    return replace(made, guarantee=None, mechanism=name, mechanism_version="0", noise=law)
+def marked_seeded(release: Release) -> Release:
+    """Mark a release with seeded noise: without a guarantee, under a name that no private release has."""
+    name, law = f"{release.mechanism}-seeded", replace(release.noise, calibration="none")
+    return replace(release, guarantee=None, mechanism=name, mechanism_version="0", noise=law)
 
 
 class SeededSampler:
-    """Rounded variates from a seed, NOT PRIVATE; the same seed gives the same sequence."""
+    """Sampler of rounded variates from a seed, NOT PRIVATE. The same seed gives the same sequence."""
 
     private = False
 
     def __init__(self, seed: int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-            raise SpecError(f"seed: expected an integer of at least 0, got {shown(seed)}")
+            raise OptionError(option="seed", given=seed, allowed="an integer of at least 0")
         self._random = np.random.default_rng(seed)
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """A rounded normal variate for each parameter."""
+        """Draw a rounded normal variate for each scale."""
         normal = self._random.standard_normal(len(sigmas))
         return [round(sigma * float(value)) for sigma, value in zip(sigmas, normal, strict=True)]
 
     def laplace(self, scales: Sequence[int]) -> list[int]:
-        """A rounded Laplace variate for each parameter."""
+        """Draw a rounded Laplace variate for each scale."""
         variates = self._random.laplace(size=len(scales))
         return [round(scale * float(value)) for scale, value in zip(scales, variates, strict=True)]
 
     def bits(self, how_many: int) -> int:
-        """A uniform integer below 2**how_many."""
+        """Draw a uniform integer below 2**how_many."""
         return int.from_bytes(self._random.bytes((how_many + 7) // 8)) >> (-how_many % 8)
 
 
@@ -157,29 +153,13 @@ class SeededSampler:
 
 
 @lru_cache(maxsize=512)
-def _question(
-    design: Design,
-    grid_bits: int,
-    epsilon: float,
-    delta: float,
-    mechanism: str,
-    settings: tuple[tuple[str, object], ...],
-) -> Question:
-    """What a release asks for; a noise law costs far more than a draw from it, and tables of one design share it."""
-    return Question.checked(
-        design,
-        PrivacyBudget(epsilon, delta),
-        mechanism,
-        dict(settings),
-        moments="plain",
-        residual_bound=None,
-        clip_counts=False,
-        grid_bits=grid_bits,
-    )
+def _request(design: Design, budget: PrivacyBudget, options: ReleaseOptions) -> ReleaseRequest:
+    """Check a request once: tables of one design share its noise, which costs far more than a draw from it."""
+    return ReleaseRequest.checked(design, budget, options)
 
 
 class SummedTable:
-    """Exact sums of products of a table, kept in memory, NOT PRIVATE; made by `summed_table`."""
+    """Exact sums of products of a table in memory, NOT PRIVATE. Created by `summed_table`."""
 
     def __init__(self, design: Design, grid_bits: int, totals: Totals) -> None:
         self._design = design
@@ -195,22 +175,24 @@ class SummedTable:
         mechanism: str = AUTO,
         settings: Mapping[str, object] | None = None,
     ) -> Release:
-        """What `seeded_release` gives for the same arguments, without reading the table again, NOT PRIVATE.
+        """Release as `seeded_release` does, without reading the table again, NOT PRIVATE.
 
-        A mechanism that needs other sums than products of rows, or a second pass, is refused.
+        Mechanisms that need other sums than products of rows, or a second pass, are rejected.
         """
-        asked = _question(
-            self._design, self._grid_bits, epsilon, delta, mechanism, tuple(sorted((settings or {}).items()))
-        )
+        options = ReleaseOptions(mechanism=mechanism, settings=settings, grid_bits=self._grid_bits)
+        asked = _request(self._design, PrivacyBudget(epsilon, delta), options)
         passes = asked.mechanism.passes(asked.context(SeededSampler(seed)))
         first = self._read(next(passes))
         made = asked.release(run_passes(passes, first, self._read), first, "untracked", None)
         return marked_seeded(made)
 
-    def _read(self, wanted: Sums) -> Totals:
-        if not isinstance(wanted, ExactGram | GramWithWeights):
-            raise SpecError(
-                f"the mechanism needs {type(wanted).__name__}, and only sums of products were kept; use seeded_release"
+    def _read(self, sums: Sums) -> Totals:
+        if not isinstance(sums, ExactGram | GramWithWeights):
+            raise UnsupportedError(
+                f"the mechanism needs {type(sums).__name__}, but only sums of products are stored",
+                code="sums-not-stored",
+                option="mechanism",
+                remedy=Call("discreet.testing.seeded_release", "read the table again"),
             )
         return self._totals
 
@@ -235,24 +217,22 @@ def summed_table(
 
 
 # -- kill points -------------------------------------------------------------------------------------------------------
-# Named places of a tracked release at which a test may do something, such as ending the process.
+# Named steps of a tracked release at which a test can intervene, for example by ending the process.
 
 
 @contextmanager
 def calling(observer: Callable[[str], None]) -> Iterator[None]:
     """Call a function with the name of every step of `discreet.ledger.event_log.STEPS` that is reached.
 
-    Examples
-    --------
     >>> seen = []
     >>> with calling(seen.append):
     ...     event_log.at("reserved")
     >>> seen
     ['reserved']
     """
-    before = event_log._observer
+    previous = event_log._observer
     event_log._observer = observer
     try:
         yield
     finally:
-        event_log._observer = before
+        event_log._observer = previous

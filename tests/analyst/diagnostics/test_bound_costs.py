@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from discreet.analyst.bound_costs import BoundCost, bound_costs, costliest_bound_text
-from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.noise import EntryNoise, product_covariance
 from discreet.analyst.model import fit
 from discreet.analyst.planning.assumptions import read_assumptions
 from discreet.analyst.planning.expected import expected_release
 from discreet.design.design import Design
+from discreet.design.model_columns import model_of
 from discreet.planning import noise_law_for
 from support.diagnosed import ROWS, release, table
 
@@ -34,7 +34,7 @@ def test_half_the_width_saves_what_a_release_with_half_the_width_has_less() -> N
         parts.append(np.trace(A.T @ A @ covariance) / ROWS)
     saved = 1 - (parts[1] / parts[0]) ** 0.5
     release_wide = release(columns, design=wide, sigma=0.2)
-    (cost,) = [cost for cost in bound_costs(release_wide, choose(release_wide)) if cost.name == "x"]
+    (cost,) = [cost for cost in bound_costs(release_wide, model_of(release_wide.design)) if cost.name == "x"]
     # noisy sums on one side and exact ones on the other
     assert cost.saved == pytest.approx(saved, abs=0.03)
     assert cost.fits
@@ -54,7 +54,7 @@ def test_savings_are_those_of_sums_that_are_stretched_column_by_column(columns: 
         noisy = product_covariance(noise, np.append(-np.linalg.solve(A, b), 1.0))[:-1, :-1]
         return float(np.trace(np.linalg.solve(A, noisy)))
 
-    found = {cost.name: cost.saved for cost in bound_costs(expected, choose(expected))}
+    found = {cost.name: cost.saved for cost in bound_costs(expected, model_of(expected.design))}
     for index, name in enumerate(design.released[1:], start=1):
         if declared[name] is bool:
             assert name not in found
@@ -71,10 +71,10 @@ def test_costs_are_for_numbers_only_and_a_spread_that_noise_hides_is_not_told() 
     design = Design("y", {"y": (-1, 1), "x": (-1, 1), "g": ["a", "b"]})
     columns = {"y": table()["y"], "x": table()["x"], "g": ["a" if i % 2 else "b" for i in range(ROWS)]}
     made_release = release(columns, design=design)
-    assert {cost.name for cost in bound_costs(made_release, choose(made_release))} == {"x", "y"}
+    assert {cost.name for cost in bound_costs(made_release, model_of(made_release.design))} == {"x", "y"}
     constant = {**table(), "y": [0.0] * ROWS}
     still = release(constant, sigma=0.3, seed=5)
-    spreads = {cost.name: cost.spread for cost in bound_costs(still, choose(still))}
+    spreads = {cost.name: cost.spread for cost in bound_costs(still, model_of(still.design))}
     assert spreads["x"] is not None
     assert spreads["y"] is None or spreads["y"][1] - spreads["y"][0] < 0.5
 

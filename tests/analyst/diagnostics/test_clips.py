@@ -21,8 +21,8 @@ from discreet.analyst.bound_costs import (
     unsettled_bounds,
 )
 from discreet.analyst.diagnostics import findings
-from discreet.analyst.equations.model_columns import choose
 from discreet.design.design import Design
+from discreet.design.model_columns import model_of
 from discreet.mechanisms.registry import mechanisms
 from discreet.pages.page import render
 from discreet.pages.view import report_view
@@ -57,13 +57,11 @@ def test_without_counts_the_note_names_the_columns_and_says_that_the_share_is_un
     fit = discreet.fit(made)
     for text in (words(fit), fit.to_dict()["notes"][0]):
         assert "Values of y, x, w outside their declared bounds were clipped" in text
-        assert (
-            "does not count rows outside the declared bounds; one made with clip_counts (--clip-counts) does." in text
-        )
+        assert "does not count rows outside the declared bounds; one made with clip_counts=True does." in text
     assert "Values of y, w outside" in words(discreet.fit(made, features=["w", "flag"]))
     assert clipped_shares(made) == ()
     assert not any(finding.number == "D019" for finding in findings(made, fit))
-    assert "the release does not count the rows outside" in render(report_view(made, fit))
+    assert "the release does not say how many" in render(report_view(made, fit))
 
 
 def test_with_73_percent_of_the_target_clipped_summary_diagnostics_and_report_say_so():
@@ -91,10 +89,12 @@ def test_with_73_percent_of_the_target_clipped_summary_diagnostics_and_report_sa
 
 def test_a_share_that_only_some_rows_have_is_a_caution_and_a_small_one_is_silent():
     made = seeded_release(table(), DESIGN, seed=1, clip_counts=True, **BUDGET)
-    target = choose(made, target="w", features=["x"])
+    target = model_of(made.design, target="w", features=["x"])
     (finding,) = (one for one in findings(made, model=target) if one.number == "D019")
     assert finding.severity == "caution"
-    assert not any(one.number == "D019" for one in findings(made, model=choose(made, target="w", features=["flag"])))
+    assert not any(
+        one.number == "D019" for one in findings(made, model=model_of(made.design, target="w", features=["flag"]))
+    )
 
 
 @pytest.mark.no_cover
@@ -127,7 +127,7 @@ def test_shares_are_not_given_where_the_rows_cannot_be_counted():
     few = {name: values[:5] for name, values in table().items()}
     made = seeded_release(few, DESIGN, seed=3, clip_counts=True, **BUDGET)
     assert clipped_shares(made) == ()
-    assert "too noisy to say in what share" in clipping_note(made, choose(made))
+    assert "too noisy to say in what share" in clipping_note(made, model_of(made.design))
 
 
 def test_formulas_are_followed_back_to_the_columns_that_were_clipped():
@@ -141,8 +141,8 @@ def test_formulas_are_followed_back_to_the_columns_that_were_clipped():
     made = exact_release(
         {"y": [0.5, 2.0], "base": [10.0, 5.0], "other": [0.5, 1.0]}, design, clip_counts=True
     )  # fmt: skip
-    assert clipped_columns(design, choose(made, features=["log"])) == ("y", "base")
-    assert clipped_columns(design, choose(made)) == ("y", "base", "other", "mix")
+    assert clipped_columns(design, model_of(made.design, features=["log"])) == ("y", "base")
+    assert clipped_columns(design, model_of(made.design)) == ("y", "base", "other", "mix")
     assert {name: count.value for name, count in made.clip_counts.items()} == {
         "y": 1, "base": 1, "other": 0, "mix": 2,
     }  # fmt: skip
@@ -151,7 +151,7 @@ def test_formulas_are_followed_back_to_the_columns_that_were_clipped():
 def test_a_model_without_numbers_says_nothing_of_clipping():
     design = Design("y", {"y": bool, "g": ["a", "b"]})
     made = exact_release({"y": [True, False] * 9, "g": ["a", "b", "b"] * 6}, design)
-    assert clipping_note(made, choose(made)) is None
+    assert clipping_note(made, model_of(made.design)) is None
     assert not any("clipped" in note for note in discreet.fit(made).to_dict()["notes"])
 
 
@@ -161,8 +161,8 @@ def test_many_columns_are_not_all_spelled_out():
     data = {name: rng.uniform(-1, 1 + 0.01 * k, 200) for k, name in enumerate([*names, "y"])}
     design = Design("y", dict.fromkeys([*names, "y"], (-1, 1)))
     plain, counted = exact_release(data, design), exact_release(data, design, clip_counts=True)
-    assert "x7 and 5 more columns outside" in clipping_note(plain, choose(plain))
-    assert "each of 5 other columns at most" in clipping_note(counted, choose(counted))
+    assert "x7 and 5 more columns outside" in clipping_note(plain, model_of(plain.design))
+    assert "each of 5 other columns at most" in clipping_note(counted, model_of(counted.design))
 
 
 def test_the_estimator_and_the_command_line_count_too(tmp_path):
@@ -214,8 +214,8 @@ def test_ranges_that_were_searched_are_named_in_the_units_of_their_columns():
         return range_note(replace(made, coefficients=replace(made.coefficients, ranges=ranges)))
 
     whole = (-1.0, 1.0)
-    assert note((-0.5, 0.25), whole, whole).endswith("cut to the bounds of y (x: 1 to 2.5).")
-    assert note(whole, whole, whole).endswith("cut to the bounds of y.")
+    assert note((-0.5, 0.25), whole, whole).endswith("clipped to the bounds of y (x: 1 to 2.5).")
+    assert note(whole, whole, whole).endswith("clipped to the bounds of y.")
     assert note() is None
     assert range_note(exact_release(data, design)) is None
     many = Design("y", {"y": (0, 1), **{f"x{j}": (0, 1) for j in range(9)}})
@@ -223,7 +223,7 @@ def test_ranges_that_were_searched_are_named_in_the_units_of_their_columns():
     wide = seeded_release(rows, many, seed=1, mechanism="refined", **BUDGET)
     text = range_note(replace(wide, coefficients=replace(wide.coefficients, ranges=((-0.5, 0.5),) * 9)))
     assert "x7: 0.25 to 0.75; and more)" in text
-    assert "searched privately" in words(discreet.fit(made))
+    assert "privately estimated ranges" in words(discreet.fit(made))
 
 
 def test_bounds_of_dates_are_printed_as_dates() -> None:
@@ -284,7 +284,7 @@ def test_normal_errors_and_models_without_the_target_show_no_clipping_of_the_tar
     """Seeded releases; `tests/studies/test_study_scaled.py` counts alarms over many."""
     for seed in range(5):
         made = scaled_release("normal", seed)
-        assert clipped_target(made, choose(made)) is None
+        assert clipped_target(made, model_of(made.design)) is None
         assert "y was clipped at released bounds" in words(discreet.fit(made))
     made = scaled_release("lognormal")
     other = discreet.fit(made, target="x", features=["w"])
@@ -300,13 +300,13 @@ def test_where_noise_hides_the_variance_of_the_target_nothing_is_said(entry, val
     moments = made.moments.copy()
     moments[entry] = value
     made.__dict__["moments"] = moments
-    assert clipped_target(made, choose(made)) is None
+    assert clipped_target(made, model_of(made.design)) is None
 
 
 def test_a_release_without_private_scaling_has_no_released_bound_of_its_target():
     made = seeded_release(table(), DESIGN, seed=1, **BUDGET)
     assert made.target_clipping is None
-    assert clipped_target(made, choose(made)) is None
+    assert clipped_target(made, model_of(made.design)) is None
 
 
 FOUND = Design("y", {"y": (-10, 30), "x": {"bounds": "private", "within": (0, 1024)}, "w": (0, 1)})
@@ -331,11 +331,13 @@ def test_bounds_that_another_release_may_not_find_are_a_finding_in_summary_and_r
     assert f"[{end.bounds[0]:g}, {end.bounds[1]:g}] with a probability of about {end.probability:.0%}" in finding.text
     assert finding.text in fit.to_dict()["notes"]
     assert 'id="d023"' in render(report_view(made, fit))
-    assert "Another release of the same table may find other ones" in words(fit)
+    assert "Another release of the same table may have other bounds" in words(fit)
 
 
 def test_what_is_kept_and_what_was_clipped_are_told_apart():
-    texts = [unsettled_bounds(made, choose(made)) for made in (found_release(1.5, seed=seed) for seed in range(12))]
+    texts = [
+        unsettled_bounds(made, model_of(made.design)) for made in (found_release(1.5, seed=seed) for seed in range(12))
+    ]
     said = " ".join(text for text in texts if text is not None)
     assert "and were clipped, by a noisy count" in said
     assert "and were kept inside the bounds, by a noisy count" in said
@@ -345,9 +347,9 @@ def test_settled_bounds_and_models_without_the_column_show_nothing():
     made = found_release(1.5, seed=2)
     assert unsettled_bounds(made, discreet.fit(made, features=["w"]).model) is None
     settled = found_release(0.05)
-    assert unsettled_bounds(settled, choose(settled)) is None
+    assert unsettled_bounds(settled, model_of(settled.design)) is None
     declared = seeded_release(table(), DESIGN, seed=1, **BUDGET)
-    assert unsettled_bounds(declared, choose(declared)) is None
+    assert unsettled_bounds(declared, model_of(declared.design)) is None
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from discreet.analyst.diagnostics import SEVERITIES, findings
-from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.model import fit
 from discreet.design.design import Design
+from discreet.design.model_columns import model_of
 from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.guarantee import Guarantee
 from discreet.testing.not_private import seeded_release
@@ -161,7 +161,7 @@ def test_d009_says_when_half_the_width_would_clip() -> None:
 def test_d009_never_advises_narrower_bounds_where_rows_pile_up(side: int, bound: str, wrong: str) -> None:
     finding = found("D009", release(piled(side), sigma=0.05))
     assert "[-1, 1] of y" in finding.text
-    assert f"But rows pile up at the {bound} bound, which may be too {wrong} (D016)" in finding.text
+    assert f"But rows bunch at the {bound} bound, which may be too {wrong} (D016)" in finding.text
     assert "narrower" not in finding.text
     assert "closer" not in finding.text
 
@@ -215,11 +215,11 @@ def test_d011_a_delta_above_one_over_the_rows(delta: float, fires: bool) -> None
 def test_the_model_can_be_named_where_there_is_no_fit() -> None:
     design = Design("y", {"y": (-1, 1), "x": (-1, 1), "z": (-20, 20)})
     wide = release(design=design)
-    finding = found("D009", wide, model=choose(wide, features=["x"]))
+    finding = found("D009", wide, model=model_of(wide.design, features=["x"]))
     assert "of z" not in finding.text
 
 
 def test_a_model_of_the_intercept_alone_and_one_without_intercept_are_diagnosed() -> None:
     clear = release()
-    for model in (choose(clear, features=[]), choose(clear, intercept=False)):
+    for model in (model_of(clear.design, features=[]), model_of(clear.design, intercept=False)):
         assert all(finding.severity == "note" for finding in findings(clear, model=model))

@@ -25,8 +25,8 @@ def test_the_factor_of_the_standard_error_follows_from_the_largest_share_of_priv
     noisiest = max(result.privacy_share, key=lambda name: result.privacy_share[name])
     worst = result.privacy_share[noisiest]
     (note,) = (note for note in error_notes(result) if note.startswith(PRIVACY_PART))
-    assert f"(largest for {noisiest}: {worst:.0%}). Without that noise, the standard error of {noisiest} would" in note
-    assert float(note.split("would be ")[1].split(" times as large.")[0]) == pytest.approx((1 - worst) ** 0.5, rel=5e-3)
+    assert f"(largest for {noisiest}: {worst:.0%}). Without privacy noise its standard error would be" in note
+    assert float(note.split("would be ")[1].split(" times smaller.")[0]) == pytest.approx((1 - worst) ** -0.5, rel=5e-3)
     assert reasons(result) == {}
 
 
@@ -39,5 +39,5 @@ def test_exact_sums_have_no_note_about_privacy(source):
 def test_one_reason_is_said_once_for_all_its_coefficients(noisy):
     result = fit(noisy, penalty="lasso", strength=0.01)
     (note,) = error_notes(result)
-    assert note.startswith("Not estimable (Intercept, x, w, flag): there are no intervals for a penalty")
+    assert note.startswith("Not estimable (Intercept, x, w, flag): an L1 penalty has no intervals")
     assert set(reasons(result)) == set(result.names)

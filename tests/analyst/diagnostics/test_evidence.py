@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from discreet.analyst.diagnostics import Evidence
-from discreet.analyst.equations.model_columns import choose
+from discreet.design.model_columns import model_of
 from support.diagnosed import release, table
 
 
 def evidence(columns=None, **options) -> Evidence:
     made = release(columns, sigma=0.0)
-    return Evidence(made, choose(made, **options), None)
+    return Evidence(made, model_of(made.design, **options), None)
 
 
 def test_without_noise_the_spectrum_is_that_of_the_centred_columns():

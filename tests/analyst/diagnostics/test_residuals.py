@@ -15,9 +15,9 @@ from support.robust_releases import BETA, DESIGN, released, released_persons, ta
 
 def test_a_release_of_persons_read_plainly_says_that_rows_are_taken_as_independent():
     table = visits(2_000, np.random.default_rng(7))
-    plain, robust = released_persons(table, moments="plain"), released_persons(table)
+    plain, robust = released_persons(table, robust=False), released_persons(table)
     cases = {
-        "A release with moments": discreet.fit(plain),
+        "A release with robust standard errors": discreet.fit(plain),
         "The full model without a penalty has clustered ones": discreet.fit(robust, penalty="ridge", strength=0.1),
         "has clustered ones.": discreet.fit(robust, intercept=False),
     }
@@ -56,6 +56,7 @@ def test_clipped_residuals_are_said_and_others_are_not():
         assert "D020" not in {one.number for one in findings(clipped.release, fit)}
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 def test_clipped_residuals_are_rarely_said_of_residuals_that_were_not_clipped():
     """Stated: at most 0.1%. 2,000 releases with seeded noise, so that the count is the same in every run.

@@ -10,10 +10,10 @@ import pytest
 from discreet.analyst.bound_costs import bound_costs
 from discreet.analyst.comparison import compare_models
 from discreet.analyst.diagnostics import findings
-from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import NO_SQUARE
 from discreet.analyst.model import fit
 from discreet.analyst.path import path
+from discreet.design.model_columns import model_of
 from discreet.errors import SpecError
 from discreet.releases import ResidualPart
 from support.made_releases import made
@@ -51,16 +51,16 @@ def test_another_target_whose_square_is_there_has_errors():
 
 def test_a_strength_by_the_criterion_is_refused_and_a_path_has_none():
     whole, part = without_square()
-    with pytest.raises(SpecError, match=r"needs the sum of squares of the target.*give a strength as a number"):
+    with pytest.raises(SpecError, match=r"needs the sum of squares of the target.*give the strength as a number"):
         fit(part, penalty="lasso", strength="criterion")
     found = path(part, strengths=[1.0, 0.1, 0.01])
     assert found.criterion == NO_SQUARE
     np.testing.assert_array_equal(found.coefficients, path(whole, strengths=[1.0, 0.1, 0.01]).coefficients)
     assert len(path(part).strengths) == 100
     assert found.edge is None
-    assert "none of them chosen" in repr(found)
+    assert "3 strengths, none chosen" in repr(found)
     for refused in (lambda: found.best, found.fit):
-        with pytest.raises(SpecError, match="no strength is the best"):
+        with pytest.raises(SpecError, match=r"the criterion is not estimable: .*; choose a strength by its index"):
             refused()
     assert found.fit(1).strength == 0.1
     assert found.plot() is not None
@@ -74,7 +74,7 @@ def test_models_are_compared_without_their_errors():
 
 def test_diagnostics_and_costs_of_bounds_do_without():
     whole, part = without_square(sigma=5.0)
-    model = choose(part)
+    model = model_of(part.design)
     costs = {cost.name: cost for cost in bound_costs(part, model)}
     for cost in bound_costs(whole, model):
         assert costs[cost.name].saved == pytest.approx(cost.saved)
@@ -91,5 +91,5 @@ def test_robust_errors_do_not_come_from_residuals_alone():
     part = without_square()[1]
     size = len(part.columns) - 1
     residuals = ResidualPart((0.0,) * size, 0.5, (1,) * (size * (size + 1) // 2))
-    with pytest.raises(SpecError, match="no standard errors at all: the release holds no sum of squares"):
+    with pytest.raises(SpecError, match="this fit has no standard errors: the release has no sum of squares"):
         fit(replace(part, residuals=residuals)).robust()

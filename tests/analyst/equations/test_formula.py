@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.equations.model_columns import choose
 from discreet.design.design import Design
+from discreet.design.model_columns import model_of
 from discreet.errors import SpecError
 from discreet.testing.not_private import exact_release
 
@@ -61,13 +61,13 @@ REFUSED = {
     "income ~ age*flag": "declared before the release",
     "income ~ age:flag": "declared before the release",
     "income ~ aeg": "unknown column 'aeg'; .* Did you mean 'age'",
-    "income ~ flag - age": "'-' leaves out a term named before it",
+    "income ~ flag - age": "cannot be removed, because no earlier term",
     "income ~ . - .": "unknown column '.'",
     "income ~ age + - flag": r"joined by '\+'",
     "income ~ C(age)": "has no levels",
     "income ~ C(nowhere)": "unknown column 'nowhere'",
-    "income ~ region[nowhere]": "unknown level 'nowhere' of 'region' with a column of its own",
-    "income ~ region + region[s]": "by itself and as a part of its category",
+    "income ~ region[nowhere]": "unknown level 'nowhere' among the indicators of 'region'",
+    "income ~ region + region[s]": "named twice, once as part of its category",
     "log(nothing) ~ age": "unknown target",
     "incom ~ age": "unknown target 'incom'",
     "region ~ age": "categorical",
@@ -137,7 +137,7 @@ def test_a_term_may_be_a_formula_or_a_level(crossed, formula, features):
     _, release = crossed
     short = discreet.fit(release, formula)
     target = "age" if formula.startswith("age") else "log wage"
-    assert short.model == choose(release, target, features)
+    assert short.model == model_of(release.design, target, features)
 
 
 def test_one_indicator_is_a_model_of_its_own_and_predicts(crossed):

@@ -10,10 +10,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from discreet.analyst.confidence_sets import NotEstimableError
-from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.model import fit
 from discreet.design.design import Design
+from discreet.design.model_columns import model_of
 from support.made_releases import digits, exact_least_squares, made
 
 DESIGN = Design(
@@ -59,7 +59,7 @@ def test_every_sub_model_equals_the_direct_fit_of_the_same_rows(seed, spec, grid
 
 def test_sums_and_their_noise_are_those_released():
     source = made(DESIGN, random_rows(1), sigma=0.25)
-    equations = normal_equations(source.release, choose(source.release, target="a", features=["y", "flag"]))
+    equations = normal_equations(source.release, model_of(source.release.design, target="a", features=["y", "flag"]))
     release = source.release
     order = [release.columns.index(name) for name in ("1", "y", "flag", "a")]
     np.testing.assert_array_equal(equations.A, release.moments[np.ix_(order[:3], order[:3])])
@@ -71,7 +71,9 @@ def test_sums_and_their_noise_are_those_released():
 
 def test_without_an_intercept_the_sums_are_those_of_the_columns_over_half_their_width():
     source = made(DESIGN, random_rows(2))
-    equations = normal_equations(source.release, choose(source.release, features=["b", "flag"], intercept=False))
+    equations = normal_equations(
+        source.release, model_of(source.release.design, features=["b", "flag"], intercept=False)
+    )
     X = source.matrix(["b", "flag"], intercept=False) / [0.25e6, 1]
     y = source.matrix(["y"], intercept=False)[:, 0] / 80
     np.testing.assert_allclose(equations.A, X.T @ X, rtol=1e-13)
@@ -87,6 +89,6 @@ def test_a_public_number_of_rows_is_taken_as_it_is():
 
 def test_equations_are_values():
     source = made(DESIGN, random_rows(1))
-    equations = normal_equations(source.release, choose(source.release))
+    equations = normal_equations(source.release, model_of(source.release.design))
     with pytest.raises(dataclasses.FrozenInstanceError):
         equations.unit = 1

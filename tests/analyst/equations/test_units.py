@@ -11,10 +11,10 @@ import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
-from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import model_scales, normal_equations
 from discreet.analyst.model import fit
 from discreet.design.design import Design
+from discreet.design.model_columns import model_of
 from discreet.errors import SpecError
 from discreet.testing import exact_release
 from support.made_releases import digits, exact_least_squares, made
@@ -48,7 +48,7 @@ def test_scaled_and_original_coefficients_say_the_same(source):
 def test_a_prediction_is_the_same_in_scaled_and_in_original_units(source):
     """With and without an intercept, at one row of each column's scaled values."""
     for intercept in (True, False):
-        model = choose(source.release, intercept=intercept)
+        model = model_of(source.release.design, intercept=intercept)
         units = normal_equations(source.release, model)
         half, mid, taken = model_scales(source.release.design, model)
         assert [*half, *mid] == [2, 1, 1, 1, 5, 4, 0, 0, 0, 5]
@@ -130,7 +130,8 @@ def test_slopes_of_all_levels_have_the_coefficients_of_least_squares(intercept):
 
 def test_a_model_without_the_category_is_refused_and_one_of_zeros_and_ones_is_not(crossed):
     table, release = crossed
-    with pytest.raises(SpecError, match=r"has 'ar' \(age:region\) without 'region'.*add 'region' to the model"):
+    message = r"has the interaction 'ar' \(age:region\) without 'region'.*add 'region' to the model"
+    with pytest.raises(SpecError, match=message):
         fit(release, "y ~ age + ar")
     found = fit(release, "y ~ member + mr")
     numbers = table.assign(

@@ -53,7 +53,7 @@ def test_intervals_are_for_this_table_and_for_nothing_else():
             assert (low + high) / 2 == pytest.approx(result.params[name])
             assert (high - low) / 2 == pytest.approx(z * result.privacy_sd[name], rel=1e-6)
     assert result.interval_target == "none"
-    reason = "the mechanism 'steps' publishes coefficients and no sums, so sampling errors cannot be estimated"
+    reason = "the mechanism 'steps' publishes coefficients but no sums, so sampling errors cannot be estimated"
     for values in (
         result.bse, result.tvalues, result.pvalues, result.conf_int(), result.sampling_sd, result.privacy_share,
         result.t_test("a = b").pvalue, dict(enumerate((result.s2, result.rsquared, result.cov_params()))),
@@ -76,11 +76,11 @@ def test_tables_json_and_diagnostics_say_the_same():
     low, high = result.table_conf_int()["a"]
     assert "coef privacy sd this table [0.025 0.975]" in text
     assert f"a {result.params['a']:.6g} {result.privacy_sd['a']:.4g} {low:.5g} {high:.5g}" in text
-    assert "they include no sampling error and are not intervals for a population" in text
+    assert "They include no sampling error and are not intervals for a population" in text
     assert "Standard errors and tests are not estimable (Intercept, a, g[q], g[r], b): the mechanism 'steps'" in text
     assert "this table [0.025" in result._repr_html_()
     found = {finding.number: finding.text for finding in findings(added())}
-    assert "what its noise adds is known" in found["D013"]
+    assert "the effect of its noise is known" in found["D013"]
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_tables_json_and_diagnostics_say_the_same():
 )
 def test_where_noise_goes_through_the_table_or_has_another_law_nothing_is_told(law):
     result = fit(added(law=law))
-    reason = "the mechanism 'steps' publishes coefficients and no sums, so their errors cannot be estimated"
+    reason = "the mechanism 'steps' publishes coefficients but no sums, so their errors cannot be estimated"
     for values in (result.privacy_sd, result.table_conf_int()):
         assert all(isinstance(value, NotEstimable) and value.reason.startswith(reason) for value in values.values())
     assert result.to_dict()["table_conf_int_reason"].startswith(reason)
@@ -103,7 +103,8 @@ def test_where_noise_goes_through_the_table_or_has_another_law_nothing_is_told(l
 def test_sums_have_intervals_of_another_kind():
     rows = {"y": [0.1, 0.4, 0.3, 0.9], "x": [0.0, 0.3, 0.6, 1.0]}
     result = fit(exact_release(rows, Design("y", {"y": (0, 1), "x": (0, 1)})))
-    assert all("conf_int includes it, with sampling error" in why.reason for why in result.table_conf_int().values())
+    reason = "the noise of this release was added to sums, not to the coefficients; conf_int accounts for it"
+    assert all(why.reason == reason for why in result.table_conf_int().values())
     assert result.to_dict()["table_conf_int"] == {"Intercept": None, "x": None}
 
 
@@ -191,7 +192,7 @@ def test_a_plan_tells_the_noise_that_the_fit_will_tell(intercept):
     assert not made.estimable
     for one in made.coefficients:
         assert (one.std_error, one.width, one.privacy_share) == (None, None, None)
-        assert "no width for a population is known before or after; what its noise adds is known" in one.reason
+        assert "widths for a population are not known before or after the release" in one.reason
 
 
 def test_plans_of_sums_tell_it_too_and_those_of_other_coefficients_do_not():
@@ -201,4 +202,4 @@ def test_plans_of_sums_tell_it_too_and_those_of_other_coefficients_do_not():
     for name in ("irls", "gradient", "frank-wolfe", "dpme", "objective"):
         for one in plan(design, rows=20_000, **BUDGET, mechanism=name).coefficients:
             assert one.privacy_sd is None
-            assert "how far its noise moves them depends on the table" in one.reason
+            assert "the effect of its noise on them depends on the table" in one.reason

@@ -18,12 +18,11 @@ from discreet.analyst.inference.nuisance import reference_tail
 from discreet.analyst.inference.score import ContrastTerms, fieller_sets, joint_score
 from discreet.analyst.notes import SELECTION
 from discreet.analyst.residual_plan import residual_plan
-from discreet.analyst.tables.formats import figure
-from discreet.analyst.values import rough
 from discreet.design.design import Design
 from discreet.errors import SpecError
+from discreet.number_text import number, rough, significant
 from discreet.pages.page import render
-from discreet.pages.view import number, report_view
+from discreet.pages.view import report_view
 from discreet.releases import BLOCKS
 from discreet.releases.reference_law import NotEstimable
 from support.made_releases import made
@@ -143,7 +142,7 @@ def test_an_unbounded_coefficient_is_bracketed_wherever_it_is_shown(by_kind, kin
     text = " ".join(fit.summary().split())
     line = next(line for line in fit.summary().splitlines() if line.startswith(f"{name} "))
     assert words in line
-    assert "In brackets: the release does not bound these coefficients" in text
+    assert "Estimates in brackets are unreliable" in text
     assert "the noise of the release outweighs the signal at this budget; " in text
     assert "nan" not in text.lower()
     assert "inf" not in text.replace("information", "")
@@ -161,7 +160,7 @@ def test_an_unbounded_coefficient_is_bracketed_wherever_it_is_shown(by_kind, kin
 
 def rounded(value):
     """A number in every form that a table may print."""
-    return {f"{value:.{digits}g}" for digits in (2, 3, 4, 5, 6)} | {rough(value), figure(value, 4), number(value)}
+    return {f"{value:.{digits}g}" for digits in (2, 3, 4, 5, 6)} | {rough(value), significant(value, 4), number(value)}
 
 
 @pytest.mark.parametrize("kind", ["outside", "everything"])
@@ -201,7 +200,7 @@ def test_a_prediction_has_no_standard_error_beside_an_unbounded_set(by_kind):
 def test_intervals_beside_unbounded_sets_are_called_a_selection(by_kind, kind):
     fit = discreet.fit(by_kind[kind])
     kinds = {ends.bounded for ends in fit.conf_int().values()}
-    words = SELECTION.format(percent=95)
+    words = SELECTION.format(level="95%")
     page = " ".join(html.unescape(render(report_view(by_kind[kind], fit))).split())
     shown = [" ".join(fit.summary().split()), page, html.unescape(fit._repr_html_()), fit.table().written("md")]
     for text in (*shown, " ".join(fit.to_dict()["notes"])):
@@ -212,7 +211,7 @@ def test_a_bounded_coefficient_is_shown_as_it_was(by_kind):
     fit = discreet.fit(noisy(0.5, 0))
     assert {ends.kind for ends in fit.conf_int().values()} == {"interval"}
     assert "[" not in repr(fit.params)
-    assert "In brackets" not in fit.summary()
+    assert "Estimates in brackets" not in fit.summary()
     low, high = fit.conf_int()["x"]
     assert fit.to_dict()["conf_int"]["x"] == {"kind": "interval", "lower": low, "upper": high}
     assert np.asarray(fit.conf_int()).shape == (4, 2)
@@ -255,7 +254,7 @@ def test_what_needs_coefficients_refuses_and_names_the_penalised_call(by_kind, u
         "get_prediction": lambda: fit.get_prediction(ROWS),
     }
     call = calls.get(use, lambda: getattr(fit, use))
-    with pytest.raises(NotEstimableError, match=r'use the penalty "bayes" \(--penalty bayes\)'):
+    with pytest.raises(NotEstimableError, match="pass penalty='bayes'"):
         call()
     again = discreet.fit(by_kind["indefinite"], penalty="bayes")
     assert np.isfinite(again.predict(ROWS)).all()
@@ -270,9 +269,9 @@ def test_an_indefinite_fit_is_shown_with_its_count_first(by_kind):
     assert rows == [f"{name} not estimable - - 1.000 any value -" for name in NAMES]
     text = " ".join(fit.summary().split())
     # how many rows would help is said for each on its own
-    said = re.findall(r"Any value is possible \(([^)]*)\): the released sums of products are not positive", text)
+    said = re.findall(r"No value can be ruled out \(([^)]*)\): the released sums of products are not positive", text)
     assert sorted(", ".join(said).split(", ")) == sorted(NAMES)
-    assert "In brackets" not in text
+    assert "Estimates in brackets" not in text
     told = json.loads(json.dumps(fit.to_dict(), allow_nan=False))
     assert next(iter(told)) == "nobs"
     assert told["nobs_sd"] == fit.nobs_sd
@@ -323,7 +322,7 @@ def test_a_robust_release_of_too_few_rows_is_made_and_fitted():
     names = [f"x{j}" for j in range(12)]
     rows = {name: random.uniform(-1, 1, 60).tolist() for name in (*names, "y")}
     design = Design("y", dict.fromkeys((*names, "y"), (-1, 1)))
-    release = discreet.release(rows, design, epsilon=0.2, delta=1e-6, moments="robust")
+    release = discreet.release(rows, design, epsilon=0.2, delta=1e-6, robust=True)
     fit = discreet.fit(release)
     assert not fit.estimable
     assert {ends.kind for ends in fit.robust().conf_int().values()} == {"everything"}
@@ -452,15 +451,15 @@ def test_alpha_and_level_by_name_mean_the_same():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"level": 0.05}, r"level is 0\.05; expected at least 0\.5 and below 1: write level=0\.95 or alpha=0\.05"),
-        ({"level": 0.1}, r"level=0\.9 or alpha=0\.1"),
-        ({"level": 0.49999}, r"level=0\.50001 or alpha=0\.49999"),
-        ({"alpha": 0.95}, r"alpha is 0\.95; expected above 0 and at most 0\.5: write level=0\.95 or alpha=0\.05"),
+        ({"level": 0.05}, r"from 0\.5 to below 1 for level, got 0\.05; pass level=0\.95, or pass alpha=0\.05$"),
+        ({"level": 0.1}, r"level=0\.9, or pass alpha=0\.1$"),
+        ({"level": 0.49999}, r"level=0\.50001, or pass alpha=0\.49999$"),
+        ({"alpha": 0.95}, r"at most 0\.5 for alpha, got 0\.95; pass level=0\.95, or pass alpha=0\.05$"),
         ({"level": 0.95, "alpha": 0.05}, r"both level=0\.95 and alpha=0\.05"),
-        ({"alpha": 0}, "alpha is 0"),
-        ({"alpha": 1e-18}, "alpha is 1e-18"),
-        *[({"level": bad}, "expected at least 0.5 and below 1") for bad in (0, 1, -0.1, 95, "0.95", True, math.nan)],
-        *[({"alpha": bad}, "expected above 0 and at most 0.5") for bad in (1, -0.1, 5, "0.05", True, math.nan)],
+        ({"alpha": 0}, "for alpha, got 0;"),
+        ({"alpha": 1e-18}, "for alpha, got 1e-18;"),
+        *[({"level": bad}, "from 0.5 to below 1 for level, got ") for bad in (0, 1, -0.1, 95, "0.95", True, math.nan)],
+        *[({"alpha": bad}, "at most 0.5 for alpha, got ") for bad in (1, -0.1, 5, "0.05", True, math.nan)],
     ],
 )
 def test_a_level_that_is_probably_an_alpha_is_refused_with_both_spellings(given, message):
@@ -482,7 +481,7 @@ def test_t_is_coefficient_over_error_and_p_comes_from_the_score():
     for name in fit.names:
         assert fit.tvalues[name] == pytest.approx(fit.params[name] / fit.bse[name], rel=1e-12)
         plain = tail_probability(fit.score_z[name], "gaussian", fit.df_resid)
-        kappa = fit._contrasts.beside[fit.names.index(name)].kappa
+        kappa = fit._contrasts.nuisances[fit.names.index(name)].kappa
         assert fit.pvalues[name] == pytest.approx(reference_tail(plain, kappa, 1))
     assert abs(fit.score_z["x"] / fit.tvalues["x"] - 1) > 0.01, "the test needs the two to differ"
     told, frame = fit.to_dict(), fit.to_frame().to_pydict()
@@ -490,6 +489,6 @@ def test_t_is_coefficient_over_error_and_p_comes_from_the_score():
     assert told["tvalues"] == dict(fit.tvalues)
     assert frame["t"] == list(fit.tvalues.values())
     assert frame["score_z"] == list(fit.score_z.values())
-    assert "Column 'p' and the confidence sets come from the score test (score_z)" in " ".join(fit.summary().split())
+    assert "p-values and confidence sets come from a score test (score_z)" in " ".join(fit.summary().split())
     line = next(line for line in fit.summary().splitlines() if line.startswith("x "))
     assert f" {fit.tvalues['x']:.4g} " in line

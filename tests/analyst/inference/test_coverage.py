@@ -23,6 +23,7 @@ def band(level, runs):
     return stats.binom.ppf(FALSE_ALARM / 2, runs, level), stats.binom.isf(FALSE_ALARM / 2, runs, level)
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("d", "n", "epsilon"), [(1, 1000, 1.0), (5, 1000, 5.0), (5, 1000, 1.0)])
 def test_every_released_coefficient_is_covered_in_95_of_100_runs(d, n, epsilon):
@@ -93,6 +94,7 @@ def test_penalised_intervals_cover_the_penalised_coefficients_not_the_truth():
     assert plain < band(0.9, runs)[0]
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 def test_simultaneous_intervals_hold_together_and_single_ones_do_not():
     random = np.random.default_rng(13)

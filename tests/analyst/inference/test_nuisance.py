@@ -54,7 +54,7 @@ def test_roots_are_eigenvalues_of_whole_matrices(case):
 def test_what_hypotheses_leave_open_is_at_right_angles_to_them(hypotheses):
     random = np.random.default_rng(hypotheses)
     root, noise, L = random.normal(size=(6, 6)), random.normal(size=(6, 7)), random.normal(size=(hypotheses, 6))
-    steps = CovarianceRoot(root, noise).beside(L)
+    steps = CovarianceRoot(root, noise).open_steps(L)
     others = np.linalg.qr((L @ root).T, mode="complete")[0][:, hypotheses:]
     assert steps.shape == (6 - hypotheses, 7)
     # the same space in other coordinates
@@ -147,7 +147,7 @@ def test_kappa_is_the_next_root_at_the_estimate(size, seed):
     slope = np.array([(added(h) - added(-h)) / 4 for h in eye])
     square = np.array([[(added(g + h) - added(g) - added(h)) / 2 for g in eye] for h in eye])
     expected = 1 / np.linalg.eigvalsh(square - np.outer(slope, slope))[-1]
-    assert fit._contrasts.beside[1].kappa == pytest.approx(expected, rel=1e-6)
+    assert fit._contrasts.nuisances[1].kappa == pytest.approx(expected, rel=1e-6)
     assert expected < 30
 
 
@@ -166,6 +166,7 @@ def test_the_residual_variance_of_the_sampling_part_is_not_above_that_of_the_tar
     assert seen, "the test needs a release in which it matters"
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
 def test_a_set_holds_what_its_test_keeps_at_every_level(level):
@@ -202,7 +203,7 @@ def test_without_noise_all_is_as_in_a_textbook():
     fit = discreet.fit(noisy(0.0, 1))
     (z,) = fit.t_test({"x": 0.0}).score_z.values()
     assert z == pytest.approx(fit.params["x"] / fit.bse["x"], rel=1e-9)
-    assert all(math.isinf(one.kappa) for one in fit._contrasts.beside)
+    assert all(math.isinf(one.kappa) for one in fit._contrasts.nuisances)
 
 
 def one_wide_column(n, random):
@@ -211,6 +212,7 @@ def one_wide_column(n, random):
     return {"y": 0.5 + X @ [0.8, -0.6, 0.0] + random.normal(0, 0.5, n), **{f"x{j}": X[:, j] for j in range(3)}}
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 def test_a_hidden_column_does_not_make_the_others_too_sure():
     """Coverage of the others over 1,500 releases, n = 10,000, epsilon 0.5; 87% without counting the hidden one.

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.noise import EntryNoise, ensemble_edge, noise_draws, noise_norm_quantile
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.inference.nuisance import reference_tail
 from discreet.analyst.model import fit
 from discreet.analyst.solvers.adaptive import penalised_gram
+from discreet.design.model_columns import model_of
 from discreet.releases.reference_law import critical_value, tail_probability
 from support.made_releases import made
 from support.noise_laws import LAWS, laplace_release
@@ -63,7 +63,7 @@ def test_the_repair_uses_the_family_of_the_release():
     for family, factor in (("discrete-gaussian", 1.0), ("discrete-laplace", 2**-0.5)):
         sigma = {block: round(scale * factor) for block, scale in release.noise.sigma.items()}
         other = replace(release, noise=replace(release.noise, family=family, sigma=sigma))
-        equations = normal_equations(other, choose(other))
+        equations = normal_equations(other, model_of(other.design))
         norms.append(penalised_gram(equations, "one digest").noise_norm)
     assert norms[0] != norms[1]
     assert norms[0] == pytest.approx(norms[1], rel=0.3)
@@ -76,7 +76,7 @@ def test_p_values_and_intervals_come_from_the_same_law():
     result = fit(laplace_release()[1])
     for name, statistic in result.score_z.items():
         df = result.df_resid
-        kappa = result._contrasts.beside[result.names.index(name)].kappa
+        kappa = result._contrasts.nuisances[result.names.index(name)].kappa
         assert result.pvalues[name] == reference_tail(tail_probability(statistic, "laplace", df), kappa, 1)
     for level in (0.5, 0.9, 0.95, 0.99):
         low, high = result.conf_int(level)["a"]

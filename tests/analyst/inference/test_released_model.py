@@ -11,17 +11,17 @@ import pytest
 from discreet.analyst.bound_costs import bound_costs
 from discreet.analyst.comparison import compare_models
 from discreet.analyst.diagnostics import findings
-from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.model import fit
 from discreet.analyst.path import path
 from discreet.design.design import Design
+from discreet.design.model_columns import model_of
 from discreet.errors import SpecError
 from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.guarantee import Guarantee
 from discreet.releases.reference_law import NotEstimable
 from support.other_releases import CENTRED, DESIGN, fitted_inside, rows
 
-REASON = "the mechanism 'steps' publishes coefficients and no sums"
+REASON = "the mechanism 'steps' publishes coefficients but no sums"
 
 
 def test_coefficients_come_back_in_original_units_and_predict():
@@ -69,7 +69,7 @@ WRONG = {
 def test_every_other_model_is_refused_with_what_to_do(name):
     with pytest.raises(
         SpecError,
-        match=r"only the coefficients of the declared model: .* leave .* out, or release with the mechanism .gaussian.",
+        match=r"only the coefficients of the declared model, .* leave .* out, or make a release with .gaussian.",
     ):
         fit(fitted_inside(), **WRONG[name])
 
@@ -106,7 +106,7 @@ def test_what_needs_sums_is_refused():
     with pytest.raises(SpecError, match="robust standard errors need residuals and sums"):
         fit(release).robust()
     with pytest.raises(SpecError, match="no moments"):
-        bound_costs(release, choose(release))
+        bound_costs(release, model_of(release.design))
 
 
 def test_diagnostics_look_at_the_promise_and_the_arithmetic():

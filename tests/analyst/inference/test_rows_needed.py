@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.inference.contrasts import unit_map
-from discreet.analyst.inference.rows_needed import FACTORS, bounded, rows_factors, rows_words
+from discreet.analyst.inference.rows_needed import FACTORS, bounded, rows_factors, rows_needed_text
 from discreet.analyst.inference.score import noise_map, score_from_sums
 from discreet.design.design import Design
+from discreet.design.model_columns import model_of
 from support.made_releases import made
 from support.simulated import NoisyReleases
 
@@ -29,7 +29,7 @@ def noisy(size, seed, rows=200, **options):
 
 
 def factors(release, **model):
-    chosen = choose(release, **model)
+    chosen = model_of(release.design, **model)
     equations = normal_equations(release, chosen)
     L = unit_map(equations)
     return rows_factors(equations, L / np.abs(L).max(axis=1, keepdims=True), 1.96, release.digest)
@@ -54,7 +54,7 @@ def test_what_is_forecast_as_bounded_is_bounded(intercept):
     for seed in range(60):
         release = noisy(18.0, seed)
         fit = discreet.fit(release, intercept=intercept)
-        equations = normal_equations(release, choose(release, intercept=intercept))
+        equations = normal_equations(release, model_of(release.design, intercept=intercept))
         L = unit_map(equations)
         sums = np.block([[equations.A, equations.b[:, None]], [equations.b, np.array([equations.c])]])
         z = fit._contrasts.critical(0.95) if fit.estimable else 1.96
@@ -101,8 +101,8 @@ def test_nothing_is_said_about_penalised_coefficients_or_sums_without_noise():
 
 
 def test_words():
-    assert rows_words(1.1) == "in 90% of tables with 1.1 times as many rows it would be a bounded interval"
-    assert "the release does not show how many rows" in rows_words(None)
+    assert rows_needed_text(1.1) == "in 90% of tables with 1.1 times as many rows it would be a bounded interval"
+    assert "the release does not tell how many rows" in rows_needed_text(None)
 
 
 @pytest.mark.slow

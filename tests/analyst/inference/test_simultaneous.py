@@ -7,7 +7,7 @@ from scipy import stats
 
 from discreet.analyst.inference.contrasts import simultaneous_tails, simultaneous_value
 from discreet.analyst.model import fit
-from discreet.analyst.values import ByName
+from discreet.analyst.values import NamedValues
 from support.compared import release
 
 
@@ -36,7 +36,7 @@ def test_bonferroni_shares_the_misses_out():
 @pytest.mark.parametrize("way", ["bonferroni", "max-t"])
 def test_a_joint_p_value_is_the_level_at_which_the_set_leaves_the_value(way):
     about = fit(release(together=0.7))._contrasts
-    ps = ByName(about.names, [0.5, 0.04, 1e-3, 1e-12])
+    ps = NamedValues(about.names, [0.5, 0.04, 1e-3, 1e-12])
     found = simultaneous_tails(about, ps, way, "d")
     assert list(found) == list(about.names)
     for alone, p in zip(ps.values(), found.values(), strict=True):
@@ -49,4 +49,4 @@ def test_a_joint_p_value_is_the_level_at_which_the_set_leaves_the_value(way):
                 < simultaneous_value(about, 1 - p + 0.002, way, "d")
             )
     assert found[about.names[3]] == pytest.approx(4e-12)
-    assert simultaneous_tails(about, ByName(about.names, [0.0] * 4), way, "d")[about.names[0]] == 0
+    assert simultaneous_tails(about, NamedValues(about.names, [0.0] * 4), way, "d")[about.names[0]] == 0

@@ -32,6 +32,6 @@ def test_without_noise_they_are_those_of_statsmodels():
 
 def test_where_the_release_has_no_spread_there_is_a_reason():
     made = seeded_release(rows(), DESIGN, seed=1, epsilon=1.0, delta=1e-6, mechanism="output")
-    assert "which this release does not hold" in discreet.fit(made).standardised()["x"].reason
+    assert "which this release does not have" in discreet.fit(made).standardised()["x"].reason
     lost = seeded_release(rows(), DESIGN, seed=1, epsilon=0.01, delta=1e-6)
     assert not any(map(bool, discreet.fit(lost).standardised().values()))

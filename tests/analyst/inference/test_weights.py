@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 import discreet
-from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.inference.score import weighted_middle
 from discreet.design.design import Design
+from discreet.design.model_columns import model_of
 
 DESIGN = Design("y", {"x": (-9, 9), "z": (-9, 9), "y": (-20, 20)})
 
@@ -20,7 +20,7 @@ def equations(**model):
     x, z = rng.normal(size=(2, 4000))
     table = {"x": x, "z": z, "y": x + rng.normal(size=4000)}
     made = discreet.testing.seeded_release(table, DESIGN, seed=1, epsilon=5.0, delta=1e-6, scaling="private")
-    return normal_equations(made, choose(made, **model))
+    return normal_equations(made, model_of(made.design, **model))
 
 
 def test_it_is_between_nothing_and_the_gram_whatever_the_noise():

@@ -39,8 +39,11 @@ def test_the_scale_of_units_shows_every_coefficient():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"penalty": "lasso", "strength": 0.01}, "No intervals: there are no intervals for a penalty on absolute"),
-        ({"penalty": "bayes"}, "No intervals: there are no intervals for a posterior mean"),
+        (
+            {"penalty": "lasso", "strength": 0.01},
+            "No intervals: an L1 penalty has no intervals; fit with the penalty 'none'",
+        ),
+        ({"penalty": "bayes"}, "No intervals: a posterior mean has no intervals"),
         ({"penalty": "ridge", "strength": 0.1}, "(penalised), with 95% confidence sets"),
     ],
     ids=["lasso", "bayes", "ridge"],

@@ -135,7 +135,7 @@ def test_integer_levels_and_a_reference_of_0_are_held_as_they_are():
 
 
 def test_what_cannot_be_predicted_is_an_error_in_words():
-    with pytest.raises(NotEstimableError, match='penalty "bayes"'):
+    with pytest.raises(NotEstimableError, match="penalty='bayes'"):
         nothing().plot_prediction("age")
     with pytest.raises(SpecError, match="no features"):
         discreet.fit(release(), features=[]).plot_prediction("age")

@@ -19,7 +19,7 @@ DATED = Design("y", {
 })  # fmt: skip
 
 BAD = [
-    ({"assume": [1]}, "assume: expected a mapping from columns to assumptions"),
+    ({"assume": [1]}, "expected a mapping from columns to assumptions for assume"),
     ({"assume": {"nobody": {"mean": 1}}}, "unknown column 'nobody'"),
     ({"assume": {"a": 40}}, "column 'a': expected a table with mean and sd and slope"),
     ({"assume": {"a": {"share": 0.3}}}, "column 'a': unknown assumption 'share'; allowed: mean, sd, slope"),
@@ -33,21 +33,21 @@ BAD = [
     ({"assume": {"t": {"share": 0}}}, "the share of true is 0; expected a number between 0 and 1"),
     ({"assume": {"t": {"share": True}}}, "the share of true is True"),
     ({"assume": {"t": {"mean": 0.5}}}, "unknown assumption 'mean'; allowed: share, slope"),
-    ({"assume": {"g": {"share": 0.2}}}, "expected a share for each level; got 0.2"),
+    ({"assume": {"g": {"share": 0.2}}}, "expected a share for each level, got 0.2"),
     ({"assume": {"g": {"share": {"z": 0.2}}}}, "column 'g': unknown level 'z'"),
     ({"assume": {"g": {"share": SHARES | {"a": 1.5}}}}, "the share of 'a' is 1.5"),
     ({"assume": {"g": {"share": {"a": 0.5, "b": 0.5}}}}, "no share is stated for c, d, e"),
     ({"assume": {"g": {"share": SHARES | {"a": 0.6}}}}, "expected shares that add up to 1, got 1.05"),
-    ({"assume": {"g": {"slope": 2.0}}}, "expected a slope for each of b, c, d, e; got 2.0"),
+    ({"assume": {"g": {"slope": 2.0}}}, "expected a slope for each of b, c, d, e, got 2.0"),
     ({"assume": {"g": {"slope": {"a": 2.0}}}}, "unknown level 'a'; allowed: b, c, d, e"),
     ({"assume": {"g": {"slope": {"b": 2.0}}}}, "no slope is stated for c, d, e"),
-    ({"assume": {"a2": {"mean": 3}}}, "column 'a2': it is computed by a formula; unknown assumption 'mean'"),
-    ({"assume": {"curve": {"slope": 3}}}, "column 'curve' is computed by a formula"),
+    ({"assume": {"a2": {"mean": 3}}}, "column 'a2': a formula computes it; unknown assumption 'mean'"),
+    ({"assume": {"curve": {"slope": 3}}}, "column 'curve': a formula computes it"),
     ({"assume": {"y": {"slope": 3}}}, "column 'y': unknown assumption 'slope'; allowed: mean, sd"),
-    ({"spread": 0}, "spread is 0; expected a number above 0 and at most 1"),
-    ({"target_spread": 1.5}, "target_spread is 1.5"),
-    ({"rsquared": 1}, "rsquared is 1; expected a share from 0 to below 1"),
-    ({"rows": 0.5}, "rows is 0.5; expected a number of rows from 1"),
+    ({"spread": 0}, "expected a number above 0 and at most 1 for spread, got 0"),
+    ({"target_spread": 1.5}, "at most 1 for target_spread, got 1.5"),
+    ({"rsquared": 1}, "expected a number from 0 to below 1 for rsquared, got 1"),
+    ({"rows": 0.5}, "expected a number from 1 to .* for rows, got 0.5"),
 ]  # fmt: skip
 
 
@@ -91,11 +91,11 @@ def test_the_mean_of_dates_is_a_date():
     ({"d": {"mean": "2018-01-01"}}, r"the mean is '2018-01-01'; expected a date inside the bounds \[2019-01-01, 2024"),
     ({"d": {"mean": "soon"}}, "expected a date inside the bounds"),
     ({"d": {"sd": 1e6}}, r"mean 2021-12-31 inside the bounds \[2019-01-01, 2024-12-31\], in days"),
-    ({"dg": {"slope": 2}}, "column 'dg': expected a slope for each of b, c; got 2"),
+    ({"dg": {"slope": 2}}, "column 'dg': expected a slope for each of b, c, got 2"),
     ({"dg": {"slope": {"a": 2}}}, "column 'dg': unknown level 'a'; allowed: b, c"),
     ({"gh": {"slope": {"b,v": 2}}}, "column 'gh': no slope is stated for c,v; state one for each level"),
     ({"dg[b]": {"slope": 2}}, r"'dg\[b\]' is one coefficient of the column 'dg'; state those of all"),
-    ({"dg": {"mean": 2}}, "column 'dg': it is computed by a formula; unknown assumption 'mean'; allowed: slope"),
+    ({"dg": {"mean": 2}}, "column 'dg': a formula computes it; unknown assumption 'mean'; allowed: slope"),
 ])  # fmt: skip
 def test_what_cannot_be_stated_of_dates_and_interactions(assume, said):
     with pytest.raises(SpecError, match=said):

@@ -21,12 +21,15 @@ def test_one_correlation_holds_for_every_pair_of_numbers():
 BAD = [
     ({"correlation": 1.0}, "correlation is 1.0; expected a number between -1 and 1"),
     ({"correlation": "x"}, "correlation is 'x'"),
-    ({"correlation": {"a": 0.3}}, r"expected correlations of pairs of regressors such as \('a', 'b'\); got 'a'"),
-    ({"correlation": {("a", "a"): 0.3}}, "expected two different columns in a correlation; got 'a' twice"),
+    ({"correlation": {"a": 0.3}}, r"expected pairs of regressors such as \('a', 'b'\) for correlation, got 'a'"),
+    ({"correlation": {("a", "a"): 0.3}}, "expected two different columns in a correlation, got 'a' twice"),
     ({"correlation": {("a", "b"): 0.3, ("b", "a"): 0.3}}, "the correlation of 'b' and 'a' is given twice"),
     ({"correlation": {("a", "b"): -1}}, "the correlation of 'a' and 'b' is -1"),
-    ({"correlation": {("a", "y"): 0.1}}, "'y' is the target; how it depends on the columns is stated by rsquared"),
-    ({"correlation": {("a", "g"): 0.1}}, "unknown numeric or boolean column 'g'; allowed: a, b, t, u, h"),
+    ({"correlation": {("a", "y"): 0.1}}, "the target 'y', but correlations are between regressors"),
+    (
+        {"correlation": {("a", "g"): 0.1}},
+        "unknown numeric or boolean column 'g' in a correlation; allowed: a, b, t, u, h",
+    ),
     ({"correlation": {("a", "a2"): 0.1}}, "unknown numeric or boolean column 'a2'"),
     (
         {"correlation": {("t", "u"): 0.5}, "assume": {"t": {"share": 0.02}}},

@@ -257,7 +257,7 @@ def test_what_is_no_table_is_refused(release, frame):
 
 def test_arrays_that_do_not_fit_are_refused(release):
     result = fit(release, features=["x", "z"])
-    with pytest.raises(SpecError, match="expected 2 arrays, one for each feature in order, got 1"):
+    with pytest.raises(SpecError, match="expected 2 arrays, one for each column, got 1"):
         result.predict_arrays([np.zeros(2)])
     with pytest.raises(DataError, match="different lengths"):
         result.predict_arrays([np.zeros(2), np.zeros(3)])
@@ -278,7 +278,7 @@ def test_a_mean_is_predicted_for_arrays_and_empty_tables(release):
     result = fit(release, features=[])
     assert len(result.predict(np.zeros((3, 2)))) == 3
     assert len(result.predict({})) == 0
-    with pytest.raises(SpecError, match="its prediction is its intercept"):
+    with pytest.raises(SpecError, match="always predicts its intercept"):
         result.predict_arrays([])
 
 

@@ -10,11 +10,11 @@ import pytest
 from scipy import stats
 
 from discreet.analyst.confidence_sets import NotEstimableError
-from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.model import fit
 from discreet.analyst.solvers.adaptive import EIGENVALUE, adaptive_ridge, penalised_gram, released_bound
 from discreet.design.design import Design
+from discreet.design.model_columns import model_of
 from support.made_releases import FOUR_FEATURES as DESIGN
 from support.made_releases import four_features as table
 from support.made_releases import made
@@ -24,7 +24,7 @@ FEATURES = ["a", "b", "c", "flag"]
 
 
 def equations_of(release, **spec):
-    return normal_equations(release, choose(release, **spec))
+    return normal_equations(release, model_of(release.design, **spec))
 
 
 # -- the quantile ----------------------------------------------------------------------------------------------------
@@ -191,7 +191,7 @@ def test_a_released_eigenvalue_lowers_the_ridge_by_what_it_is_surely_worth(inter
     source = made(DESIGN, table(300), sigma=12.0, seed=2)
     q = adaptive_ridge(equations_of(source.release, intercept=intercept), source.release.digest).noise_norm
     release = with_eigenvalue(source, 1.5 * q, 0.1 * q)
-    model = choose(release, intercept=intercept)
+    model = model_of(release.design, intercept=intercept)
     bound = released_bound(release, model)
     assert bound == pytest.approx(1.5 * q - stats.norm.ppf(0.95) * 0.1 * q, rel=1e-6)
     rule = adaptive_ridge(normal_equations(release, model), release.digest, bound)
@@ -207,7 +207,7 @@ def test_a_released_eigenvalue_below_its_noise_changes_nothing():
     source = made(DESIGN, table(300), sigma=12.0, seed=2)
     release = with_eigenvalue(source, 3.0, 40.0)
     equations = equations_of(release)
-    bound = released_bound(release, choose(release))
+    bound = released_bound(release, model_of(release.design))
     assert bound < 0
     plain = adaptive_ridge(equations, release.digest)
     assert adaptive_ridge(equations, release.digest, bound).ridge == plain.ridge > 0
@@ -215,9 +215,9 @@ def test_a_released_eigenvalue_below_its_noise_changes_nothing():
 
 def test_the_released_eigenvalue_says_nothing_of_a_model_that_has_the_target_among_its_features():
     release = with_eigenvalue(made(DESIGN, table(300), sigma=12.0), 50.0, 1.0)
-    assert released_bound(release, choose(release, target="a")) == -math.inf
-    assert released_bound(release, choose(release, target="a", features=["b"])) > 0
-    assert released_bound(made(DESIGN, table(300), sigma=12.0).release, choose(release)) == -math.inf
+    assert released_bound(release, model_of(release.design, target="a")) == -math.inf
+    assert released_bound(release, model_of(release.design, target="a", features=["b"])) > 0
+    assert released_bound(made(DESIGN, table(300), sigma=12.0).release, model_of(release.design)) == -math.inf
 
 
 @pytest.mark.parametrize("trial", range(40))

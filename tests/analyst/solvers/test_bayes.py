@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.noise import EntryNoise
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.solvers.adaptive import (
@@ -16,13 +15,14 @@ from discreet.analyst.solvers.adaptive import (
     posterior_solution,
     shrunk_gram,
 )
+from discreet.design.model_columns import model_of
 from support.made_releases import FOUR_FEATURES as DESIGN
 from support.made_releases import four_features as table
 from support.made_releases import made
 
 
 def equations_of(release, **spec):
-    return normal_equations(release, choose(release, **spec))
+    return normal_equations(release, model_of(release.design, **spec))
 
 
 # -- the variances it rests on ---------------------------------------------------------------------------------------
@@ -163,16 +163,16 @@ def test_too_few_rows_to_be_counted_shrink_the_intercept_too():
 def test_it_has_no_intervals_and_says_which_penalties_have():
     release = made(DESIGN, table(500), sigma=3.0).release
     summary = discreet.fit(release, penalty="bayes").summary()
-    assert "no intervals for a posterior mean" in summary
-    assert "shrunk towards 0 on purpose" in summary
+    assert "posterior mean has no intervals" in summary
+    assert "shrunk towards 0 for better predictions" in summary
 
 
-def test_least_squares_that_bounds_nothing_shows_the_call_that_predicts():
+def test_least_squares_that_bounds_nothing_names_the_penalty_that_predicts():
     design = discreet.Design("y", {"x": (-1, 1), "y": (-1, 1)})
     rows = {"x": [0.1, -0.1] * 10, "y": [0.1, -0.1] * 10}
     fits = (discreet.fit(made(design, rows, sigma=10.0, seed=seed).release) for seed in range(100))
     fit = next(fit for fit in fits if fit.estimable and not any(ends.bounded for ends in fit.conf_int().values()))
-    assert "discreet.fit(release, penalty='bayes')" in " ".join(fit.summary().split())
+    assert "For predictions pass penalty='bayes'." in " ".join(fit.summary().split())
 
 
 def test_without_the_targets_sum_of_squares_the_bounds_stand_in_for_it():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.solvers.adaptive import slope_equations
 from discreet.analyst.solvers.criterion import criterion_values, optimism, residual_variance
 from discreet.analyst.solvers.penalised import penalised_slopes
 from discreet.design.design import Design
+from discreet.design.model_columns import model_of
 from discreet.releases import BLOCKS, NoiseLaw, Release, block_of
 
 BITS = 16
@@ -51,7 +51,9 @@ class Study:
             y = mean + ERROR_SD * random.standard_normal(rows)
             columns = np.column_stack([np.ones(rows), scaled, y])
             release = released(design, columns.T @ columns, sigma, random)
-            problem = slope_equations(normal_equations(release, choose(release, intercept=intercept)), release.digest)
+            problem = slope_equations(
+                normal_equations(release, model_of(release.design, intercept=intercept)), release.digest
+            )
             along = penalised_slopes(problem, STRENGTHS.tolist(), l1_share)
             self.repaired += along[-1].repair > 0
             A, b = problem.equations.A, problem.equations.b
@@ -90,6 +92,7 @@ CASES = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("rows", "sigma", "l1_share", "more"), CASES.values(), ids=CASES)
 def test_the_corrected_criterion_is_closer_to_the_prediction_error_than_the_noisy_residuals(
@@ -120,7 +123,7 @@ def test_without_noise_it_is_the_criterion_of_mallows():
     y = np.clip(X @ [0.2, -0.1, 0, 0, 0, 0] + 0.1 * random.standard_normal(80), -1, 1)
     columns = np.column_stack([np.ones(80), X, y])
     release = released(design_with((-1, 1)), columns.T @ columns, 0.0, random)
-    problem = slope_equations(normal_equations(release, choose(release)), release.digest)
+    problem = slope_equations(normal_equations(release, model_of(release.design)), release.digest)
     Z = columns[:, :-1]
     residuals = y - Z @ np.linalg.lstsq(Z, y, rcond=None)[0]
     s2 = residuals @ residuals / (80 - SIZE - 1)
@@ -141,5 +144,5 @@ def test_the_residual_variance_is_unbiased_and_stays_within_what_bounds_allow():
     for sigma in (100.0, 1000.0):
         for _ in range(20):
             release = released(design_with((-1, 1)), np.eye(SIZE + 2), sigma, random)
-            problem = slope_equations(normal_equations(release, choose(release)), release.digest)
+            problem = slope_equations(normal_equations(release, model_of(release.design)), release.digest)
             assert 0 <= residual_variance(problem) <= 1

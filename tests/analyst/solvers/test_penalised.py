@@ -175,7 +175,7 @@ def test_a_penalised_fit_says_so(private, penalty, l1_ratio, strength):
     text = result.summary()
     assert all(len(line) <= 88 for line in text.splitlines())
     flat = " ".join(text.split())
-    assert "Penalised coefficients: shrunk towards 0 on purpose" in flat
+    assert "The coefficients are shrunk towards 0 for better predictions" in flat
     chosen = " (by criterion)" if strength == "criterion" else ""
     ratio = "" if l1_ratio is None else f", l1_ratio {l1_ratio:g}"
     assert f"Penalty: {penalty}, strength {result.strength:g}{chosen}{ratio}" in flat

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.analyst.equations.model_columns import choose
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.model import fit
 from discreet.analyst.solvers.adaptive import penalised_gram, shift_above_noise, slope_equations
+from discreet.design.model_columns import model_of
 from discreet.releases import Release
 from support.made_releases import made
 from support.repaired_tables import DESIGN, ROWS
@@ -21,7 +21,7 @@ ROUNDING = 1e-9
 
 
 def problem_of(release, **spec):
-    return slope_equations(normal_equations(release, choose(release, **spec)), release.digest)
+    return slope_equations(normal_equations(release, model_of(release.design, **spec)), release.digest)
 
 
 releases = st.builds(

@@ -11,7 +11,7 @@ from discreet.analyst.summary import cells, headers, plain_set, set_cells, table
 from discreet.releases.reference_law import NotEstimable
 from support.other_releases import fitted_inside
 
-REASON = "the mechanism 'steps' publishes coefficients and no sums"
+REASON = "the mechanism 'steps' publishes coefficients but no sums"
 
 
 def test_tables_and_json_have_null_and_the_reason():
@@ -29,8 +29,8 @@ def test_tables_and_json_have_null_and_the_reason():
     assert plain["s2_reason"].startswith(REASON)
     text = " ".join(result.summary().split())
     assert "Rows: not released" in text
-    assert "as the mechanism 'steps' fitted it" in text
-    assert "no other can be read from it" in text
+    assert "fitted by the mechanism 'steps'" in text
+    assert "no other model can be fitted from it" in text
     assert f"Not estimable (Intercept, a, g[q], g[r], b): {REASON}" in text
     assert "nan" not in text.lower().split()
     assert "steps" in result._repr_html_()

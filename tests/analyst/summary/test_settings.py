@@ -31,7 +31,7 @@ def test_what_an_automatic_setting_stood_for_is_told(
     assert settings_used(release) == provenance(release).settings == told
     here = [f"{name} {text}" for name, text in told if "here" in text]
     line = report_view(release, fit(release)).model.penalty
-    assert line == ", ".join([f"as the mechanism {mechanism!r} fitted it, before the release", *here])
+    assert line == ", ".join([f"fitted by the mechanism {mechanism!r}", *here])
     summary = " ".join(fit(release).summary().split())
     assert all(words in summary for words in here)
 

@@ -42,10 +42,10 @@ def test_the_summary_names_the_penalty(private):
     strong = made(Design("y", COLUMNS), table(), sigma=1e-6).release
     none, some = (fit(one, penalty="adaptive") for one in (strong, weak))
     assert (none.ridge, some.ridge > 0) == (0.0, True)
-    assert "adaptive (the least ridge that the noise calls for): here none" in none.summary()
-    assert f"the noise calls for): ridge {some.ridge:.6g} on the" in " ".join(some.summary().split())
+    assert "adaptive (the smallest ridge that the noise requires): none needed" in none.summary()
+    assert f"the noise requires): ridge {some.ridge:.6g} on the" in " ".join(some.summary().split())
     text = " ".join(fit(private, penalty="bayes").summary().split())
-    assert "Penalty: bayes (posterior mean of the coefficients, given the noisy sums and the" in text
+    assert "Penalty: bayes (posterior mean)" in text
     assert "Penalty:  lasso, strength 0.1\n" in fit(private, penalty="lasso", strength=0.1).summary()
     for options in ({"penalty": "bayes"}, {"penalty": "lasso", "strength": 0.1}):
         assert "ridge 0" not in fit(private, **options).summary()

@@ -36,7 +36,7 @@ def test_sets_without_an_end_are_said_in_words(fits):
     assert {row[5] for row in lost.body} == {"any value"}
     weak = one_model(fits["weak"], 0.999, 4)
     assert any(row[1].startswith("[") for row in weak.body)
-    assert any("In brackets" in note for note in weak.notes)
+    assert any("Estimates in brackets" in note for note in weak.notes)
 
 
 def test_whose_intervals_a_ridge_has_is_said(fits):

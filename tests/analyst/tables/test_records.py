@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import builtins
 import io
 import math
+import sys
 
 import pandas as pd
 import polars as pl
 import pytest
 
 from discreet.analyst.tables.tidy import Records
-from discreet.errors import SpecError
+from discreet.errors import ModelError, SpecError
 
 ROWS = (
     {"term": "=a", "estimate": 1 / 3, "conf.low": -math.inf, "private": True, "reason": None},
@@ -54,13 +54,7 @@ def test_in_print_there_is_no_number_that_is_not_there():
 
 
 def test_without_pandas_the_error_says_how_to_get_it(monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *rest, **more):
-        if name == "pandas":
-            raise ImportError(name)
-        return real(name, *rest, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(SpecError, match="pip install pandas"):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModelError, match="pip install pandas") as caught:
         MADE.to_pandas()
+    assert caught.value.code == "missing-dependency"

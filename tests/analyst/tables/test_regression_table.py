@@ -39,12 +39,12 @@ def test_what_cannot_be_written_is_refused(fits):
     with pytest.raises(OutputError, match=r"\.md, \.tex"):
         format_of("table.xlsx")
     for digits in (0, 16, 2.5, True, "4"):
-        with pytest.raises(SpecError, match="digits: expected an integer from 1 to 15"):
+        with pytest.raises(SpecError, match="expected an integer from 1 to 15 for digits"):
             checked_digits(digits)
     for label in ("a}b", "", 3):
-        with pytest.raises(SpecError, match="label: expected"):
+        with pytest.raises(SpecError, match="for label, got"):
             fits["private"].to_latex(label=label)
-    with pytest.raises(SpecError, match="caption: expected text"):
+    with pytest.raises(SpecError, match="expected text for caption, got 3"):
         fits["private"].to_latex(caption=3)
-    with pytest.raises(SpecError, match="level is 5"):
+    with pytest.raises(SpecError, match="for level, got 5"):
         fits["private"].table(5)

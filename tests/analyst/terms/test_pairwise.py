@@ -105,7 +105,7 @@ def test_other_ways_to_hold_together_are_refused(noisy, way):
 def test_levels_whose_pairs_read_the_same_are_refused():
     levels = ["a] - g[b", "x", "b", "x] - g[a"]
     names = ("Intercept", *(f"g[{level}]" for level in levels[1:]))
-    with pytest.raises(SpecError, match="read the same"):
+    with pytest.raises(SpecError, match="have the same label"):
         level_pairs(Design("y", {"y": (0, 1), "g": levels}), "g", names, ("g",))
 
 

@@ -98,7 +98,7 @@ def test_an_end_that_leaves_double_precision_excludes_nothing():
 
 @pytest.mark.parametrize("value", ["x", None, True, 1j, [1.0]])
 def test_what_is_no_number_is_in_no_question(value):
-    with pytest.raises(SpecError, match="value: expected a number, got "):
+    with pytest.raises(SpecError, match="expected a number for value"):
         ConfidenceSet("interval", -1.0, 1.0).contains(value)
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.analyst.confidence_sets import axis_number, decimals_for, fixed, short_exponent
+from discreet.number_text import axis_number, decimals_for, fixed, short_exponent
 
 sizes = st.floats(1e-250, 1e250)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.analyst.values import NamedMatrix
-from discreet.errors import SpecError
+from discreet.errors import ModelError
 
 VALUES = np.array([[4.0, -0.5], [-0.5, 0.25]])
 
@@ -47,5 +47,5 @@ def test_unknown_names_are_refused(matrix, key):
 
 @pytest.mark.parametrize("key", [0, ("age",), slice(None)])
 def test_what_is_no_pair_is_refused(matrix, key):
-    with pytest.raises(SpecError, match="a pair of names"):
+    with pytest.raises(ModelError, match="a pair of names"):
         matrix[key]

@@ -32,8 +32,8 @@ def test_what_follows_from_a_missing_value_is_missing_for_the_same_reason():
 @pytest.mark.parametrize(
     ("ridge", "cause", "remedy"),
     [
-        (None, "so least squares has no minimum", "(--penalty bayes)"),
-        (0.5, "with the ridge 0.5 ", 'the penalty "ridge" with a larger strength (--penalty ridge)'),
+        (None, "so least squares has no minimum", "pass penalty='bayes'"),
+        (0.5, "with the ridge 0.5 ", "pass penalty='ridge' with a larger strength"),
         (0.0, "with the ridge 0 ", "a larger strength"),
     ],
 )

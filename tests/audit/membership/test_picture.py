@@ -14,7 +14,7 @@ from discreet.audit.membership_result import (
     MembershipResult,
     certain,
     measured,
-    membership_picture,
+    membership_figure,
     thresholds,
 )
 from discreet.errors import SpecError
@@ -33,7 +33,7 @@ def result(*claims):
 
 
 def test_every_line_is_named_in_its_panel():
-    picture = membership_picture(result(Claim(1.0, 1e-6, 1.0), Claim(4.0)))
+    picture = membership_figure(result(Claim(1.0, 1e-6, 1.0), Claim(4.0)))
     assert [axes.get_title() for axes in picture.axes] == ["epsilon 1, delta 1e-6", "epsilon 4"]
     for axes, curve in zip(picture.axes, (True, False), strict=True):
         lines = {line.get_gid(): line.get_color() for line in axes.lines if line.get_gid()}
@@ -45,10 +45,10 @@ def test_every_line_is_named_in_its_panel():
 
 
 def test_no_budget_leaves_an_empty_picture():
-    assert len(membership_picture(result()).axes) == 1
+    assert len(membership_figure(result()).axes) == 1
 
 
 def test_a_missing_library_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(SpecError, match=r"pip install 'discreet\[plots\]'"):
-        membership_picture(result())
+        membership_figure(result())

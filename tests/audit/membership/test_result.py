@@ -43,7 +43,7 @@ def test_a_row_of_the_table_has_measured_and_allowed_numbers():
 
 
 def test_without_noise_there_is_no_promise_to_compare_with():
-    assert BARE.cells() == (NOT_PRIVATE, "worst row", "1.000", "", "", "1.000", "", "", "no promise")
+    assert BARE.cells() == (NOT_PRIVATE, "worst row", "1.000", "", "", "1.000", "", "", "no guarantee")
     assert BARE.violations == ()
     assert BARE.to_dict()["private"] is False
 
@@ -70,10 +70,10 @@ def test_a_result_says_everything_and_is_plain():
     assert result.passed
     text = result.summary()
     assert text.splitlines()[1].startswith(NOT_PRIVATE)
-    assert "from 3 significant digits" in text
+    assert "3 significant digits of the coefficients reveal" in text
     assert "A pass is not a proof." in text
     plain = json.loads(json.dumps(result.to_dict()))
-    assert [one["verdict"] for one in plain["attacks"]] == ["no promise", "pass"]
+    assert [one["verdict"] for one in plain["attacks"]] == ["no guarantee", "pass"]
     wrong = MembershipResult((attack(Claim(0.1)),), "census2000", 0.99, 1.5)
     assert not wrong.passed
     assert wrong.sentences()[0].startswith("VIOLATION  gaussian, epsilon 4, worst row: ")

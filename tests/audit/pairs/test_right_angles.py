@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.audit.pairs import corner_pairs, right_angle_pairs
+from discreet.audit.pairs import corner_pairs, orthogonal_pairs
 from discreet.design.design import Design
 
 COLUMNS = {"a": (-1, 1), "b": (-1, 1), "y": (-1, 1)}
@@ -21,7 +21,7 @@ def smallest(table, *, constant: bool) -> float:
 def test_one_row_more_moves_the_smallest_eigenvalue_by_its_squared_length(intercept):
     """A row moves no eigenvalue by more than its squared length, 1 + d or d for a corner of the box."""
     design = Design("y", COLUMNS, intercept=intercept)
-    (pair,) = right_angle_pairs(design)
+    (pair,) = orthogonal_pairs(design)
     with_row, without = (smallest(table, constant=intercept) for table in (pair.table, pair.neighbour))
     assert without == pytest.approx(0.0, abs=1e-9)
     assert with_row - without == pytest.approx(2 + intercept)
@@ -29,12 +29,12 @@ def test_one_row_more_moves_the_smallest_eigenvalue_by_its_squared_length(interc
 
 
 def test_replaced_rows_keep_their_number_and_differ_in_one():
-    pairs = right_angle_pairs(Design("y", COLUMNS, unit={"neighbours": "replace"}))
+    pairs = orthogonal_pairs(Design("y", COLUMNS, unit={"neighbours": "replace"}))
     assert pairs
     for pair in pairs:
         rows, others = (list(zip(*table.values(), strict=True)) for table in (pair.table, pair.neighbour))
         assert sum(one != other for one, other in zip(rows, others, strict=True)) == 1, pair.name
-        assert pair.name.endswith("at right angles to the rest")
+        assert pair.name.endswith("orthogonal to the rest")
 
 
 @pytest.mark.parametrize(
@@ -48,10 +48,10 @@ def test_replaced_rows_keep_their_number_and_differ_in_one():
     ids=["booleans", "a ball", "one column", "formulas"],
 )
 def test_designs_without_such_a_row_have_no_pair(columns, more):
-    assert right_angle_pairs(Design("y", columns, **more)) == ()
+    assert orthogonal_pairs(Design("y", columns, **more)) == ()
 
 
 def test_a_boolean_target_is_true_in_the_corner():
-    (pair,) = right_angle_pairs(Design("y", {"a": (0, 4), "y": bool}))
+    (pair,) = orthogonal_pairs(Design("y", {"a": (0, 4), "y": bool}))
     assert (pair.table["a"][-1], pair.table["y"][-1]) == (4, True)
     assert not any(pair.neighbour["y"])

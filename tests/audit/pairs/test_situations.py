@@ -43,7 +43,7 @@ def test_neighbours_differ_by_one_unit():
 @pytest.mark.parametrize("name", ["gaussian", "laplace", "dpme"])
 def test_no_pair_costs_more_than_is_claimed(name):
     found = list(losses(name))
-    assert [loss.pair for loss in found if not loss.kept] == []
+    assert [loss.pair for loss in found if not loss.covered] == []
     # what is dropped costs nothing, a corner row all of it
     assert {loss.value for loss in found if "under drop" in loss.pair and "1e300" not in loss.pair} == {0.0}
     assert max(loss.value / loss.claimed for loss in found) > 0.99
@@ -52,4 +52,4 @@ def test_no_pair_costs_more_than_is_claimed(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in mechanism_entries() if name not in LOSS_UNKNOWN])
 def test_no_pair_costs_more_than_is_claimed_with_any_mechanism(name):
-    assert [loss.pair for loss in losses(name) if not loss.kept] == []
+    assert [loss.pair for loss in losses(name) if not loss.covered] == []

@@ -23,7 +23,7 @@ def test_a_claim_is_read_from_a_budget_a_guarantee_a_number_and_itself():
 
 
 def test_what_states_no_claim_is_refused():
-    with pytest.raises(SpecError, match="claimed: expected a PrivacyBudget"):
+    with pytest.raises(SpecError, match="expected a PrivacyBudget, a Guarantee, a Claim or an epsilon for claimed"):
         Claim.of("one")
     for wrong in ({"epsilon": 0}, {"epsilon": float("nan")}, {"epsilon": 1, "delta": 1}, {"epsilon": 1, "mu": -1}):
         with pytest.raises(SpecError):

@@ -9,20 +9,22 @@ import pytest
 from scipy.stats import kstest, norm
 
 from discreet.audit import noise_tests as laws
-from discreet.audit.noise_tests import Check, agreement_check, bits_check, integer_law_check, law_check
+from discreet.audit.noise_tests import Check, agreement_check, bits_check, distribution_check, integer_check
 from support.biased_sampler import biased_draws
 
 
 def test_the_distance_is_that_of_kolmogorov_and_smirnov():
     draws = np.random.default_rng(0).normal(size=500)
-    assert law_check("noise", draws, norm.cdf, 0.01).distance == pytest.approx(kstest(draws, norm.cdf).statistic)
+    assert distribution_check("noise", draws, norm.cdf, 0.01).distance == pytest.approx(
+        kstest(draws, norm.cdf).statistic
+    )
 
 
 @pytest.mark.parametrize("factor", [0.5, 0.9, 1.1])
 def test_another_scale_is_rejected(factor):
     draws = np.random.default_rng(1).normal(size=60_000)
-    assert law_check("noise", draws, norm.cdf, 1e-9).passed
-    assert not law_check("noise", factor * draws, norm.cdf, 1e-9).passed
+    assert distribution_check("noise", draws, norm.cdf, 1e-9).passed
+    assert not distribution_check("noise", factor * draws, norm.cdf, 1e-9).passed
 
 
 @pytest.mark.parametrize("scale", [1, 3, 5000])
@@ -33,18 +35,18 @@ def test_discrete_laws_are_told_from_those_of_another_scale_or_family(family, sc
     chances = np.exp(shape(sums))
     draws = np.random.default_rng(5).choice(sums, 20_000, p=chances / chances.sum())
     other = {"gaussian": "laplace", "laplace": "gaussian"}[family]
-    assert integer_law_check("noise", {(family, scale): draws}, 1e-9).passed
-    assert not integer_law_check("noise", {(family, 2 * scale): draws}, 1e-9).passed
-    assert not integer_law_check("noise", {(family, scale): draws, (other, scale): draws}, 1e-9).passed
+    assert integer_check("noise", {(family, scale): draws}, 1e-9).passed
+    assert not integer_check("noise", {(family, 2 * scale): draws}, 1e-9).passed
+    assert not integer_check("noise", {(family, scale): draws, (other, scale): draws}, 1e-9).passed
 
 
 @pytest.mark.parametrize(("family", "scale"), [("gaussian", 2), ("laplace", 3)])
 def test_bias_in_single_probabilities_is_rejected_by_their_frequencies(family, scale):
     draws = np.array(biased_draws(family, scale, 50_000), dtype=float)
-    found = integer_law_check("noise", {(family, scale): draws}, 1e-9)
+    found = integer_check("noise", {(family, scale): draws}, 1e-9)
     assert found.distance > 2 * found.allowed
     # the distribution function alone does not show it
-    assert laws._from_law(family, scale, draws) < laws._allowed(len(draws), 0.5e-9) * 1.05
+    assert laws._cdf_distance(family, scale, draws) < laws._allowed(len(draws), 0.5e-9) * 1.05
 
 
 def test_the_allowed_relative_entropy_is_that_of_the_inequality():
@@ -86,7 +88,7 @@ def test_two_sets_of_draws_agree_or_not_in_any_number():
 
 
 def test_the_allowed_distance_is_that_of_the_inequality():
-    found = law_check("noise", np.zeros(100), norm.cdf, 0.02)
+    found = distribution_check("noise", np.zeros(100), norm.cdf, 0.02)
     assert 2 * math.exp(-2 * 100 * found.allowed**2) == pytest.approx(0.02)
     assert not found.passed
     assert Check("noise", 0.1, 0.1).passed

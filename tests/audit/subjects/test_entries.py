@@ -16,7 +16,7 @@ def test_every_registered_mechanism_and_every_part_has_an_entry():
     assert all(name == entry.name for name, entry in known.items())
     for part in ("clip_counts", "guard", "weights", "estimator", "further"):
         assert any(getattr(entry, part) for entry in known.values())
-    assert {entry.moments for entry in known.values()} == {"plain", "robust"}
+    assert {entry.robust for entry in known.values()} == {False, True}
 
 
 @pytest.mark.parametrize("installed", [True, False])
@@ -37,6 +37,6 @@ def test_an_entry_with_weights_adds_them_to_a_design_once():
 def test_an_entry_with_further_models_has_them_for_every_design():
     entry = mechanism_entries()["gaussian robust models"]
     one, two = (Design("y", {"y": (0, 1), "x": (0, 1)} | more) for more in ({}, {"z": bool}))
-    assert entry.robust_models(one) == ["y ~ 1"]
-    assert entry.robust_models(two) == ["y ~ 1", "y ~ x"]
-    assert mechanism_entries()["gaussian robust"].robust_models(two) is None
+    assert entry.options(one).robust.models == ("y ~ 1",)
+    assert entry.options(two).robust.models == ("y ~ 1", "y ~ x")
+    assert mechanism_entries()["gaussian robust"].options(two).robust.models == ()

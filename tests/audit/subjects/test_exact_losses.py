@@ -13,9 +13,10 @@ from discreet.audit.pairs import worst_pairs
 from discreet.audit.runs import MadeUpRows, PooledSampler
 from discreet.design.design import Design
 from discreet.mechanisms.protocol import with_curve
+from discreet.options import ReleaseOptions
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
-from discreet.workflow import Question
+from discreet.release_request import ReleaseRequest
 
 COLUMNS = {"y": (-1, 1), "x": (-1, 1)}
 WISHART = MechanismEntry("irls wishart", "irls", 1e-6, {"iterations": 1, "form": "moment", "noise": "wishart"})
@@ -53,11 +54,7 @@ def cases(names, *intercepts):
 def largest(name, design, smaller=1, claim=None):
     entry = name if isinstance(name, MechanismEntry) else mechanism_entries()[name]
     design = entry.of(design)
-    asked = Question.checked(
-        design, PrivacyBudget(1.0, entry.delta), entry.mechanism, entry.settings,
-        moments=entry.moments, residual_bound=None, clip_counts=entry.clip_counts, grid_bits=16, guard=entry.guard,
-        scaling=entry.scaling, robust_models=entry.robust_models(design),
-    )  # fmt: skip
+    asked = ReleaseRequest.checked(design, PrivacyBudget(1.0, entry.delta), entry.options(design))
     claim = claim or Claim.of(with_curve(Guarantee.promised(design.unit, asked.budget), asked.law))
     if smaller > 1:
         asked = replace(asked, law=replace(asked.law, sigma={k: v // smaller for k, v in asked.law.sigma.items()}))
@@ -76,21 +73,21 @@ def largest(name, design, smaller=1, claim=None):
 @pytest.mark.parametrize(("name", "intercept"), cases(KNOWN, (True,), (False,)))
 def test_the_loss_is_within_the_claim_and_reaches_it(name, intercept):
     found = largest(name, Design("y", COLUMNS, intercept=intercept))
-    assert found.kept
+    assert found.covered
     # Wishart noise is proved from above, and what is compared is delta
-    least = 0.5 if found.currency == "delta" else REACHED.get(name, 0.97)
+    least = 0.5 if found.measure == "delta" else REACHED.get(name, 0.97)
     assert found.value >= least * found.claimed
 
 
 # scales of Wishart noise are products, and one choice of a vertex need not lose what it may
 @pytest.mark.parametrize("name", cases(name for name in KNOWN if name not in ("wishart", "frank-wolfe", "irls moment")))
 def test_with_half_the_noise_the_loss_exceeds_the_claim(name):
-    assert not largest(name, Design("y", COLUMNS), smaller=2).kept
+    assert not largest(name, Design("y", COLUMNS), smaller=2).covered
 
 
 @pytest.mark.parametrize("name", ["gaussian", "k-norm", "gradient"])
 def test_where_rows_are_exchanged_their_number_is_public(name):
-    assert largest(name, Design("y", COLUMNS, unit={"neighbours": "replace"})).kept
+    assert largest(name, Design("y", COLUMNS, unit={"neighbours": "replace"})).covered
 
 
 def test_a_law_without_a_form_of_its_own_has_no_exact_loss():
@@ -102,10 +99,9 @@ def test_without_a_claimed_curve_there_is_nothing_to_compare_mu_with():
 
 
 def test_the_square_of_an_indicator_is_charged_with_its_sum_and_not_by_itself():
-    asked = Question.checked(
-        Design("y", {"y": (-1, 1), "b": bool}), PrivacyBudget(1.0, 1e-6), "gaussian", None,
-        moments="plain", residual_bound=None, clip_counts=False, grid_bits=16,
-    )  # fmt: skip
+    asked = ReleaseRequest.checked(
+        Design("y", {"y": (-1, 1), "b": bool}), PrivacyBudget(1.0, 1e-6), ReleaseOptions(mechanism="gaussian")
+    )
     # 1 * 1, 1 * b, 1 * y, b * b, b * y, y * y
     before, after = (1, 0, 1, 0, 0, 1), (2, 1, 2, 1, 1, 2)
     sigma = asked.law.sigma

@@ -105,5 +105,5 @@ def test_a_draw_that_one_of_the_tables_has_alone_shows(which, monkeypatch):
 
 
 def test_noise_of_uniform_bits_cannot_be_kept_in_step():
-    with pytest.raises(NotImplementedError, match="8 bits"):
+    with pytest.raises(NotImplementedError, match="8 uniform bits"):
         lockstep._Repeated([]).bits(8)

@@ -27,6 +27,7 @@ def checks(one, drawn):
     return noise_checks(one._asked, one._sides(one._worst), drawn, 1e-9)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", [*MOMENTS, "objective"])
 def test_the_noise_has_its_law_and_half_of_it_does_not(name):
     one = subject(name)

@@ -22,7 +22,7 @@ def test_the_loss_of_the_honest_reaches_the_claim_and_nothing_is_found_wrong(nam
     found = audited(Task(name, 4.0, 200, 1e-9))
     assert not found.violations
     assert 0.99 * found.exact[0].claimed < max(loss.value for loss in found.exact) <= found.exact[0].claimed
-    assert {check.name for check in found.checks} >= {"law of the noise", "variance of the noise in masked parts"}
+    assert {check.name for check in found.checks} >= {"noise distribution", "variance of the noise in masked parts"}
 
 
 def counted_on_all(mechanism, block, steps):
@@ -35,7 +35,7 @@ def test_shares_for_all_curators_are_seen_by_the_exact_loss(monkeypatch):
     monkeypatch.setattr(parts.GaussianShares, "_share", counted_on_all)
     monkeypatch.setattr(parts, "WHOLE_DRAWS", 1)
     found = audited(Task(NAMES[0], 4.0, 20, 1e-9))
-    assert not all(loss.kept for loss in found.exact)
+    assert not all(loss.covered for loss in found.exact)
     assert found.verdict == "violation"
 
 
@@ -47,7 +47,7 @@ def test_parts_without_noise_are_seen_by_what_is_read_off_them(monkeypatch):
     drawn = subject.draws(0, 50), subject.draws(1, 50)
     broken = [check.name for check in subject.checks(drawn, 1e-9) if not check.passed]
     assert "variance of the noise in masked parts" in broken
-    assert "law of the noise" not in broken
+    assert "noise distribution" not in broken
 
 
 def _unmasked(subject, side):

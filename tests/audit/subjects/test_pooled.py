@@ -19,8 +19,8 @@ def test_variates_come_from_the_production_sampler_by_scale_and_never_twice(fami
         return [next(given) for _ in scales]
 
     monkeypatch.setattr(ExactSampler, family, counted)
-    monkeypatch.setattr(pooled, "_AT_FIRST", 2)
-    monkeypatch.setattr(pooled, "_AT_ONCE", 3)
+    monkeypatch.setattr(pooled, "_FIRST_BATCH", 2)
+    monkeypatch.setattr(pooled, "_BATCH", 3)
     sampler = PooledSampler()
     drawn = [value for _ in range(4) for value in getattr(sampler, family)([5, 7])]
     assert len(set(drawn)) == len(drawn) == 8
@@ -28,8 +28,8 @@ def test_variates_come_from_the_production_sampler_by_scale_and_never_twice(fami
 
 
 def test_the_first_variates_of_every_scale_are_kept_equally_many_whatever_was_used(monkeypatch):
-    monkeypatch.setattr(pooled, "_AT_FIRST", 3)
-    monkeypatch.setattr(pooled, "_AT_ONCE", 3)
+    monkeypatch.setattr(pooled, "_FIRST_BATCH", 3)
+    monkeypatch.setattr(pooled, "_BATCH", 3)
     monkeypatch.setattr(pooled, "FIRST_DRAWN", 7)
     sampler = PooledSampler()
     used = [sampler.draw([50])[0] for _ in range(10)] + [sampler.laplace([60])[0]]

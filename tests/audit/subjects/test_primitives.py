@@ -35,7 +35,7 @@ def test_draws_have_one_shape_and_exact_losses_are_kept_and_reached(name, epsilo
     assert (subject.claim.mu is None) == (subject.claim.delta == 0)
     assert all(check.passed for check in subject.checks((one, other), 1e-9))
     for loss in subject.exact():
-        assert loss.kept
+        assert loss.covered
         assert loss.value >= 0.999 * loss.claimed
 
 

@@ -8,7 +8,7 @@ from discreet.audit.audited_mechanisms import PublicPath, mechanism_entries
 from discreet.design.design import Design
 from discreet.mechanisms import guard
 from discreet.privacy.budget import PrivacyBudget
-from discreet.workflow import Question
+from discreet.release_request import ReleaseRequest
 
 DESIGN = Design("y", {"y": (-1, 1), "x": (-1, 1)})
 TABLE = {"x": [1.0, 0.5], "y": [1.0, 1.0]}
@@ -16,11 +16,7 @@ TABLE = {"x": [1.0, 0.5], "y": [1.0, 1.0]}
 
 def path(name):
     entry = mechanism_entries()[name]
-    asked = Question.checked(
-        DESIGN, PrivacyBudget(1.0, entry.delta), entry.mechanism, entry.settings, moments=entry.moments,
-        residual_bound=None, clip_counts=entry.clip_counts, grid_bits=16, guard=entry.guard, scaling=entry.scaling,
-        robust_models=entry.robust_models(DESIGN),
-    )  # fmt: skip
+    asked = ReleaseRequest.checked(DESIGN, PrivacyBudget(1.0, entry.delta), entry.options(DESIGN))
     return PublicPath(entry, asked)
 
 

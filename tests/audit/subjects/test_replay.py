@@ -13,20 +13,18 @@ from discreet.audit.runs import MadeUpRows
 from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.protocol import with_curve
+from discreet.options import ReleaseOptions
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
+from discreet.release_request import ReleaseRequest
 from discreet.testing.not_private import SeededSampler
-from discreet.workflow import Question
 
 DESIGN = Design("y", {"y": (-1, 1), "x": (-1, 1)})
 ONE, TWO = {"x": [1.0, 0.5], "y": [1.0, -0.5]}, {"x": [1.0, 0.5, 1.0], "y": [1.0, -0.5, 1.0]}
 
 
 def asked(mechanism):
-    return Question.checked(
-        DESIGN, PrivacyBudget(1.0, 1e-6), mechanism, None,
-        moments="plain", residual_bound=None, clip_counts=False, grid_bits=16,
-    )  # fmt: skip
+    return ReleaseRequest.checked(DESIGN, PrivacyBudget(1.0, 1e-6), ReleaseOptions(mechanism=mechanism))  # fmt: skip
 
 
 def sides(question):

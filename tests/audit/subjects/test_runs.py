@@ -28,7 +28,7 @@ def test_all_published_numbers_are_seen():
     by = scaled.scaling
     assert release_numbers(scaled)[-5:] == list(map(float, (*by.fourth, *by.target_clipped)))
     assert len(release_numbers(scaled)) == 6 + 1 + 5 + 3 + 2
-    robust = made(moments="robust")
+    robust = made(robust=True)
     assert release_numbers(robust)[-1] == robust.residuals.ratio.total
     assert len(release_numbers(robust)) == 6 + 2 + 1 + 3 + 4
 
@@ -37,7 +37,7 @@ def test_releases_differ_in_their_noisy_numbers_alone():
     for options in (
         {},
         {"clip_counts": True},
-        {"moments": "robust"},
+        {"robust": True},
         {"mechanism": "adassp"},
         {"mechanism": "output"},
         {"scaling": "private"},

@@ -22,7 +22,7 @@ def test_a_row_for_each_model_and_a_line_for_each_nested_test(folder: Path, call
     assert lines[0] == "Models of income"
     assert [line.split("  ")[0] for line in lines[2:5]] == ["age", "age + region", "1"]
     assert [line.split(":")[0] for line in lines[5:7]] == ["Nested   1 in age", "Nested   age in age + region"]
-    assert lines[-1].startswith("Note     All models are read from the same release")
+    assert lines[-1].startswith("Note     All models are post-processing of one release")
 
 
 def test_json_is_the_comparison_as_plain_values(folder: Path, call: Call) -> None:
@@ -56,7 +56,7 @@ def test_models_that_were_repaired_are_named(folder: Path, call: Call) -> None:
         ((PATH, "income ~ wealth"), "unknown column 'wealth'"),
         ((PATH, "income"), "expected a target, '~' and features"),
         ((PATH, "income ~ age", "age ~ region"), "several targets: age, income"),
-        ((PATH, "income ~ age", "--level", "0.05"), "write level=0.95"),
+        ((PATH, "income ~ age", "--level", "0.05"), "pass --level 0.95"),
         (("missing.json", "income ~ age"), "missing.json"),
     ],
 )

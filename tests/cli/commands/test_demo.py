@@ -11,10 +11,10 @@ import pytest
 from click.testing import Result
 
 from discreet.analyst.model import fit
-from discreet.analyst.values import rough
 from discreet.cli.demo import compare
 from discreet.datasets.simulated_census import simulated_census
 from discreet.design.design import Design
+from discreet.number_text import rough
 from discreet.releases import Release
 from discreet.testing.not_private import seeded_release
 from support.cli_folder import Call, contents

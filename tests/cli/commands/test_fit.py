@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from discreet.analyst.model import fit
-from discreet.analyst.summary import cells
+from discreet.analyst.summary import cells, summary_text
+from discreet.cli.flags import FLAGS
+from discreet.cli.terminal import in_flags
 from discreet.design.design import Design
+from discreet.options import RobustErrors
 from discreet.releases import Release
 from discreet.testing.not_private import exact_release, seeded_release
 from discreet.workflow import release
@@ -31,7 +34,7 @@ def not_private(folder: Path) -> str:
 def test_plain_text_is_the_summary_of_the_fit(folder: Path, call: Call) -> None:
     result = call("fit", PATH)
     assert result.exit_code == 0, result.stderr
-    assert result.stdout == fit(Release.load(PATH)).summary()
+    assert result.stdout == summary_text(fit(Release.load(PATH)), wording=FLAGS)
     assert result.stderr == ""
 
 
@@ -39,7 +42,7 @@ def test_json_is_the_fit_as_plain_values(folder: Path, call: Call) -> None:
     result = call("fit", PATH, "--json", "--target", "age", "--features", "income", "--no-intercept")
     assert result.exit_code == 0, result.stderr
     expected = fit(Release.load(PATH), target="age", features=["income"], intercept=False)
-    assert json.loads(result.stdout) == expected.to_dict()
+    assert json.loads(result.stdout) == in_flags(expected.to_dict())
 
 
 PENALTIES: list[dict[str, str | float]] = [
@@ -58,7 +61,7 @@ def test_penalties_are_passed_on(spec: dict[str, str | float], folder: Path, cal
     result = call("fit", PATH, *flags, "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     expected = fit(Release.load(PATH), **spec)  # type: ignore[arg-type]
-    assert json.loads(result.stdout) == expected.to_dict()
+    assert json.loads(result.stdout) == in_flags(expected.to_dict())
 
 
 def test_a_strength_chosen_by_the_criterion_is_shown(folder: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +77,7 @@ def test_a_model_can_be_said_in_one_line(folder: Path, call: Call) -> None:
     result = call("fit", PATH, "--formula", "age ~ income + region - 1", "--json")
     assert (result.exit_code, result.stderr) == (0, "")
     expected = fit(Release.load(PATH), target="age", features=["income", "region"], intercept=False)
-    assert json.loads(result.stdout) == expected.to_dict()
+    assert json.loads(result.stdout) == in_flags(expected.to_dict())
 
 
 def test_a_release_that_is_not_private_says_so_first(not_private: str, call: Call) -> None:
@@ -163,7 +166,7 @@ def robust_release(folder: Path) -> str:
     rows = 3000
     table = {"x": [(i % 101) / 101 for i in range(rows)], "y": [(i % 101) / 202 + (i % 7) / 20 for i in range(rows)]}
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
-    made = release(table, design, epsilon=8.0, delta=1e-6, moments="robust", robust_models=["y ~ 1"])
+    made = release(table, design, epsilon=8.0, delta=1e-6, robust=RobustErrors(models=["y ~ 1"]))
     made.save(folder / "robust.json")
     return "robust.json"
 
@@ -171,12 +174,12 @@ def robust_release(folder: Path) -> str:
 def test_robust_standard_errors_are_asked_for_with_a_word(robust_release: str, call: Call) -> None:
     result = call("fit", robust_release, "--robust")
     assert result.exit_code == 0, result.stderr
-    assert result.stdout == fit(Release.load(robust_release)).robust().summary()
+    assert result.stdout == summary_text(fit(Release.load(robust_release)).robust(), wording=FLAGS)
     assert "Standard errors are robust" in result.stdout
     document = json.loads(call("fit", robust_release, "--robust", "--json").stdout)
-    assert document == fit(Release.load(robust_release)).robust().to_dict()
+    assert document == in_flags(fit(Release.load(robust_release)).robust().to_dict())
     declared = call("fit", robust_release, "--formula", "y ~ 1", "--robust")
-    assert declared.stdout == fit(Release.load(robust_release), "y ~ 1").robust().summary()
+    assert declared.stdout == summary_text(fit(Release.load(robust_release), "y ~ 1").robust(), wording=FLAGS)
     assert "Standard errors are robust" in declared.stdout
 
 
@@ -185,12 +188,12 @@ def test_the_level_is_that_of_every_interval(level: float, folder: Path, call: C
     result = call("fit", PATH, "--level", str(level))
     assert result.exit_code == 0, result.stderr
     model = fit(Release.load(PATH))
-    assert result.stdout == model.summary(level)
+    assert result.stdout == summary_text(model, level, wording=FLAGS)
     assert f"[{(1 - level) / 2:g}" in result.stdout
     assert f"{(1 + level) / 2:g}]" in result.stdout
     assert "95%" not in result.stdout
     document = json.loads(call("fit", PATH, "--level", str(level), "--json").stdout)
-    assert document == model.to_dict(level)
+    assert document == in_flags(model.to_dict(level))
     assert document["interval_level"] == level
     assert document["conf_int"] == {name: ends.to_dict() for name, ends in model.conf_int(level).items()}
 
@@ -204,7 +207,7 @@ def test_a_level_that_is_none_is_refused(folder: Path, call: Call) -> None:
 
 def test_robust_standard_errors_that_cannot_be_given_are_refused(robust_release: str, call: Call) -> None:
     for words, message in (
-        ((PATH, "--robust"), 'release with moments "robust" (--robust)'),
+        ((PATH, "--robust"), "make a release with robust standard errors"),
         ((robust_release, "--robust", "--penalty", "adaptive"), "without a penalty"),
         ((robust_release, "--robust", "--no-intercept"), "declared full model"),
     ):
@@ -237,17 +240,17 @@ PYTHON_WORDS = re.compile(r"\b\w+=['\"\[\w]|\w\(\)|discreet\.\w+\(")
 
 def test_what_a_refusal_advises_can_be_typed(hopeless: str, inside: str, call: Call) -> None:
     for words, advice in (
-        (("predict", hopeless, "no.csv", "-o", "o.csv"), 'penalty "bayes" (--penalty bayes)'),
-        (("fit", inside, "--robust"), "(--mechanism gaussian --robust)"),
-        (("fit", PATH, "--penalty", "ridge"), "(--strength 0.1)"),
-        (("fit", PATH, "--penalty", "ridge"), "(--strength criterion)"),
-        (("fit", PATH, "--penalty", "ridge", "--strength", "0"), "(--penalty none)"),
-        (("fit", PATH, "--penalty", "elastic-net", "--strength", "1"), "(--l1-ratio 0.5)"),
+        (("predict", hopeless, "no.csv", "-o", "o.csv"), "pass --penalty bayes"),
+        (("fit", inside, "--robust"), "release with --mechanism gaussian and --robust"),
+        (("fit", PATH, "--penalty", "ridge"), "--strength 0.1"),
+        (("fit", PATH, "--penalty", "ridge"), "--strength criterion"),
+        (("fit", PATH, "--penalty", "ridge", "--strength", "0"), "--penalty none"),
+        (("fit", PATH, "--penalty", "elastic-net", "--strength", "1"), "--l1-ratio 0.5"),
         (("fit", PATH, "--formula", "income ~ 0"), "name a feature or keep the intercept"),
         (("path", inside), "discreet fit"),
         (
             ("release", "no.csv", "--design", "d.toml", "--epsilon", "1", "--residual-bound", "1", "-o", "o.json"),
-            'without moments "robust" (--robust)',
+            "--residual-bound needs --robust",
         ),
     ):
         Design("y", {"x": (0, 1), "y": (0, 1)}).save("d.toml", force=True)
@@ -279,8 +282,8 @@ def test_sums_that_are_not_positive_definite_are_fitted_with_any_value(
 def test_the_reasons_in_a_document_speak_no_python(folder: Path, call: Call) -> None:
     document = json.loads(call("fit", PATH, "--penalty", "lasso", "--strength", "0.01", "--json").stdout)
     told = [*document["reasons"].values(), document["rsquared_reason"], document["table_conf_int_reason"]]
-    assert "(--penalty none)" in told[0]
-    assert "(--penalty none)" in document["rsquared_reason"]
+    assert "the penalty 'none'" in told[0]
+    assert "the penalty 'none'" in document["rsquared_reason"]
     assert not [reason for reason in told if PYTHON_WORDS.search(reason)]
 
 
@@ -289,7 +292,7 @@ def test_a_release_of_coefficients_is_fitted_shown_and_predicted_with(
 ) -> None:
     result = call("fit", inside)
     assert (result.exit_code, result.stderr) == (0, "")
-    assert result.stdout == fit(Release.load(inside)).summary()
+    assert result.stdout == summary_text(fit(Release.load(inside)), wording=FLAGS)
     document = json.loads(call("fit", inside, "--json").stdout)
     assert document["bse"] == {"Intercept": None, "x": None}
     assert "publishes coefficients" in document["reasons"]["x"]
@@ -318,7 +321,7 @@ def test_noise_in_the_coefficients_themselves_is_told(
     assert document["table_conf_int"] == {name: ends.to_dict() for name, ends in model.table_conf_int().items()}
     assert document["bse"] == document["conf_int"] == {"Intercept": None, "x": None}
     assert document["interval_target"] == "none"
-    assert call("fit", "added.json").stdout == model.summary()
+    assert call("fit", "added.json").stdout == summary_text(model, wording=FLAGS)
     assert call("report", "added.json", "-o", "added.html").exit_code == 0
     page = (folder / "added.html").read_text()
     assert "interval, this table" in page
@@ -342,8 +345,12 @@ def test_what_a_release_of_coefficients_does_not_hold_is_refused(inside: str, ca
 
 def test_the_kind_of_standard_errors_is_passed_on(folder: Path, call: Call) -> None:
     result = call("fit", PATH, "--cov-type", "nonrobust")
-    assert result.stdout == fit(Release.load(PATH)).summary()
-    for kind, message in (("HC3", "leverage of its row"), ("HC9", "unknown cov_type"), ("HC0", "(--robust)")):
+    assert result.stdout == summary_text(fit(Release.load(PATH)), wording=FLAGS)
+    for kind, message in (
+        ("HC3", "leverage of its row"),
+        ("HC9", "unknown cov_type"),
+        ("HC0", "make a release with robust standard errors"),
+    ):
         refused = call("fit", PATH, "--cov-type", kind)
         assert (refused.exit_code, refused.stdout) == (2, "")
         assert message in refused.stderr
@@ -376,11 +383,11 @@ def test_a_format_is_printed_or_written_as_the_library_writes_it(folder: Path, c
         (["--format", "xlsx"], "unknown format 'xlsx'; allowed: text, md, tex, html, csv"),
         (["--format", "xlsx", "-o", "a.md"], "unknown format 'xlsx'"),
         (["--format", "md", "-o", "a.tex"], "cannot be used with the name 'a.tex'"),
-        (["-o", "a.xlsx"], "does not have the file extension of a table"),
-        (["-o", PATH], "does not have the file extension of a table"),
+        (["-o", "a.xlsx"], "unsupported output type"),
+        (["-o", PATH], "unsupported output type"),
         (["-o", "nowhere/a.md"], "does not exist"),
         (["--format", "md", "--json"], "leave out --format and -o, or --json"),
-        (["--format", "md", "--level", "2"], "level is 2"),
+        (["--format", "md", "--level", "2"], "for --level, got 2.0"),
     ],
 )
 def test_a_table_that_cannot_be_written_is_refused(folder: Path, call: Call, more: list[str], words: str) -> None:

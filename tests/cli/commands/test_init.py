@@ -31,7 +31,7 @@ def test_names_of_a_csv_file_become_columns_with_blanks(folder: Path, call: Call
     text, table = written(folder)
     blank = {"bounds": ["", ""]}
     assert table == {"target": "", "columns": dict.fromkeys(["income", "age", "region", "remark"], blank)}
-    assert text.startswith("# Written by discreet init from the header of people.csv: names only, no value was read.\n")
+    assert text.startswith("# Written by discreet from the header of people.csv: names only, no value was read.\n")
     assert contents(folder) == before | {"new.toml": text.encode()}
     for canary in (CANARY, SECRET):
         assert canary not in text + result.output
@@ -109,17 +109,17 @@ def test_the_file_works_once_it_is_filled_in(folder: Path, call: Call) -> None:
         assert contents(folder) == before
 
     refused("error: new.toml: 4 problems\n  line 9, column 'income'")
-    refused("column 'income': bounds are blank; fill in the lowest and highest value from public knowledge")
+    refused("column 'income': bounds are blank; declare the lowest and highest value from public knowledge")
     fill(("income", '["", ""]', "[0, 1000000]"), ("age", '["", ""]', '[18, ""]'))
     refused("column 'age': bounds are blank")
     fill(("age", '[18, ""]', "[18, 90]"), ("region", 'bounds = ["", ""]', ""), ("region", "# levels", "levels"))
-    refused("column 'region': levels are blank; fill in every value that can occur from public knowledge")
+    refused("column 'region': levels are blank; declare every value that can occur from public knowledge")
     fill(("region", "levels = []", 'levels = ["north", "south"]'))
     refused("column 'remark': bounds are blank")
     head, _, tail = path.read_text().partition("[columns.remark]\n")
     path.write_text(head + tail[tail.index("# If a person") :])
     path.write_text(path.read_text().replace('target = "income"', 'target = ""'))
-    refused("target is blank; name the column to explain")
+    refused("target is blank; name the outcome column")
     path.write_text(path.read_text().replace('target = ""', 'target = "income"'))
     result = call(*RELEASE, "new.toml")
     assert result.exit_code == 0, result.stderr
@@ -174,12 +174,12 @@ def test_target_columns_and_id_are_taken(folder: Path, call: Call) -> None:
         "columns": {"income": blank, "age": blank},
         "unit": {"id": "remark", "max_rows": ""},
     }
-    bounds = "bounds are blank; fill in the lowest and highest value from public knowledge"
+    bounds = "bounds are blank; declare the lowest and highest value from public knowledge"
     assert result.stdout.splitlines()[1:5] == [
         "Blanks   3 in new.toml:",
         f"         line 9, column 'income': {bounds}",
         f"         line 14, column 'age': {bounds}",
-        "         line 20: max_rows is blank; fill in how many rows of one person count at most",
+        "         line 20: max_rows is blank; fill in how many rows of one person are used at most",
     ]
     # the same problems, in the same words, as release and check give
     refused = call(*RELEASE, "new.toml")

@@ -165,7 +165,7 @@ def test_an_error_in_the_table_costs_nothing(books: Path, call: Call) -> None:
         (("--ledger", "people.csv"), 4, "not a ledger"),
         (("--ledger", "."), 2, "is a folder"),
         (("--request-id", "a b"), 2, "request id"),
-        (("--request-id", "a", "--new-release"), 2, "give one of the two"),
+        (("--request-id", "a", "--new-release"), 2, "leave --request-id out, or leave --new-release out"),
     ],
 )
 def test_a_ledger_or_a_request_that_is_none_is_refused(books, call, words, code, message) -> None:

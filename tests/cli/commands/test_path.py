@@ -135,7 +135,7 @@ def test_without_the_square_of_the_target_no_strength_is_chosen(folder: Path, ca
     result = call("path", "ssp.json", "--plot", "path.svg")
     assert (result.exit_code, result.stderr) == (0, "")
     assert ">" not in result.stdout
-    assert "Chosen   none: the release holds no sum of squares of the target" in result.stdout
+    assert "Chosen   none: the release has no sum of squares of the target" in result.stdout
     (line,) = [line for line in result.stdout.splitlines() if line.startswith("Next")]
     assert "criterion" not in line
     assert call(*shlex.split(line.removeprefix("Next"))[1:]).exit_code == 0
@@ -144,4 +144,4 @@ def test_without_the_square_of_the_target_no_strength_is_chosen(folder: Path, ca
     assert "no sum of squares" in document["criterion_reason"]
     refused = call("fit", "ssp.json", "--penalty", "lasso", "--strength", "criterion")
     assert refused.exit_code == 2
-    assert "give a strength as a number" in refused.stderr
+    assert "give the strength as a number" in refused.stderr

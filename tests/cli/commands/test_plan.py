@@ -202,11 +202,11 @@ def test_noise_in_the_coefficients_themselves_is_told_before_any_data(planned_fo
         assert one["privacy_sd"] > 0
         assert one["width"] is None
         assert [one["name"], f"{one['privacy_sd']:.4g}"] in [line.split() for line in result.stdout.splitlines()]
-    assert result.stdout.count("what its noise adds is known: the privacy sd") == 1
+    assert result.stdout.count("only the privacy sd, the effect of its noise, is known") == 1
     assert "depends on the table" not in result.stdout
     refused = call(*words, "--mechanism", "output", "--coefficient", "x", "--width", "1")
     assert refused.exit_code == 2
-    assert "no width for a population" in refused.stderr
+    assert "widths for a population are not known" in refused.stderr
 
 
 def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, call: Call) -> None:
@@ -225,7 +225,7 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
     ("words", "message"),
     [
         (("--epsilon", "1"), "--design and --rows are missing"),
-        (("--design", "plan.toml", "--rows", "9", "--epsilon", "1", "--width", "2"), "go together"),
+        (("--design", "plan.toml", "--rows", "9", "--epsilon", "1", "--width", "2"), "must be given together"),
         (("--epsilon", "1", "--design", "plan.toml"), "error: --rows is missing"),
         (("--epsilon", "1", "--rows", "9"), "error: --design is missing"),
         (("--design", "plan.toml", "--rows", "50k", "--epsilon", "1"), "'50k' is not a number; write it like 50000"),
@@ -243,12 +243,12 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
         ((*ASKED, "--sd", "x=1.5"), "at most 1, the largest sd"),
         ((*ASKED, "--mean", "x=abc"), "--mean x 'abc' is not a number"),
         ((*ASKED, "--mean", "b=0.5"), "unknown assumption 'mean'; allowed: share, slope"),
-        ((*ASKED, "--mean", "s=0.5"), "column 's' is computed by a formula"),
-        ((*ASKED, "--slope", "x=9"), "more than rsquared"),
+        ((*ASKED, "--mean", "s=0.5"), "column 's': a formula computes it"),
+        ((*ASKED, "--slope", "x=9"), "more than the R^2 of 0.5"),
         ((*ASKED, "--correlation", "1"), "expected a number between -1 and 1"),
         ((*ASKED, "--correlation", "abc"), "--correlation 'abc' is not a number"),
         ((*ASKED, "--correlation", "x=0.5"), "does not name two columns"),
-        ((*ASKED, "--correlation", "x,y=0.5"), "'y' is the target"),
+        ((*ASKED, "--correlation", "x,y=0.5"), "got a correlation of the target 'y'"),
         ((*ASKED, "--correlation", "x,b=0.9", "--share", "b=.02"), "expected a number from -0.247 to 0.247"),
         (
             (*ASKED, "--correlation", "x,b=0.9"),
@@ -275,8 +275,8 @@ def test_a_wrong_plan_is_one_line_and_exit_code_2(planned_folder: Path, call: Ca
 ELSEWHERE = {
     "--design": "design.toml", "--rows": "5", "--coefficient": "age", "--width": "2", "--plot": "p.svg",
     "--share": "b=0.2", "--mean": "age=40", "--sd": "age=9", "--slope": "age=1", "--correlation": "0.1",
-    "--rsquared": "0.5", "--spread": "0.5", "--target-spread": "0.5", "--robust": None,
-    "--robust-model": "y ~ 1",
+    "--rsquared": "0.5", "--spread": "0.5", "--target-spread": "0.5", "--scaling": "private",
+    "--grid-bits": "12",
 }  # fmt: skip
 
 
@@ -330,4 +330,4 @@ def test_a_second_release_is_planned_with_its_settings(planned_folder: Path, cal
     assert "no settings" in call(*words[:-3], "--setting", "bins=3").stderr
     refused = call(*words, "--robust")
     assert refused.exit_code == 2
-    assert "--robust cannot be used with --from" in refused.stderr
+    assert "robust standard errors need the mechanism 'gaussian'" in refused.stderr

@@ -303,10 +303,10 @@ def test_unbounded_sets_are_written_with_their_kind(folder: Path, call: Call) ->
     ("words", "message"),
     [
         (("--level", "0.9"), "--level applies only with --intervals"),
-        (("--intervals", "--level", "0.05"), "write level=0.95 or alpha=0.05 (--level 0.95)"),
+        (("--intervals", "--level", "0.05"), "for --level, got 0.05; pass --level 0.95"),
         (
             ("--intervals", "--penalty", "lasso", "--strength", "0.1"),
-            "there are no intervals for a penalty on absolute values",
+            "an L1 penalty has no intervals",
         ),
         (("--intervals", "--keep", "mean_ci_kind"), "has the same name as an output column"),
     ],
@@ -330,7 +330,7 @@ def test_a_fit_without_coefficients_predicts_nothing_and_says_what_does(folder: 
     before = contents(folder)
     result = call("predict", "hopeless.NOT-PRIVATE.json", "rows.csv", "-o", "out.csv")
     assert result.exit_code == 2
-    assert "(--penalty bayes)" in result.stderr
+    assert "pass --penalty bayes" in result.stderr
     assert contents(folder) == before
     again = call("predict", "hopeless.NOT-PRIVATE.json", "rows.csv", "--penalty", "bayes", "-o", "out.csv")
     assert again.exit_code == 0
@@ -346,4 +346,4 @@ def test_every_level_on_the_command_line_is_checked(folder: Path, call: Call) ->
     ):
         result = call(*words, "--level", "0.05")
         assert (result.exit_code, result.stdout) == (2, "")
-        assert "level is 0.05; expected at least 0.5 and below 1: write level=0.95 or alpha=0.05" in result.stderr
+        assert "expected a number from 0.5 to below 1 for --level, got 0.05; pass --level 0.95" in result.stderr

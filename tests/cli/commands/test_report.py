@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from discreet.analyst.model import fit
+from discreet.cli.terminal import in_flags
 from discreet.design.design import Design
 from discreet.pages.page import render
 from discreet.pages.view import report_view
@@ -34,7 +35,7 @@ def test_a_report_on_robust_errors_is_asked_for_with_a_word(folder: Path, call: 
     design = Design("y", {"y": (0, 10), "x": (0, 1)})
     rows = [i / 400 for i in range(400)]
     table = {"x": rows, "y": [3 + 4 * x for x in rows]}
-    made = release(table, design, epsilon=8.0, delta=1e-6, moments="robust")
+    made = release(table, design, epsilon=8.0, delta=1e-6, robust=True)
     made.save(folder / "robust.json")
     result = call("report", "robust.json", "-o", "R.html", "--robust")
     assert (result.exit_code, result.stderr) == (0, "")
@@ -53,7 +54,7 @@ def test_options_reach_the_model_and_json_is_the_view(folder: Path, call: Call) 
     release = Release.load(PATH)
     model = fit(release, features=["age"], penalty="ridge", strength=0.1, intercept=False)
     view = report_view(release, model, level=0.8, title="Ages & pay", file=PATH)
-    assert json.loads(result.stdout) == json.loads(json.dumps(view.to_dict()))
+    assert json.loads(result.stdout) == json.loads(json.dumps(in_flags(view.to_dict())))
     assert (folder / "R.html").read_text(encoding="utf-8") == render(view)
     alone = call("report", PATH, "--json", *flags)
     assert alone.stdout == result.stdout
@@ -96,10 +97,10 @@ def test_the_title_and_the_file_are_at_the_head_of_the_page(folder: Path, call: 
     ("arguments", "told"),
     [
         (["-o", "people.csv", "--force"], "does not end in .html"),
-        (["-o", "R.html", "--title", " "], "title: expected a text"),
+        (["-o", "R.html", "--title", " "], "expected text for"),
         (["-o", "no/R.html"], "does not exist"),
         (["-o", "R.html", "--level", "95"], "level"),
-        (["-o", "R.html", "--level", "0.05"], "write level=0.95 or alpha=0.05 (--level 0.95)"),
+        (["-o", "R.html", "--level", "0.05"], "for --level, got 0.05; pass --level 0.95"),
         (["-o", "R.html", "--level", "x"], "not a number"),
         (["-o", "R.html", "--features", "hight"], "unknown feature"),
     ],

@@ -76,7 +76,7 @@ def test_a_forged_release_has_exit_code_2_wherever_it_is_loaded(folder, command)
     more = {"report": ("-o", folder / "r.html"), "predict": (folder / "t.csv", "-o", folder / "p.csv")}.get(command, ())
     found = run(command, folder / "r.json", *more)
     assert found.exit_code == 2
-    assert "the promise is stronger than the noise" in found.stderr
+    assert "the guarantee is stronger than the noise" in found.stderr
 
 
 def test_without_a_signature_a_key_refuses(folder):

@@ -328,7 +328,10 @@ def test_lines_are_right_over_many_blocks_and_encodings(tmp_path, monkeypatch) -
             lines = ["y;x", *(str(kind).replace(",", ";") for kind in kinds)]
             (tmp_path / "t.csv").write_bytes("\r\n".join(lines).encode(encoding))
             found = discreet.check(
-                tmp_path / "t.csv", design, encoding=encoding, delimiter=";", compute=ComputeOptions(batch_rows=2)
+                tmp_path / "t.csv",
+                design,
+                reading=discreet.ReadOptions(encoding, ";"),
+                compute=ComputeOptions(batch_rows=2),
             )
             for cell, finding in (("0;ä", "not_a_number"), ("0;2", "clipped_high")):
                 expected = [number for number, line in enumerate(lines, 1) if line == cell]
@@ -349,7 +352,7 @@ def test_structural_faults_are_errors(tmp_path) -> None:
 
 def test_the_rule_of_marks_cannot_be_declared() -> None:
     marked = discreet.design.columns.Numeric((0, 1), missing="mark")
-    with pytest.raises(SpecError, match="missing = 'mark' is not known"):
+    with pytest.raises(SpecError, match=r"expected 'error', 'drop' or .* for missing, got 'mark'"):
         discreet.Design("y", {"y": marked, "x": (0, 1)})
 
 

@@ -41,6 +41,7 @@ def squared_change(one, other) -> int:
     return sum((a - b) ** 2 for a, b in zip(one, other, strict=True))
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("intercept", [True, False])

@@ -38,7 +38,7 @@ def guarded(name: str, settings: dict[str, object], delta: float, unit: dict[str
     )
 
     def loss(law: NoiseLaw) -> Loss:
-        return loss_of(name, mechanism.version, design, law, public, 1.0, delta)
+        return loss_of(name, design, law, public, 1.0, delta)
 
     return design, law, loss
 
@@ -96,8 +96,8 @@ def test_a_guard_without_noise_or_before_a_mechanism_that_has_none_is_refused():
     settings = checked_settings("wishart", mechanism.info.settings, {})
     wishart = mechanism.noise_model(design, domain, PrivacyBudget(1.0, 1e-6), settings)
     stated = replace(wishart, sigma={**wishart.sigma, GUARD: 10**9})
-    with pytest.raises(SpecError, match="a mechanism that has none"):
-        loss_of("wishart", "1", design, stated, settings, 1.0, 1e-6)
+    with pytest.raises(SpecError, match="which this mechanism does not have"):
+        loss_of("wishart", design, stated, settings, 1.0, 1e-6)
 
 
 def test_counts_are_stated_at_the_promised_epsilon_where_delta_leaves_no_other():

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from discreet.accounting.iterations import (
-    OFF_WEIGHT,
     gram_l1_sensitivity,
     gram_sensitivity,
     score_l1_sensitivity,
     score_sensitivity,
     weighted_gram_sensitivity,
 )
+from discreet.accounting.moments import OFF_WEIGHT
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
@@ -64,7 +64,7 @@ def test_choices_have_the_loss_of_their_range():
     assert pure.loss.mu == pytest.approx(20**0.5 * pure_mu(each), rel=1e-6)
     assert composed.loss.failure == 0
     assert composed.kept
-    with pytest.raises(SpecError, match="expected 10 choices as in the settings, got 20"):
+    with pytest.raises(SpecError, match="expected 10 selections as in the settings, got 20"):
         composed.loss_with(composed.law, iterations=10)
 
 

@@ -6,12 +6,10 @@ import math
 
 import pytest
 
-from discreet.accounting.privacy_maps import MAPS, MOMENTS, SCALED, WEIGHTED, loss_of
+from discreet.accounting.privacy_maps import MAPS, MOMENTS, VERSION, loss_of
 from discreet.audit.pairs import worst_pairs
 from discreet.design.design import Design
 from discreet.errors import SpecError
-from discreet.mechanisms.gaussian import GaussianShares, WeightedMoments
-from discreet.mechanisms.private_scaling import ScaledMoments
 from discreet.mechanisms.registry import mechanisms
 from discreet.privacy.gaussian_dp import delta_from, mu_from, rho_from
 from support.loss_cases import BUDGETS, cases, one_case
@@ -26,11 +24,9 @@ LOOSE = ("basic", "advanced", "cdp")
 MAY_NOT_COUNT = ("gram_off_diagonal", "count", "target_square")
 
 
-def test_every_mechanism_has_a_map_for_this_version_and_those_that_were_published_before():
-    others = {("gaussian", version) for version in ("1", "2", GaussianShares.version, *SCALED, *WEIGHTED)}
-    assert set(MAPS) == {(name, one.version) for name, one in mechanisms().items()} | others
-    assert ScaledMoments.version in SCALED
-    assert WeightedMoments.version in WEIGHTED
+def test_every_mechanism_has_a_map_and_the_same_version():
+    assert set(MAPS) == set(mechanisms())
+    assert {mechanism.version for mechanism in mechanisms().values()} == {VERSION} == {"1"}
     assert {name for name, one in mechanisms().items() if one.kind == "moments"} == MOMENTS
 
 
@@ -47,6 +43,7 @@ def reaches(case) -> bool:
     return loss.delta >= 0.1 * delta
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
 def test_the_loss_is_within_the_promise_and_reaches_it(name):
@@ -59,6 +56,7 @@ def test_the_loss_is_within_the_promise_and_reaches_it(name):
     assert checked >= 8
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("wishart", "objective")])
 def test_the_loss_is_within_the_promise_on_coarse_and_fine_grids(name):
@@ -66,6 +64,7 @@ def test_the_loss_is_within_the_promise_on_coarse_and_fine_grids(name):
         assert case.kept, (case.settings, case.design.unit, case.law.grid_bits)
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("name", NAMES)
 def test_half_of_any_scale_that_counts_breaks_the_promise(name):
@@ -106,12 +105,10 @@ def test_worst_pairs_lose_no_more_than_the_map_says(name, neighbours):
         assert worst >= 0.85
 
 
-def test_an_unknown_mechanism_or_version_is_refused_in_words():
+def test_an_unknown_mechanism_is_refused_in_words():
     case = one_case("gaussian")
     with pytest.raises(SpecError, match=r"unknown mechanism 'gausian'.*Did you mean 'gaussian'"):
-        loss_of("gausian", "1", case.design, case.law, {}, 1.0, 1e-6)
-    with pytest.raises(SpecError, match=r"'irls' has the version '1', of which this version .* it knows 2"):
-        loss_of("irls", "1", case.design, case.law, {}, 1.0, 1e-6)
+        loss_of("gausian", case.design, case.law, {}, 1.0, 1e-6)
 
 
 def test_the_loss_agrees_with_the_exact_curve_of_its_mu():

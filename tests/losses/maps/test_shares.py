@@ -25,7 +25,7 @@ def law_of(design=DESIGN, shares=3, honest=2, most=1, grid_bits=16, epsilon=1.0)
 
 
 def loss(law, design=DESIGN, epsilon=1.0):
-    return loss_of("gaussian", "parts-1", design, law, {}, epsilon, 1e-6)
+    return loss_of("gaussian", design, law, {}, epsilon, 1e-6)
 
 
 @pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "p", "max_rows": 3}])

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from discreet.accounting.scaling import LAST, comparisons, search_statistic, searched_columns
+from discreet.accounting.scaling import LAST, comparisons, search_query, searched_columns
 from discreet.design.design import Design
 
 
@@ -32,6 +32,6 @@ def test_as_many_comparisons_as_a_binary_search_needs(grid, points):
 @pytest.mark.parametrize(("neighbours", "largest"), [("add-remove", 0.75), ("replace", 1.0)])
 def test_a_comparison_of_several_columns_moves_by_the_root_of_their_number(neighbours, largest):
     unit = {"id": "p", "max_rows": 3, "neighbours": neighbours}
-    found = search_statistic(Design("y", {"x": (0, 1), "y": (0, 1)}, unit=unit), "spread", 4)
+    found = search_query(Design("y", {"x": (0, 1), "y": (0, 1)}, unit=unit), "spread", 4)
     assert found.sensitivity == pytest.approx(3 * 2 * largest)
     assert (found.entries, found.times) == (4, comparisons("spread")) == (4, 2)

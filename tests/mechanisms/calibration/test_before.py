@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.accounting.noise_distribution import GUARD, NoiseLaw
-from discreet.accounting.preliminary_counts import CountsBefore
+from discreet.accounting.queries import VectorQuery
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
 from discreet.mechanisms.calibration import preceded_law
@@ -15,7 +15,7 @@ from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian_dp import delta_from, mu_from, rho_from
 
 DOMAIN = RowDomain(1, 0, 0, None, False, 16)
-COUNTS = CountsBefore(GUARD, 7, 2.5, 4)
+COUNTS = VectorQuery(GUARD, 7, 2.5, 4)
 HALF = Fraction(1, 2)
 
 
@@ -64,9 +64,9 @@ def test_composed_noise_splits_both_numbers_and_pure_noise_epsilon():
 
 def test_a_bound_as_a_whole_and_a_coarse_lattice_are_refused():
     law_for, _ = after(calibration="bound")
-    with pytest.raises(SpecError, match="leave --guard out"):
+    with pytest.raises(SpecError, match="leave guard out"):
         preceded_law(COUNTS, HALF, DOMAIN, PrivacyBudget(1.0, 1e-6), law_for)
-    many = CountsBefore("discovery", 10**9, 1.0, 1)
+    many = VectorQuery("discovery", 10**9, 1.0, 1)
     coarse = RowDomain(1, 0, 0, None, False, 8)
     with pytest.raises(SpecError, match=r"too coarse for private bounds .* declare all bounds"):
         preceded_law(many, HALF, coarse, PrivacyBudget(1.0, 1e-6), after()[0])

@@ -21,18 +21,17 @@ from discreet.mechanisms.calibration import (
     block_shares,
     block_sigmas,
     largest_free_factor,
-    noise_law,
     shares_by_design,
     slope_variance,
-    variates,
 )
 from discreet.mechanisms.gaussian import GaussianMoments
-from discreet.mechanisms.registry import mechanism_named, predicted_error
+from discreet.mechanisms.registry import predicted_error
 from discreet.planning import noise_law_for
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian_dp import delta_from_rho
 from discreet.privacy.lattice import lattice_gap
 from support.joint_loss import exact_mu2
+from support.moment_laws import noise_law, variates
 
 UNIT_BALL = RowDomain(5, 0, 0, 1.0, False, 16)
 
@@ -174,7 +173,7 @@ def test_squared_targets_have_as_little_noise_under_replace_as_pairs_of_rows_all
     design = Design("y", columns, unit={"neighbours": "replace"})
     delta = 1e-6 if mechanism == "gaussian" else 0.0
     law = noise_law_for(design, 1.0, delta, mechanism=mechanism)
-    stated = loss_of(mechanism, mechanism_named(mechanism).version, design, law, {}, 1.0, delta)
+    stated = loss_of(mechanism, design, law, {}, 1.0, delta)
     assert keeps(stated, 1.0, delta)
     claim = stated.mu**2 if mechanism == "gaussian" else 1.0
     assert 0.93 * claim < largest_loss(design, law) <= claim * (1 + 1e-9)

@@ -7,28 +7,32 @@ from fractions import Fraction
 
 import pytest
 
+from discreet.accounting.queries import VectorQuery
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration import Piece, pieces_law
+from discreet.mechanisms.calibration import queries_law
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian_dp import delta_from, delta_from_rho
 
 DOMAIN = RowDomain(3, 0, 0, None, False, 16)
-PIECES = {"score": Piece(2.0, 0.7, 4, times=10), "gram": Piece(4.0, 0.25, 10), "count": Piece(1.0, 0.05, 1)}
+SHARES = [
+    (VectorQuery("score", 4, 2.0, times=10), 0.7), (VectorQuery("gram", 10, 4.0), 0.25),
+    (VectorQuery("count", 1, 1.0), 0.05),
+]  # fmt: skip
 
 
 def mu2(law) -> Fraction:
     """Exact loss of all pieces together under the noise that is really drawn."""
     unit4 = Fraction(DOMAIN.unit) ** 4
     return sum(
-        Fraction(piece.times) * Fraction(piece.sensitivity) ** 2 * unit4 / law.sigma[name] ** 2
-        for name, piece in PIECES.items()
+        Fraction(query.times) * Fraction(query.sensitivity) ** 2 * unit4 / law.sigma[query.block] ** 2
+        for query, _ in SHARES
     )
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-6), (5.0, 1e-9), (20.0, 1e-3)])
 def test_all_pieces_together_spend_the_budget_and_no_more(epsilon, delta):
-    law = pieces_law(DOMAIN, PrivacyBudget(epsilon, delta), PIECES)
+    law = queries_law(DOMAIN, PrivacyBudget(epsilon, delta), SHARES)
     assert law.calibration == "gaussian"
     mu = float(mu2(law)) ** 0.5
     assert delta_from(epsilon, mu) <= delta
@@ -37,7 +41,7 @@ def test_all_pieces_together_spend_the_budget_and_no_more(epsilon, delta):
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1e4, 1e-6), (1.0, 1e-200), (30.0, 1e-6)])
 def test_where_the_lattice_is_too_coarse_its_own_law_is_charged(epsilon, delta):
-    law = pieces_law(DOMAIN, PrivacyBudget(epsilon, delta), PIECES)
+    law = queries_law(DOMAIN, PrivacyBudget(epsilon, delta), SHARES)
     assert law.calibration == "discrete-zcdp"
     rho = float(mu2(law)) / 2
     assert delta_from_rho(epsilon, rho) <= delta
@@ -45,27 +49,31 @@ def test_where_the_lattice_is_too_coarse_its_own_law_is_charged(epsilon, delta):
 
 
 def test_shares_are_what_the_pieces_spend():
-    law = pieces_law(DOMAIN, PrivacyBudget(1.0, 1e-6), PIECES)
+    law = queries_law(DOMAIN, PrivacyBudget(1.0, 1e-6), SHARES)
     total = float(mu2(law))
-    for name, piece in PIECES.items():
-        spent = piece.times * (piece.sensitivity / law.sd(name)) ** 2
-        assert spent / total == pytest.approx(piece.share, rel=1e-6)
+    for query, share in SHARES:
+        spent = query.times * (query.sensitivity / law.sd(query.block)) ** 2
+        assert spent / total == pytest.approx(share, rel=1e-6)
 
 
 def test_ten_passes_at_1_and_1e_6_have_the_exact_multiplier():
     """maths.md, section 7: 18.9 for twenty Gaussian pieces of equal share; classical and basic give 116.7."""
-    law = pieces_law(DOMAIN, PrivacyBudget(1.0, 1e-6), {"piece": Piece(1.0, 1.0, 1, times=20)})
+    law = queries_law(DOMAIN, PrivacyBudget(1.0, 1e-6), [(VectorQuery("piece", 1, 1.0, times=20), 1.0)])
     assert law.sd("piece") == pytest.approx(18.9, abs=0.05)
     assert math.isclose(law.sd("piece") / math.sqrt(20), 4.2248, rel_tol=1e-4)
 
 
 def test_budgets_without_delta_or_in_another_currency_are_refused():
     with pytest.raises(SpecError, match="got delta = 0"):
-        pieces_law(DOMAIN, PrivacyBudget(1.0), PIECES)
+        queries_law(DOMAIN, PrivacyBudget(1.0), SHARES)
     with pytest.raises(SpecError, match="zcdp"):
-        pieces_law(DOMAIN, PrivacyBudget.zcdp(0.1), PIECES)
+        queries_law(DOMAIN, PrivacyBudget.zcdp(0.1), SHARES)
 
 
 def test_noise_beyond_the_sampler_is_refused():
     with pytest.raises(SpecError, match="64-bit sampler"):
-        pieces_law(RowDomain(3, 0, 0, None, False, 26), PrivacyBudget(1e-4, 1e-12), {"score": Piece(9.0, 1.0, 1, 100)})
+        queries_law(
+            RowDomain(3, 0, 0, None, False, 26),
+            PrivacyBudget(1e-4, 1e-12),
+            [(VectorQuery("score", 1, 9.0, times=100), 1.0)],
+        )

@@ -58,6 +58,7 @@ def largest_mu(epsilon, delta) -> float:
     return float(optimize.brentq(lambda mu: delta_from(epsilon, mu) - delta, 0.01, 10, xtol=1e-13))
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("missing", ["error", "drop"])
 @pytest.mark.parametrize("neighbours", RELATIONS)

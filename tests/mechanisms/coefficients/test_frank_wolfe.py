@@ -50,6 +50,7 @@ def scores_of(table, design, theta, bound) -> np.ndarray:
     return np.array(accumulate(open_source(table), design, domain, ComputeOptions(), sums).values, dtype=object)
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("missing", ["error", "drop"])
 @pytest.mark.parametrize("neighbours", RELATIONS)
@@ -236,6 +237,7 @@ def chosen(scores, scale, times) -> np.ndarray:
     return np.array([counted[index] for index in range(len(scores))])
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("scores", "scale"), [([0, 3, 7, 7, -2, 5], 5), ([2**40, 2**40 - 2**33], 2**33)])
 def test_choices_have_the_stated_probabilities_and_wrong_scales_are_rejected(scores, scale):

@@ -86,6 +86,7 @@ def loss_between(one, other, context, theta) -> Fraction:
     return losses(grams[0][0], grams[1][0], grams[0][1]) + times * by_score
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("form", FORMS)

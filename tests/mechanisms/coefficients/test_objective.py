@@ -45,6 +45,7 @@ def equations_of(table, design):
     return normal_equations(totals, len(design.released), intercept=design.intercept)
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_each_linear_term_has_a_partner_with_the_same_minimum_within_the_claimed_shift(neighbours):

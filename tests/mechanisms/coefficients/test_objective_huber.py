@@ -65,6 +65,7 @@ def scores_at(rows, point, threshold, intercept):
     return [Fraction(total, 2 ** (beyond + 32)) for total in sums.totals()[: len(point)]]
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_each_linear_term_has_a_partner_with_the_same_minimum_within_the_claimed_shift(neighbours):

@@ -57,6 +57,7 @@ def random_settings(rng):
     return {"strength": float(10 ** rng.uniform(-1.5, 2.5)), "bound": float(10 ** rng.uniform(-2, 1))}
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_neighbour_moves_the_coefficients_by_more_than_claimed(neighbours):

@@ -55,6 +55,7 @@ def epsilon_between(one, other, context, theta) -> Fraction:
     return changes(*grams, scales) + times * changes(*scores, [sigma["score"]] * (size - first))
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_neighbour_spends_more_than_epsilon(neighbours):

@@ -11,7 +11,8 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.accounting.scaling import STEPS, refined_statistics
+from discreet.accounting.queries import blocks_of
+from discreet.accounting.scaling import STEPS, refined_queries
 from discreet.audit.exact_losses import replayed, replayed_square
 from discreet.audit.pairs import worst_pairs
 from discreet.audit.runs import MadeUpRows
@@ -23,12 +24,13 @@ from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
 from discreet.mechanisms.protocol import run_passes
-from discreet.mechanisms.refined import Pace, RefinedRegression, refined_pieces, released_coefficients
+from discreet.mechanisms.refined import Pace, RefinedRegression, refined_shares, released_coefficients
 from discreet.mechanisms.sampler import ExactSampler
+from discreet.options import ReleaseOptions
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian_dp import mu_from
+from discreet.release_request import ReleaseRequest
 from discreet.testing.not_private import SeededSampler
-from discreet.workflow import Question
 from support.refined_patches import mean_square_without_noise
 from support.tables import Untouchable, neighbouring_table, random_design, random_table
 
@@ -40,10 +42,9 @@ COLUMNS = {"x": (-1, 1), "b": bool, "g": ["a", "b", "c"], "y": (-1, 1)}
 
 
 def question(design, epsilon=EPSILON, delta=DELTA, grid_bits=16):
-    return Question.checked(
-        design, PrivacyBudget(epsilon, delta), "refined", None,
-        moments="plain", residual_bound=None, clip_counts=False, grid_bits=grid_bits,
-    )  # fmt: skip
+    return ReleaseRequest.checked(
+        design, PrivacyBudget(epsilon, delta), ReleaseOptions(mechanism="refined", grid_bits=grid_bits)
+    )
 
 
 def cost(asked, one, other, seed) -> Fraction:
@@ -181,12 +182,12 @@ def test_shares_are_all_of_the_budget_and_the_law_is_known_before_data():
     for unit in ({}, {"neighbours": "replace"}, {"id": "p", "max_rows": 4}):
         for more in ({}, {"intercept": False}, {"intercept": False, "radius": 1.0}, {"radius": 1.0}):
             design = Design("y", {"x": (-1, 1), "z": (-1, 1), "b": bool, "y": (-1, 1)}, unit=unit, **more)
-            pieces = refined_pieces(design)
-            assert math.fsum(piece.share for piece in pieces.values()) == pytest.approx(1)
+            shares = {next(iter(query.blocks)): share for query, share in refined_shares(design)}
+            assert math.fsum(shares.values()) == pytest.approx(1)
             law = question(design).law
-            assert set(law.sigma) == {*refined_statistics(design), "gram_diagonal", "gram_off_diagonal"} - {"gram"}
+            assert set(law.sigma) == {*shares, "gram_off_diagonal"} == {*blocks_of(refined_queries(design))}
             # the steps have what the rest leaves
-            assert pieces["score"].share > 0.48
+            assert shares["score"] > 0.48
 
 
 @pytest.mark.no_cover
@@ -205,7 +206,7 @@ def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
     assert not low < statistic * 0.85**2 < high
     assert not low < statistic * 1.15**2 < high
     # every statistic is drawn as often as it is charged
-    assert len(off) == 40 * sum(piece.times * variates(name, piece) for name, piece in refined_pieces(design).items())
+    assert len(off) == 40 * sum(blocks_of(refined_queries(design)).values())
 
 
 @pytest.mark.parametrize("declared", [{}, {"intercept": False}, {"intercept": False, "radius": 1.0}, {"radius": 1.0}])
@@ -225,9 +226,7 @@ def test_every_number_has_its_own_variate_however_large_and_as_many_as_are_charg
     assert {abs(noisy - exact) for noisy, exact in zip(first.noisy, first.exact, strict=True)} == {
         40 * scale for scale in asked.law.sigma.values()
     }
-    assert len(first.exact) == sum(
-        piece.times * variates(name, piece) for name, piece in refined_pieces(design).items()
-    )
+    assert len(first.exact) == sum(blocks_of(refined_queries(design)).values())
     assert not first.reused
 
 
@@ -242,9 +241,9 @@ def spent_by_statistic(asked, one, other, seed):
     diagonal, off = sigma["gram_diagonal"], sigma["gram_off_diagonal"]
     spent[diagonal] += spent.pop(off)
     del allowed[off]
-    for name, one_statistic in refined_statistics(asked.design).items():
-        scale = diagonal if name == "gram" else sigma[name]
-        allowed[scale] += one_statistic.times * (Fraction(one_statistic.sensitivity) * asked.law.unit / scale) ** 2
+    for query in refined_queries(asked.design):
+        scale = sigma[next(iter(query.blocks))]
+        allowed[scale] += query.times * (Fraction(query.sensitivity) * asked.law.unit / scale) ** 2
     return {scale: (spent[scale], allowed[scale]) for scale in allowed}
 
 
@@ -287,11 +286,6 @@ def test_few_rows_do_not_show_where_the_noise_is_small():
         MadeUpRows({"x": [x] * rows, "y": [x] * rows}, design, asked.domain) for x, rows in ((0.3, 3), (-0.5, 40))
     )
     assert replayed_square(asked, sides, SeededSampler(3)) is not None
-
-
-def variates(name, piece):
-    columns = math.isqrt(piece.entries)
-    return columns * (columns + 1) // 2 if name == "gram" else piece.entries
 
 
 def normal_table(rng, rows, columns, noise=1.0):
@@ -440,7 +434,6 @@ def test_a_release_through_the_front_door(neighbours):
     assert discreet.verify(made).loss.delta <= 1e-6
     assert len(made.coefficients.ranges) == 4
     assert made.coefficients.trace == ()
-    assert made.schema == 5
 
 
 @pytest.mark.parametrize(

@@ -91,6 +91,7 @@ def test_no_weighted_row_is_longer_than_the_shift_that_was_calibrated(neighbours
     assert tried >= 10
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize(("rule", "iterations"), [("exact", 1), ("exact", 4), ("basic", 4), ("advanced", 40)])

@@ -12,7 +12,7 @@ from discreet.accounting.settings import checked_settings
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration import DEFAULT_SHARES, variates
+from discreet.mechanisms.calibration import DEFAULT_SHARES
 from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.mechanisms.protocol import with_curve
 from discreet.mechanisms.registry import mechanisms
@@ -20,6 +20,7 @@ from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian_dp import delta_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_gap
+from support.moment_laws import variates
 from support.tables import random_design
 
 

@@ -11,6 +11,7 @@ import pytest
 from scipy import optimize, stats
 
 import discreet
+from discreet.accounting.moment_queries import EIGENVALUE, eigenvalue_query
 from discreet.accounting.moments import eigenvalue_sensitivity
 from discreet.accounting.noise_distribution import entry_blocks
 from discreet.audit.pairs import worst_pairs
@@ -21,8 +22,7 @@ from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.exact.linear import smallest_eigenvalue
-from discreet.mechanisms.adassp import EIGENVALUE, AdaptiveSufficientStatistics, equal_parts, regressor_gram
-from discreet.mechanisms.calibration import variates
+from discreet.mechanisms.adassp import AdaptiveSufficientStatistics, equal_parts, regressor_gram
 from discreet.mechanisms.protocol import RunContext
 from discreet.mechanisms.sampler import ExactSampler
 from discreet.mechanisms.ssp import SufficientStatistics
@@ -33,6 +33,7 @@ from discreet.privacy.lattice import lattice_gap
 from discreet.releases import Release
 from discreet.testing.not_private import exact_release
 from support.iterative_runs import grid_rows
+from support.moment_laws import variates
 from support.statistics_pairs import exact_mu2, some_design, some_pairs, totals_of
 
 FALSE_ALARM = 1e-9
@@ -63,6 +64,7 @@ def joint_mu2(design, law, one, other) -> Fraction:
 # -- sensitivity -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_no_neighbour_moves_the_eigenvalue_or_the_joint_loss_by_more_than_claimed(neighbours):
@@ -204,6 +206,7 @@ def pair_by_search(design, law):
     )
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("name", JOINT)
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
@@ -306,7 +309,8 @@ def test_the_lattice_gap_counts_the_eigenvalue():
     )  # fmt: skip
     # one column has no entry off the diagonal
     assert set(law.sigma) == {*entries, "gram_off_diagonal"}
-    assert lattice_gap(1.0, variates(law, 3)) == pytest.approx(expected, rel=1e-9)
+    drawn = variates(law, 3, eigenvalue_query(design, RowDomain.of(design)))
+    assert lattice_gap(1.0, drawn) == pytest.approx(expected, rel=1e-9)
 
 
 class _Bulk:

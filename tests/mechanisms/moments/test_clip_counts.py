@@ -10,14 +10,14 @@ import pytest
 from scipy import stats
 
 import discreet
+from discreet.accounting.moment_queries import clip_query
 from discreet.audit.pairs import worst_pairs
 from discreet.curator.sums.gram import Totals
 from discreet.curator.table import Table, accumulate
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration import variates
-from discreet.mechanisms.gaussian import CLIP_MU2_SHARE, GaussianMoments, clip_counts_statistic
+from discreet.mechanisms.gaussian import CLIP_MU2_SHARE, GaussianMoments
 from discreet.mechanisms.laplace import LaplaceMoments
 from discreet.mechanisms.protocol import RunContext
 from discreet.mechanisms.registry import mechanisms
@@ -27,6 +27,7 @@ from discreet.privacy.lattice import lattice_gap
 from discreet.releases import BLOCKS, CLIPPED
 from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
+from support.moment_laws import variates
 from support.person_pairs import PERSON, people, person_design, together
 from support.tables import random_design, random_table
 
@@ -137,7 +138,7 @@ def test_a_second_pass_does_not_count_again():
     table = {PERSON: ["a", "b"] * 200, "x": [2.0, 0.5] * 200, "y": [0.5] * 400}
     with pytest.warns(discreet.errors.PrivacyNotice):
         made = discreet.release(
-            table, design, epsilon=1e6, delta=1e-6, moments="robust", clip_counts=True, allow_weak_privacy=True
+            table, design, epsilon=1e6, delta=1e-6, robust=True, clip_counts=True, allow_weak_privacy=True
         )
     assert made.clip_counts["x"].value == pytest.approx(2, abs=0.2)
     assert made.residual_moments is not None
@@ -146,6 +147,7 @@ def test_a_second_pass_does_not_count_again():
 # -- sensitivity -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_neighbour_moves_sums_and_counts_by_more_than_the_noise_pays_for(neighbours):
@@ -211,7 +213,7 @@ def test_clipped_corner_rows_spend_the_budget_of_gaussian_and_no_more(columns, n
     pairs = worst_pairs("gaussian", design, clip_counts=True)
     losses = [mu2(design, law, sums(pair.table, design), sums(pair.neighbour, design)) for pair in pairs]
     worst = math.sqrt(float(max(losses)))
-    gap = lattice_gap(EPSILON, variates(law, len(design.released), clip_counts_statistic(design)))
+    gap = lattice_gap(EPSILON, variates(law, len(design.released), clip_query(design)))
     assert delta_from(EPSILON, worst) + gap <= DELTA
     # not met by being far too noisy: an added row reaches the claim, an exchanged one a tenth of it less
     slack = 1.001 if neighbours == "add-remove" else 1.11
@@ -272,10 +274,10 @@ def test_the_lattice_gap_counts_every_count():
     law = GaussianMoments(clip_counts=True).noise_model(design, domain, PrivacyBudget(1.0, 1e-3), {})
     scales = [*law.steps(len(design.released)), *[law.sigma[CLIPPED]] * 4]
     expected = (1 + math.e) * sum(1 / (16 * scale**2) for scale in scales)
-    assert lattice_gap(1.0, variates(law, len(design.released), clip_counts_statistic(design))) == pytest.approx(
+    assert lattice_gap(1.0, variates(law, len(design.released), clip_query(design))) == pytest.approx(
         expected, rel=1e-9, abs=0
     )
-    assert clip_counts_statistic(design).share == CLIP_MU2_SHARE
+    assert [share for _, share in GaussianMoments(clip_counts=True).other_shares(design, domain)[0]] == [CLIP_MU2_SHARE]
 
 
 # -- the noise ---------------------------------------------------------------------------------------------------------
@@ -293,6 +295,7 @@ def standardised(releases: int, **budget) -> np.ndarray:
     return np.array(found)
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 def test_gaussian_noise_of_the_counts_has_the_stated_law_and_another_is_rejected():
     """Sum of squares of 3 x 500 draws: chi-square, false alarm 1e-9, and a scale 40% off is seen; and their shape."""
@@ -305,6 +308,7 @@ def test_gaussian_noise_of_the_counts_has_the_stated_law_and_another_is_rejected
     assert stats.kstest(draws, "norm").pvalue > FALSE_ALARM
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 def test_laplace_noise_of_the_counts_has_the_stated_law_and_another_is_rejected():
     """Sum of sizes of 3 x 500 draws over their scale: gamma, false alarm 1e-9, and a scale 40% off is seen."""

@@ -99,6 +99,7 @@ def test_lemma_2_of_the_report_is_twice_too_large_and_one_hot_blocks_count_once(
     assert delta_of(exchanged, target_square=True) <= 2 * (9 - 1)
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 @pytest.mark.parametrize("target_square", [False, True])

@@ -20,7 +20,7 @@ from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
 from discreet.exact.linear import pairs as entries_of
-from discreet.mechanisms.calibration import block_sigmas, noise_law, shares_by_design, variates
+from discreet.mechanisms.calibration import block_sigmas, shares_by_design
 from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.mechanisms.registry import predicted_error
 from discreet.mechanisms.sampler import MAX_SIGMA, ExactSampler, rounded_up
@@ -33,6 +33,7 @@ from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import seeded_release
 from support.joint_loss import exact_mu2
+from support.moment_laws import noise_law, variates
 from support.tables import CALIBRATED, random_table
 
 UNIT_BALL = RowDomain(5, 0, 0, 1.0, False, 16)
@@ -282,7 +283,7 @@ def test_products_of_two_levels_are_zero_in_every_table(radius, missing):
     assert sum(total > 0 for total in totals) > 20
 
 
-@pytest.mark.parametrize("options", [{}, {"moments": "robust"}, {"clip_counts": True}])
+@pytest.mark.parametrize("options", [{}, {"robust": True}, {"clip_counts": True}])
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_what_is_zero_in_every_row_is_published_as_it_is(neighbours, options):
     design = Design("y", FACTORS, unit={"neighbours": neighbours})

@@ -52,6 +52,7 @@ def norm2_of_change(design, law, one, other) -> Fraction:
     )
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_neighbour_is_farther_away_than_epsilon(neighbours):
@@ -129,6 +130,7 @@ BALLS = {
 }
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("columns", BALLS.values(), ids=BALLS)
 @pytest.mark.parametrize("radius", [0.5, 0.8, 1.2])

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from discreet.accounting import moment_queries
+from discreet.accounting.moment_queries import residual_queries
 from discreet.accounting.moments import residual_sensitivity
 from discreet.accounting.noise_distribution import model_blocks
 from discreet.accounting.privacy_maps import loss_of
-from discreet.analyst.equations.model_columns import declared_models
 from discreet.audit.exact_losses import replayed, replayed_square
 from discreet.audit.runs import MadeUpRows
 from discreet.curator.sums.gram import Totals
@@ -21,16 +22,17 @@ from discreet.curator.sums.residuals import ResidualGram
 from discreet.design.columns import Boolean, Categorical, Numeric
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain, model_domain, model_text
+from discreet.design.model_columns import declared_models
 from discreet.errors import SpecError
 from discreet.exact.linear import pairs
-from discreet.mechanisms import gaussian
-from discreet.mechanisms.calibration import FURTHER_SHARE, RATIO_SHARE, ROBUST_SHARE, gram_shares
+from discreet.mechanisms.calibration import FURTHER_SHARE, RATIO_SHARE, ROBUST_SHARE, residual_shares
 from discreet.mechanisms.gaussian import GaussianMoments, residuals_with_noise
 from discreet.mechanisms.sampler import ExactSampler
+from discreet.options import ReleaseOptions, RobustErrors
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian_dp import mu_from
+from discreet.release_request import ReleaseRequest
 from discreet.testing.not_private import SeededSampler
-from discreet.workflow import Question
 from support.tables import neighbouring_table, random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
@@ -41,10 +43,13 @@ MODELS = ["y ~ 1", "y ~ x", "z ~ x + y"]
 
 
 def question(design, models, *, grid_bits=16, bound=None, clip_counts=False):
-    return Question.checked(
-        design, PrivacyBudget(EPSILON, DELTA), "auto", None, moments="robust", residual_bound=bound,
-        robust_models=models, clip_counts=clip_counts, grid_bits=grid_bits,
-    )  # fmt: skip
+    return ReleaseRequest.checked(
+        design,
+        PrivacyBudget(EPSILON, DELTA),
+        ReleaseOptions(
+            robust=RobustErrors(models=models, residual_bound=bound), clip_counts=clip_counts, grid_bits=grid_bits
+        ),
+    )
 
 
 def cost(asked, one, other, seed=0) -> Fraction:
@@ -103,6 +108,7 @@ def largest_cost(neighbours, how_many, seed, *, weights=False):
     return max(spent)
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("weights", [False, True])
 @pytest.mark.parametrize("neighbours", RELATIONS)
@@ -184,7 +190,7 @@ def test_less_noise_on_one_model_would_be_seen(weaker):
     weak = replace(asked, law=replace(asked.law, sigma=sigma))
     assert weak.loss.mu**2 > float(CLAIM) * 1.01
     assert asked.loss.mu**2 <= float(CLAIM)
-    promised = loss_of("gaussian", "2", asked.design, weak.law, {}, EPSILON, DELTA)
+    promised = loss_of("gaussian", asked.design, weak.law, {}, EPSILON, DELTA)
     assert promised.delta > DELTA
 
 
@@ -193,11 +199,12 @@ def test_a_model_whose_rows_are_taken_for_shorter_would_be_seen(monkeypatch):
     design, models = Design("y", COLUMNS), ["z ~ x + y"]
     whole = question(design, models)
     shorter = model_domain(design, RowDomain.of(design), (1, 2))
-    monkeypatch.setattr(gaussian, "model_domain", lambda design, domain, columns: shorter)
-    short = question(design, models)
+    with monkeypatch.context() as patch:
+        patch.setattr(moment_queries, "model_domain", lambda design, domain, columns: shorter)
+        short = question(design, models)
     assert short.law.sigma["residual_diagonal_1"] < whole.law.sigma["residual_diagonal_1"]
-    assert loss_of("gaussian", "2", design, short.law, {}, EPSILON, DELTA).delta > DELTA
-    assert loss_of("gaussian", "2", design, whole.law, {}, EPSILON, DELTA).delta <= DELTA
+    assert loss_of("gaussian", design, short.law, {}, EPSILON, DELTA).delta > DELTA
+    assert loss_of("gaussian", design, whole.law, {}, EPSILON, DELTA).delta <= DELTA
 
 
 @pytest.mark.parametrize("weights", [None, "w"])
@@ -221,8 +228,8 @@ def test_unrelated_tables_with_equal_noisy_numbers_publish_the_same_bits(weights
 def test_shares_are_public_and_add_up(neighbours, models):
     design = Design("y", COLUMNS, unit={"neighbours": neighbours})
     domain = RowDomain.of(design)
-    domains = [domain, *(model_domain(design, domain, columns) for columns in declared_models(design, models))]
-    shares = gram_shares(domains, neighbours)
+    grams = residual_queries(design, domain, declared_models(design, models))
+    shares = [share for _, share in residual_shares(grams)]
     whole = ROBUST_SHARE - RATIO_SHARE + (FURTHER_SHARE if models else 0.0)
     assert sum(shares) == pytest.approx(whole, rel=1e-15)
     assert whole == pytest.approx(0.37 if models else 0.27)
@@ -236,7 +243,7 @@ def test_shares_are_public_and_add_up(neighbours, models):
     )
     rest = (plain.sigma["cross"] / law.sigma["cross"]) ** 2
     assert rest == pytest.approx(0.6 if models else 0.7, rel=1e-6)
-    loss = loss_of("gaussian", "2", design, law, {}, EPSILON, DELTA)
+    loss = loss_of("gaussian", design, law, {}, EPSILON, DELTA)
     assert Fraction(9999, 10000) * CLAIM <= Fraction(loss.mu) ** 2 <= CLAIM
 
 

@@ -10,14 +10,17 @@ import pytest
 from scipy import stats
 
 import discreet
+from discreet.accounting.moment_queries import gaussian_queries
 from discreet.accounting.moments import ratio_sensitivity, residual_sensitivity
+from discreet.accounting.queries import variates
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
 from discreet.curator.table import accumulate
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
-from discreet.mechanisms.calibration import RATIO_SHARE, ROBUST_SHARE, variates
+from discreet.mechanisms.calibration import RATIO_SHARE, ROBUST_SHARE
 from discreet.mechanisms.gaussian import GaussianMoments
+from discreet.options import RobustErrors
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian_dp import compose_mu, delta_from
 from discreet.privacy.lattice import lattice_gap
@@ -44,6 +47,7 @@ def squared_change(one, other, size) -> Fraction:
     )
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("neighbours", RELATIONS)
@@ -102,10 +106,12 @@ def test_both_parts_together_spend_the_budget_and_no_more(unit):
     assert third / second == pytest.approx(math.sqrt(RATIO_SHARE / (ROBUST_SHARE - RATIO_SHARE)), rel=1e-6)
     whole = compose_mu(second, third) / math.sqrt(ROBUST_SHARE)
     together = compose_mu(second, third, whole * math.sqrt(1 - ROBUST_SHARE))
-    assert delta_from(epsilon, together * (1 - 1e-9)) + lattice_gap(epsilon, variates(law, 4)) <= delta
+    drawn = variates(gaussian_queries(design, domain, robust=True), law.sigma)
+    assert delta_from(epsilon, together * (1 - 1e-9)) + lattice_gap(epsilon, drawn) <= delta
     assert delta_from(epsilon, together * 1.001) > delta
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 def test_residual_noise_has_the_stated_law_and_wrong_parameters_are_rejected():
     """Sums of squares of 400 standardised draws of each entry: chi-square, false alarm 1e-9, and 20% off is seen."""
@@ -113,7 +119,7 @@ def test_residual_noise_has_the_stated_law_and_wrong_parameters_are_rejected():
     table = {"x": [0.5, 1.0], "z": [0.25, 0.0], "y": [0.5, 1.0]}
     scores, ratio_scores = [], []
     for _ in range(400):
-        release = discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust")
+        release = discreet.release(table, design, epsilon=1.0, delta=1e-6, robust=True)
         part = release.residuals
         exact = residual_totals(table, design, part.coefficients, part.bound)
         sigma = release.noise.sigma
@@ -136,7 +142,7 @@ def test_residual_noise_has_the_stated_law_and_wrong_parameters_are_rejected():
 def test_a_robust_release_survives_its_file(tmp_path):
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
     table = {"x": np.linspace(0, 1, 50), "y": np.linspace(0, 1, 50)}
-    release = discreet.release(table, design, epsilon=1.0, delta=1e-6, moments="robust", residual_bound=0.3)
+    release = discreet.release(table, design, epsilon=1.0, delta=1e-6, robust=RobustErrors(residual_bound=0.3))
     release.save(tmp_path / "r.json")
     assert discreet.Release.load(tmp_path / "r.json") == release
     assert release.residuals.bound == pytest.approx(0.6)
@@ -147,30 +153,35 @@ def test_a_robust_release_survives_its_file(tmp_path):
 
 
 BAD = [
-    ({"moments": "robsut"}, "unknown moments"),
-    ({"residual_bound": 1.0}, 'without moments "robust"'),
-    ({"moments": "robust", "residual_bound": "1"}, "expected a number"),
-    ({"moments": "robust", "residual_bound": True}, "expected a number"),
-    ({"moments": "robust", "residual_bound": 0.0}, "not allowed"),
-    ({"moments": "robust", "residual_bound": float("nan")}, "not allowed"),
-    ({"moments": "robust", "residual_bound": 99.0}, "not allowed"),
+    ("1", "expected a number above 0, got '1'"),
+    (True, "expected a number above 0, got True"),
+    (0.0, "expected a number above 0"),
+    (float("nan"), "expected a number above 0"),
+    (99.0, "expected a number above 0 and at most 2"),
 ]
 
 
-@pytest.mark.parametrize(("options", "message"), BAD)
-def test_bad_robust_requests_are_refused(options, message):
+@pytest.mark.parametrize(("bound", "message"), BAD)
+def test_bad_robust_requests_are_refused(bound, message):
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
+    budget = {"epsilon": 1.0, "delta": 1e-6}
     with pytest.raises(SpecError, match=message):
-        discreet.release({"x": [0.5], "y": [0.5]}, design, epsilon=1.0, delta=1e-6, **options)
+        discreet.release({"x": [0.5], "y": [0.5]}, design, **budget, robust=RobustErrors(residual_bound=bound))
+
+
+@pytest.mark.parametrize("robust", ["robsut", 1, None, ["y ~ x"]])
+def test_robust_is_a_flag_or_robust_errors(robust):
+    with pytest.raises(SpecError, match="robust: expected True, False or RobustErrors"):
+        discreet.release({}, Design("y", {"x": (0, 1), "y": (0, 1)}), epsilon=1.0, delta=1e-6, robust=robust)
 
 
 def test_robust_needs_an_intercept():
     columns = {"x": (0, 1), "y": bool}
     with pytest.raises(SpecError, match="intercept"):
-        discreet.release({}, Design("y", columns, intercept=False), epsilon=1.0, delta=1e-6, moments="robust")
+        discreet.release({}, Design("y", columns, intercept=False), epsilon=1.0, delta=1e-6, robust=True)
     table = {"x": [0.5] * 9, "y": [True] * 9}
     release = discreet.release(
-        table, Design("y", columns), epsilon=1.0, delta=1e-6, moments="robust", residual_bound=0.5
+        table, Design("y", columns), epsilon=1.0, delta=1e-6, robust=RobustErrors(residual_bound=0.5)
     )
     assert release.residuals.bound == 0.5
 
@@ -203,6 +214,7 @@ def test_no_person_moves_the_residual_gram_by_more_than_claimed(persons):
             assert float(moved[0]) >= 0.999 * float(claim)
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize("neighbours", RELATIONS)

@@ -19,7 +19,7 @@ from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.mechanisms.adassp import AdaptiveSufficientStatistics
-from discreet.mechanisms.calibration import DEFAULT_SHARES, variates
+from discreet.mechanisms.calibration import DEFAULT_SHARES
 from discreet.mechanisms.sampler import ExactSampler
 from discreet.mechanisms.ssp import SufficientStatistics, released_shares, with_noise
 from discreet.privacy.budget import PrivacyBudget
@@ -28,6 +28,7 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_gap
 from discreet.releases import Release
 from discreet.testing.not_private import exact_release
+from support.moment_laws import variates
 from support.statistics_pairs import exact_mu2, some_design, some_pairs, totals_of
 
 FALSE_ALARM = 1e-9

@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 import discreet
-from discreet.accounting.noise_distribution import GUARD
-from discreet.accounting.scaling import ROWS
+from discreet.accounting.noise_distribution import GUARD, ROWS
 from discreet.audit.exact_losses import replayed, replayed_square
 from discreet.audit.runs import MadeUpRows
 from discreet.curator.sums.gram import GramWithWeights, row_products
@@ -19,12 +18,13 @@ from discreet.design.columns import Numeric
 from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.exact.linear import entry_count
-from discreet.mechanisms.gaussian import WeightedMoments
+from discreet.mechanisms.gaussian import weighted_moments
 from discreet.mechanisms.sampler import ExactSampler
+from discreet.options import ReleaseOptions
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian_dp import mu_from
+from discreet.release_request import ReleaseRequest
 from discreet.testing.not_private import SeededSampler
-from discreet.workflow import Question
 from support.tables import Untouchable, neighbouring_table, random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
@@ -39,11 +39,10 @@ def weighted(columns, **more):
     return Design("y", columns, weights="w", **more)
 
 
-def question(design, *, moments="plain", grid_bits=16, guard=False):
-    return Question.checked(
-        design, PrivacyBudget(EPSILON, DELTA), "auto", None,
-        moments=moments, residual_bound=None, clip_counts=False, grid_bits=grid_bits, guard=guard,
-    )  # fmt: skip
+def question(design, *, robust=False, grid_bits=16, guard=False):
+    return ReleaseRequest.checked(
+        design, PrivacyBudget(EPSILON, DELTA), ReleaseOptions(robust=robust, guard=guard, grid_bits=grid_bits)
+    )
 
 
 def cost(asked, one, other, seed=0) -> Fraction:
@@ -66,10 +65,8 @@ def largest_cost(neighbours, pairs, seed):
         rule = "drop" if rng.random() < 0.3 else "error"
         columns = {**made.columns, "w": Numeric((0.0, float(rng.choice([0.5, 1, 7]))), rule)}
         design = weighted(columns, unit=made.unit, radius=made.radius)
-        moments = "robust" if rng.random() < 0.4 else "plain"
-        asked = question(
-            design, moments=moments, grid_bits=int(rng.choice([8, 12, 16])), guard=bool(rng.random() < 0.3)
-        )
+        robust = bool(rng.random() < 0.4)
+        asked = question(design, robust=robust, grid_bits=int(rng.choice([8, 12, 16])), guard=bool(rng.random() < 0.3))
         base = random_table(design, int(rng.integers(1, 30)), rng)
         other = neighbouring_table(design, base, rng)
         if rule == "drop" and rng.random() < 0.5:
@@ -131,26 +128,26 @@ def test_of_true_and_false_a_row_that_is_absent_costs_more_than_one_that_is_repl
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
-@pytest.mark.parametrize("moments", ["plain", "robust"])
-def test_all_rows_of_a_person_are_covered(neighbours, moments):
-    asked = question(weighted(BOX, unit={"id": "who", "max_rows": 3, "neighbours": neighbours}), moments=moments)
+@pytest.mark.parametrize("robust", [False, True])
+def test_all_rows_of_a_person_are_covered(neighbours, robust):
+    asked = question(weighted(BOX, unit={"id": "who", "max_rows": 3, "neighbours": neighbours}), robust=robust)
     rest = both(*[corner(x=0.1, w=1.0) | {"who": [f"p{k}"]} for k in range(5)])
     person = both(*[corner() | {"who": ["q"]} for _ in range(3)])
     others = [rest] if neighbours == "add-remove" else [both(rest, corner(w=w) | {"who": ["q"]}) for w in (0.0, 1.0)]
     spent = [cost(asked, both(rest, person), other) for other in others]
     # residuals of these rows need not be at their bound, so their share may not be spent
-    least = Fraction(8, 10) if moments == "plain" else Fraction(5, 10)
+    least = Fraction(8, 10) if not robust else Fraction(5, 10)
     assert least * CLAIM <= max(spent) <= CLAIM
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
-@pytest.mark.parametrize("moments", ["plain", "robust"])
-def test_no_person_spends_more_than_the_budget(neighbours, moments):
+@pytest.mark.parametrize("robust", [False, True])
+def test_no_person_spends_more_than_the_budget(neighbours, robust):
     """All rows of a random person, of which more are given than count, against none or those of another."""
     rng = np.random.default_rng(12)
     columns = BOX | {"w": {"bounds": [0, 4], "missing": "drop"}}
     design = weighted(columns, unit={"id": "who", "max_rows": 2, "neighbours": neighbours})
-    asked = question(design, moments=moments, guard=True)
+    asked = question(design, robust=robust, guard=True)
 
     def rows_of(who, count):
         cells = random_table(design, count, rng)
@@ -193,10 +190,11 @@ def test_less_noise_on_one_statistic_would_be_seen(weaker):
 def test_a_sum_of_weights_that_is_taken_for_public_would_be_seen():
     """Calibrated as if the first entry were the number of rows, which `replace` makes public."""
     asked = question(weighted(BOX, unit={"neighbours": "replace"}))
-    plain = Question.checked(
-        Design("y", {"x": (-1, 1), "y": (-1, 1)}, unit={"neighbours": "replace"}), PrivacyBudget(EPSILON, DELTA),
-        "gaussian", None, moments="plain", residual_bound=None, clip_counts=False, grid_bits=16,
-    )  # fmt: skip
+    plain = ReleaseRequest.checked(
+        Design("y", {"x": (-1, 1), "y": (-1, 1)}, unit={"neighbours": "replace"}),
+        PrivacyBudget(EPSILON, DELTA),
+        ReleaseOptions(mechanism="gaussian"),
+    )
     assert plain.law.sigma["count"] == 0
     weak = replace(asked, law=replace(asked.law, sigma={**asked.law.sigma, "count": 1}))
     assert cost(weak, corner(), corner(w=0.0)) > CLAIM
@@ -210,11 +208,11 @@ def test_weights_above_their_bound_would_be_seen(monkeypatch):
     assert cost(asked, both(corner(), corner()), corner()) > CLAIM
 
 
-@pytest.mark.parametrize("moments", ["plain", "robust"])
-def test_unrelated_tables_with_equal_noisy_numbers_publish_the_same_bits(moments):
+@pytest.mark.parametrize("robust", [False, True])
+def test_unrelated_tables_with_equal_noisy_numbers_publish_the_same_bits(robust):
     """No exact number is used: the second run has the noisy numbers of the first, and another table."""
     design = weighted(COLUMNS)
-    asked = question(design, moments=moments)
+    asked = question(design, robust=robust)
     rng = np.random.default_rng(4)
     for seed in range(6):
         tables = (random_table(design, 50, rng), random_table(design, 9, rng))
@@ -225,9 +223,9 @@ def test_unrelated_tables_with_equal_noisy_numbers_publish_the_same_bits(moments
 
 
 @pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "p", "max_rows": 4}])
-@pytest.mark.parametrize("moments", ["plain", "robust"])
-def test_the_loss_forwards_is_that_of_the_budget(unit, moments):
-    asked = question(weighted(COLUMNS, unit=unit), moments=moments)
+@pytest.mark.parametrize("robust", [False, True])
+def test_the_loss_forwards_is_that_of_the_budget(unit, robust):
+    asked = question(weighted(COLUMNS, unit=unit), robust=robust)
     assert (ROWS in asked.law.sigma) == (unit.get("neighbours") != "replace")
     assert 0.98 * CLAIM <= Fraction(asked.loss.mu) ** 2 <= CLAIM * (1 + Fraction(1, 10**9))
 
@@ -241,7 +239,7 @@ def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
     *sums, rows = exact.values
     off = []
     for _ in range(200):
-        made = asked.mechanism.randomise(exact, design, asked.law, ExactSampler())
+        made = weighted_moments(exact, design, asked.law, ExactSampler())
         assert [made.totals[place] for place in asked.law.copies(5)] == list(made.totals[2:4])
         changes = zip((*made.totals, made.scalars[ROWS]), (*sums, rows), strict=True)
         scales = (*asked.law.steps(len(design.released)), asked.law.sigma[ROWS])
@@ -256,12 +254,12 @@ def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
 
 
 @pytest.mark.parametrize("neighbours", RELATIONS)
-@pytest.mark.parametrize("moments", ["plain", "robust"])
-def test_a_release_is_verified_and_read_back(neighbours, moments):
+@pytest.mark.parametrize("robust", [False, True])
+def test_a_release_is_verified_and_read_back(neighbours, robust):
     design = weighted(COLUMNS, unit={"neighbours": neighbours})
     table = random_table(design, 60, np.random.default_rng(2))
-    made = discreet.release(table, design, epsilon=EPSILON, delta=DELTA, moments=moments)
-    assert (made.mechanism, made.mechanism_version) == ("gaussian", "weighted-2")
+    made = discreet.release(table, design, epsilon=EPSILON, delta=DELTA, robust=robust)
+    assert (made.mechanism, made.mechanism_version, made.design.weights) == ("gaussian", "1", "w")
     again = discreet.Release.from_json(made.to_json())
     assert again == made
     assert discreet.verify(again).epsilon_given <= EPSILON * (1 + 1e-9)
@@ -279,11 +277,8 @@ def test_what_is_not_proved_is_refused_before_the_table_is_touched():
         (weighted(BOX), {"clip_counts": True}, "leave clip_counts out"),
         (weighted(BOX), {"grid_bits": 17}, "from 8 to 16"),
         (private, {}, "bounds of 'x' are private"),
-        (sampled, {}, 'moments "robust"'),
+        (sampled, {}, "release with robust=True"),
     ]
     for design, given, reason in cases:
         with pytest.raises(SpecError, match=reason):
             discreet.release(Untouchable(), design, **{"epsilon": 1.0, "delta": 1e-6} | given)
-    design = Design("y", {"x": (0, 1), "y": (0, 1)})
-    with pytest.raises(SpecError, match="expected a design with weights"):
-        WeightedMoments().noise_model(design, question(weighted(BOX)).domain, PrivacyBudget(1.0, 1e-6), {})

@@ -239,6 +239,7 @@ def is_one_row(design, totals) -> bool:
     return all(full[0, 0] * full[i, j] == full[0, i] * full[0, j] for i in range(size) for j in range(size))
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_no_row_is_longer_than_the_shift_the_noise_was_calibrated_for(neighbours):

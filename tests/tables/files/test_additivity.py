@@ -99,6 +99,7 @@ def odd_rows(odd: list[str]) -> list[list[str]]:
     return rows
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("way", WAYS)
 def test_an_odd_cell_of_a_text_file_changes_its_own_row_only(way, tmp_path) -> None:

@@ -23,7 +23,7 @@ from discreet.errors import DataError, SpecError
 from discreet.tables.arrow import declared_arrays
 from discreet.tables.cells import settle_missing
 from discreet.tables.csv import CsvFile
-from discreet.tables.csv_format import ReadOptions
+from discreet.tables.csv_format import ReadOptions, charset_named
 from discreet.tables.opening import open_source
 from support.refusals import COLUMNS, GOOD, HEADER, read_all, refusal
 
@@ -42,7 +42,7 @@ CSV_FAULTS = {
     "row with quotes too short": (HEADER + '918273.5,true,"a,SECRETCELL"\n', "line 2 "),
     "blanks alone on a line": (HEADER + "   \n", "line 2 "),
     "comment line": (HEADER + "# SECRETCELL\n" + GOOD, "line 2 "),
-    "decimal comma": (HEADER + "918273,5,true,a,1\n", "--delimiter"),
+    "decimal comma": (HEADER + "918273,5,true,a,1\n", "pass delimiter="),
     "unclosed quote": (HEADER + GOOD + '0.5,true,"SECRETCELL,1\n' + GOOD, "line 3 .* quote"),
     "unclosed quote in the last line": (HEADER + '0.5,true,a,"1', "line 2 .* quote"),
     "unclosed quote after a quoted cell": (HEADER + '"0.5",true,"SECRETCELL,1\n' + GOOD + '"x",,,', "line 2 .* quote"),
@@ -53,11 +53,11 @@ CSV_FAULTS = {
     "carriage return inside quotes": (HEADER + '0.5,true,"SECRET\rCELL",1\n', "line 2 .* quote"),
     "quote in the header": ('x,y"es,g,n\n', "line 1 .* quote"),
     "NUL byte": (HEADER + GOOD + "0.5,true,SECRET\0CELL,1\n", "line 3 .* NUL"),
-    "invalid UTF-8": (HEADER.encode() + b"0.5,true,SECRETCELL\xe9,1\n", "line 2 .* UTF-8.*--encoding"),
-    "invalid UTF-8 in a column not declared": (b"z," + HEADER.encode() + b"\xff,0.5,true,a,1\n", "--encoding"),
-    "UTF-16 without a mark": ((HEADER + GOOD).encode("utf-16-le"), "--encoding"),
-    "UTF-16 with a mark": ((HEADER + GOOD).encode("utf-16"), "--encoding"),
-    "UTF-16 big-endian": (b"\xfe\xff" + (HEADER + GOOD).encode("utf-16-be"), "--encoding"),
+    "invalid UTF-8": (HEADER.encode() + b"0.5,true,SECRETCELL\xe9,1\n", "line 2 .* UTF-8.*pass encoding="),
+    "invalid UTF-8 in a column not declared": (b"z," + HEADER.encode() + b"\xff,0.5,true,a,1\n", "pass encoding="),
+    "UTF-16 without a mark": ((HEADER + GOOD).encode("utf-16-le"), "pass encoding="),
+    "UTF-16 with a mark": ((HEADER + GOOD).encode("utf-16"), "pass encoding="),
+    "UTF-16 big-endian": (b"\xfe\xff" + (HEADER + GOOD).encode("utf-16-be"), "pass encoding="),
     "UTF-32": ((HEADER + GOOD).encode("utf-32"), "UTF-32 text"),
     "no header": ("918273.5,SECRETCELL,a,1\n" + GOOD, "no column 'x'"),
     "declared name missing": ("x,yes,g\n", "no column 'n'"),
@@ -66,7 +66,7 @@ CSV_FAULTS = {
     "name twice up to blanks": ("x,yes,g,n, x\n", "case, blanks or Unicode"),
     "name twice up to Unicode form": ("x,yes,g,n,ｘ\n", "case, blanks or Unicode"),
     "name with a blank": ("x, yes,g,n\n", "no column 'yes'.*case, blanks"),
-    "other delimiter": ("x;yes;g;n\n918273,5;true;a;1\n", "--delimiter"),
+    "other delimiter": ("x;yes;g;n\n918273,5;true;a;1\n", "pass delimiter="),
     "comment line before the header": (
         "# SECRETCELL 918273.5\n" + HEADER + GOOD,
         "first line .*'t.csv' begins with '#'; comment lines",
@@ -232,6 +232,7 @@ def test_offsets_of_text_that_lead_outside_their_buffer_are_refused(tmp_path) ->
     assert "cannot be read" in refusal(tmp_path / "t.arrow", DataError)
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("kind", ["parquet", "ipc", "stream", "ipc lz4"])
 def test_a_damaged_byte_anywhere_is_refused_or_harmless(kind, tmp_path) -> None:
@@ -441,10 +442,17 @@ def test_a_column_may_be_called_like_a_format(name, tmp_path) -> None:
     read_all(csv_file(tmp_path, f"{name},{HEADER}z,{GOOD}"))
 
 
-@pytest.mark.parametrize("encoding", ["nonsense", "base64", "zlib", "rot13", "undefined", "a\0b", "", 8, None])
+@pytest.mark.parametrize("encoding", ["nonsense", "base64", "zlib", "rot13", "undefined", "a\0b", "", 8])
 def test_an_encoding_that_is_not_known_is_refused(encoding) -> None:
     with pytest.raises(SpecError, match=r"encoding .* is not accepted"):
         ReadOptions(encoding=encoding)
+
+
+def test_no_encoding_is_that_of_the_default() -> None:
+    assert ReadOptions(encoding=None) == ReadOptions()
+    assert ReadOptions(encoding=None).charset == "utf-8"
+    with pytest.raises(SpecError, match="encoding None is not accepted"):
+        charset_named(None)
 
 
 @pytest.mark.parametrize("delimiter", ["", ",,", '"', "'", "\n", "\r", "\0", "é", "a", "5", ".", "-", "+", b","])

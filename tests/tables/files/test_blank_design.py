@@ -24,10 +24,10 @@ HOSTILE = {
     'x"]\ntarget = "y': "invisible characters",
     "a\x7fb": "invisible characters",
     "a\ud800b": "invisible characters",
-    "": "has no blanks at its ends",
-    " x": "has no blanks at its ends",
-    "1": "is a reserved name",
-    "Intercept": "is a reserved name",
+    "": "has no surrounding blanks",
+    " x": "has no surrounding blanks",
+    "1": "is reserved",
+    "Intercept": "is reserved",
 }
 ODD = ["a.b", "größe, in cm", 'x"]', "back\\slash", "a\u00a0b", "=", "#", "[unit]", "'", "\U0001f600"]
 
@@ -106,7 +106,10 @@ def test_the_public_function_reads_names_and_types_of_a_file_and_writes_toml(tmp
 
 def test_the_public_function_reads_a_file_as_it_says(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("größe;x\n".encode("latin-1"))
-    assert discreet.blank_design(str(tmp_path / "t.csv"), encoding="latin-1", delimiter=";").listed == ("größe", "x")
+    assert discreet.blank_design(str(tmp_path / "t.csv"), reading=discreet.ReadOptions("latin-1", ";")).listed == (
+        "größe",
+        "x",
+    )
 
 
 def test_a_blank_design_is_never_written_over_a_table(tmp_path: Path) -> None:
@@ -125,8 +128,7 @@ def test_a_blank_design_is_never_written_over_a_table(tmp_path: Path) -> None:
         ("none.csv", {}, SpecError, "none.csv"),
         ("t.csv", {"target": 3}, SpecError, "target is 3; it is the name of a column"),
         ("t.csv", {"target": "z"}, SpecError, "unknown target 'z'; allowed: x, y"),
-        ("t.csv", {"encoding": "utf-7"}, SpecError, "utf-7"),
-        ("t.csv", {"delimiter": ",,"}, SpecError, "delimiter ',,'"),
+        ("t.csv", {"reading": "utf-7"}, SpecError, "reading: expected discreet.ReadOptions"),
         ("rows.csv", {}, DataError, "has a number or a date instead of a column name"),
     ],
 )
@@ -201,7 +203,7 @@ def test_statistics_files_give_names_and_types(tmp_path: Path) -> None:
 
 def test_a_header_may_span_lines_where_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text('x,"y\nz",w\n1,2,3\n', newline="")
-    blank = discreet.blank_design(tmp_path / "t.csv", quoted_line_breaks=True)
+    blank = discreet.blank_design(tmp_path / "t.csv", reading=discreet.ReadOptions(quoted_line_breaks=True))
     assert blank.listed == ("x", "w")
     assert [name for name, _ in blank.left_out] == ["y\nz"]
     with pytest.raises(DataError, match="quote that is not closed"):

@@ -184,7 +184,7 @@ def test_line_breaks_inside_quoted_cells_are_read_when_asked_for(tmp_path) -> No
     assert str(caught.value) == (
         "line 2 of 't.csv' has a quote that is not closed on its line or is inside a cell; quote the whole cell, "
         "double the quotes inside it, and keep each row on one line; if cells have line breaks, write the table as "
-        "Parquet, or pass --quoted-line-breaks"
+        "Parquet, or pass quoted_line_breaks=True"
     )
 
 
@@ -254,15 +254,15 @@ def test_a_release_that_rests_on_quotes_says_so_and_is_another_request(tmp_path)
     def released(**options):
         return discreet.release(tmp_path / "t.csv", design, epsilon=1.0, delta=1e-6, spend=spend, **options)
 
-    made = released(quoted_line_breaks=True)
+    made = released(reading=BREAKS)
     assert made.guarantee.conditions[-1] == "every cell of the file is quoted correctly"
     again = discreet.Release.from_json(made.to_json())
     assert again.guarantee == made.guarantee
     assert "every cell of the file is quoted correctly" in again.guarantee.sentence()
     assert json.loads(made.to_json())["guarantee"]["conditions"][-1] == "quoted-cells"
-    with pytest.raises(DataError, match="--quoted-line-breaks"):
+    with pytest.raises(DataError, match="pass quoted_line_breaks=True"):
         released()
-    assert discreet.check(tmp_path / "t.csv", design, quoted_line_breaks=True).rows_fit == 40
+    assert discreet.check(tmp_path / "t.csv", design, reading=BREAKS).rows_fit == 40
     (tmp_path / "t.csv").write_text((tmp_path / "t.csv").read_text().replace("line\nbreak", ""), newline="")
     assert len(released().guarantee.conditions) + 1 == len(made.guarantee.conditions)
     usual = {"encoding": "utf-8", "delimiter": ","}

@@ -50,6 +50,7 @@ def files(tmp_path_factory):
     return folder
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
 @pytest.mark.parametrize("name", ["small groups.parquet", "one group.parquet", "t.csv", "t.arrow"])

@@ -252,6 +252,7 @@ def test_other_encodings_and_delimiters_give_the_same_arrays(encoding, delimiter
     assert_same_bits(arrays_of(source, 65_536), expected_arrays())
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("block", [200, 211, 223, 65_536])

@@ -58,6 +58,7 @@ def test_a_stream_that_breaks_off_anywhere_is_refused_as_a_whole(name: str, tmp_
     assert "cannot be unpacked" in refusal(path, DataError)
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize("name", PACKERS)
 def test_a_damaged_byte_is_refused_or_gives_another_text(name: str, tmp_path: Path) -> None:
@@ -96,7 +97,7 @@ def test_what_is_packed_is_judged_like_plain_text(name: str, tmp_path: Path) -> 
     path = tmp_path / name
     for content, message in (
         (b"", "is empty inside"),
-        ((HEADER + GOOD).encode("utf-16"), "--encoding utf-16"),
+        ((HEADER + GOOD).encode("utf-16"), "pass encoding='utf-16'"),
         (b"SQLite format 3\0", "is not CSV text"),
         ((HEADER + GOOD + "SECRETCELL,true\n").encode(), "line 3 "),
         ((HEADER + GOOD + 'x,"SECRETCELL\n",\n').encode(), "line 3 "),

@@ -37,26 +37,26 @@ CASES: dict[str, tuple[str, bytes, dict[str, object]]] = {
 def test_a_header_line_suggests_encoding_and_delimiter(case: str, tmp_path: Path) -> None:
     name, content, expected = CASES[case]
     (tmp_path / name).write_bytes(content)
-    found = proposed(tmp_path / name, ReadOptions(), encoding=True, delimiter=True)
+    found = proposed(tmp_path / name, ReadOptions())
     assert found.given() == expected
 
 
 def test_what_is_given_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("größe;x,y".encode("cp1252"))
     given = ReadOptions("cp1250", ",", ",", ".", True)
-    assert proposed(tmp_path / "t.csv", given, encoding=False, delimiter=False) == given
-    found = proposed(tmp_path / "t.csv", ReadOptions(delimiter=","), encoding=True, delimiter=False)
+    assert proposed(tmp_path / "t.csv", given) == given
+    found = proposed(tmp_path / "t.csv", ReadOptions(delimiter=","))
     assert found == ReadOptions("cp1252", ",")
 
 
 @pytest.mark.parametrize("behind", [b"", b"\xff\xfe\x00", b"a;b;c;d;e;f;g", "größe".encode("cp1252") * 3])
 def test_nothing_depends_on_what_is_behind_the_header(behind: bytes, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"a,b\n" + behind)
-    assert proposed(tmp_path / "t.csv", ReadOptions(), encoding=True, delimiter=True) == ReadOptions()
+    assert proposed(tmp_path / "t.csv", ReadOptions()) == ReadOptions()
     assert discreet.blank_design(tmp_path / "t.csv").reading == ReadOptions()
 
 
 def test_what_is_wrong_with_the_line_is_said_where_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"\n\n")
     with pytest.raises(DataError, match="no header line"):
-        proposed(tmp_path / "t.csv", ReadOptions(), encoding=True, delimiter=True)
+        proposed(tmp_path / "t.csv", ReadOptions())

@@ -12,7 +12,7 @@ import pytest
 
 import discreet
 from discreet.design.columns import Boolean, Categorical, Numeric
-from discreet.errors import DataError, SpecError
+from discreet.errors import DataError, MissingDependencyError, SpecError
 from discreet.tables import file_formats as statistical
 from discreet.tables.arrow import declared_arrays
 from discreet.tables.blank_design import column_names_and_types
@@ -179,7 +179,7 @@ def test_how_csv_is_written_is_refused(folder) -> None:
 
 def test_without_the_extra_it_is_named(folder, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
-    message = refusal(folder / "t.dta", SpecError)
+    message = refusal(folder / "t.dta", MissingDependencyError)
     assert message == (
         "the file 't.dta' needs 'pyreadstat', which is not installed; install it with: pip install 'discreet[stata]'"
     )

@@ -1,6 +1,5 @@
-"""From a release and a model to normal equations, with the covariance of their noise.
+"""Normal equations of a model, read from a release, with the covariance of their noise.
 
-Sees: released sums and the distribution of their noise.
-Never: solves anything.
-Hands on: `NormalEquations` in scaled units, and the way back to original ones.
+Input: released sums and the distribution of their noise. Output: `NormalEquations` in scaled units, and the conversion
+to original units. Nothing is solved here.
 """

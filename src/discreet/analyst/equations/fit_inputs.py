@@ -1,4 +1,4 @@
-"""What a fit was computed from, kept for all that is said about it later."""
+"""Store what a fit was computed from, for its errors, tests and tables."""
 
 from __future__ import annotations
 
@@ -6,21 +6,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Literal
 
-from discreet.analyst.equations.model_columns import SubModel
 from discreet.analyst.equations.normal import NO_SQUARE, NormalEquations, Units
 from discreet.analyst.values import NothingExcluded
+from discreet.design.model_columns import SubModel
 from discreet.exact.arrays import FloatArray
 from discreet.releases.reference_law import NotEstimable
 
 RobustType = Literal["HC0", "HC1"]
 
-L1: Final = NotEstimable(
-    "there are no intervals for a penalty on absolute values; "
-    'use the penalty "none", "ridge" or "adaptive" (--penalty none)'
-)
+L1: Final = NotEstimable("an L1 penalty has no intervals; fit with the penalty 'none', 'ridge' or 'adaptive'")
 POSTERIOR: Final = NotEstimable(
-    "there are no intervals for a posterior mean, which shrinks towards 0 by as much as the noise calls for; "
-    'use the penalty "none", "ridge" or "adaptive" (--penalty none)'
+    "a posterior mean has no intervals, because the noise determines how far it shrinks towards 0; "
+    "fit with the penalty 'none', 'ridge' or 'adaptive'"
 )
 
 
@@ -31,9 +28,9 @@ class Line:
     Attributes
     ----------
     scaled, original
-        Of the scaled columns and in original units, shape (k,).
+        Coefficients of the scaled columns, and in original units, shape (k,).
     constant, gains
-        What a prediction adds up, in the units of the target: one gain for each released column of the features.
+        Terms of a prediction in units of the target, with one gain per released column of the features.
     """
 
     scaled: FloatArray
@@ -44,24 +41,24 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class ErrorBasis:
-    """What standard errors, intervals and tests are computed from.
+    """Inputs of standard errors, intervals and tests.
 
     Attributes
     ----------
     equations
-        Of the model, with the sum of squares of the target.
+        Normal equations of the model, with the sum of squares of the target.
     exact
-        Coefficients of z with all digits, shape (k,).
+        Exact coefficients of z, shape (k,).
     penalty_diagonal
-        What was added to the diagonal, shape (k,).
+        What the penalty added to the diagonal, shape (k,).
     meat
         For robust standard errors: the released middle of the sandwich, shape (k, k).
     meat_variance
-        Variances of the noise in it, shape (k, k).
+        Variances of the noise in `meat`, shape (k, k).
     ratio_square
         For a robust interval of R^2: the ratio of variances at which it was released, and the sum of squares.
     robust_type
-        Of robust standard errors: `HC1` with the factor n / (n - k), `HC0` without.
+        `HC1` with the factor n / (n - k), `HC0` without it.
     """
 
     equations: NormalEquations
@@ -75,20 +72,16 @@ class ErrorBasis:
 
 @dataclass(frozen=True, eq=False)
 class FitInputs:
-    """Model and units of a fit, and what its errors can be estimated from.
+    """Model and units of a fit, and the inputs of its errors.
 
     Attributes
     ----------
-    model
-        Which target, features and intercept.
-    units
-        In which it was solved.
     penalised
-        Whether a penalty was asked to shrink the coefficients towards 0.
+        Whether the requested penalty shrinks the coefficients towards 0.
     basis
-        What the errors are computed from, or why nothing can be said of them.
+        Inputs of the errors, or why they cannot be estimated.
     fitted_inside
-        Whether the coefficients were published as they are, and not read from sums.
+        Whether the mechanism published these coefficients, instead of sums.
     """
 
     model: SubModel
@@ -101,7 +94,7 @@ class FitInputs:
 def error_basis(
     equations: NormalEquations, exact: tuple[Fraction, ...] | NothingExcluded, penalty_diagonal: FloatArray | None
 ) -> ErrorBasis | NotEstimable:
-    """Give what the errors of solved coefficients are computed from, or why there is nothing."""
+    """Return the inputs of the errors of solved coefficients, or why there are none."""
     if penalty_diagonal is None:
         return L1
     if not equations.has_square:

@@ -19,8 +19,8 @@ from discreet.exact.arrays import FloatArray
 # Variances of what the noise of a release does to sums, for a symmetric F with entries of known variance.
 #
 # T_ij is the variance of F_ij = F_ji. The entries are independent, but for indicators: the sum of such a column j is
-# its sum of squares, both were released as one number, and F_jj = F_0j. What a linear form a_0j F_0j + a_jj F_jj of
-# both has beside two independent entries is the covariance of the two, r_j = T_0j = T_jj:
+# its sum of squares, both were released as one number, and F_jj = F_0j. A linear form a_0j F_0j + a_jj F_jj of both
+# then adds the covariance of the two, r_j = T_0j = T_jj, to that of independent entries:
 #
 #     Cov(a, b) = independent + sum_j r_j (a_0j b_jj + a_jj b_0j).
 #
@@ -28,12 +28,12 @@ from discreet.exact.arrays import FloatArray
 # the covariance of F t gains r_j t_j^2 and the entry (j, j) gains 2 r_j t_0 t_j. In w'F s the weights of the two are
 # w_0 s_j + w_j s_0 and w_j s_j, in s'F s they are 2 s_0 s_j and s_j^2; the functions below put these in.
 #
-# Everything here is exact whatever the size of the noise, because it is linear in F.
+# Everything here is linear in F, and therefore exact for noise of any size.
 
 
 @dataclass(frozen=True, eq=False)
 class EntryNoise:
-    """Which entries of the noise F are how large, and which are the same.
+    """Standard deviations of the entries of the noise F, and which entries are equal.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class EntryNoise:
 
     @cached_property
     def variance(self) -> FloatArray:
-        """T, shape (p, p)."""
+        """Variances T, shape (p, p)."""
         variance: FloatArray = self.sd**2
         return variance
 
@@ -69,15 +69,16 @@ class EntryNoise:
         return bool(self.sd.any())
 
     def without_last(self) -> EntryNoise:
-        """The noise of all columns but the last, which is the target."""
+        """Return the noise of all columns but the last one, the target."""
         last = len(self.sd) - 1
         return EntryNoise(self.sd[:-1, :-1], tuple(j for j in self.copies if j < last))
 
 
 def product_covariance(noise: EntryNoise, t: FloatArray) -> FloatArray:
-    """Covariance of F t: T_ik t_i t_k off the diagonal and sum_l T_il t_l^2 on it, shape (p, p).
+    """Compute the covariance of F t, shape (p, p).
 
-    For m rows t, of shape (m, p), it is one such matrix for each. It is also the matrix K with Var(t'F s) = s'K s.
+    It is T_ik t_i t_k off the diagonal and sum_l T_il t_l^2 on it. For m rows t, of shape (m, p), it is one such matrix
+    for each. It is also the matrix K with Var(t'F s) = s'K s.
 
     >>> product_covariance(EntryNoise(np.sqrt([[1.0, 2.0], [2.0, 3.0]])), np.array([1.0, -1.0])).round(12)
     array([[ 3., -2.],
@@ -87,16 +88,9 @@ def product_covariance(noise: EntryNoise, t: FloatArray) -> FloatArray:
 
 
 def averaged_covariance(variance: FloatArray, shared: FloatArray, moments: FloatArray) -> FloatArray:
-    """Covariance of F t, averaged over t with these second moments, shape (..., p, p).
+    """Compute the covariance of F t, averaged over t with the second moments `moments`, shape (..., p, p).
 
-    Parameters
-    ----------
-    variance
-        T, shape (p, p).
-    shared
-        Covariance of F_0j and F_jj, shape (p,).
-    moments
-        Shape (..., p, p).
+    `variance` is T, shape (p, p), and `shared` the covariance of F_0j and F_jj, shape (p,).
     """
     out: FloatArray = variance * moments
     index = np.arange(len(variance))
@@ -108,20 +102,12 @@ def averaged_covariance(variance: FloatArray, shared: FloatArray, moments: Float
 
 
 def form_covariance(noise: EntryNoise, W: FloatArray, S: FloatArray, T: FloatArray) -> FloatArray:
-    """Cov(w'F s, w'F t) for each row w, s, t of three matrices, shape (..., m).
+    """Compute Cov(w'F s, w'F t) for each row w, s, t of three matrices, shape (..., m).
 
-    It is sum_i w_i^2 sum_l T_il s_l t_l + sum_{i != k} w_i w_k T_ik s_i t_k, and of indicators
-    sum_j r_j w_j (2 w_0 s_j t_j + w_j (s_0 t_j + s_j t_0)).
+    It is sum_i w_i^2 sum_l T_il s_l t_l + sum_{i != k} w_i w_k T_ik s_i t_k, and for indicators it adds sum_j r_j w_j
+    (2 w_0 s_j t_j + w_j (s_0 t_j + s_j t_0)). The matrices have shape (..., m, p), or (..., 1, p) for a row that is
+    used for all.
 
-    Parameters
-    ----------
-    noise
-        F, shape (p, p).
-    W, S, T
-        Shapes (..., m, p), or (..., 1, p) for one row that serves all.
-
-    Examples
-    --------
     >>> row = np.array([[1.0, -1.0]])
     >>> form_covariance(EntryNoise(np.sqrt([[1.0, 2.0], [2.0, 3.0]])), row, row, row).round(12)
     array([12.])
@@ -134,7 +120,9 @@ def form_covariance(noise: EntryNoise, W: FloatArray, S: FloatArray, T: FloatArr
 
 
 def square_covariance(noise: EntryNoise, s: FloatArray, t: FloatArray) -> float:
-    """Cov(s'F s, t'F t) = 2 r'T r - sum_i T_ii r_i^2 with r_i = s_i t_i, and of indicators what they share.
+    """Compute Cov(s'F s, t'F t).
+
+    With r_i = s_i t_i it is 2 r'T r - sum_i T_ii r_i^2, plus the covariances that indicators share.
 
     >>> row = np.array([1.0, -1.0])
     >>> round(square_covariance(EntryNoise(np.sqrt([[1.0, 2.0], [2.0, 3.0]])), row, row), 12)
@@ -146,15 +134,15 @@ def square_covariance(noise: EntryNoise, s: FloatArray, t: FloatArray) -> float:
 
 
 # -- seeded ------------------------------------------------------------------------------------------------------------
-# Random numbers that estimate quantiles of known laws; they protect nobody.
+# Random numbers that estimate quantiles of known distributions. They protect nobody.
 #
-# They are seeded from the fingerprint of a release, so that one file gives one result everywhere.
+# The seed is the fingerprint of a release, so that a file gives the same result everywhere.
 
 
 def seeded_stream(purpose: str, digest: str) -> np.random.PCG64:
-    """Give a stream of its own to each purpose and release."""
+    """Return the random stream of one purpose and one release."""
     seed = hashlib.sha256(f"discreet {purpose} {digest}".encode()).digest()
-    # NumPy promises the stream of a bit generator for good, that of its normal variates only within a version
+    # NumPy guarantees the stream of a bit generator across versions, but not that of its normal variates
     return np.random.PCG64(int.from_bytes(seed, "big"))
 
 
@@ -174,30 +162,12 @@ def standard_normals(stream: np.random.PCG64, count: int, entries: int) -> Float
 
 
 # -- noise draws -------------------------------------------------------------------------------------------------------
-# Noise of a release drawn anew, to learn how large it may be; seeded from the release, it protects nobody.
+# Simulated noise, to estimate how large that of a release may be. It is seeded from the release and protects nobody.
 
 
 def noise_draws(law: NoiseLaw, noise: EntryNoise, stream: np.random.PCG64, count: int) -> FloatArray:
-    """Symmetric matrices of noise with these standard deviations and the joint law of the family.
+    """Draw symmetric noise matrices with the joint distribution of the family, shape (count, p, p).
 
-    Parameters
-    ----------
-    law
-        Family of the noise, and its parameters.
-    noise
-        Of the entries, shape (p, p), and which are the same.
-    stream
-        Random bits.
-    count
-        How many.
-
-    Returns
-    -------
-    numpy.ndarray
-        Shape (count, p, p).
-
-    Examples
-    --------
     >>> noise_draws(NoiseLaw(8, {}, "none"), EntryNoise(np.zeros((2, 2))), np.random.PCG64(1), 3).any()
     np.False_
     """
@@ -224,17 +194,17 @@ def noise_draws(law: NoiseLaw, noise: EntryNoise, stream: np.random.PCG64, count
 
 
 def _laplace(stream: np.random.PCG64, count: int, entries: int) -> FloatArray:
-    """Laplace variates of variance 1: differences of exponential ones."""
+    """Draw Laplace variates of variance 1, as differences of exponential ones."""
     logs = np.log(uniforms(stream, count, 2, entries))
     out: FloatArray = (logs[:, 0] - logs[:, 1]) / math.sqrt(2)
     return out
 
 
 def _k_norm(dimension: int, stream: np.random.PCG64, count: int, entries: int) -> FloatArray:
-    """Coordinates, each of variance 1, of a vector with density proportional to exp(-|z|).
+    """Draw coordinates, each of variance 1, of a vector with density proportional to exp(-|z|).
 
-    Its direction is uniform and its length has a gamma law. The direction is that of normal variates; the squares of
-    those that are not looked at have a chi-square law together.
+    Its direction is uniform and its length has a gamma distribution. The direction is that of normal variates. The
+    squares of the coordinates that are not needed have a chi-square distribution together.
     """
     from scipy.special import gammaincinv
 
@@ -248,7 +218,7 @@ def _k_norm(dimension: int, stream: np.random.PCG64, count: int, entries: int) -
 
 
 def _wishart(degrees: int, sd: FloatArray, stream: np.random.PCG64, count: int) -> FloatArray:
-    """Wishart matrices less their mean, entry by entry scaled to these deviations [Bartlett 1933]."""
+    """Draw centred Wishart matrices, scaled entry by entry to these deviations [Bartlett 1933]."""
     from scipy.special import gammaincinv
 
     size = len(sd)
@@ -264,7 +234,7 @@ def _wishart(degrees: int, sd: FloatArray, stream: np.random.PCG64, count: int) 
 
 
 # -- noise norm --------------------------------------------------------------------------------------------------------
-# How large the noise in a matrix of sums is: the 95% quantile of its operator norm.
+# Size of the noise in a matrix of sums: the 95% quantile of its operator norm.
 
 MISS: Final = Fraction(1, 20)  # how often the noise may exceed the quantile
 _SIMULATED_ROWS: Final = 100
@@ -272,25 +242,12 @@ _GAUSSIAN: Final = NoiseLaw(8, {}, "none")
 
 
 def noise_norm_quantile(noise: EntryNoise, noise_map: FloatArray, digest: str, law: NoiseLaw = _GAUSSIAN) -> float:
-    """Simulate the 95% quantile of the operator norm of C E C', E symmetric noise.
+    """Simulate the 95% quantile of the operator norm of C E C', with C the noise map and E the noise.
 
-    Of B simulated norms it takes the one of rank 0.95 (B+1), which a further norm exceeds with probability 5%
-    exactly, on average over fingerprints, however few the draws. Fewer are made where they are costly: the norm of a
-    large matrix hardly varies, unless the shifts or means in C single out one direction.
+    Of B simulated norms it takes the one of rank 0.95 (B+1). A new norm exceeds it with a probability of exactly 5%, on
+    average over fingerprints, for any B. Large matrices get fewer draws, because their norm hardly varies, unless the
+    shifts or means in C single out one direction.
 
-    Parameters
-    ----------
-    noise
-        E, shape (p, p).
-    noise_map
-        C, shape (k, p).
-    digest
-        Fingerprint of the release.
-    law
-        Family of the noise.
-
-    Examples
-    --------
     >>> noise_norm_quantile(EntryNoise(np.zeros((2, 2))), np.eye(2), "sha256:00")
     0.0
     """
@@ -306,16 +263,16 @@ def noise_norm_quantile(noise: EntryNoise, noise_map: FloatArray, digest: str, l
 
 
 def ensemble_edge(sd: FloatArray, noise_map: FloatArray, law: NoiseLaw = _GAUSSIAN) -> float:
-    """Edge of the spectrum of C E C' for many rows, where C is the identity or (v, identity).
+    """Compute the edge of the spectrum of C E C' for many rows, where C is the identity or (v, identity).
 
-    The core of E has its edge at 2r, r^2 the largest row sum of its variances. The first column of C adds
-    v e' + e v' + e_n v v' for the first row (e_n, e) of E. The middle two have the eigenvalues v.e +- |v||e|; one of
-    size t > r leaves the bulk and is at t + r^2/t [Benaych-Georges & Nadakuditi 2011].
-    The last is at most 1.96 deviations of e_n times |v|^2, and one deviation of an entry covers the fluctuation.
+    The core of E has its edge at 2r, where r^2 is the largest row sum of its variances. The first column of C adds v e'
+    + e v' + e_n v v' for the first row (e_n, e) of E. The middle two have the eigenvalues v.e +- |v||e|. One of size t
+    > r leaves the bulk and is at t + r^2/t [Benaych-Georges & Nadakuditi 2011]. The last is at most 1.96 deviations of
+    e_n times |v|^2, and one deviation of an entry covers the fluctuation.
 
-    The edge does not depend on the law of independent entries, and K-norm noise of many entries is close to Gaussian.
-    Wishart noise of m degrees of freedom leans to one side: its edge is at 2r + r^2 / (sqrt(m) s), s the smallest
-    deviation of an entry beside the diagonal [Marchenko & Pastur 1967, for equal deviations].
+    The edge does not depend on the distribution of independent entries, and K-norm noise of many entries is close to
+    Gaussian. Wishart noise of m degrees of freedom is skewed: its edge is at 2r + r^2 / (sqrt(m) s), where s is the
+    smallest deviation off the diagonal [Marchenko & Pastur 1967, for equal deviations].
     """
     if noise_map.shape[0] == noise_map.shape[1]:
         core, spike, count = sd, 0.0, 0.0
@@ -332,7 +289,7 @@ def ensemble_edge(sd: FloatArray, noise_map: FloatArray, law: NoiseLaw = _GAUSSI
 
 
 def _draws(size: int) -> int:
-    """How many norms to simulate: each count makes 0.95 (B+1) an integer."""
+    """Return the number B of norms to simulate, such that 0.95 (B+1) is an integer."""
     return 399 if size <= 20 else 99
 
 

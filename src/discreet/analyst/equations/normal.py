@@ -1,4 +1,4 @@
-"""Form the normal equations of a model in scaled coordinates, and return to original units."""
+"""Form the normal equations of a model in scaled coordinates, and convert to original units."""
 
 from __future__ import annotations
 
@@ -14,26 +14,27 @@ import numpy.typing as npt
 
 from discreet.accounting.noise_distribution import BLOCKS, NoiseLaw, block_of
 from discreet.accounting.scaling import RADIUS_BITS
-from discreet.analyst.equations.model_columns import SubModel
 from discreet.analyst.equations.noise import EntryNoise
 from discreet.analyst.values import Number
 from discreet.design.columns import Column, Interaction, Numeric
 from discreet.design.design import Design
+from discreet.design.model_columns import SubModel
 from discreet.design.scales import released_columns, scales_of
-from discreet.errors import SpecError
+from discreet.errors import ModelError
 from discreet.exact.arrays import BigIntArray, FloatArray
 from discreet.exact.linear import symmetric
 from discreet.releases.fields import centred, released_count
 from discreet.releases.reference_law import NotEstimable
 from discreet.releases.release import Release
+from discreet.wording import Call
 
 # -- units -------------------------------------------------------------------------------------------------------------
-# The scaled units that a model is solved in, and the way back to original ones.
+# The scaled units in which a model is solved, and the conversion to original units.
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """How the regressors z and the target of a model are scaled.
+    """Scaling of the regressors z and of the target of a model.
 
     Attributes
     ----------
@@ -42,14 +43,14 @@ class Units:
     half, mid
         Scale and middle of (features, target): one scaled unit is `half`, the scaled 0 is `mid`.
     base
-        The target, in its own units, where every coefficient is 0.
+        Value of the target, in original units, where every coefficient is 0.
     intercept
         Whether z begins with the constant.
     centre, scale
-        What z has of the features as their declared bounds scale them: each less its centre, over its scale. 0 and 1
-        unless released numbers scaled the rows.
+        z is each feature as scaled by its declared bounds, minus `centre`, divided by `scale`. They are 0 and 1 unless
+        released numbers scaled the rows.
     taken
-        Of an interaction: feature j, feature i, and how often i is part of j in original units (`design/scales.py`).
+        For an interaction: feature j, feature i, and how often i is part of j in original units (`design/scales.py`).
     """
 
     shift: FloatArray
@@ -62,10 +63,10 @@ class Units:
     taken: tuple[tuple[int, int, float], ...]
 
     def original_units(self, theta: Sequence[Fraction]) -> FloatArray:
-        """Coefficients of the declared columns in their own units, from those of z, shape (k,).
+        """Convert coefficients of z to the declared columns in original units, shape (k,).
 
-        A slope is theta_j half_y / half_j; the intercept takes up the middles of the columns, and the indicators of a
-        category those of its interactions. Each is rounded once.
+        A slope is theta_j half_y / half_j. The intercept absorbs the middles of the columns, and the indicators of a
+        category absorb those of its interactions. Each coefficient is rounded once.
         """
         *halves, half_y = map(Fraction, self.half.tolist())
         *mids, mid_y = map(Fraction, self.mid.tolist())
@@ -79,14 +80,17 @@ class Units:
         try:
             return np.array([float(value) for value in exact])
         except OverflowError:
-            raise SpecError(
-                "a coefficient in original units is too large for double precision; rescale the declared columns"
+            raise ModelError(
+                "a coefficient in original units is too large for double precision",
+                code="coefficient-too-large",
+                remedy="rescale the declared columns",
             ) from None
 
     def mixture(self) -> FloatArray:
-        """What each feature in original units is of the columns of z, in steps of its half, constants aside, (d, d).
+        """Return each feature in original units, in steps of its half, as a combination of z, shape (d, d).
 
-        The identity, with what an interaction takes of the indicators of its category.
+        Constants are left out. It is the identity, except for the part of an interaction in the indicators of its
+        category.
         """
         out = np.eye(len(self.half) - 1)
         for column, other, times in self.taken:
@@ -94,7 +98,7 @@ class Units:
         return out
 
     def prediction_terms(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """Constant and gains of the prediction from features as declared bounds scale them, in the target's units."""
+        """Return constant and gains of a prediction from scaled features, in units of the target."""
         half = float(self.half[-1])
         slopes = theta[1:] if self.intercept else theta
         start = float(theta[0]) if self.intercept else float(theta @ self.shift[:-1])
@@ -102,32 +106,33 @@ class Units:
         return self.base + half * start - float(gains @ self.centre), gains
 
     def regressors(self, scaled: FloatArray) -> FloatArray:
-        """Rows of z without the constant, shape (rows, k), from features as declared bounds scale them."""
+        """Return the rows of z without the constant, shape (rows, k), from features scaled by declared bounds."""
         out: FloatArray = (scaled.T - self.centre) / self.scale + self.shift[:-1]
         return out
 
 
 def model_scales(design: Design, model: SubModel) -> tuple[FloatArray, FloatArray, tuple[tuple[int, int, float], ...]]:
-    """Half widths and middles of (features, target), and what features take of each other."""
+    """Return half widths and middles of (features, target), and the parts that interactions take."""
     scales = scales_of(design, (*model.features, model.target))
     return np.array(scales.half), np.array(scales.mid), scales.taken
 
 
 def released_scaling(release: Release, model: SubModel) -> tuple[FloatArray, FloatArray]:
-    """Centres and scales of (features, target) by which rows were scaled beyond their bounds; 0 and 1 if they were not.
+    """Return centres and scales of (features, target) of private scaling, or 0 and 1 without it.
 
-    In scaled units of the declared columns.
+    They are in scaled units of the declared columns.
     """
     positions = [*model.positions, model.target_position]
     if release.scaling is None:
         return np.zeros(len(positions)), np.ones(len(positions))
-    by = release.scaling
-    centres, scales = (0.0, *by.centres, by.target_centre), (1.0, *by.scales, by.target_bound)
+    scaling = release.scaling
+    centres = (0.0, *scaling.centres, scaling.target_centre)
+    scales = (1.0, *scaling.scales, scaling.target_bound)
     return np.array([centres[index] for index in positions]), np.array([scales[index] for index in positions])
 
 
 def declared_widths(design: Design, features: Sequence[str]) -> list[float | None]:
-    """Width of the declared range of the column behind each slope; none where it is an indicator or a basis function.
+    """Return the declared width of each slope's column, or None for an indicator or a basis function.
 
     >>> from discreet.design.design import Design
     >>> declared_widths(Design("y", {"y": (0, 1), "age": (18, 90), "g": ["a", "b", "c"]}), ["age", "g"])
@@ -142,14 +147,14 @@ def declared_widths(design: Design, features: Sequence[str]) -> list[float | Non
 
 
 # -- sums --------------------------------------------------------------------------------------------------------------
-# What a release holds for a model: which sums are there, and how many rows are behind them.
+# Which sums a release holds for a model, and the number of rows.
 
 NO_SQUARE: Final = NotEstimable(
-    "the release holds no sum of squares of the target, so the spread of the errors is not known; for standard errors "
-    "release that sum too: with the setting target_square, or with the mechanism 'gaussian' or 'laplace'"
+    "the release has no sum of squares of the target, so the residual variance is unknown; for standard errors, "
+    "release that sum too, with the setting target_square or with the mechanism 'gaussian' or 'laplace'"
 )
-NO_COUNT: Final = NotEstimable("a release of coefficients holds no number of rows")
-_WORDS: Final = {
+NO_COUNT: Final = NotEstimable("a release of coefficients has no number of rows")
+_BLOCK_NAMES: Final = {
     "sum_x": "sums of the regressors",
     "sum_y": "sum of the target",
     "gram_off_diagonal": "products of two regressors",
@@ -158,24 +163,23 @@ _WORDS: Final = {
 
 
 def check_moments(release: Release, what: str) -> None:
-    """Refuse a release that holds no sums, with what was asked for."""
+    """Raise unless the release has sums; `what` names the request."""
     if release.kind != "moments":
-        raise SpecError(
+        raise ModelError(
             f"{what} needs sums of products, but the mechanism {release.mechanism!r} published only the coefficients "
-            "of one model; read that one with `discreet fit` or discreet.fit, or release with the mechanism "
-            "\"gaussian\" (--mechanism gaussian) or another of kind 'moments'"
+            "of one model",
+            code="no-moments",
+            remedy=(
+                Call("discreet.fit", "read that model"),
+                "make a release with 'gaussian' or another mechanism that publishes moments",
+            ),
         )
 
 
 def check_sums(release: Release, model: SubModel, *, moved: bool) -> None:
-    """Refuse a model for which the release lacks a sum, and name it.
+    """Raise if the release lacks a sum that the model needs.
 
-    Parameters
-    ----------
-    release, model
-        What is asked of what.
-    moved
-        Whether the model moves columns to another origin, for which it needs their sums.
+    `moved` says whether the model moves columns to another origin, for which it needs their sums.
     """
     check_moments(release, "this model")
     if release.noise.sigma.keys() >= set(BLOCKS):
@@ -187,15 +191,19 @@ def check_sums(release: Release, model: SubModel, *, moved: bool) -> None:
     for pair in pairs:
         block = block_of(min(pair), max(pair), size)
         if block not in release.noise.sigma:
-            words = _WORDS.get(block, "sums")
-            raise SpecError(
-                f"the release holds no {words} ({block}), which {_why(release, model, block)} needs; the mechanism "
-                f"{release.mechanism!r} leaves it out. Ask for another model, or release with a mechanism "
-                "that publishes all sums, such as 'gaussian' or 'laplace'"
+            name = _BLOCK_NAMES.get(block, "sums")
+            raise ModelError(
+                f"the release has no {name} ({block}), which {_model_kind(release, model, block)} needs, because the "
+                f"mechanism {release.mechanism!r} does not publish them",
+                code="missing-sums",
+                remedy=(
+                    "fit another model",
+                    "make a release with a mechanism that publishes all sums, such as 'gaussian' or 'laplace'",
+                ),
             )
 
 
-def _why(release: Release, model: SubModel, block: str) -> str:
+def _model_kind(release: Release, model: SubModel, block: str) -> str:
     if block == "target_square":
         return f"a model with {release.design.target!r} among its features"
     if model.intercept:
@@ -204,13 +212,13 @@ def _why(release: Release, model: SubModel, block: str) -> str:
 
 
 def counted_rows(release: Release) -> tuple[Number, float]:
-    """Number of rows as far as it was released, and the standard deviation of its noise; 0 where it is public."""
+    """Return the released number of rows and the standard deviation of its noise, 0 if it is public."""
     count = released_count(release)
     return (NO_COUNT, 0.0) if count is None else (count.value, count.sd)
 
 
 # -- normal ------------------------------------------------------------------------------------------------------------
-# From a release and a sub-model to normal equations in well-scaled coordinates, and back to original units.
+# Normal equations of a model in well-scaled coordinates.
 #
 # The sums of products are kept as integers, as they were released, so that the solver can be exact.
 
@@ -220,33 +228,32 @@ _SHIFT_BITS: Final = 60
 
 @dataclass(frozen=True, eq=False)
 class NormalEquations(Units):
-    """Sums of products of the regressors z (k of them) and the target v, with the law of their noise.
+    """Sums of products of the regressors z (k of them) and the target v, with their noise distribution.
 
-    With an intercept z = (1, scaled features) and v is the scaled target. Without one the line goes through the origin
-    of the *original* units, so z = x/half and v = y/half: the scaled columns with their middles put back.
+    With an intercept z = (1, scaled features) and v is the scaled target. Without one the line passes through the
+    origin of the *original* units, so z = x/half and v = y/half: the scaled columns with their middles added back.
 
     Attributes
     ----------
     whole
-        Sums of products of (z, v) as integers, shape (k+1, k+1); 0 in place of a sum that no model needs.
+        Sums of products of (z, v) as integers, shape (k+1, k+1); 0 for a sum that no model needs.
     unit
-        What an integer is divided by.
+        Divisor of the integers.
     block_sd
-        Noise standard deviations of the released sums of (1, features, target) behind them.
+        Standard deviations of the noise in the released sums of (1, features, target).
     block_copies
-        Which of these columns are indicators whose sum and square are one number with one noise; all other entries are
-        uncorrelated.
+        Indicator columns whose sum and square are one number with one noise. All other entries are uncorrelated.
     law
-        Family of that noise.
+        Distribution of that noise.
     low, high
         Ends of the public range of each column of (features, target) in units of z.
     nobs
-        The number of rows summed up, noisy or public; of privately scaled rows the sum of their squared weights.
+        Number of rows, noisy or public. For privately scaled rows, the sum of their squared weights.
     has_square
         Whether the sum of squares of the target was released.
     fourth
-        Of weighted rows: sums of products of (1, features) with each weight in them four times, shape (p-1, p-1). None
-        in other releases and where they were not released.
+        For weighted rows: sums of products of (1, features) times the fourth power of the weight, shape (p-1, p-1);
+        None if they were not released.
     weighted
         Whether private scaling gave the rows weights.
     weights
@@ -268,7 +275,7 @@ class NormalEquations(Units):
 
     @property
     def noise(self) -> EntryNoise:
-        """The noise of the released sums of (1, features, target)."""
+        """Noise of the released sums of (1, features, target)."""
         return EntryNoise(self.block_sd, self.block_copies)
 
     @property
@@ -299,12 +306,12 @@ class NormalEquations(Units):
 
     @property
     def c(self) -> float:
-        """Sum of squares of the target; only where it was released."""
+        """Sum of squares of the target, where it was released."""
         return float(self.moments[-1, -1])
 
 
 def normal_equations(release: Release, model: SubModel) -> NormalEquations:
-    """Set up the normal equations of a sub-model, from released numbers only."""
+    """Set up the normal equations of a model from released numbers only."""
     half, mid, taken = model_scales(release.design, model)
     centre, scale = released_scaling(release, model)
     features = released_columns(release.design, model.features)
@@ -319,7 +326,7 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
     unit = release.noise.unit
     units = _in_units(release, positions)
     if release.scaling is not None:
-        whole_units = np.array([round(math.ldexp(one, RADIUS_BITS)) for one in units.tolist()], dtype=object)
+        whole_units = np.array([round(math.ldexp(value, RADIUS_BITS)) for value in units.tolist()], dtype=object)
         block = block * np.outer(whole_units, whole_units)
         unit <<= 2 * RADIUS_BITS
     spread = np.outer(units, units)
@@ -337,7 +344,7 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
         taken=taken,
         whole=block,
         unit=unit,
-        # what was not released enters no model, so that its noise is nobody's
+        # no model uses a sum that was not released
         block_sd=np.nan_to_num(release.noise_sd[np.ix_(positions, positions)]) * spread,
         block_copies=tuple(np.flatnonzero(np.isin(positions, release.noise.indicator_columns)).tolist()),
         law=release.noise,
@@ -352,27 +359,27 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
 
 
 def _rows(release: Release) -> float:
-    """The number of rows; of privately scaled ones the sum of their squared weights."""
+    """Return the number of rows, or the sum of squared weights of privately scaled rows."""
     count = None if release.design.weights is None else released_count(release)
     return float(release.moments[0, 0]) if count is None else count.value
 
 
 def _signed(column: Column) -> bool:
-    """Whether the scaled values of a column lie in [-1, 1] and not in [0, 1]."""
+    """Return whether the scaled values of a column lie in [-1, 1], not in [0, 1]."""
     return isinstance(column, Numeric) or (isinstance(column, Interaction) and column.signed)
 
 
 def _in_units(release: Release, positions: npt.NDArray[np.int_]) -> FloatArray:
-    """What one unit of each released column (1, features, target) is worth in units of z: the radius of weighted rows.
+    """Return the size of one unit of each released column (1, features, target) in units of z.
 
-    The target has its bound as its unit already.
+    For weighted rows it is the radius, except for the target, whose unit is already its bound.
     """
     radius = 1.0 if release.scaling is None else release.scaling.radius
     return np.where(positions == len(release.columns) - 1, 1.0, radius)
 
 
 def _fourth(release: Release, model: SubModel) -> FloatArray | None:
-    """Sums with each weight four times, where the release has them for all regressors of the model."""
+    """Return the sums with fourth powers of weights, where the release has them for all regressors of the model."""
     if release.scaling is None or not release.scaling.fourth or release.design.target in model.features:
         return None
     size, unit, indices = len(release.columns) - 1, release.noise.unit, [0, *model.positions]
@@ -391,7 +398,7 @@ def _block(release: Release, positions: npt.NDArray[np.int_]) -> BigIntArray:
 
 
 def _shifted(block: BigIntArray, shift: FloatArray) -> BigIntArray:
-    """Give sums of products of (scaled + shift), in steps 4**_SHIFT_BITS times finer, from those of (1, scaled)."""
+    """Compute sums of products of (scaled + shift), in steps 4**_SHIFT_BITS times finer, from those of (1, scaled)."""
     integer_shift = np.array([round(math.ldexp(value, _SHIFT_BITS)) for value in shift], dtype=object)
     cross = np.outer(integer_shift, block[0, 1:]) * 2**_SHIFT_BITS
     square = np.outer(integer_shift, integer_shift) * block[0, 0]

@@ -1,6 +1,4 @@
-"""Standard errors, confidence sets and tests that include sampling and privacy noise.
+"""Standard errors, confidence sets and tests that include sampling error and privacy noise.
 
-Sees: normal equations, solved coefficients, the law of the noise.
-Never: prints anything.
-Hands on: sets, p-values, covariances.
+Input: normal equations, solved coefficients and the noise distribution. Output: sets, p-values and covariances.
 """

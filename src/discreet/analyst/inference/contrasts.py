@@ -16,21 +16,21 @@ from discreet.analyst.equations.noise import seeded_stream, standard_normals
 from discreet.analyst.equations.normal import Units
 from discreet.analyst.inference.nuisance import Nuisance, level_given, nuisances, reference_tail
 from discreet.analyst.inference.score import ContrastTerms, ScoreInference, contrast_terms, fieller_sets
-from discreet.analyst.values import ByName, Interval, Number, Value
-from discreet.errors import SpecError
+from discreet.analyst.values import Interval, NamedValues, Number, Value
+from discreet.errors import OptionError
 from discreet.exact.arrays import FloatArray, one_blas_thread
 from discreet.releases.reference_law import Family, NotEstimable, critical_value, tail_probability
 
 # -- contrasts ---------------------------------------------------------------------------------------------------------
-# Combinations of coefficients in original units with all that may be said of each.
+# Combinations of coefficients in original units, with their errors, statistics and sets.
 
 TOO_WIDE: Final = NotEstimable("the number is too large for double precision; rescale the declared columns")
-NOTHING_VARIES: Final = NotEstimable("the residuals are 0 and the release holds no noise, so nothing varies")
+NOTHING_VARIES: Final = NotEstimable("the residuals are 0 and the release has no noise, so nothing varies")
 UNBOUNDED: Final = "the noise of the release outweighs the signal at this budget"
 
 
 def in_double(value: float) -> Number:
-    """Give a number, or why there is none where it has left double precision."""
+    """Return a finite number, or the reason if it overflowed double precision."""
     return value if math.isfinite(value) else TOO_WIDE
 
 
@@ -40,18 +40,16 @@ class Contrasts:
 
     Attributes
     ----------
-    names
-        Of the combinations.
     estimates
-        Shape (m,).
+            Estimates, shape (m,).
     L
-        Their weights on the scaled coefficients over `scale`, shape (m, k).
+            Weights on the scaled coefficients divided by `scale`, shape (m, k).
     scale
-        Largest weight of each, so that no square is taken in original units, shape (m,).
+            Largest weight of each, so that no square is taken in original units, shape (m,).
     inference
-        Of the scaled coefficients.
+            Inference for the scaled coefficients.
     family
-        Law of the noise.
+            Reference distribution of the noise.
     """
 
     names: tuple[str, ...]
@@ -63,26 +61,26 @@ class Contrasts:
 
     @cached_property
     def terms(self) -> ContrastTerms:
-        """Variances of the score statistic of each, in units of `scale`."""
+        """Variances of the score statistic of each combination, in units of `scale`."""
         return contrast_terms(self.inference, self.L)
 
     @cached_property
-    def beside(self) -> tuple[Nuisance, ...]:
-        """What is open about the other coefficients, for each combination."""
-        # many small matrices, one after another
+    def nuisances(self) -> tuple[Nuisance, ...]:
+        """The other coefficients, which a test of each combination leaves open."""
+        # many small matrices in turn
         with one_blas_thread():
             return nuisances(self.inference, self.L)
 
     @cached_property
     def _kappas(self) -> tuple[float, ...]:
-        return tuple(one.kappa for one in self.beside)
+        return tuple(nuisance.kappa for nuisance in self.nuisances)
 
     def critical(self, level: float) -> float:
-        """Critical value of one interval."""
+        """Return the critical value of one interval."""
         return critical_value(level, self.family, self.inference.df)
 
     def covariance(self) -> FloatArray:
-        """Sandwich covariance in units of `scale`, shape (m, m); its diagonal holds the squared standard errors."""
+        """Return the sandwich covariance in units of `scale`, shape (m, m)."""
         out: FloatArray = self.L @ self.inference.covariance @ self.L.T
         if self.inference.middle is None:
             return out
@@ -91,78 +89,83 @@ class Contrasts:
         out *= np.outer(ratio, ratio)
         return out
 
-    def standard_errors(self) -> ByName[Number]:
-        """Square roots of the sandwich variances."""
+    def standard_errors(self) -> NamedValues[Number]:
+        """Return the square roots of the sandwich variances."""
         return self._each(np.sqrt(self.terms.q0) * self.scale)
 
-    def sampling_sd(self) -> ByName[Number]:
-        """Part of each standard error that the rows themselves bring."""
+    def sampling_sd(self) -> NamedValues[Number]:
+        """Return the part of each standard error that is sampling error."""
         return self._each(np.sqrt(self.terms.sampling) * self.scale)
 
-    def privacy_sd(self) -> ByName[Number]:
-        """Part of each standard error that the noise of the release brings."""
+    def privacy_sd(self) -> NamedValues[Number]:
+        """Return the part of each standard error that is noise of the release."""
         return self._each(np.sqrt(self.terms.privacy) * self.scale)
 
-    def privacy_share(self) -> ByName[Number]:
-        """Share of the squared standard error that the noise of the release brings, from 0 to 1."""
+    def privacy_share(self) -> NamedValues[Number]:
+        """Return the share of noise in each squared standard error, from 0 to 1."""
         total = self.terms.q0
         return self._each(np.divide(self.terms.privacy, total, out=np.zeros_like(total), where=total > 0))
 
-    def ratios(self, values: FloatArray) -> ByName[Number]:
-        """Give estimate less value over standard error for each combination."""
+    def ratios(self, values: FloatArray) -> NamedValues[Number]:
+        """Return (estimate - value) / standard error of each combination."""
         sd = np.sqrt(self.terms.q0)
         distance = (self.estimates - values) / self.scale
         return self._each(np.divide(distance, sd, out=np.zeros_like(sd), where=sd > 0))
 
-    def statistics(self, values: FloatArray) -> ByName[Number]:
-        """Score statistics of the hypotheses that the combinations have these values, signed like estimate - value."""
+    def statistics(self, values: FloatArray) -> NamedValues[Number]:
+        """Return the score statistics of these hypothesised values, with the sign of estimate - value."""
         return self._each(self._scores(values))
 
     def _scores(self, values: FloatArray) -> FloatArray:
         u = (values - self.estimates) / self.scale
         variance = self.terms.at(u)
-        tried = zip(self.beside, u.tolist(), variance.tolist(), strict=True)
-        squares = [one.statistic(far, spread) if far and spread > 0 else 0.0 for one, far, spread in tried]
+        values_of = zip(self.nuisances, u.tolist(), variance.tolist(), strict=True)
+        squares = [
+            nuisance.statistic(distance, spread) if distance and spread > 0 else 0.0
+            for nuisance, distance, spread in values_of
+        ]
         return -np.sign(u) * np.sqrt(squares)
 
-    def tail_probabilities(self, values: FloatArray) -> ByName[Number]:
-        """Two-sided p-values of the score statistics, given how well the other coefficients are known."""
+    def tail_probabilities(self, values: FloatArray) -> NamedValues[Number]:
+        """Return two-sided p-values of the score statistics, given how well the other coefficients are determined."""
         plain = [tail_probability(t, self.family, self.inference.df) for t in self._scores(values).tolist()]
         return self._each(np.array([reference_tail(p, kappa, 1) for p, kappa in zip(plain, self._kappas, strict=True)]))
 
-    def intervals(self, z: float) -> ByName[Interval]:
-        """Confidence sets at the critical value z of combinations whose other coefficients are known.
+    def intervals(self, z: float) -> NamedValues[Interval]:
+        """Return confidence sets at the critical value z for combinations whose other coefficients are known.
 
-        They hold the values whose p-value is not below the one that z has there.
+        A set holds the values whose p-value is at least that of z.
         """
         alpha = tail_probability(z, self.family, self.inference.df)
-        found = fieller_sets(*self._widened(alpha)).moved(self.estimates, self.scale)
-        varies = self.terms.q0 > 0
-        out = [found.at(index, UNBOUNDED) if known else NOTHING_VARIES for index, known in enumerate(varies.tolist())]
-        return ByName(self.names, out)
+        sets = fieller_sets(*self._widened(alpha)).moved(self.estimates, self.scale)
+        varies = (self.terms.q0 > 0).tolist()
+        out = [sets.at(index, UNBOUNDED) if varying else NOTHING_VARIES for index, varying in enumerate(varies)]
+        return NamedValues(self.names, out)
 
     def _widened(self, alpha: float) -> tuple[ContrastTerms, FloatArray]:
-        """Terms with what is open about the other coefficients, and the critical value of each combination."""
+        """Return terms that allow for the open coefficients, and the critical value of each combination."""
         terms = self.terms
         z = np.array([self.critical(1 - level_given(alpha, kappa, 1)) for kappa in self._kappas])
         with np.errstate(over="ignore", invalid="ignore"):
-            rows = np.array([one.widened(c) for one, c in zip(self.beside, z**2, strict=True)]).reshape(-1, 3)
+            rows = np.array([nuisance.widened(c) for nuisance, c in zip(self.nuisances, z**2, strict=True)]).reshape(
+                -1, 3
+            )
         q0, q1, q2 = rows.T
         return ContrastTerms(terms.sampling, terms.privacy + q0, terms.q1 + q1, terms.q2 + q2), z
 
-    def _each(self, values: FloatArray) -> ByName[Number]:
-        found = zip(values.tolist(), (self.terms.q0 > 0).tolist(), strict=True)
-        return ByName(self.names, [value if varies else NOTHING_VARIES for value, varies in found])
+    def _each(self, values: FloatArray) -> NamedValues[Number]:
+        pairs = zip(values.tolist(), (self.terms.q0 > 0).tolist(), strict=True)
+        return NamedValues(self.names, [value if varies else NOTHING_VARIES for value, varies in pairs])
 
 
 def read_each(
     about: Contrasts | NotEstimable,
     names: Sequence[str],
-    read: Callable[[Contrasts], ByName[Value]],
+    read: Callable[[Contrasts], NamedValues[Value]],
     without: Callable[[NotEstimable], Value],
-) -> ByName[Value]:
-    """Read something of each combination, or say the same of each where nothing is known."""
-    return ByName[Value].alike(names, without(about)) if isinstance(about, NotEstimable) else read(about)
+) -> NamedValues[Value]:
+    """Read a value of each combination, or return the same reason for all."""
+    return NamedValues[Value].constant(names, without(about)) if isinstance(about, NotEstimable) else read(about)
 
 
 def contrasts(
@@ -177,13 +180,13 @@ def contrasts(
 
 
 def unit_map(units: Units) -> FloatArray:
-    """Derivative of the coefficients in original units by those of z, shape (k, k).
+    """Return the derivative of the coefficients in original units with respect to those of z, shape (k, k).
 
-    A slope is theta_j half_y / half_j, for the indicator of a category less what its interactions take; an intercept is
-    half_y theta_0 less the slopes times the middles.
+    A slope is theta_j half_y / half_j, less the part of its interactions for the indicator of a category. An intercept
+    is half_y theta_0 less the slopes times the middles.
     """
     *_, half_y = units.half.tolist()
-    # the largest ratio of declared scales may leave double precision; whoever uses it then says so
+    # ratios of declared scales may overflow double precision; callers check for it
     with np.errstate(over="ignore"):
         slopes = half_y / units.half[:-1]
         first = int(units.intercept)
@@ -196,40 +199,30 @@ def unit_map(units: Units) -> FloatArray:
 
 
 # -- simultaneous ------------------------------------------------------------------------------------------------------
-# Critical values for several intervals that shall hold together.
+# Critical values of simultaneous intervals.
 
 Simultaneous = Literal["bonferroni", "max-t"]
 WAYS: Final[tuple[Simultaneous, ...]] = get_args(Simultaneous)
-_DRAWS: Final = 9_999  # level (draws + 1) is then an integer for every level of up to four digits
+_DRAWS: Final = 9_999  # makes level (draws + 1) an integer for every level of up to four digits
 
 
 def checked_way(way: object) -> Simultaneous | None:
-    """Check the name of a way to make intervals hold together; none for one by one."""
-    for known in WAYS:
-        if isinstance(way, str) and known == way:
-            return known
+    """Check the method of simultaneous intervals, or None for separate intervals."""
+    for name in WAYS:
+        if isinstance(way, str) and name == way:
+            return name
     if way is None:
         return None
-    raise SpecError.unknown_name("method", way, WAYS, " of simultaneous intervals")
+    raise OptionError.unknown_name("method", way, WAYS, " of simultaneous intervals", option="simultaneous")
 
 
 def simultaneous_value(about: Contrasts, level: float, way: Simultaneous, digest: str) -> float:
-    """Critical value at which all intervals hold at once with probability `level`.
+    """Return the critical value at which all intervals hold simultaneously with probability `level`.
 
-    `bonferroni` shares the misses out evenly. `max-t` takes the quantile of the largest of the standardised errors,
-    which have the correlations of the sandwich covariance, and is never wider than the former but for simulation.
-    Correlations do not determine the joint law of pure-epsilon noise: there both are Bonferroni's value.
-
-    Parameters
-    ----------
-    about
-        The combinations, m of them.
-    level
-        Between 0 and 1.
-    way
-        How.
-    digest
-        Fingerprint of the release.
+    `bonferroni` divides the error probability evenly. `max-t` is the quantile of the largest standardised error under
+    the correlations of the sandwich covariance, which is never wider than Bonferroni except for simulation error.
+    Correlations do not determine the joint distribution of pure-epsilon noise, so there both use Bonferroni's value.
+    The fingerprint `digest` seeds the simulation.
     """
     count = len(about.names)
     bonferroni = about.critical(1 - (1 - level) / count)
@@ -239,18 +232,10 @@ def simultaneous_value(about: Contrasts, level: float, way: Simultaneous, digest
     return min(float(_largest(about, digest)[rank - 1]), bonferroni)
 
 
-def simultaneous_tails(about: Contrasts, pvalues: ByName[Number], way: Simultaneous, digest: str) -> ByName[Number]:
-    """P-values of several tests for all of them together: the smallest 1 - level whose sets exclude the value tested.
-
-    Parameters
-    ----------
-    about
-        The combinations, m of them.
-    pvalues
-        One by one, by the name of the combination.
-    way, digest
-        As for `simultaneous_value`.
-    """
+def simultaneous_tails(
+    about: Contrasts, pvalues: NamedValues[Number], way: Simultaneous, digest: str
+) -> NamedValues[Number]:
+    """Adjust p-values for several tests: the smallest 1 - level whose simultaneous sets exclude the tested value."""
     largest = _largest(about, digest) if _drawn(about, way) else None
 
     def together(p: float) -> float:
@@ -260,21 +245,21 @@ def simultaneous_tails(about: Contrasts, pvalues: ByName[Number], way: Simultane
         beyond = _DRAWS - int(np.searchsorted(largest, about.critical(1 - p)))
         return min((beyond + 1) / (_DRAWS + 1), bonferroni)
 
-    return ByName(tuple(pvalues), [mapped(p, together) for p in pvalues.values()])
+    return NamedValues(tuple(pvalues), [mapped(p, together) for p in pvalues.values()])
 
 
 def _drawn(about: Contrasts, way: Simultaneous) -> bool:
-    """Whether the law of the largest error is drawn; else the value is Bonferroni's."""
+    """Return whether the distribution of the largest error is simulated, instead of using Bonferroni's value."""
     return way == "max-t" and len(about.names) > 1 and about.family != "laplace"
 
 
 def _largest(about: Contrasts, digest: str) -> FloatArray:
-    """Draws of the largest of the standardised errors, from small to large, shape (draws,)."""
+    """Draw the largest standardised errors, in ascending order, shape (draws,)."""
     from scipy.special import chdtri
 
     stream = seeded_stream("max-t", digest)
     normals = standard_normals(stream, _DRAWS, len(about.names)) @ _root(about).T
-    # a residual variance shared by all: over the root of an independent chi-square over its degrees of freedom
+    # all share one residual variance, so divide by the root of an independent chi-square over its degrees of freedom
     df = about.inference.df
     share = chdtri(df, (np.arange(_DRAWS) + 0.5) / _DRAWS) / df
     order = np.argsort(stream.random_raw(_DRAWS), kind="stable")
@@ -282,7 +267,7 @@ def _largest(about: Contrasts, digest: str) -> FloatArray:
 
 
 def _root(about: Contrasts) -> FloatArray:
-    """Square root of the correlation matrix, shape (m, m); a combination without variance has its own direction."""
+    """Return a root of the correlation matrix, shape (m, m). Combinations without variance are independent."""
     covariance = about.L @ about.inference.covariance @ about.L.T
     sd = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     sd[sd == 0] = 1.0
@@ -292,22 +277,22 @@ def _root(about: Contrasts) -> FloatArray:
 
 
 # -- coefficient noise -------------------------------------------------------------------------------------------------
-# Noise that was added to the coefficients themselves: its size, and intervals for what it was added to.
+# Noise that was added to the coefficients: its size, and intervals for the coefficients without noise.
 #
-# A release whose noise law has the one statistic `coefficients` holds q + noise: q the coefficients that the mechanism
-# computed from the table, in steps of the product grid, and one independent discrete Gaussian number for each. The law
-# of that noise is public and does not depend on the table. A coefficient in original units is a combination w'(q +
+# A release whose noise has the single block `coefficients` holds q + noise, where q are the coefficients that the
+# mechanism computed from the table, in steps of the product grid, and the noise is independent and discrete Gaussian.
+# Its distribution is public and does not depend on the table. A coefficient in original units is a combination w'(q +
 # noise) plus a constant, so its noise has the standard deviation sigma |w|.
 #
-# The interval reaches z sigma |w| and one step, |w|_1, to either side, z the normal quantile. A discrete Gaussian
-# number X and a normal one Y with the same sigma can be drawn together with |X - Y| <= 1: P(X >= m) <= P(Y >= m - 1)
-# for m >= 1 [Canonne, Kamath & Steinke 2020], and P(Y >= m) <= c P(X >= m), because exp(-t^2 / 2 sigma^2) falls, with c
-# - 1 < 6e-9 from sigma = 1 on. So w'X misses w'Y by at most |w|_1, and the interval holds w'q with its probability or
-# more, to 1e-8 for each number in w, and to 1e-33 from sigma = 2 on.
+# The interval extends z sigma |w| plus one step, |w|_1, to either side, with z the normal quantile. A discrete Gaussian
+# variate X and a normal variate Y with the same sigma can be coupled such that |X - Y| <= 1: P(X >= m) <= P(Y >= m - 1)
+# for m >= 1 [Canonne, Kamath & Steinke 2020], and P(Y >= m) <= c P(X >= m), because exp(-t^2 / 2 sigma^2) decreases,
+# with c - 1 < 6e-9 for sigma >= 1. So w'X differs from w'Y by at most |w|_1, and the interval covers w'q with at least
+# its nominal probability, up to 1e-8 for each number in w, and up to 1e-33 for sigma >= 2.
 
 
 def known_before(law: NoiseLaw) -> bool:
-    """Whether all noise is in the published coefficients themselves, by a law that no table changes.
+    """Return whether the published coefficients hold all noise, with a distribution that no table changes.
 
     >>> known_before(NoiseLaw(16, {"coefficients": 2**30}, "gaussian"))
     True
@@ -318,33 +303,15 @@ def known_before(law: NoiseLaw) -> bool:
 
 
 def noise_sds(law: NoiseLaw, units: Units) -> list[Number]:
-    """Standard deviation of the noise of each coefficient in original units.
-
-    Parameters
-    ----------
-    law
-        One that is `known_before`.
-    units
-        Of the released coefficients.
-    """
+    """Return the standard deviation of the noise of each coefficient in original units."""
     sds = [law.sd("coefficients") * math.hypot(*row) for row in _weights(units)]
     return [sd if math.isfinite(sd) else TOO_WIDE for sd in sds]
 
 
 def table_intervals(
     law: NoiseLaw, units: Units, names: Sequence[str], estimates: Sequence[float], level: float
-) -> ByName[Interval]:
-    """Intervals for the coefficients that would have been published of the same table without noise.
-
-    Parameters
-    ----------
-    law, units
-        As for `noise_sds`.
-    names, estimates
-        Of the released coefficients in original units.
-    level
-        Between 0 and 1.
-    """
+) -> NamedValues[Interval]:
+    """Return intervals for the coefficients that the same table would have given without noise."""
     from scipy.special import ndtri
 
     # the lower tail keeps its digits where the upper end would round to 1
@@ -356,11 +323,11 @@ def table_intervals(
         low, high = estimate - half_width, estimate + half_width
         finite = math.isfinite(low) and math.isfinite(high)
         out.append(ConfidenceSet("interval", low, high) if finite else TOO_WIDE)
-    return ByName(names, out)
+    return NamedValues(names, out)
 
 
 def _weights(units: Units) -> list[list[float]]:
-    """Weights of the scaled coefficients in each original one; not finite where they leave double precision."""
+    """Return the weights that express each coefficient in terms of the scaled ones. The weights may overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         weights: list[list[float]] = unit_map(units).tolist()
     return weights

@@ -15,20 +15,20 @@ from discreet.analyst.inference.score import ScoreInference
 from discreet.exact.arrays import FloatArray
 
 # -- growth ------------------------------------------------------------------------------------------------------------
-# By how much the variances of many combinations grow along steps of the coefficients, without a matrix for each.
+# Growth of the variances of many combinations along steps of the coefficients, without a matrix for each.
 #
-# For a combination with the weights w on the noise F that growth is a quadratic form of the step. In coordinates in
-# which the errors of the coefficients have unit variance, and at right angles to what is held fixed, its matrix is
+# For a combination with the weights w on the noise F, the growth is a quadratic form of the step. In coordinates in
+# which the errors of the coefficients have unit variance, orthogonal to what is held fixed, its matrix is
 #
 #     S = P R K(w) R' P / sigma^2,    K(w) the covariance of F w,
 #
-# R what a step does to the noise. Only the largest eigenvalues of S and forms with two known vectors are needed. Both
-# are read from S restricted to the span of a few vectors and of their products with S, again and again: block Lanczos
-# [Golub & Underwood 1977]. K(w) = diag(w) T diag(w) but for its diagonal, so one product of matrices multiplies the S
-# of every combination with its own vectors.
+# with R the effect of a step on the noise. Only the largest eigenvalues of S and forms with two known vectors are
+# needed. Both are computed from S restricted to the span of a few vectors and their repeated products with S: block
+# Lanczos [Golub & Underwood 1977]. K(w) = diag(w) T diag(w) except on its diagonal, so one matrix product multiplies
+# the S of every combination with its vectors.
 
-_CLOSE: Final = 1e-11  # by how much a step may still change the two largest eigenvalues, or of those above 1 which part
-_SMALL: Final = 1e-9  # what is left of a unit vector that lies in a span, up to rounding
+_CLOSE: Final = 1e-11  # change of the two largest eigenvalues at convergence, relative for those above 1
+_SMALL: Final = 1e-9  # remainder of a unit vector that lies in a span, up to rounding
 _FEW: Final = 4
 DENSE: Final = 100  # coefficients up to which one matrix for each combination is faster
 _MOST: Final = 120  # vectors in a basis; beyond this a decomposition of the whole matrix is as fast
@@ -37,20 +37,20 @@ _AT_ONCE: Final = 2**23  # numbers in the bases of combinations that are treated
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """The matrices S of m combinations of k coefficients; see the head of the module.
+    """The matrices S of m combinations of k coefficients.
 
     Attributes
     ----------
     noise
-        F, shape (p, p).
+            F, shape (p, p).
     steps
-        R, shape (k, p).
+            R, shape (k, p).
     weights
-        w of each combination, shape (m, p).
+            w of each combination, shape (m, p).
     variance
-        sigma^2 of each, above 0, shape (m,).
+            sigma^2 of each, above 0, shape (m,).
     fixed
-        What P takes out, one unit vector for each combination, shape (m, k); nothing if it is 0.
+            Unit vector that P projects out for each combination, shape (m, k), or 0 for none.
     """
 
     noise: EntryNoise
@@ -63,7 +63,7 @@ class Growth:
         return len(self.weights)
 
     def some(self, which: slice) -> Growth:
-        """Those of some of the combinations."""
+        """Select some of the combinations."""
         return Growth(self.noise, self.steps, self.weights[which], self.variance[which], self.fixed[which])
 
     @cached_property
@@ -79,7 +79,7 @@ class Growth:
         return diagonal
 
     def pulled(self, t: FloatArray) -> FloatArray:
-        """R K(w) t / sigma^2 for vectors t of every combination, shape (m, b, p); the result has shape (m, b, k)."""
+        """Compute R K(w) t / sigma^2 for vectors t of every combination, from shape (m, b, p) to shape (m, b, k)."""
         w = self.weights[:, None, :]
         form = w * ((w * t) @ self._off) + self._diagonal[:, None, :] * t
         if self.noise.copies:
@@ -91,7 +91,7 @@ class Growth:
         return out
 
     def times(self, x: FloatArray) -> FloatArray:
-        """S x for vectors x at right angles to what is fixed, but for what P takes out, shape (m, b, k)."""
+        """Compute S x for x orthogonal to the fixed vector, without projecting the result by P, shape (m, b, k)."""
         return self.pulled(x @ self.steps)
 
 
@@ -101,9 +101,9 @@ class Reduced(NamedTuple):
     Attributes
     ----------
     values
-        Their eigenvalues there, ascending, shape (m, q).
+            Their eigenvalues, ascending, shape (m, q).
     starts
-        The vectors that were given in these coordinates, shape (m, b, q).
+            The start vectors in these coordinates, shape (m, b, q).
     """
 
     values: FloatArray
@@ -111,7 +111,7 @@ class Reduced(NamedTuple):
 
 
 def runs(size: int, combinations: int) -> list[slice]:
-    """Combinations of so many coefficients that are treated together: as many as memory holds well.
+    """Split combinations into batches that fit in memory.
 
     >>> runs(10, 3)
     [slice(0, 3, None)]
@@ -121,27 +121,16 @@ def runs(size: int, combinations: int) -> list[slice]:
 
 
 def reduced(growth: Growth, starts: FloatArray) -> Reduced | None:
-    """Restrict the matrices S to spans that hold the given vectors and all that matters beside them.
+    """Restrict the matrices S to spans of the start vectors, shape (m, b, k), and of everything relevant.
 
-    A random vector is among those that span them, so that no direction is overlooked.
-
-    Parameters
-    ----------
-    growth
-        The matrices.
-    starts
-        Vectors for each combination, shape (m, b, k); what is along the fixed one is left out.
-
-    Returns
-    -------
-    Reduced
-        None where such spans would hold too many vectors.
+    The part of a start vector along the fixed one is ignored. A random vector is added, so that no direction is
+    overlooked. Returns None if the spans would need too many vectors.
     """
-    count, given, size = starts.shape
+    count, start_count, size = starts.shape
     random = standard_normals(seeded_stream("direction", str(size)), 1, size)
     starts = np.concatenate([starts, np.broadcast_to(random, (count, 1, size))], axis=1)
-    width, most = given + 1, min(_MOST, size)
-    # the first place is for what is fixed: everything is at right angles to it, and nothing grows along it
+    width, most = start_count + 1, min(_MOST, size)
+    # index 0 holds the fixed vector: everything is orthogonal to it, and nothing grows along it
     basis = np.zeros((count, 1 + most, size))
     basis[:, 0] = growth.fixed
     inside = np.zeros((count, 1 + most, 1 + most))
@@ -149,22 +138,22 @@ def reduced(growth: Growth, starts: FloatArray) -> Reduced | None:
     block, shares = _orthonormal(starts, basis[:, :1])
     for end in range(1 + width, 1 + most, width):
         basis[:, end - width : end] = block
-        known = basis[:, :end]
+        spanned = basis[:, :end]
         image = growth.times(block)
-        along = image @ known.transpose(0, 2, 1)
-        image -= along @ known
+        along = image @ spanned.transpose(0, 2, 1)
+        image -= along @ spanned
         inside[:, end - width : end, 1:end] = along[:, :, 1:]
         inside[:, 1:end, end - width : end] = along[:, :, 1:].transpose(0, 2, 1)
-        # a few combinations show when it is worth to look at all
+        # check a few combinations before all of them
         if _settled(inside[:_FEW, :end, :end], width) and _settled(inside[:, :end, :end], width):
             values, axes = np.linalg.eigh(inside[:, :end, :end])
-            return Reduced(values, (shares @ axes[:, 1 : 1 + width])[:, :given])
-        block, _ = _orthonormal(image, known)
+            return Reduced(values, (shares @ axes[:, 1 : 1 + width])[:, :start_count])
+        block, _ = _orthonormal(image, spanned)
     return None
 
 
 def largest_growth(noise: EntryNoise, steps: FloatArray, weights: FloatArray, variance: FloatArray) -> FloatArray:
-    """Largest eigenvalue of every S where nothing is held fixed, shape (m,); the arguments are those of `Growth`."""
+    """Compute the largest eigenvalue of every S with nothing held fixed, shape (m,). Arguments as for `Growth`."""
     size = len(steps)
     out = np.empty(len(weights))
     for run in runs(size, len(weights)):
@@ -179,22 +168,11 @@ def largest_growth(noise: EntryNoise, steps: FloatArray, weights: FloatArray, va
 
 
 def growth_bound(noise: EntryNoise, weights: FloatArray, largest: FloatArray) -> FloatArray:
-    """What sigma^2 times the largest eigenvalue of S is not above, shape (...,).
+    """Compute an upper bound of sigma^2 times the largest eigenvalue of S, shape (...,).
 
-    R K R' has no eigenvalue above that of K times that of R'R, and that of K is at most the largest entry on the
-    diagonal plus the length of the rest.
+    No eigenvalue of R K R' exceeds the product of the largest ones of K and R'R, and that of K is at most its largest
+    diagonal entry plus the norm of the rest. `largest` is that of R'R.
 
-    Parameters
-    ----------
-    noise
-        F, shape (p, p).
-    weights
-        w of each combination, shape (..., p).
-    largest
-        Eigenvalue of R'R, shape (...,).
-
-    Examples
-    --------
     >>> growth_bound(EntryNoise(np.ones((2, 2))), np.array([[1.0, 0.0]]), np.array([4.0]))
     array([4.])
     """
@@ -208,20 +186,20 @@ def growth_bound(noise: EntryNoise, weights: FloatArray, largest: FloatArray) ->
 
 
 def _settled(inside: FloatArray, width: int) -> bool:
-    """Whether the two largest eigenvalues of restricted matrices, shape (m, q, q), are those of the whole ones.
+    """Return whether the two largest eigenvalues of restricted matrices have converged, shape (m, q, q).
 
-    They can only grow with the span, and each step leaves a share of what is missing: when the last `width` vectors
-    added nothing that counts, neither will others.
+    They can only grow with the span, and each step reduces the remaining error. When the last `width` vectors changed
+    nothing, more vectors will not either.
     """
     now, before = (np.linalg.eigvalsh(part)[:, -2:] for part in (inside, inside[:, :-width, :-width]))
     return bool((now - before <= _CLOSE * np.maximum(now, 1.0)).all())
 
 
 def _orthonormal(vectors: FloatArray, known: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """An orthonormal basis of the span of few vectors, shape (m, b, k), and their coordinates in it.
+    """Return an orthonormal basis of the span of few vectors, shape (m, b, k), and their coordinates in it.
 
-    The vectors are at right angles to `known` up to rounding, and so is the basis, however short they are. One that
-    adds nothing has 0 in its place.
+    The vectors are orthogonal to `known` up to rounding, and so is the basis, however short they are. A vector that
+    adds nothing becomes 0.
     """
     out, coordinates = _one_by_one(vectors)
     out -= (out @ known.transpose(0, 2, 1)) @ known
@@ -229,7 +207,7 @@ def _orthonormal(vectors: FloatArray, known: FloatArray) -> tuple[FloatArray, Fl
 
 
 def _one_by_one(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Vectors without what they have along those before them, of length 1, and coordinates of the given ones."""
+    """Orthonormalise vectors in turn, and return them with the coordinates of the input."""
     out, coordinates = np.zeros_like(vectors), np.zeros((*vectors.shape[:2], vectors.shape[1]))
     for index in range(vectors.shape[1]):
         rest = vectors[:, index : index + 1]
@@ -247,35 +225,36 @@ def _one_by_one(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 # -- nuisance ----------------------------------------------------------------------------------------------------------
-# What a hypothesis leaves open about the other coefficients, and how far a test must then reach.
+# What a hypothesis leaves open about the other coefficients, and how that widens its test.
 #
-# The variance of the score depends on all coefficients. Where the noise hides some of those beside a combination psi, a
-# test of psi that takes one value for them may be far too sure. So a value t of psi is kept if it fits with *some*
-# value of the others. With theta(t) = theta~ + u v as in `inference`, u = t - psi~, and Omega(theta) taken as
-# Omega(theta~) times the factor by which the variance of psi's own score grows, it is kept if for some step d of the
-# others
+# The variance of the score depends on all coefficients. Where the noise hides some of the others, a test of a
+# combination psi that fixes one value for them may be far too small. So a value t of psi is kept if it is compatible
+# with *some* value of the others. With theta(t) = theta~ + u v as in `inference`, u = t - psi~, and Omega(theta) taken
+# as Omega(theta~) times the factor by which the variance of the score of psi grows, it is kept if for some step d of
+# the others
 #
 #     u^2 + sigma^2 d'Cov^+ d <= c a'Omega(theta(t) + d) a,     sigma^2 = a'Omega(theta~) a,
 #
-# Cov the covariance of theta~ where psi is known. Both sides are quadratic, so that the best step is known in closed
-# form. In coordinates in which d'Cov^+ d = |h|^2 and the growth along h is sum s_i h_i^2,
+# with Cov the covariance of theta~ given psi. Both sides are quadratic, so that the best step has a closed form. In
+# coordinates in which d'Cov^+ d = |h|^2 and the growth along h is sum s_i h_i^2,
 #
 #     u^2 <= c q(u) + c^2 sigma^2 sum r_i(u)^2 / (1 - c s_i),
 #
-# r_i(u) linear in u: the set is again the solution of a quadratic, and any value where c s_i >= 1 for some i. The
-# smallest such c is the statistic of t. Where the others are well known all s_i are small, and it is the plain score
+# with r_i(u) linear in u: the set again solves a quadratic, and holds any value if c s_i >= 1 for some i. The smallest
+# such c is the statistic of t. Where the others are well determined all s_i are small, and it is the plain score
 # statistic.
 #
-# To search for the step that fits best makes the statistic smaller where the others are hidden. Its law is then not
-# chi-square with m degrees of freedom but, given the next root kappa of the same problem, close to the density
+# The search for the best step makes the statistic smaller where the others are hidden. Its distribution is then not
+# chi-square with m degrees of freedom. Given the next root kappa of the same problem, it is close to the density
 #
 #     x^(m/2 - 1) exp(-x/2) (kappa - x)^(1/2),    0 < x < kappa,
 #
-# [Guggenberger, Kleibergen & Mavroeidis 2019, for noise of one shape in all columns]. For large kappa it is chi-square.
+# [Guggenberger, Kleibergen & Mavroeidis 2019, for noise of the same shape in all columns]. For large kappa it is chi-
+# square.
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(80)
 _SHARES: Final = (_NODES + 1) / 2
-_FAR: Final = 100.0  # beyond this the exponential leaves nothing that double precision would see
+_FAR: Final = 100.0  # beyond this the exponential is below double precision
 _HALVINGS: Final = 45
 _SECANTS: Final = 30
 _NARROW: Final = 1e-12
@@ -284,16 +263,16 @@ _LAST_DIGITS: Final = 2.0**-51
 
 @dataclass(frozen=True, eq=False)
 class Nuisance:
-    """The coefficients beside one combination, in coordinates in which their errors have unit variance.
+    """The coefficients that a test of one combination leaves open, in coordinates with unit error variance.
 
     Attributes
     ----------
     sigma
-        Standard error of the combination.
+            Standard error of the combination.
     growth
-        s_i: by how much the variance of the combination grows along each coordinate, ascending, shape (k - m,).
+            s_i, the growth of the variance of the combination along each coordinate, ascending, shape (k - m,).
     here, along
-        r_i(u) = here_i + u along_i, shape (k - m,).
+            r_i(u) = here_i + u along_i, shape (k - m,).
     """
 
     sigma: float
@@ -303,49 +282,40 @@ class Nuisance:
 
     @property
     def kappa(self) -> float:
-        """How well the others are known: the next root at the estimate; infinite where nothing is hidden."""
+        """How well the others are determined: the next root at the estimate, infinite if nothing is hidden."""
         if not self.growth.any():
             return math.inf
         largest = _largest_lowered(self.growth, self.here)
         return 1 / largest if largest > 0 else math.inf
 
     def statistic(self, u: float, variance: float) -> float:
-        """Smallest c at which a value u above the estimate is kept.
-
-        Parameters
-        ----------
-        u
-            In units of the combination, not 0.
-        variance
-            q(u), above 0.
-        """
+        """Return the smallest c at which a value at distance u from the estimate, with variance q(u), is kept."""
         if not self.growth.any():
             return u * u / variance
         edge = self.sigma * abs(u) * (self.here + u * self.along)
         return u * u / _largest_of_arrow(variance, u * u * self.growth, edge)
 
     def widened(self, c: float) -> tuple[float, float, float]:
-        """What the open step adds to q0, q1 and q2 at c: infinitely much to q2 where any value is kept.
+        """Return what the open step adds to q0, q1 and q2 at the squared critical value c.
 
-        Parameters
-        ----------
-        c
-            Squared critical value.
+        q2 is infinite if any value is kept.
         """
         if not self.growth.any():
             return 0.0, 0.0, 0.0
         left = 1 - c * self.growth
-        # with hardly a degree of freedom c leaves double precision
+        # with hardly any degrees of freedom c overflows
         if not (math.isfinite(c) and (left > 0).all()):
             return 0.0, 0.0, math.inf
         weights = c * self.sigma**2 / left
         pairs = ((self.here, self.here), (self.here, self.along), (self.along, self.along))
-        q0, q1, q2 = (float((weights * one * other).sum()) for one, other in pairs)
+        q0, q1, q2 = (float((weights * left_factor * right_factor).sum()) for left_factor, right_factor in pairs)
         return q0, q1, q2
 
 
 def _largest_lowered(diagonal: FloatArray, by: FloatArray) -> float:
-    """Largest eigenvalue of diag(d) - b b', d ascending: between the two largest of d, where one sum changes its sign.
+    """Compute the largest eigenvalue of diag(d) - b b', d ascending.
+
+    It lies between the two largest entries of d, where a sum changes sign.
 
     >>> round(_largest_lowered(np.array([1.0, 3.0]), np.array([0.0, 1.0])), 12)
     2.0
@@ -358,7 +328,7 @@ def _largest_lowered(diagonal: FloatArray, by: FloatArray) -> float:
 
 
 def _largest_of_arrow(corner: float, diagonal: FloatArray, edge: FloatArray) -> float:
-    """Largest eigenvalue of a matrix that has entries in its first row and column and on its diagonal alone.
+    """Compute the largest eigenvalue of an arrowhead matrix: first row, first column and diagonal.
 
     >>> round(_largest_of_arrow(1.0, np.array([0.0, 1.0]), np.array([0.0, 2.0])), 12)
     3.0
@@ -370,7 +340,7 @@ def _largest_of_arrow(corner: float, diagonal: FloatArray, edge: FloatArray) -> 
 
 
 def _root(is_above: Callable[[float], bool], low: float, high: float) -> float:
-    """Where something begins to hold that holds at `high` and from there on, to the last digits of a double."""
+    """Find where a condition that holds from some point up to `high` begins to hold, to the last digits of a double."""
     with np.errstate(divide="ignore", invalid="ignore"):
         while (middle := (low + high) / 2) > low and high - low > _LAST_DIGITS * high:
             low, high = (low, middle) if is_above(middle) else (middle, high)
@@ -378,7 +348,7 @@ def _root(is_above: Callable[[float], bool], low: float, high: float) -> float:
 
 
 def nuisances(inference: ScoreInference, L: FloatArray) -> tuple[Nuisance, ...]:
-    """Set up what is open beside each row of L, shape (m, k), tested by itself."""
+    """Set up what a separate test of each row of L, shape (m, k), leaves open."""
     root = covariance_root(inference)
     toward = L @ inference.covariance
     total = (toward * L).sum(axis=1)[:, None]
@@ -390,18 +360,15 @@ def nuisances(inference: ScoreInference, L: FloatArray) -> tuple[Nuisance, ...]:
     out: list[Nuisance] = []
     for run in runs(L.shape[1], len(L)):
         few = _in_few_directions(inference, L[run], v[run], own[run], root) if L.shape[1] > DENSE else None
-        found = zip(L[run], v[run], own[run].tolist(), strict=True)
-        out += few or [nuisance(inference, row[None, :], row, step, root, one) for row, step, one in found]
+        rows = zip(L[run], v[run], own[run].tolist(), strict=True)
+        out += few or [nuisance(inference, row[None, :], row, step, root, sigma2) for row, step, sigma2 in rows]
     return tuple(out)
 
 
 def _in_few_directions(
     inference: ScoreInference, L: FloatArray, v: FloatArray, own: FloatArray, root: CovarianceRoot
 ) -> list[Nuisance] | None:
-    """The same from few directions of the others, which are all that matters where there are many.
-
-    None where they would not be few.
-    """
+    """Set up the same from a few relevant directions of many coefficients, or return None if they are not few."""
     if not (inference.entry_noise and (own > 0).all()):
         return None
     along = L @ root.root
@@ -414,12 +381,12 @@ def _in_few_directions(
     )
     here = np.broadcast_to(inference.contrast, growth.weights.shape)
     pulled = growth.pulled(np.stack([here, -(v @ inference.noise_map)], axis=1))
-    found = reduced(growth, pulled)
-    if found is None:
+    small = reduced(growth, pulled)
+    if small is None:
         return None
     sigma = np.sqrt(own).tolist()
-    ours = zip(sigma, np.maximum(found.values, 0.0), found.starts[:, 0], found.starts[:, 1], strict=True)
-    return [Nuisance(*one) for one in ours]
+    fields = zip(sigma, np.maximum(small.values, 0.0), small.starts[:, 0], small.starts[:, 1], strict=True)
+    return [Nuisance(*values) for values in fields]
 
 
 def nuisance(
@@ -430,22 +397,10 @@ def nuisance(
     root: CovarianceRoot,
     sigma2: float | None = None,
 ) -> Nuisance:
-    """Set up what the hypotheses L theta = c leave open, as it bears on one combination l'theta.
+    """Set up what the hypotheses L theta = c leave open for one combination l'theta.
 
-    Parameters
-    ----------
-    inference
-        Of the coefficients.
-    L
-        Combinations that the hypotheses fix, of full rank, shape (m, k).
-    combination
-        l, in the span of the rows of L, shape (k,).
-    step
-        v: how the coefficients move for one unit of the combination, shape (k,).
-    root
-        Of the covariance, from `covariance_root`.
-    sigma2
-        Variance of the combination, if it is not that of the covariance.
+    L has full rank, shape (m, k), and l is in the span of its rows. `step` is v, the change of the coefficients per
+    unit of the combination. `sigma2` is the variance of the combination, by default that of the covariance.
     """
     if sigma2 is None:
         sigma2 = float(combination @ inference.covariance @ combination)
@@ -454,7 +409,7 @@ def nuisance(
         return Nuisance(math.sqrt(max(sigma2, 0.0)), *np.zeros((3, free)))
     w = combination @ inference.inverse @ inference.noise_map
     form = product_covariance(inference.entry_noise, w)
-    steps = root.beside(L)
+    steps = root.open_steps(L)
     growth, axes = np.linalg.eigh(steps @ form @ steps.T / sigma2)
     return Nuisance(
         sigma=math.sqrt(sigma2),
@@ -471,19 +426,20 @@ class CovarianceRoot:
     Attributes
     ----------
     root
-        R with R R' = Cov, shape (k, k).
+            R with R R' = Cov, shape (k, k).
     noise
-        What a step R h does to the noise, -R' times the noise map, shape (k, p).
+            Effect of a step R h on the noise, -R' times the noise map, shape (k, p).
     """
 
     root: FloatArray
     noise: FloatArray
 
-    def beside(self, L: FloatArray) -> FloatArray:
-        """What steps do to the noise that hypotheses of full rank leave open, in coordinates of unit variance.
+    def open_steps(self, L: FloatArray) -> FloatArray:
+        """Return the effect on the noise of the steps that hypotheses of full rank leave open, with unit variance.
 
-        The rows of the root's space that L R does not touch: their image has the covariance given the hypotheses.
-        Reflections take L R to the first coordinates [Householder 1958], and what is left are the others.
+        These are the directions of the root's space orthogonal to L R. Their image has the covariance given the
+        hypotheses. Reflections map L R to the first coordinates [Householder 1958], and the remaining ones are
+        returned.
         """
         reflections, factors = np.linalg.qr((L @ self.root).T, mode="raw")
         moved = self.noise.copy()
@@ -494,14 +450,14 @@ class CovarianceRoot:
 
 
 def covariance_root(inference: ScoreInference) -> CovarianceRoot:
-    """Give a square root of the covariance of the coefficients."""
+    """Return a square root of the covariance of the coefficients."""
     values, axes = np.linalg.eigh(inference.covariance)
     root = axes * np.sqrt(np.maximum(values, 0.0))
     return CovarianceRoot(root, -(root.T @ inference.noise_map))
 
 
 def tail_given(x: float, kappa: float, count: int) -> float:
-    """Probability beyond x of the law of the statistic of `count` hypotheses, given kappa.
+    """Compute the probability beyond x of the statistic of `count` hypotheses, given kappa.
 
     >>> round(tail_given(3.841, 1e9, 1), 4), round(tail_given(2.0, 4.0, 1), 4)
     (0.05, 0.0703)
@@ -512,7 +468,7 @@ def tail_given(x: float, kappa: float, count: int) -> float:
 
 
 def _integral(x: float, kappa: float, count: int) -> float:
-    """Integral of the density from x on, over exp(-x/2): with y = kappa sin(phi)^2 its integrand is smooth."""
+    """Integrate the density from x on, divided by exp(-x/2), with y = kappa sin(phi)^2 for a smooth integrand."""
     far = min(1.0, (x + _FAR + 4 * count) / kappa)
     low, high = math.asin(math.sqrt(x / kappa)), math.asin(math.sqrt(far))
     phi = low + (high - low) * _SHARES
@@ -524,7 +480,9 @@ def _integral(x: float, kappa: float, count: int) -> float:
 
 @lru_cache(maxsize=1024)
 def level_given(alpha: float, kappa: float, count: int) -> float:
-    """Tail of chi-square beyond the value that the law given kappa exceeds with probability alpha; at least alpha.
+    """Return the chi-square tail beyond the value that the statistic given kappa exceeds with probability alpha.
+
+    It is at least alpha.
 
     >>> round(level_given(0.05, 1e9, 1), 4), round(level_given(0.05, 4.0, 1), 3)
     (0.05, 0.132)
@@ -539,7 +497,7 @@ def level_given(alpha: float, kappa: float, count: int) -> float:
         return math.exp(-(root**2) / 2) * _integral(root**2, kappa, count) - beyond
 
     low, high = 0.0, math.sqrt(min(kappa, float(chdtri(count, alpha))))
-    # most halvings are known from a few secants, and cost nothing
+    # a few secants decide most halvings in advance
     above, below = _narrowed(excess, low, high)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -551,26 +509,26 @@ def level_given(alpha: float, kappa: float, count: int) -> float:
 
 
 def _narrowed(falling: Callable[[float], float], low: float, high: float) -> tuple[float, float]:
-    """Where a falling function is still above 0 and where no longer, by the Illinois method [Dowell & Jarratt 1971]."""
+    """Bracket the root of a decreasing function by the Illinois method [Dowell & Jarratt 1971]."""
     at_low, at_high = falling(low), falling(high)
-    before = 0.0
+    previous = 0.0
     for _ in range(_SECANTS):
         if not at_low > 0 > at_high or high - low < _NARROW * high:
             break
         middle = (low * at_high - high * at_low) / (at_high - at_low)
         value = falling(middle)
-        # an end that stays twice counts half, or it would stay for ever
-        share = 0.5 if value * before > 0 else 1.0
+        # halve an end that stays twice, or it would stay for ever
+        share = 0.5 if value * previous > 0 else 1.0
         if value > 0:
             low, at_low, at_high = middle, value, at_high * share
         else:
             high, at_high, at_low = middle, value, at_low * share
-        before = value
+        previous = value
     return low, high
 
 
 def reference_tail(p: float, kappa: float, count: int) -> float:
-    """P-value given kappa, from the one that holds where the other coefficients are known.
+    """Return the p-value given kappa, from the p-value that holds if the other coefficients are known.
 
     >>> round(reference_tail(0.05, 1e9, 1), 4), round(reference_tail(0.05, 4.0, 1), 4), reference_tail(0.0, 4.0, 1)
     (0.05, 0.0007, 0.0)

@@ -1,4 +1,4 @@
-"""How many times as many rows would bound a coefficient: a forecast from the release alone."""
+"""Forecast how many times as many rows would bound the set of a coefficient, from the release alone."""
 
 from __future__ import annotations
 
@@ -15,55 +15,42 @@ from discreet.analyst.inference.nuisance import covariance_root, growth_bound, l
 from discreet.analyst.inference.score import ScoreInference, noise_map, score_from_sums
 from discreet.exact.arrays import FloatArray, one_blas_thread
 
-SHARE: Final = 0.9  # of such tables in which the set shall be bounded
+SHARE: Final = 0.9  # required share of tables with a bounded set
 FACTORS: Final = (
     1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2.0, 2.2, 2.5, 2.8, 3.2, 3.6, 4.0, 4.5, 5.0, 5.6, 6.3, 7.0, 8.0, 9.0, 10.0,
     12.0, 14.0, 16.0, 18.0, 20.0, 25.0, 30.0, 40.0, 50.0, 70.0, 100.0,
 )  # fmt: skip
-_WANTED: Final = 199  # tables that are forecast
-_ENOUGH: Final = 49  # fewer say nothing about a share of 90%
+_TABLES: Final = 199  # simulated tables
+_ENOUGH: Final = 49  # too few to estimate a share of 90%
 _ROUNDING: Final = 1e-9
 _TRIES: Final = 200_000  # draws times the square of the number of coefficients, at most
 
 
-def rows_words(factor: float | None) -> str:
-    """Say how many rows would give an interval.
+def rows_needed_text(factor: float | None) -> str:
+    """Describe how many rows would give a bounded interval.
 
-    >>> rows_words(4.0)
+    >>> rows_needed_text(4.0)
     'in 90% of tables with 4 times as many rows it would be a bounded interval'
-    >>> rows_words(None)
-    'the release does not show how many rows would give a bounded interval in 90% of such tables'
+    >>> rows_needed_text(None)
+    'the release does not tell how many rows would give a bounded interval in 90% of such tables'
     """
     if factor is None:
-        return f"the release does not show how many rows would give a bounded interval in {SHARE:.0%} of such tables"
+        return f"the release does not tell how many rows would give a bounded interval in {SHARE:.0%} of such tables"
     return f"in {SHARE:.0%} of tables with {factor:g} times as many rows it would be a bounded interval"
 
 
 def rows_factors(equations: NormalEquations, L: FloatArray, z: float, digest: str) -> tuple[float | None, ...]:
-    """Smallest listed factor at which the set of each combination would be bounded in 90% of such tables.
+    """Return the smallest listed factor at which the set of each combination is bounded in 90% of tables.
 
-    The sums of the rows behind the release are what it shows less a new draw of its noise; draws that leave no sums of
-    products of any rows, because they are not positive definite, are left out. The rest are weighted by one over the
-    root of the determinant of the Gram, so that a weakest direction far below the noise counts for more. A
-    table of f times as many rows of the same population then shows f times these sums with another draw of the noise.
+    The sums of the rows are the released ones less a new draw of the noise. Draws that leave sums that are not positive
+    definite, which no rows have, are rejected. The rest are weighted by one over the root of the determinant of the
+    Gram, so that a weakest direction far below the noise gets more weight. A table with f times as many rows of the
+    same population then has f times these sums plus another draw of the noise.
 
-    Parameters
-    ----------
-    equations
-        Of the model; the Gram need not be positive definite.
-    L
-        Combinations of the scaled coefficients, shape (m, k).
-    z
-        Critical value of the sets.
-    digest
-        Fingerprint of the release, which seeds the draws.
-
-    Returns
-    -------
-    tuple
-        None for a combination that no listed factor bounds, or where nearly no draw leaves possible sums.
+    A combination gets None if no listed factor bounds it, or if nearly all draws are rejected. The Gram need not be
+    positive definite.
     """
-    # many small matrices, one after another
+    # many small matrices in turn
     with one_blas_thread():
         forecast = _Forecast(equations, L, z, digest)
         if len(forecast.now) < _ENOUGH:
@@ -73,7 +60,7 @@ def rows_factors(equations: NormalEquations, L: FloatArray, z: float, digest: st
 
 @dataclass(eq=False)
 class _Forecast:
-    """Shares of bounded sets by factor, each computed once for all combinations."""
+    """Shares of bounded sets by factor, computed once for all combinations."""
 
     equations: NormalEquations
     L: FloatArray
@@ -89,12 +76,12 @@ class _Forecast:
         stream = seeded_stream("rows needed", self.digest)
         law, own = equations.law, equations.noise
         kept: list[FloatArray] = []
-        for _ in range(max(1, _TRIES // size**2 // _WANTED)):
-            noise = noise_draws(law, own, stream, _WANTED)
+        for _ in range(max(1, _TRIES // size**2 // _TABLES)):
+            noise = noise_draws(law, own, stream, _TABLES)
             kept += list(noise[np.linalg.eigvalsh(self.sums - self.C @ noise @ self.C.T)[:, 0] > 0])
-            if len(kept) >= _WANTED:
+            if len(kept) >= _TABLES:
                 break
-        self.now = np.array(kept[:_WANTED]).reshape(-1, *own.sd.shape)
+        self.now = np.array(kept[:_TABLES]).reshape(-1, *own.sd.shape)
         self.then = noise_draws(law, own, stream, len(self.now))
         sums = self.sums - self.C @ self.now @ self.C.T
         log_size = np.linalg.slogdet(sums[:, :-1, :-1])[1]
@@ -102,7 +89,7 @@ class _Forecast:
         self.weights = weights / weights.sum() if len(weights) else weights
 
     def smallest(self, row: int) -> float | None:
-        """Smallest factor that bounds a combination, by halving the list."""
+        """Find the smallest factor that bounds a combination by bisection of the list."""
         low, high = 0, len(FACTORS)
         while low < high:
             middle = (low + high) // 2
@@ -113,7 +100,7 @@ class _Forecast:
         return FACTORS[low] if low < len(FACTORS) else None
 
     def share(self, factor: float) -> FloatArray:
-        """Share of tables that bound each combination, shape (m,)."""
+        """Return the share of tables that bound each combination, shape (m,)."""
         if factor not in self.shares:
             noise = self.then - factor * self.now
             sums = factor * self.sums + self.C @ noise @ self.C.T
@@ -125,36 +112,30 @@ class _Forecast:
 
 
 def bounded(scores: Sequence[ScoreInference | None], L: FloatArray, z: float) -> npt.NDArray[np.bool_]:
-    """Whether the sets of combinations are bounded at z, table by table, shape (tables, m).
+    """Return whether the sets of combinations are bounded at z in each table, shape (tables, m).
 
-    The set of l'theta is bounded if z^2 times the variance of its score along every direction of the coefficients,
-    in units of their errors, is less than its variance at the estimate. Where the other coefficients are not well known
-    its critical value is smaller than z, so that a few more are.
-
-    Parameters
-    ----------
-    scores
-        What the sums of each table say; none where they do not determine a line, and then no set is bounded.
-    L, z
-        As for `rows_factors`.
+    The set of l'theta is bounded if z^2 times the variance of its score along every direction of the coefficients, in
+    units of their errors, is less than its variance at the estimate. Where the other coefficients are not well
+    determined the critical value is smaller than z, so a few more sets are bounded. A table whose sums give no line,
+    with the score None, has no bounded set.
     """
     out = np.zeros((len(scores), len(L)), dtype=np.bool_)
     usable = [index for index, score in enumerate(scores) if score is not None]
-    known = [score for score in scores if score is not None]
-    if not known:
+    usable_scores = [score for score in scores if score is not None]
+    if not usable_scores:
         return out
-    noise, regressors = known[0].entry_noise, known[0].noise_map
-    covariance = np.array([one.covariance for one in known])
-    W = L @ np.array([one.inverse for one in known]) @ regressors
+    noise, regressors = usable_scores[0].entry_noise, usable_scores[0].noise_map
+    covariance = np.array([score.covariance for score in usable_scores])
+    W = L @ np.array([score.inverse for score in usable_scores]) @ regressors
     variance = ((L @ covariance) * L).sum(axis=2)
     largest = np.linalg.eigvalsh(regressors.T @ covariance @ regressors)[:, -1]
-    found = z**2 * growth_bound(noise, W, largest[:, None]) < variance / (1 + _ROUNDING)
-    for table, score in enumerate(known):
-        # the bound decides nearly all
-        open_ones = np.flatnonzero(~found[table] & (variance[table] > 0))
-        if len(open_ones):
-            own = variance[table, open_ones]
-            growth = largest_growth(noise, covariance_root(score).noise, W[table, open_ones], own)
-            found[table, open_ones] = z**2 * growth < 1
-    out[usable] = found
+    is_bounded = z**2 * growth_bound(noise, W, largest[:, None]) < variance / (1 + _ROUNDING)
+    for table, score in enumerate(usable_scores):
+        # the bound decides nearly all of them
+        undecided = np.flatnonzero(~is_bounded[table] & (variance[table] > 0))
+        if len(undecided):
+            own = variance[table, undecided]
+            growth = largest_growth(noise, covariance_root(score).noise, W[table, undecided], own)
+            is_bounded[table, undecided] = z**2 * growth < 1
+    out[usable] = is_bounded
     return out

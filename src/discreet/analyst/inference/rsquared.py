@@ -13,14 +13,14 @@ from discreet.analyst.equations.noise import product_covariance, square_covarian
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.inference.score import ScoreInference
 from discreet.analyst.solvers.least_squares import total_sum
-from discreet.analyst.values import ByName, Number
+from discreet.analyst.values import NamedValues, Number
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.releases.reference_law import NotEstimable
 from discreet.releases.release import Release
 
 # -- rsquared ----------------------------------------------------------------------------------------------------------
-# How much of the target's variance the line explains: R^2, adjusted R^2 and an interval.
+# R^2, adjusted R^2 and an interval.
 #
 # With RSS' = RSS / (n - k) and TSS' = TSS / (n - 1), each corrected for the noise that it follows, R^2 = 1 - rho where
 # rho is the ratio of their means. RSS' - rho TSS' has mean 0 and a variance that is quadratic in rho, so that the
@@ -37,10 +37,10 @@ from discreet.releases.release import Release
 # sampling variance of RSS' - rho TSS' needs: S / ((n - k)(n - 1)). Where that is larger, the difference is added to the
 # variance of RSS'.
 #
-# Where TSS' lies within its noise the set is unbounded, and what is left of it between 0 and 1 is given: often all. To
-# give nothing there would keep only the draws in which noise swelled TSS', whose intervals lie too low far too often.
+# Where TSS' is within its noise the set is unbounded, and its part between 0 and 1 is returned, which is often all of
+# it. Returning nothing there would select the draws in which noise increased TSS', whose intervals are often too low.
 
-OUTSIDE: Final = "the noise puts the whole set outside of 0 to 1"
+OUTSIDE: Final = "because of the noise, the whole set is outside 0 to 1"
 NO_VARIANCE: Final = "the noise outweighs the variance of the target at this budget"
 
 
@@ -51,13 +51,13 @@ class VarianceRatio:
     Attributes
     ----------
     residual, total
-        RSS' and TSS', for the scaled target.
+            RSS' and TSS' of the scaled target.
     residual_rows, total_rows
-        What the sums were divided by.
+            Divisors of the two sums.
     covariance
-        Of (RSS', TSS'), shape (2, 2).
+            Covariance of (RSS', TSS'), shape (2, 2).
     privacy
-        The part of it that the noise of the release brings, shape (2, 2).
+            The part of it that is noise of the release, shape (2, 2).
     """
 
     residual: float
@@ -73,12 +73,8 @@ def variance_ratio(
 ) -> VarianceRatio:
     """Set up the two variances of an unpenalised fit with more rows than coefficients.
 
-    Parameters
-    ----------
-    inference, equations
-        Of the model.
-    ratio_square
-        Of a robust release: the ratio rho and the noisy sum S. Gaussian rows are assumed without it.
+    `ratio_square` holds the ratio rho and the noisy sum S of a robust release. Without it rows are assumed to be
+    Gaussian.
     """
     noise = inference.entry_noise
     size = len(noise.sd)
@@ -114,7 +110,7 @@ def variance_ratio(
 
 
 def rsquared(ratio: VarianceRatio, z: float, *, adjusted: bool) -> Number:
-    """R^2 = 1 - RSS/TSS, or with the sums over their degrees of freedom; noise may put it below 0."""
+    """Compute R^2 = 1 - RSS/TSS, or adjusted R^2. Noise may make it negative."""
     if not (ratio.total > 0 and ratio.total**2 > z**2 * float(ratio.privacy[1, 1])):
         return NotEstimable(NO_VARIANCE)
     if ratio.residual <= 0 and ratio.privacy.any():
@@ -124,7 +120,7 @@ def rsquared(ratio: VarianceRatio, z: float, *, adjusted: bool) -> Number:
 
 
 def rsquared_interval(ratio: VarianceRatio, z: float) -> ConfidenceSet:
-    """Interval for the R^2 of the population behind the rows; from 0 to 1 where the release excludes no value."""
+    """Compute an interval for the R^2 of the population, from 0 to 1 if the release excludes no value."""
     (rr, rt), (_, tt) = ratio.covariance.tolist()
     lead = ratio.total**2 - z**2 * tt
     middle = ratio.residual * ratio.total - z**2 * rt
@@ -145,28 +141,36 @@ def rsquared_interval(ratio: VarianceRatio, z: float) -> ConfidenceSet:
 
 
 def from_0_to_1(reason: str) -> ConfidenceSet:
-    """Give the interval of an R^2 of which the release excludes no value, and say why."""
+    """Return [0, 1] as the interval for R^2 if the release rules out no value, with the reason."""
     return ConfidenceSet("interval", 0.0, 1.0, reason)
 
 
 # -- standardised ------------------------------------------------------------------------------------------------------
-# Standardised slopes: what a slope is for columns divided by their own standard deviations.
+# Standardised slopes: slopes for columns divided by their standard deviations.
 #
-# If y = a + sum_j b_j x_j + e, the same line of y / sd(y) on x_j / sd(x_j) has the slopes b_j sd(x_j) / sd(y): a ratio
-# of numbers that are all read from the release. The standard deviations carry noise of their own, so that an interval
-# of b_j times the ratio is no interval of the standardised slope; none is given.
+# If y = a + sum_j b_j x_j + e, the regression of y / sd(y) on x_j / sd(x_j) has the slopes b_j sd(x_j) / sd(y), all
+# read from the release. The standard deviations are noisy too, so that an interval of b_j times the ratio is not an
+# interval of the standardised slope. None is returned.
 
 NO_SPREADS: Final = NotEstimable(
-    "standardised slopes need the standard deviations of the columns, which this release does not hold; release with "
-    'the mechanism "gaussian" (--mechanism gaussian), scaling "declared" and no weights'
+    "standardised slopes need the standard deviations of the columns, which this release does not have; make a release "
+    "with the mechanism 'gaussian', declared scaling and no weights"
 )
 
 
-def standardised_slopes(release: Release, target: str, slopes: ByName[Number]) -> ByName[Number]:
-    """Give each slope in standard deviations of the target for one of its column, or why there is none."""
+def standardised_slopes(release: Release, target: str, slopes: NamedValues[Number]) -> NamedValues[Number]:
+    """Return each slope in standard deviations of the target per standard deviation of its column."""
     try:
         spread = release.describe().sd
     except SpecError:
-        return ByName[Number].alike(list(slopes), NO_SPREADS)
-    own = ByName(list(slopes), [spread[name] for name in slopes])
-    return slopes * own / ByName[Number].alike(list(slopes), spread[target])
+        return NamedValues[Number].constant(list(slopes), NO_SPREADS)
+
+    def standardised(slope: Number, own: Number, scale: Number) -> Number:
+        if isinstance(slope, NotEstimable):
+            return slope
+        if isinstance(own, NotEstimable):
+            return own
+        return scale if isinstance(scale, NotEstimable) else slope * own / scale
+
+    names = list(slopes)
+    return NamedValues(names, [standardised(slopes[name], spread[name], spread[target]) for name in names])

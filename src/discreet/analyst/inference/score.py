@@ -20,22 +20,13 @@ from discreet.exact.arrays import FloatArray
 # -- weights -----------------------------------------------------------------------------------------------------------
 # The middle of the sandwich of weighted least squares, for errors of one variance.
 #
-# With rows that have weights w from their regressors alone, the score is the sum of w^2 z eta, and its covariance is
-# s^2 times M = sum of w^4 z z', not of A = sum of w^2 z z'. Weights are at most 1, so that M is between 0 and A in
-# every direction, while noise may put the released M~ outside. It is brought back there: in units of A~ its eigenvalues
-# are cut to [0, 1].
+# If the weights w of rows depend on their regressors alone, the score is the sum of w^2 z eta, and its covariance is
+# s^2 times M = sum of w^4 z z', not times A = sum of w^2 z z'. Weights are at most 1, so that M is between 0 and A in
+# every direction. Noise may move the released M~ outside, so its eigenvalues in units of A~ are clipped to [0, 1].
 
 
 def weighted_middle(equations: NormalEquations, gram: FloatArray) -> FloatArray:
-    """Give M of the regressors z, shape (k, k).
-
-    Parameters
-    ----------
-    equations
-        With sums in which each weight stands four times.
-    gram
-        Positive definite, shape (k, k).
-    """
+    """Return the middle M of the regressors z, shape (k, k), from a positive definite Gram."""
     fourth = equations.fourth
     if fourth is None:
         return gram
@@ -51,30 +42,29 @@ def weighted_middle(equations: NormalEquations, gram: FloatArray) -> FloatArray:
 
 
 # -- sandwich ----------------------------------------------------------------------------------------------------------
-# The middle of the robust sandwich, M~ = sum r^2 z z' + E with E of known law, and how much of it is believed.
+# The middle of the robust sandwich, M~ = sum r^2 z z' + E with E of known distribution, and its shrinkage.
 #
 # The sampling variance of a combination is m = a'M a, and there are two estimates of it. a'M~a is unbiased, its noise
 # has the known variance tau^2 = Var(a'E a), and it may be negative. The form of the nearest positive semidefinite
-# matrix is steadier, and too large on average where noise prevails: in simulations its median was up to 10 times m.
-# Their mean x is taken, and held against p = s^2 a'A a, the variance that errors of one variance give, whose noise is
-# far smaller:
+# matrix is less variable, but too large on average where noise dominates: in simulations its median was up to 10 times
+# m. Their mean x is compared with p = s^2 a'A a, the variance under homoscedastic errors, whose noise is far smaller:
 #
-#     x < p:      x + tau, but not beyond p;
-#     x > 10 p:   x - 2 tau, but not below 10 p.
+#     x < p:      x + tau, at most p;
+#     x > 10 p:   x - 2 tau, at least 10 p.
 #
-# So where noise hides m it counts as something between 1 and 10 times p; as noise vanishes it is a'M a, whatever p is.
-# Up and down differ because too small a variance costs more coverage than one that is too large wins. The numbers 1/2,
-# 1, 10, 1 and 2 are constants, chosen once on simulated tables with equal and unequal variances; no data enters them.
+# So where noise hides m the estimate is between 1 and 10 times p. As noise vanishes it is a'M a for any p. The two
+# sides differ because too small a variance loses more coverage than too large a variance gains. The numbers 1/2, 1, 10,
+# 1 and 2 are constants, chosen once on simulated tables with equal and unequal variances. They do not depend on data.
 #
-# Nothing is taken off between p and 10 p. Where variances are equal, sets then cover up to 97.7% (n = 1,000, epsilon
-# 5). To take off tau / 4 there, or to put 3 or 5 in the place of 10, would bring that to 97.2 to 97.5%, but an income
-# whose errors vary with it (401ksubs, n = 10,000, epsilon 5) would be covered in 89 to 91% instead of 93%.
+# Nothing is subtracted between p and 10 p. Where variances are equal, sets then cover up to 97.7% (n = 1,000, epsilon
+# 5). Subtracting tau / 4 there, or replacing 10 by 3 or 5, would reduce that to 97.2 to 97.5%, but an income whose
+# errors vary with it (401ksubs, n = 10,000, epsilon 5) would be covered in 89 to 91% instead of 93%.
 #
-# A joint test looks for the direction that speaks most against the hypotheses, so one that noise makes look certain
-# would be found too often. It takes M~ with its eigenvalues in units of the plain middle moved by the same rule, but up
-# by 3/2 standard deviations of their noise.
+# A joint test searches for the direction with the strongest evidence against the hypotheses, so it would too often
+# select one in which noise made the variance small. It uses M~ with its eigenvalues, in units of the plain middle,
+# changed by the same rule, but raised by 3/2 standard deviations of their noise.
 
-_PLAUSIBLE: Final = 10.0  # times the variance of equal variances: what lies above is believed less its noise
+_PLAUSIBLE: Final = 10.0  # times the homoscedastic variance: larger values are lowered by their noise
 _DOWN: Final = 2.0  # standard deviations of the noise
 _UP: Final = 1.0
 _JOINT_UP: Final = 1.5
@@ -87,11 +77,11 @@ class Middle:
     Attributes
     ----------
     released
-        M~, shape (k, k).
+            M~, shape (k, k).
     variance
-        Variances of the independent entries of its noise, shape (k, k).
+            Variances of the independent entries of its noise, shape (k, k).
     plain
-        The middle for errors of one variance, s^2 A; 0 where the noise left no residual variance, shape (k, k).
+            The middle for homoscedastic errors, s^2 A, or 0 if the noise left no residual variance, shape (k, k).
     """
 
     released: FloatArray
@@ -100,20 +90,20 @@ class Middle:
 
     @cached_property
     def definite(self) -> FloatArray:
-        """The nearest matrix that is not below 0 in any direction, shape (k, k)."""
+        """The nearest positive semidefinite matrix, shape (k, k)."""
         values, vectors = np.linalg.eigh(self.released)
         return cast("FloatArray", (vectors * np.maximum(values, 0.0)) @ vectors.T)
 
     @cached_property
     def _root(self) -> FloatArray | None:
-        """Of the plain middle; none where there is nothing to measure by."""
+        """Cholesky factor of the plain middle, or None if it is not positive definite."""
         try:
             return cast("FloatArray", np.linalg.cholesky(self.plain))
         except np.linalg.LinAlgError:
             return None
 
     def along(self, rows: FloatArray) -> FloatArray:
-        """Sampling variance of the score along each row, shape (m,), from rows of shape (m, k)."""
+        """Estimate the sampling variance of the score along each row, shape (m,), from rows of shape (m, k)."""
         definite = _forms(rows, self.definite)
         if self._root is None:
             return definite
@@ -121,7 +111,7 @@ class Middle:
         return _believed(mean, self.noise(rows), _forms(rows, self.plain), _UP)
 
     def joint(self) -> FloatArray:
-        """The middle for tests of several hypotheses, shape (k, k)."""
+        """Return the middle for joint tests, shape (k, k)."""
         root = self._root
         if root is None:
             return self.definite
@@ -132,14 +122,17 @@ class Middle:
         return cast("FloatArray", (sides * moved) @ sides.T)
 
     def noise(self, rows: FloatArray) -> FloatArray:
-        """Standard deviation of a'E a for each row a, shape (m,): entries off the diagonal are there twice."""
+        """Compute the standard deviation of a'E a for each row a, shape (m,).
+
+        Off-diagonal entries occur twice.
+        """
         squares = rows**2
         variance = ((2 * squares @ self.variance - squares * self.variance.diagonal()) * squares).sum(axis=1)
         return cast("FloatArray", np.sqrt(np.maximum(variance, 0.0)))
 
 
 def _believed(values: FloatArray, noise: FloatArray, plain: FloatArray, up: float) -> FloatArray:
-    """What is taken for values with this noise; see the head of the module.
+    """Shrink values with this noise towards the plausible range, by the rule above.
 
     >>> ones = np.ones(5)
     >>> _believed(np.array([-5.0, -1.0, 4.0, 11.0, 14.0]), 1.5 * ones, ones, 1.0).tolist()
@@ -155,7 +148,7 @@ def _forms(rows: FloatArray, matrix: FloatArray) -> FloatArray:
 
 
 # -- score -------------------------------------------------------------------------------------------------------------
-# Inference from noisy sums: the score at the truth has a known covariance, whatever the size of the noise.
+# Inference from noisy sums: the score at the truth has a known covariance, for noise of any size.
 #
 # With A~ = A + E, b~ = b + e the score g(theta) = b~ - A~ theta = X'eta + e - E theta has mean 0 at the truth and the
 # covariance
@@ -168,16 +161,16 @@ def _forms(rows: FloatArray, matrix: FloatArray) -> FloatArray:
 #     { t : (t - psi~)^2 <= z^2 a'Omega(theta(t)) a },   theta(t) = theta~ + (t - psi~) v,   v = Sigma l / l'Sigma l,
 #
 # is a confidence set for psi [Fieller 1954], and the same statistic at a given value of psi is a test of it. Along
-# theta(t) the variance is q0 + 2 q1 u + q2 u^2 with u = t - psi~, so the ends are the roots of a quadratic. Where z^2
-# q2 < 1 the set is an interval; beyond that it is the outside of one, or any value. All of them are given as they are,
-# wherever A~ is positive definite: to give the intervals alone would select draws that cover too little.
+# theta(t) the variance is q0 + 2 q1 u + q2 u^2 with u = t - psi~, so the ends are the roots of a quadratic. If z^2 q2 <
+# 1 the set is an interval, otherwise the outside of an interval, or any value. All of these are returned if A~ is
+# positive definite: returning the intervals alone would select draws that cover too little.
 #
 # Several combinations L theta = c are tested together with the covariance under the hypothesis,
 #
 #     d'[L Sigma(theta0) L']^{-1} d,   theta0 = theta~ - Sigma L'(L Sigma L')^{-1} d,   d = L theta~ - c,
 #
-# which for one combination is the square of its score statistic. Both take one value for the coefficients that a
-# hypothesis leaves open; `nuisance` counts what is not known about those, for coefficients and hypotheses.
+# which for one combination is the square of its score statistic. Both fix one value for the coefficients that a
+# hypothesis leaves open. `nuisance` allows for the uncertainty about them.
 #
 # Sigma = A~^{-1} Omega(theta~) A~^{-1} is the sandwich covariance. With a ridge on the diagonal, A~ + diag(penalty)
 # takes the place of A~ in a and Sigma, and psi is the combination of the *penalised* coefficients (A +
@@ -186,36 +179,36 @@ def _forms(rows: FloatArray, matrix: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class ScoreInference:
-    """What the release says about the error of the scaled coefficients, k of them.
+    """Errors of the scaled coefficients, k of them, according to the release.
 
     Attributes
     ----------
     entry_noise
-        The noise F in the sums of (1, features, target), shape (p, p).
+            The noise F in the sums of (1, features, target), shape (p, p).
     noise_map
-        How F enters the sums of (z, target): as C F C' with this C, shape (k+1, p).
+            C, with which F enters the sums of (z, target) as C F C', shape (k+1, p).
     contrast
-        C'(-theta~, 1): the combination of the columns of F that enters the score, shape (p,).
+            C'(-theta~, 1), the combination of the columns of F that enters the score, shape (p,).
     inverse
-        Inverse of the Gram, with the penalty on its diagonal, shape (k, k).
+            Inverse of the Gram, with the penalty on its diagonal, shape (k, k).
     noise
-        V(theta~), shape (k, k).
+            V(theta~), shape (k, k).
     residual
-        Residual sum, corrected for what the estimate follows of the noise; it may be negative.
+            Residual sum, corrected for the noise that the estimate follows; it may be negative.
     residual_noise
-        Variance that the noise of the release gives to `residual`.
+            Variance of `residual` due to the noise of the release.
     residual_rows
-        What it is divided by for the residual variance: rows less effective coefficients.
+            Divisor of `residual` for the residual variance: rows less effective coefficients.
     df
-        Rows less coefficients, not necessarily whole; noisy unless the number of rows is public.
+            Rows less coefficients, not necessarily an integer; noisy unless the number of rows is public.
     sampling, privacy
-        The two parts of the sandwich covariance of theta~, shape (k, k).
+            The two parts of the sandwich covariance of theta~, shape (k, k).
     joint_sampling
-        What takes the place of `sampling` in tests of several hypotheses at once, if it differs.
+            Replaces `sampling` in joint tests, if it differs.
     middle
-        Of robust errors: tells the sampling variance of each combination; without it that is a form of `sampling`.
+            For robust errors: gives the sampling variance of each combination, which otherwise is a form of `sampling`.
     correction
-        What a robust sampling variance is multiplied by: `robust.sample_factor`, 1 for HC0.
+            Factor of a robust sampling variance: `robust.sample_factor`, 1 for HC0.
     """
 
     entry_noise: EntryNoise
@@ -235,15 +228,15 @@ class ScoreInference:
 
     @property
     def s2(self) -> float:
-        """Residual variance of the scaled target; not above 0 where the release cannot distinguish it from none."""
+        """Residual variance of the scaled target; at most 0 if the release cannot distinguish it from 0."""
         return self.residual / self.residual_rows
 
     @property
     def expected_s2(self) -> float:
-        """Residual variance as expected given its noisy estimate and that it is not below 0: the spread of a new row.
+        """Expected residual variance, given its noisy estimate and that it is not negative: the spread of a new row.
 
-        A mean of estimates that err on both sides would be too small a spread on average, because intervals widen with
-        its root.
+        The width of an interval is proportional to the root of the variance, so that the plain estimate would be too
+        small on average.
         """
         from scipy.special import log_ndtr
 
@@ -259,15 +252,15 @@ class ScoreInference:
         return self.sampling + self.privacy
 
     def sampling_along(self, L: FloatArray) -> FloatArray:
-        """Sampling variance of each row l'theta~ of L, shape (m,)."""
+        """Return the sampling variance of each row l'theta~ of L, shape (m,)."""
         if self.middle is None:
             return _score_forms(L, self.sampling)
         return self.correction * self.middle.along(L @ self.inverse)
 
     def for_one(self, combination: FloatArray) -> ScoreInference:
-        """The same with the sampling variance of one combination as its own set has it.
+        """Replace the sampling variance along one combination by the one that its set uses.
 
-        Only the variance along it changes, and not what the others have where it is known.
+        The covariance of the others given the combination does not change.
         """
         toward = self.covariance @ combination
         total = float(combination @ toward)
@@ -279,7 +272,7 @@ class ScoreInference:
         return replace(self, sampling=self.sampling + more * np.outer(v, v), middle=None)
 
     def covariance_at(self, step: FloatArray) -> FloatArray:
-        """Covariance of theta~ if the coefficients were theta~ + step, shape (k, k)."""
+        """Return the covariance of theta~ if the coefficients were theta~ + step, shape (k, k)."""
         noise = product_covariance(self.entry_noise, self.contrast - self.noise_map.T @ step)
         H = self.inverse @ self.noise_map
         return self.sampling + H @ noise @ H.T
@@ -287,14 +280,14 @@ class ScoreInference:
 
 @dataclass(frozen=True, eq=False)
 class ContrastTerms:
-    """Variance of the score statistic along each of m combinations of coefficients: q0 + 2 q1 u + q2 u^2.
+    """Variance of the score statistic along each of m combinations: q0 + 2 q1 u + q2 u^2.
 
     Attributes
     ----------
     sampling, privacy
-        The two parts of q0, shape (m,).
+            The two parts of q0, shape (m,).
     q1, q2
-        Shape (m,).
+            Shape (m,).
     """
 
     sampling: FloatArray
@@ -308,12 +301,12 @@ class ContrastTerms:
         return self.sampling + self.privacy
 
     def at(self, u: FloatArray) -> FloatArray:
-        """Variance where the combination lies u above its estimate, shape (m,); a variance, so not below 0."""
+        """Return the variance at distance u from the estimate, at least 0, shape (m,)."""
         return np.maximum(self.q0 + 2 * self.q1 * u + self.q2 * u**2, 0.0)
 
 
 class _Ridge(NamedTuple):
-    """What a penalty does: 2H - H A~ H, the effective coefficients, the spread of the estimate and its pull."""
+    """Effect of a penalty: 2H - H A~ H, the effective coefficients, the spread of the estimate and its pull."""
 
     weights: FloatArray
     used: float
@@ -322,7 +315,7 @@ class _Ridge(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """Estimate, inverse of the Gram, residual sum at the estimate, sum of squares of the target, and rows."""
+    """Estimate, inverse Gram, residual sum at the estimate, sum of squares of the target, and number of rows."""
 
     estimate: FloatArray
     H: FloatArray
@@ -331,7 +324,7 @@ class _Line(NamedTuple):
     nobs: float
 
     def inference(self, C: FloatArray, entry_noise: EntryNoise, ridge: _Ridge) -> ScoreInference:
-        """Set up the score's covariance; see `score_inference`."""
+        """Set up the covariance of the score; see `score_inference`."""
         contrast = C.T @ np.append(-self.estimate, 1.0)
         regressors = C[:-1]
         noise = product_covariance(entry_noise, contrast)
@@ -361,27 +354,18 @@ class _Line(NamedTuple):
 def score_inference(
     equations: NormalEquations, theta: Sequence[Fraction], penalty_diagonal: FloatArray
 ) -> ScoreInference:
-    """Set up the score's covariance at the estimate.
+    """Set up the covariance of the score at the estimate.
 
-    With H the inverse of A~ + diag(penalty) the residual sum at the estimate falls short of the one at its target by
+    With H the inverse of A~ + diag(penalty), the residual sum at the estimate is smaller than the one at its target by
     tr((2H - H A~ H) Omega) on average, so that
 
         s^2 = (RSS~ + tr((2H - H A~ H) V)) / (n~ - tr((2H - H A~ H) A~)),
 
-    which without a penalty is (RSS~ + tr(A~^{-1} V)) / (n~ - k). Where it is not above 0 it counts as 0: the privacy
-    part alone still gives a valid width. In the sampling part it is not above the target's own variance either: where
-    A~ is close to singular the trace is far too large, and the sum of squares of the target has no such error. The
-    noise F of the release enters the residual sum, to first order, as t'F t with t = (-theta, 1), as the quadratic form
-    whose mean was added, and, with a ridge, through the slope it leaves.
-
-    Parameters
-    ----------
-    equations
-        Of the model.
-    theta
-        Its coefficients of z, shape (k,).
-    penalty_diagonal
-        What a penalty added to the diagonal, shape (k,).
+    which without a penalty is (RSS~ + tr(A~^{-1} V)) / (n~ - k). A negative value is replaced by 0: the privacy part
+    alone still gives a valid width. In the sampling part it is at most the variance of the target: where A~ is close to
+    singular the trace is far too large, and the sum of squares of the target has no such error. The noise F of the
+    release enters the residual sum, to first order, as t'F t with t = (-theta, 1), as the quadratic form whose mean was
+    added, and, with a ridge, through the gradient it leaves.
     """
     estimate = np.array([float(value) for value in theta])
     H = inverse_gram(equations, penalty_diagonal)
@@ -402,18 +386,10 @@ def score_inference(
 
 
 def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, noise: EntryNoise) -> ScoreInference | None:
-    """Set up the same without a penalty from sums of (z, target) in double precision; none where they give no line.
+    """Set up the same without a penalty from sums of (z, target) in double precision, shape (k+1, k+1).
 
-    Parameters
-    ----------
-    sums
-        Shape (k+1, k+1).
-    nobs
-        Number of rows.
-    C
-        How the noise of the released sums of (1, features, target) enters, shape (k+1, p); see `noise_map`.
-    noise
-        That noise, shape (p, p).
+    C maps the noise of the released sums of (1, features, target), as in `noise_map`. Returns None if the sums give no
+    line.
     """
     A, b, c = sums[:-1, :-1], sums[:-1, -1], sums[-1, -1]
     size = len(b)
@@ -434,7 +410,7 @@ def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, noise: EntryNo
 
 
 def stacked(scores: Sequence[ScoreInference]) -> ScoreInference:
-    """What several tables say of the same coefficients, for `contrast_terms`: what that reads has one more axis."""
+    """Stack the inference of several tables about the same coefficients along a first axis, for `contrast_terms`."""
     return replace(
         scores[0],
         contrast=np.array([score.contrast for score in scores]),
@@ -445,7 +421,7 @@ def stacked(scores: Sequence[ScoreInference]) -> ScoreInference:
 
 
 def noise_map(equations: NormalEquations) -> FloatArray:
-    """C, with which noise F in the sums of (1, features, target) enters those of (z, target), shape (k+1, p).
+    """Return C, with which noise F in the sums of (1, features, target) enters those of (z, target), shape (k+1, p).
 
     Without intercept the sums of (1, features, target) were moved to the origin of the original units.
     """
@@ -454,29 +430,24 @@ def noise_map(equations: NormalEquations) -> FloatArray:
 
 
 def is_identity(C: FloatArray) -> bool:
-    """Whether the noise of the released sums enters as it is: the model has an intercept."""
+    """Return whether the noise of the released sums enters unchanged, because the model has an intercept."""
     return bool(C.shape[0] == C.shape[1])
 
 
 def _definite(A: FloatArray, penalty_diagonal: FloatArray) -> FloatArray:
-    """The Gram whose multiple is the covariance of the errors; where noise left it indefinite, with the ridge on it."""
+    """Return the Gram that scales the covariance of the errors, with the ridge added if noise left it indefinite."""
     return A if np.linalg.eigvalsh(A)[0] > 0 else A + np.diag(penalty_diagonal)
 
 
 def contrast_terms(inference: ScoreInference, L: FloatArray) -> ContrastTerms:
-    """Give q0, q1 and q2 of the combinations l'theta of the scaled coefficients, one for each row l of L.
+    """Compute q0, q1 and q2 of the combinations l'theta of the scaled coefficients, for the rows l of L, shape (m, k).
 
-    Parameters
-    ----------
-    inference
-        Of the coefficients, or several stacked by `stacked`; terms then have one more axis, the first.
-    L
-        Shape (m, k).
+    For an inference stacked by `stacked` the terms have one more axis, the first.
     """
     privacy = np.maximum(_score_forms(L, inference.privacy), 0.0)
     total = (_score_forms(L, inference.sampling) + privacy)[..., None]
     toward = L @ inference.covariance
-    # where nothing varies there is no direction to move along, and none is needed
+    # where nothing varies there is no direction to move along
     v = np.divide(toward, total, out=np.zeros_like(toward), where=total > 0)
     W = L @ inference.inverse @ inference.noise_map
     R = v @ inference.noise_map
@@ -494,35 +465,28 @@ def _score_forms(L: FloatArray, M: FloatArray) -> FloatArray:
 
 
 def fieller_sets(terms: ContrastTerms, z: FloatArray | float, *, more: float = 0.0) -> SetArray:
-    """Solve u^2 <= z^2 (q0 + more + 2 q1 u + q2 u^2) for u, how far a combination lies from its estimate.
+    """Solve u^2 <= z^2 (q0 + more + 2 q1 u + q2 u^2) for u, the distance of a combination from its estimate.
 
-    Parameters
-    ----------
-    terms
-        Of m combinations.
-    z
-        Critical value, one for all or one for each.
-    more
-        Variance that is added whatever u is, such as that of a new observation.
+    z is one critical value, or one per combination. `more` is a constant variance, such as that of a new observation.
     """
-    # with hardly a degree of freedom z leaves double precision, and nothing is excluded
+    # with hardly any degrees of freedom z overflows, and nothing is excluded
     with np.errstate(over="ignore", invalid="ignore"):
         return quadratic_sets(1 - z**2 * terms.q2, z**2 * terms.q1, z**2 * (terms.q0 + more))
 
 
 @dataclass(frozen=True, eq=False)
 class JointScore:
-    """The score statistic of several hypotheses; see the head of the module.
+    """The score statistic of several hypotheses.
 
     Attributes
     ----------
     statistic
-        Its value, d'[L Sigma(theta0) L']^{-1} d.
+            d'[L Sigma(theta0) L']^{-1} d.
     combination
-        The combination of coefficients that speaks most against the hypotheses, shape (k,): its estimate exceeds what
-        they say of it by the statistic, which is also its variance under them.
+        The combination of coefficients with the strongest evidence against the hypotheses, shape (k,): its estimate
+        exceeds its hypothesised value by the statistic, which is also its variance under the hypotheses.
     step
-        theta0 - theta~, shape (k,).
+            theta0 - theta~, shape (k,).
     """
 
     statistic: float
@@ -531,16 +495,9 @@ class JointScore:
 
 
 def joint_score(inference: ScoreInference, L: FloatArray, distance: FloatArray) -> JointScore:
-    """Test several hypotheses at once.
+    """Test several hypotheses jointly.
 
-    Parameters
-    ----------
-    inference
-        Of the coefficients.
-    L
-        Combinations of full rank, shape (m, k).
-    distance
-        Estimates of the combinations less the values that they are held against, shape (m,).
+    L has full rank, shape (m, k), and `distance` is the estimates of the combinations less their hypothesised values.
     """
     toward = inference.covariance @ L.T
     step = -toward @ np.linalg.solve(L @ toward, distance)

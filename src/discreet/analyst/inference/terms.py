@@ -21,12 +21,13 @@ from discreet.analyst.inference.contrasts import (
 )
 from discreet.analyst.inference.tests import Hypotheses
 from discreet.analyst.solvers.least_squares import inverse_gram
-from discreet.analyst.values import ByName, Interval, Number, all_beside, p_without, set_without, shown_estimate
+from discreet.analyst.values import Interval, NamedValues, Number, all_beside, p_without, set_without, shown_estimate
 from discreet.design.columns import Categorical, Interaction, Numeric
 from discreet.design.design import Design
-from discreet.errors import SpecError, shown
+from discreet.errors import ModelError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.releases.reference_law import NotEstimable, checked_level, known, reason_of, shown_number
+from discreet.wording import Call
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -36,15 +37,15 @@ if TYPE_CHECKING:
 # -- anova -------------------------------------------------------------------------------------------------------------
 # Analysis of variance: each declared column as a whole, given all the others.
 #
-# A column with several released columns, such as a factor, has several coefficients, L theta = 0 if it says nothing.
-# The F statistic and the p-value are those of the joint score test (`inference.tests`), which includes the noise of the
-# release. The sum of squares is by how much the noisy residual sum grows without the column,
+# A column with several released columns, such as a factor, has several coefficients, with L theta = 0 if it has no
+# effect. The F statistic and the p-value are those of the joint score test (`inference.tests`), which includes the
+# noise of the release. The sum of squares is the increase of the noisy residual sum without the column,
 #
 #     RSS~(without) - RSS~(with) = (L theta~)'(L H L')^{-1} (L theta~),     H the inverse of the Gram,
 #
 # because least squares under L theta = 0 moves theta~ by H L'(L H L')^{-1} L theta~. With noise it is too large on
-# average, by tr((L H L')^{-1} L H V H L'), and F is not sum_sq / df over the residual variance; without noise it is,
-# and the table is that of R's `drop1` and of statsmodels' `anova_lm(typ=3)` with one indicator for each level but the
+# average, by tr((L H L')^{-1} L H V H L'), and F is not sum_sq / df over the residual variance. Without noise it is,
+# and the table agrees with R's `drop1` and statsmodels' `anova_lm(typ=3)` with one indicator for each level but the
 # first.
 
 RESIDUAL: Final = "Residual"
@@ -52,18 +53,18 @@ RESIDUAL: Final = "Residual"
 
 @dataclass(frozen=True, slots=True)
 class TermTest:
-    """One declared column of a model, tested as a whole.
+    """Test of one declared column of a model as a whole.
 
     Attributes
     ----------
     df
-        Number of its coefficients.
+            Number of its coefficients.
     sum_sq
-        By how much the noisy residual sum grows without it, in squared units of the target.
+            Increase of the noisy residual sum without it, in squared units of the target.
     statistic
-        F of the joint score test that all its coefficients are 0.
+            F of the joint score test that all its coefficients are 0.
     pvalue
-        Of that test; 1 where the release excludes no value.
+            P-value of that test; 1 if the release excludes no value.
     """
 
     df: int
@@ -78,9 +79,9 @@ class Anova(Mapping[str, TermTest]):
     Attributes
     ----------
     df_resid
-        Degrees of freedom of the residuals; noisy unless the number of rows is public.
+            Degrees of freedom of the residuals; noisy unless the number of rows is public.
     ssr
-        Residual sum of squares in squared units of the target, as it was released.
+            Released residual sum of squares, in squared units of the target.
     """
 
     __slots__ = ("_tests", "df_resid", "ssr")
@@ -94,7 +95,7 @@ class Anova(Mapping[str, TermTest]):
         try:
             return self._tests[name]
         except KeyError:
-            raise KeyError(str(SpecError.unknown_name("feature", name, self._tests))) from None
+            raise KeyError(str(ModelError.unknown_name("feature", name, self._tests))) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tests)
@@ -103,37 +104,37 @@ class Anova(Mapping[str, TermTest]):
         return len(self._tests)
 
     def to_dict(self) -> dict[str, object]:
-        """Everything as plain values for JSON; null, and a reason, where the release cannot say."""
+        """Return plain values for JSON, with null and a reason where a number cannot be estimated."""
         return {
             "terms": {
                 name: {
-                    "df": one.df,
-                    "sum_sq": known(one.sum_sq),
-                    "statistic": known(one.statistic),
-                    "pvalue": known(one.pvalue),
-                    "reason": _first_reason(one.sum_sq, one.statistic, one.pvalue),
+                    "df": test.df,
+                    "sum_sq": known(test.sum_sq),
+                    "statistic": known(test.statistic),
+                    "pvalue": known(test.pvalue),
+                    "reason": _first_reason(test.sum_sq, test.statistic, test.pvalue),
                 }
-                for name, one in self.items()
+                for name, test in self.items()
             },
             "df_resid": known(self.df_resid),
             "ssr": known(self.ssr),
         }
 
     def to_frame(self) -> Table:
-        """Give the table with statsmodels' column names as an Arrow table, the residuals in its last row."""
+        """Return an Arrow table with the column names of statsmodels and the residuals in its last row."""
         import pyarrow as pa
 
         tests = list(self.values())
         return pa.table(
             {
                 "term": pa.array([*self, RESIDUAL], type=pa.string()),
-                "df": pa.array([*(one.df for one in tests), known(self.df_resid)], type=pa.float64()),
-                "sum_sq": _column([*(one.sum_sq for one in tests), self.ssr]),
-                "F": _column([*(one.statistic for one in tests), None]),
-                "PR(>F)": _column([*(one.pvalue for one in tests), None]),
+                "df": pa.array([*(test.df for test in tests), known(self.df_resid)], type=pa.float64()),
+                "sum_sq": _column([*(test.sum_sq for test in tests), self.ssr]),
+                "F": _column([*(test.statistic for test in tests), None]),
+                "PR(>F)": _column([*(test.pvalue for test in tests), None]),
                 "reason": pa.array(
                     [
-                        *(_first_reason(one.sum_sq, one.statistic, one.pvalue) for one in tests),
+                        *(_first_reason(test.sum_sq, test.statistic, test.pvalue) for test in tests),
                         _first_reason(self.df_resid, self.ssr),
                     ],
                     type=pa.string(),
@@ -143,28 +144,18 @@ class Anova(Mapping[str, TermTest]):
 
     def __repr__(self) -> str:
         rows = [
-            (name, str(one.df), *(_shown(value) for value in (one.sum_sq, one.statistic, one.pvalue)))
-            for name, one in self.items()
+            (name, str(test.df), *(_shown(value) for value in (test.sum_sq, test.statistic, test.pvalue)))
+            for name, test in self.items()
         ]
         last = (RESIDUAL, _shown(self.df_resid), _shown(self.ssr), "", "")
         table = [("term", "df", "sum_sq", "F", "PR(>F)"), *rows, last]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = ["  ".join([f"{row[0]:<{widths[0]}}", *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in table]
-        return "\n".join([*lines, "Each term given all the others; F and p include the noise, sum_sq holds it."])
+        return "\n".join([*lines, "Each term given all the others; F and p allow for the noise, sum_sq does not."])
 
 
 def term_sum(theta: FloatArray, H: FloatArray, L: FloatArray) -> float:
-    """Sum of squares of combinations of coefficients; see the head of the module.
-
-    Parameters
-    ----------
-    theta
-        Coefficients of z, shape (k,).
-    H
-        Inverse of the Gram, shape (k, k).
-    L
-        Weights of the combinations that are tested, shape (m, k).
-    """
+    """Compute the sum of squares of the combinations L of coefficients theta, with H the inverse Gram."""
     own = L @ theta
     return float(own @ np.linalg.solve(L @ H @ L.T, own))
 
@@ -184,7 +175,7 @@ def _shown(value: Number) -> str:
 
 
 # -- inflation ---------------------------------------------------------------------------------------------------------
-# Variance inflation: how much larger a variance is because a column can be guessed from the others.
+# Variance inflation: the factor by which collinearity with the other columns increases a variance.
 #
 # The sampling variance of a slope is s^2 H_jj with H the inverse of the Gram A. If the column were uncorrelated with
 # all others it would be s^2 / S_jj, where S_jj is its sum of squares around its mean (around 0 without an intercept),
@@ -192,18 +183,18 @@ def _shown(value: Number) -> str:
 #
 #     VIF_j = H_jj S_jj = 1 / (1 - R_j^2),
 #
-# R_j^2 that of the column explained by the other ones. A is noisy: the number describes the *released* sums, on which
-# the error of the fit rests. Noise of standard deviation sigma in the entries moves S_jj by about sigma, so where sigma
-# is not far below S_jj the factor says little about the population behind the rows.
+# with R_j^2 that of the column regressed on the others. A is noisy: the factor describes the *released* sums, which
+# determine the error of the fit. Noise of standard deviation sigma in the entries moves S_jj by about sigma, so if
+# sigma is not far below S_jj the factor says little about the population.
 
 
 def inflation_factors(equations: NormalEquations) -> FloatArray:
-    """Give a factor of at least 1 for each slope of a model whose Gram is positive definite, shape (d,)."""
+    """Compute the inflation factor, at least 1, of each slope of a model with a positive definite Gram, shape (d,)."""
     A, H = equations.A, inverse_gram(equations, np.zeros(len(equations.A)))
     if equations.intercept:
         A, H = A[1:, 1:] - np.outer(A[0, 1:], A[0, 1:]) / A[0, 0], H[1:, 1:]
     if equations.taken:
-        # of the columns in original units, each in steps of its own
+        # for the columns in original units, each in steps of its half
         mixture = equations.mixture()
         back = np.linalg.inv(mixture)
         A, H = mixture @ A @ mixture.T, back.T @ H @ back
@@ -220,47 +211,47 @@ def inflation_factors(equations: NormalEquations) -> FloatArray:
 #
 # These formulas fail on noisy sums. The noisy residual sum RSS~ is too small on average: least squares follows the
 # noise of the sums as it follows the errors of the rows, the former by tr(H V), with H the inverse of the Gram and V
-# the covariance of the noise in the score (see `inference.score`). So a feature that says nothing lowers RSS~ by (s^2 +
-# v) times a chi-square variable with one degree of freedom, where s^2 is the residual variance and v = tr(H V) of the
+# the covariance of the noise in the score (see `inference.score`). So an irrelevant feature lowers RSS~ by (s^2 + v)
+# times a chi-square variable with one degree of freedom, where s^2 is the residual variance and v = tr(H V) of the
 # larger model less that of the smaller one, and not by s^2 times it. A penalty of 2 or log n for each coefficient is
-# then too small: as the noise grows nearly every feature is let in.
+# then too small: as the noise grows nearly every feature is selected.
 #
 # `llf` is therefore the log-likelihood at RSS~ + tr(H V), which estimates the one without noise. It uses the same
-# residual sum as the residual variance s^2 = (RSS~ + tr(H V)) / (n - k). `aic` and `bic` count each coefficient as
-# often as it follows noise of either kind,
+# residual sum as the residual variance s^2 = (RSS~ + tr(H V)) / (n - k). `aic` and `bic` penalise each coefficient for
+# both kinds of noise that it follows,
 #
 #     -2 llf + c (k + r) - r,    r = tr(H V) / s^2,    c = 2 for AIC and log n for BIC.
 #
-# The r that is taken off is what the larger residual sum has added to -2 llf already: n log(1 + tr(H V) / RSS~) is
-# close to r. So the criterion is -2 llf~ + c (k + r) to first order, with llf~ the log-likelihood at RSS~, and a
-# feature that says nothing is let in if (s^2 + v) chi^2 > c (s^2 + v): as often as AIC and BIC let it in without noise,
-# in 15.7% of releases for c = 2. The number k + r = tr(H Omega) / s^2 is that of Takeuchi's criterion [Takeuchi 1976],
+# The subtracted r is what the larger residual sum has already added to -2 llf: n log(1 + tr(H V) / RSS~) is close to r.
+# So the criterion is -2 llf~ + c (k + r) to first order, with llf~ the log-likelihood at RSS~, and an irrelevant
+# feature is selected if (s^2 + v) chi^2 > c (s^2 + v): as often as by AIC and BIC without noise, in 15.7% of releases
+# for c = 2. The number k + r = tr(H Omega) / s^2 is that of Takeuchi's criterion [Takeuchi 1976],
 # with Omega = s^2 A + V the covariance of the score; for c = 2 the criterion is an estimate of the expected error for
 # new responses as in `solvers.criterion`, there in units of the target and here as a likelihood. Without noise r is 0,
 # and all three are statsmodels' numbers.
 
 NO_SUM: Final = NotEstimable(
-    "the residual sum is not above 0, and a likelihood needs its logarithm; where there is noise it outweighs the "
-    "residuals: use fewer features, more rows or a larger epsilon"
+    "the noisy residual sum is not above 0, and a likelihood needs its logarithm; use fewer features, more rows or a "
+    "larger epsilon"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """What the likelihood of a line is computed from.
+    """Inputs of the likelihood of a line.
 
     Attributes
     ----------
     residual
-        RSS~ of the noisy sums, for the scaled target.
+            RSS~ of the noisy sums, for the scaled target.
     followed
-        tr(H V): how far it falls short on average because the line follows the noise; 0 without noise.
+            tr(H V), by which RSS~ is too small on average because the line follows the noise; 0 without noise.
     rows
-        Number of rows, noisy or public, above `coefficients`.
+            Number of rows, noisy or public, above `coefficients`.
     coefficients
-        How many, the intercept included.
+            Number of coefficients, including the intercept.
     half
-        What one unit of the scaled target is worth.
+            Size of one unit of the scaled target.
     """
 
     residual: float
@@ -271,76 +262,75 @@ class Likelihood:
 
     @property
     def llf(self) -> Number:
-        """Log-likelihood at its maximum, at the residual sum corrected for what the line follows of the noise."""
+        """Maximised log-likelihood, at the residual sum corrected for noise."""
         residual = self.residual + self.followed
         if not residual > 0:
             return NO_SUM
-        # logarithms are added, because a square in original units may leave double precision
+        # add logarithms, because a square in original units may overflow
         variance = math.log(2 * math.pi) + math.log(residual) - math.log(self.rows) + 2 * math.log(self.half)
         return -self.rows / 2 * (variance + 1)
 
     @property
     def noise_coefficients(self) -> float:
-        """Number of coefficients' worth of noise that the line follows, r = tr(H V) / s^2; 0 without noise."""
+        """Equivalent number of coefficients that the line spends on noise, r = tr(H V) / s^2; 0 without noise."""
         return self.followed * (self.rows - self.coefficients) / (self.residual + self.followed)
 
     def criterion(self, price: float) -> Number:
-        """-2 llf + price (k + r) - r; the price is 2 for AIC and log n for BIC."""
+        """Compute -2 llf + price (k + r) - r, with a price of 2 for AIC and log n for BIC."""
         return mapped(
             self.llf, lambda llf: -2 * llf + price * self.coefficients + (price - 1) * self.noise_coefficients
         )
 
 
 # -- pairwise ----------------------------------------------------------------------------------------------------------
-# All pairs of levels of a factor, with intervals that hold together.
+# All pairs of levels of a factor, with simultaneous intervals.
 #
-# A level's coefficient is the difference from the reference level, whose own is 0, so the difference of two levels is a
-# combination of at most two coefficients, tested by the score like any other (`inference.contrasts`). Intervals that
-# hold together take one critical value for all pairs: Bonferroni's, or the quantile of the largest standardised
-# difference, which with equal numbers of rows and no noise is Tukey's.
+# The coefficient of a level is the difference from the reference level, so the difference of two levels is a
+# combination of at most two coefficients, tested by the score like any other (`inference.contrasts`). Simultaneous
+# intervals use one critical value for all pairs: Bonferroni's, or the quantile of the largest standardised difference,
+# which with equal numbers of rows and no noise is Tukey's.
 
 
 @dataclass(frozen=True, eq=False)
 class PairwiseTest:
-    """Differences between all levels of a factor; every value is by pair, "region[south] - region[north]".
+    """Differences between all levels of a factor, by pair: "region[south] - region[north]".
 
     Attributes
     ----------
     term
-        Declared name of the factor.
+            Declared name of the factor.
     simultaneous
-        How the intervals and p-values hold together: `bonferroni` or `max-t`.
+            Method of the simultaneous intervals and p-values: `bonferroni` or `max-t`.
     effect, sd, score_z
-        Estimates of the differences, their standard errors, and the score statistics that they are 0.
+            Estimated differences, their standard errors, and the score statistics of no difference.
     pvalue
-        Two-sided, one by one.
+            Two-sided p-values of separate tests.
     note
-        Where the model has interactions of the factor: at which value of the other column the differences hold.
+            If the model has interactions of the factor: the value of the other column at which the differences hold.
     pvalue_adjusted
-        Two-sided, for all pairs together: the smallest 1 - level at which the interval of `conf_int` excludes 0.
+            Two-sided simultaneous p-values: the smallest 1 - level at which the interval of `conf_int` excludes 0.
     contrasts, digest
-        What the sets are computed from: the differences, or why nothing can be said of them, and the fingerprint of the
-        release.
+            The differences, or why they cannot be estimated, and the fingerprint of the release.
     """
 
     term: str
     simultaneous: Simultaneous
-    effect: ByName[Number]
-    sd: ByName[Number]
-    score_z: ByName[Number]
-    pvalue: ByName[Number]
-    pvalue_adjusted: ByName[Number]
+    effect: NamedValues[Number]
+    sd: NamedValues[Number]
+    score_z: NamedValues[Number]
+    pvalue: NamedValues[Number]
+    pvalue_adjusted: NamedValues[Number]
     contrasts: Contrasts | NotEstimable
     digest: str
     note: str = ""
 
-    def conf_int(self, level: float | None = None, *, alpha: float | None = None) -> ByName[Interval]:
-        """Give confidence sets that all hold together with this probability.
+    def conf_int(self, level: float | None = None, *, alpha: float | None = None) -> NamedValues[Interval]:
+        """Return simultaneous confidence sets.
 
         Parameters
         ----------
         level, alpha
-            As for `Fit.conf_int`.
+                As for `Fit.conf_int`.
         """
         checked = checked_level(level, alpha)
         return read_each(
@@ -351,12 +341,12 @@ class PairwiseTest:
         )
 
     def to_frame(self, level: float | None = None, *, alpha: float | None = None) -> Table:
-        """Give everything as an Arrow table, a row for each pair.
+        """Return an Arrow table with a row for each pair.
 
         Parameters
         ----------
         level, alpha
-            As for `Fit.conf_int`.
+                As for `Fit.conf_int`.
         """
         import pyarrow as pa
 
@@ -373,9 +363,9 @@ class PairwiseTest:
             columns[name] = pa.array([known(value) for value in values.values()], type=pa.float64())
         sets = list(ends.values())
         for name in ("lower", "upper"):
-            found = [getattr(one, name) if isinstance(one, ConfidenceSet) else None for one in sets]
-            columns[name] = pa.array(found, type=pa.float64())
-        kinds = [one.kind if isinstance(one, ConfidenceSet) else None for one in sets]
+            values_of = [getattr(item, name) if isinstance(item, ConfidenceSet) else None for item in sets]
+            columns[name] = pa.array(values_of, type=pa.float64())
+        kinds = [item.kind if isinstance(item, ConfidenceSet) else None for item in sets]
         columns["kind"] = pa.array(kinds, type=pa.string())
         rows = zip(*(values.values() for values in numbers.values()), strict=True)
         whys = [next(filter(None, map(reason_of, row)), None) for row in rows]
@@ -391,40 +381,41 @@ class PairwiseTest:
 
 
 def level_pairs(design: Design, term: object, names: Sequence[str], features: Sequence[str]) -> Hypotheses:
-    """Give the hypotheses that two levels of a factor have the same coefficient, one for each pair.
-
-    Parameters
-    ----------
-    design
-        Declarations.
-    term
-        Declared name of the factor.
-    names
-        Of the coefficients.
-    features
-        Declared names of the regressors.
-    """
-    factors = {name: one for name in features if isinstance(one := design.columns[name], Categorical)}
-    column = factors.get(term) if isinstance(term, str) else None
-    if column is None:
+    """Build the hypotheses that two levels of a factor have the same coefficient, one for each pair."""
+    factors = {name: column for name in features if isinstance(column := design.columns[name], Categorical)}
+    factor = factors.get(term) if isinstance(term, str) else None
+    if factor is None:
         if term in features:
-            raise SpecError(
-                f"{shown(term)} has no levels, so there are no pairs to compare; use t_test, or name a column with "
-                f"levels: {', '.join(factors) or 'this model has none'}"
+            raise ModelError(
+                f"{shown(term)} has no levels to compare",
+                code="no-levels",
+                option="term",
+                given=term,
+                allowed=factors,
+                remedy=(
+                    Call("Fit.t_test", "test its coefficient"),
+                    f"name a column with levels: {', '.join(factors) or 'this model has none'}",
+                ),
             )
-        raise SpecError.unknown_name("factor", term, factors)
+        raise ModelError.unknown_name("factor", term, factors, option="term")
     rows, labels = [], []
-    for first, second in combinations(column.levels, 2):
+    for first, second in combinations(factor.levels, 2):
         upper, lower = f"{term}[{second}]", f"{term}[{first}]"
         rows.append([float(name == upper) - float(name == lower) for name in names])
         labels.append(f"{upper} - {lower}")
     if len(set(labels)) < len(labels):
-        raise SpecError(f"two pairs of levels of {shown(term)} read the same; use t_test with weights instead")
+        raise ModelError(
+            f"two pairs of levels of {shown(term)} have the same label",
+            code="ambiguous-levels",
+            option="term",
+            given=term,
+            remedy=Call("Fit.t_test", "give the weights of each pair"),
+        )
     return Hypotheses(tuple(labels), np.array(rows), np.zeros(len(rows)))
 
 
 def where_they_hold(design: Design, term: str, features: Sequence[str]) -> str:
-    """Say at which value of other columns the differences hold, where interactions make them depend on it.
+    """Describe at which value of other columns the differences hold, if interactions make them vary.
 
     >>> columns = {"y": (0, 1), "age": (20, 80), "g": ["a", "b"], "ag": {"formula": "age:g"}}
     >>> print(where_they_hold(Design("y", columns), "g", ["age", "g", "ag"]))
@@ -456,23 +447,9 @@ def where_they_hold(design: Design, term: str, features: Sequence[str]) -> str:
 
 
 def pairwise_test(term: str, each: ContrastTest, way: Simultaneous, digest: str, note: str = "") -> PairwiseTest:
-    """Put the tests of all pairs together.
-
-    Parameters
-    ----------
-    term
-        Declared name of the factor.
-    each
-        Their tests one by one.
-    way
-        How they hold together.
-    digest
-        Fingerprint of the release.
-    note
-        At which values of other columns they hold.
-    """
+    """Combine the separate tests of all pairs."""
     about = each.contrasts
     adjusted = read_each(
-        about, tuple(each.effect), lambda one: simultaneous_tails(one, each.pvalue, way, digest), p_without
+        about, tuple(each.effect), lambda contrasts: simultaneous_tails(contrasts, each.pvalue, way, digest), p_without
     )
     return PairwiseTest(term, way, each.effect, each.sd, each.score_z, each.pvalue, adjusted, about, digest, note)

@@ -15,8 +15,8 @@ from discreet.analyst.inference.contrasts import Contrasts, read_each
 from discreet.analyst.inference.nuisance import covariance_root, nuisance, reference_tail
 from discreet.analyst.inference.score import joint_score
 from discreet.analyst.values import (
-    ByName,
     Interval,
+    NamedValues,
     Number,
     all_beside,
     beside_set,
@@ -27,7 +27,7 @@ from discreet.analyst.values import (
     set_without,
     shown_estimate,
 )
-from discreet.errors import SpecError, shown
+from discreet.errors import ModelError, OptionError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.releases.reference_law import (
     NotEstimable,
@@ -45,14 +45,14 @@ from discreet.text import html_table
 HypothesisSpec: TypeAlias = str | Mapping[str, float] | Sequence[float] | Sequence[Sequence[float]] | FloatArray
 
 _NUMBER: Final = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
-_HELP: Final = "write it like 'age = 0', 'age = height' or '2*age + height = 1, region[south] = 0'"
+_HELP: Final = "write a hypothesis like 'age = 0', 'age = height' or '2*age + height = 1, region[south] = 0'"
 
 
 @dataclass(frozen=True, eq=False)
 class Hypotheses:
     """Claims weights'coefficients = values, m of them about k coefficients.
 
-    A label for each as it is shown, weights of shape (m, k) and values of shape (m,).
+    Each has a label. Weights have shape (m, k) and values shape (m,).
     """
 
     labels: tuple[str, ...]
@@ -63,42 +63,43 @@ class Hypotheses:
 def hypotheses(spec: object, names: Sequence[str]) -> Hypotheses:
     """Read hypotheses about the named coefficients.
 
-    Parameters
-    ----------
-    spec
-        Text with one equation or several parted by commas; a mapping of names to the values they are held against; or
-        one row of weights, or several, whose combinations are held against 0.
-    names
-        Of the coefficients.
+    `spec` is a text with equations separated by commas, a mapping of names to hypothesised values, or one or several
+    rows of weights, whose combinations are tested against 0.
 
-    Examples
-    --------
     >>> hypotheses("age = 2*height + 1", ["Intercept", "age", "height"]).weights
     array([[ 0.,  1., -2.]])
     """
     if isinstance(spec, str):
-        made = _from_text(spec, names)
+        claims = _from_text(spec, names)
     elif isinstance(spec, Mapping):
-        made = _from_mapping(spec, names)
+        claims = _from_mapping(spec, names)
     else:
-        made = _from_weights(spec, names)
-    if not (np.isfinite(made.weights).all() and np.isfinite(made.values).all()):
-        raise SpecError("a hypothesis holds a number that is not finite; use finite weights and values")
-    if not made.weights.any(axis=1).all():
-        raise SpecError(f"a hypothesis names no coefficient; {_HELP}")
-    return made
+        claims = _from_weights(spec, names)
+    if not (np.isfinite(claims.weights).all() and np.isfinite(claims.values).all()):
+        raise _invalid("a hypothesis has a number that is not finite", "use finite weights and values")
+    if not claims.weights.any(axis=1).all():
+        raise _invalid("a hypothesis names no coefficient")
+    return claims
+
+
+def _invalid(problem: str, remedy: str = _HELP) -> ModelError:
+    return ModelError(problem, code="invalid-hypothesis", option="hypotheses", remedy=remedy)
+
+
+def _unreadable(spec: object) -> ModelError:
+    return _invalid(f"cannot read the hypothesis {shown(spec)}")
 
 
 def _from_mapping(spec: Mapping[str, float], names: Sequence[str]) -> Hypotheses:
     for name in spec:
         if name not in names:
-            raise SpecError.unknown_name("coefficient", name, names)
+            raise ModelError.unknown_name("coefficient", name, names, option="hypotheses")
     if not spec:
-        raise SpecError("got no hypothesis; name a coefficient and the value it is tested against, as in {'age': 0}")
-    weights = np.array([[float(name == other) for other in names] for name in spec])
+        raise _invalid("got no hypothesis", "name a coefficient and the value to test")
+    weights = np.array([[float(tested == name) for name in names] for tested in spec])
     values = _numbers(list(spec.values()))
     if values.ndim != 1:
-        raise SpecError(f"the hypothesis {shown(dict(spec))} is not understood; {_HELP}")
+        raise _unreadable(dict(spec))
     labels = [f"{name} = {value:g}" for name, value in zip(spec, values, strict=True)]
     return Hypotheses(tuple(labels), weights, values)
 
@@ -106,8 +107,9 @@ def _from_mapping(spec: Mapping[str, float], names: Sequence[str]) -> Hypotheses
 def _from_weights(spec: object, names: Sequence[str]) -> Hypotheses:
     weights = np.atleast_2d(_numbers(spec))
     if weights.ndim != 2 or weights.shape[1] != len(names) or len(weights) == 0:
-        raise SpecError(
-            f"got weights of shape {np.shape(weights)}; each row needs one weight for each of: {', '.join(names)}"
+        raise _invalid(
+            f"got weights of shape {np.shape(weights)}, but each row needs {len(names)} weights",
+            f"give one weight for each of: {', '.join(names)}",
         )
     labels = [_label(row, names) for row in weights.tolist()]
     return Hypotheses(tuple(labels), weights, np.zeros(len(weights)))
@@ -117,13 +119,13 @@ def _numbers(spec: object) -> FloatArray:
     try:
         return np.array(spec, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise SpecError(f"the hypothesis {shown(spec)} is not understood; {_HELP}") from None
+        raise _unreadable(spec) from None
 
 
 def _label(row: Sequence[float], names: Sequence[str]) -> str:
     parts = [(weight, name) for weight, name in zip(row, names, strict=True) if weight]
-    shown = [("" if weight == 1 else "-" if weight == -1 else f"{weight:g}*") + name for weight, name in parts]
-    return " + ".join(shown).replace("+ -", "- ") + " = 0"
+    terms = [("" if weight == 1 else "-" if weight == -1 else f"{weight:g}*") + name for weight, name in parts]
+    return " + ".join(terms).replace("+ -", "- ") + " = 0"
 
 
 def _from_text(text: str, names: Sequence[str]) -> Hypotheses:
@@ -137,7 +139,7 @@ def _from_text(text: str, names: Sequence[str]) -> Hypotheses:
     weights, values, labels = [], [], []
     for claim in claims:
         if claim.count("=") != 1:
-            raise SpecError(f"{shown(text)} needs one '=' in each hypothesis; {_HELP}")
+            raise _invalid(f"expected one '=' in each hypothesis, got {shown(text)}")
         middle = claim.index("=")
         left, right = _side(claim[:middle], text, names), _side(claim[middle + 1 :], text, names)
         weights.append(left[0] - right[0])
@@ -155,13 +157,13 @@ class _Name:
 
 
 def _tokens(text: str, names: Sequence[str]) -> list[str | float | _Name]:
-    # a level may hold any character, so known names are looked for first, the longest of them before its beginnings
-    known = sorted(names, key=len, reverse=True)
+    # a level may contain any character, so names are matched first, longer ones before their prefixes
+    longest_first = sorted(names, key=len, reverse=True)
     out: list[str | float | _Name] = []
     index = 0
     while index < len(text):
         rest = text[index:]
-        name = next((name for name in known if rest.startswith(name)), None)
+        name = next((name for name in longest_first if rest.startswith(name)), None)
         number = _NUMBER.match(rest)
         if rest[0].isspace():
             index += 1
@@ -175,12 +177,12 @@ def _tokens(text: str, names: Sequence[str]) -> list[str | float | _Name]:
             out.append(rest[0])
             index += 1
         else:
-            raise SpecError.unknown_name("coefficient", rest.split()[0], names)
+            raise ModelError.unknown_name("coefficient", rest.split()[0], names, option="hypotheses")
     return out
 
 
 def _side(tokens: Sequence[str | float | _Name], text: str, names: Sequence[str]) -> tuple[FloatArray, float]:
-    """Weights and constant of one side of an equation: signed terms `number`, `name` or `number*name`."""
+    """Return weights and constant of one side of an equation: signed terms `number`, `name` or `number*name`."""
     weights, constant = np.zeros(len(names)), 0.0
     rest = list(tokens)
     first = True
@@ -204,24 +206,23 @@ def _side(tokens: Sequence[str | float | _Name], text: str, names: Sequence[str]
                 break
     else:
         return weights, constant
-    raise SpecError(f"{shown(text)} is not understood; {_HELP}")
+    raise _unreadable(text)
 
 
 # -- tests -------------------------------------------------------------------------------------------------------------
-# Tests of linear hypotheses with the score, one by one and jointly.
+# Score tests of linear hypotheses, separately and jointly.
 #
-# Against one side a test takes half of the two-sided p-value where the estimate lies on that side, and 1 less that half
-# where it lies on the other: at the hypothesis the score a'g(theta0) is a sum of symmetric errors, those of the rows
-# and of the noise, over the root of a variance that does not depend on the side, so each side has half of the tail.
-# Where noise leaves the sums close to indefinite, and releases with positive definite ones are a selection, the sides
-# differ.
+# A one-sided p-value is half of the two-sided one if the estimate is on that side, and 1 less that half otherwise:
+# under the hypothesis the score a'g(theta0) is a sum of symmetric errors, those of the rows and of the noise, over the
+# root of a variance that does not depend on the side, so each side has half of the tail. The sides differ where noise
+# leaves the sums close to indefinite, because releases with positive definite sums are then a selection.
 
 Alternative = Literal["two-sided", "larger", "smaller"]
 ALTERNATIVES: Final[tuple[Alternative, ...]] = get_args(Alternative)
 
 
 def checked_alternative(name: object) -> Alternative:
-    """Check which side a small p-value speaks for.
+    """Check the name of the alternative hypothesis.
 
     >>> checked_alternative("larger")
     'larger'
@@ -229,41 +230,42 @@ def checked_alternative(name: object) -> Alternative:
     for known_name in ALTERNATIVES:
         if isinstance(name, str) and name == known_name:
             return known_name
-    raise SpecError.unknown_name("alternative", name, ALTERNATIVES)
+    raise OptionError.unknown_name("alternative", name, ALTERNATIVES, option="alternative")
 
 
 @dataclass(frozen=True, eq=False)
 class ContrastTest:
-    """Tests of hypotheses one by one; every value is by hypothesis.
+    """Separate tests of hypotheses; every value is by hypothesis.
 
     Attributes
     ----------
     effect
-        Estimates of the combinations that the hypotheses are about.
+            Estimates of the tested combinations.
     sd
-        Their standard errors.
+            Their standard errors.
     tvalue
-        Effect less value over `sd`.
+            Effect less hypothesised value, over `sd`.
     score_z
-        Score statistics: the variance is the one under the hypothesis, so where noise is large they are not `tvalue`.
+        Score statistics. Their variance is the one under the hypothesis, so they differ from `tvalue` if noise is
+        large.
     pvalue
-        Of `score_z`, for the alternative; 1 where the release excludes no value.
+            P-value of `score_z` for the alternative; 1 if the release excludes no value.
     alternative
-        `two-sided`, `larger` or `smaller`.
+            `two-sided`, `larger` or `smaller`.
     contrasts
-        The combinations, or why nothing can be said of them.
+            The combinations, or why they cannot be estimated.
     """
 
-    effect: ByName[Number]
-    sd: ByName[Number]
-    tvalue: ByName[Number]
-    score_z: ByName[Number]
-    pvalue: ByName[Number]
+    effect: NamedValues[Number]
+    sd: NamedValues[Number]
+    tvalue: NamedValues[Number]
+    score_z: NamedValues[Number]
+    pvalue: NamedValues[Number]
     alternative: Alternative
     contrasts: Contrasts | NotEstimable
 
-    def conf_int(self, level: float | None = None, *, alpha: float | None = None) -> ByName[Interval]:
-        """Give a two-sided confidence set for each combination; `level` and `alpha` are as for `Fit.conf_int`."""
+    def conf_int(self, level: float | None = None, *, alpha: float | None = None) -> NamedValues[Interval]:
+        """Return a two-sided confidence set for each combination; `level` and `alpha` are as for `Fit.conf_int`."""
         checked = checked_level(level, alpha)
         return read_each(
             self.contrasts, tuple(self.effect), lambda about: about.intervals(about.critical(checked)), set_without
@@ -289,12 +291,12 @@ class ContrastTest:
         return html_table("Tests", heads, rows, [])
 
     def to_dict(self, level: float | None = None, *, alpha: float | None = None) -> dict[str, object]:
-        """Give the tests as plain values for JSON: null where there is no number, with the reason.
+        """Return plain values for JSON, with null and a reason where a number cannot be estimated.
 
         Parameters
         ----------
         level, alpha
-            Of the two-sided sets, as for `Fit.conf_int`.
+                Of the two-sided sets, as for `Fit.conf_int`.
         """
         checked = checked_level(level, alpha)
         ends = self.conf_int(checked)
@@ -310,7 +312,7 @@ class ContrastTest:
             "interval_level": checked,
             **{name: values.to_dict() for name, values in numbers.items()},
             "conf_int": {
-                label: one.to_dict() if isinstance(one, ConfidenceSet) else None for label, one in ends.items()
+                label: item.to_dict() if isinstance(item, ConfidenceSet) else None for label, item in ends.items()
             },
         }
 
@@ -326,16 +328,16 @@ class ContrastTest:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class JointTest:
-    """A test of several hypotheses at once.
+    """A joint test of several hypotheses.
 
     Attributes
     ----------
     statistic
-        F, or chi-square where `df_denom` is none, of the score; for one hypothesis the square of its `score_z`.
+            F, or chi-square if `df_denom` is None, of the score. For one hypothesis it is the square of its `score_z`.
     pvalue
-        Probability of at least as much under the hypotheses; 1 where the release excludes no value.
+            P-value of the statistic; 1 if the release excludes no value.
     df_num, df_denom
-        Number of hypotheses, and degrees of freedom of the residuals.
+            Number of hypotheses, and degrees of freedom of the residuals.
     """
 
     statistic: Number
@@ -360,7 +362,7 @@ class JointTest:
         )
 
     def _parts(self) -> tuple[str, str, str]:
-        """Name of the law, statistic and degrees of freedom."""
+        """Return the name of the distribution, the statistic and the degrees of freedom."""
         value = shown_number(self.statistic, ".4g")
         if self.df_denom is None:
             return "chi-square", value, str(self.df_num)
@@ -373,37 +375,25 @@ def contrast_test(
     effects: FloatArray | NotEstimable,
     alternative: Alternative = "two-sided",
 ) -> ContrastTest:
-    """Test hypotheses one by one.
-
-    Parameters
-    ----------
-    about
-        The combinations, or why nothing can be said of them.
-    claims
-        What is claimed.
-    effects
-        Estimates of the combinations, shape (m,), or why there are none.
-    alternative
-        Which side a small p-value speaks for.
-    """
+    """Test hypotheses separately, with estimates `effects` of their combinations."""
     labels, values = claims.labels, claims.values
 
-    def tails(one: Contrasts) -> ByName[Number]:
-        return _sided(one.tail_probabilities(values), one.statistics(values), alternative)
+    def tails(contrasts: Contrasts) -> NamedValues[Number]:
+        return _sided(contrasts.tail_probabilities(values), contrasts.statistics(values), alternative)
 
     return ContrastTest(
         effect=numbers_by_name(labels, effects),
         sd=read_each(about, labels, Contrasts.standard_errors, number_without),
-        tvalue=read_each(about, labels, lambda one: one.ratios(values), number_without),
-        score_z=read_each(about, labels, lambda one: one.statistics(values), number_without),
+        tvalue=read_each(about, labels, lambda contrasts: contrasts.ratios(values), number_without),
+        score_z=read_each(about, labels, lambda contrasts: contrasts.statistics(values), number_without),
         pvalue=read_each(about, labels, tails, p_without),
         alternative=alternative,
         contrasts=about,
     )
 
 
-def _sided(two: ByName[Number], scores: ByName[Number], alternative: Alternative) -> ByName[Number]:
-    """P-values for one side from those for both, by the sign of the score; see the head of the module."""
+def _sided(two: NamedValues[Number], scores: NamedValues[Number], alternative: Alternative) -> NamedValues[Number]:
+    """Return one-sided p-values from two-sided ones, by the sign of the score."""
     if alternative == "two-sided":
         return two
     sign = 1.0 if alternative == "larger" else -1.0
@@ -413,19 +403,19 @@ def _sided(two: ByName[Number], scores: ByName[Number], alternative: Alternative
             return p
         return p / 2 if sign * z > 0 else 1 - p / 2
 
-    return ByName(tuple(two), [side(two[name], scores[name]) for name in two])
+    return NamedValues(tuple(two), [side(two[name], scores[name]) for name in two])
 
 
 def joint_test(about: Contrasts | NotEstimable, claims: Hypotheses, *, use_f: bool) -> JointTest:
-    """Test all hypotheses together with the covariance that holds under them.
+    """Test all hypotheses jointly with the covariance that holds under them.
 
-    With pure-epsilon noise the p-value is at least that of Bonferroni's rule for the principal errors one by one.
+    With pure-epsilon noise the p-value is at least that of Bonferroni's rule for the separate principal errors.
     """
     from scipy.special import chdtrc, fdtrc
 
     count = len(claims.values)
     if np.linalg.matrix_rank(claims.weights) < count:
-        raise SpecError("the hypotheses repeat or contradict each other; leave out those that follow from the others")
+        raise _invalid("the hypotheses repeat or contradict each other", "leave out those that follow from the others")
     if isinstance(about, NotEstimable):
         return JointTest(about, p_without(about), count, None)
     df = about.inference.df
@@ -435,7 +425,7 @@ def joint_test(about: Contrasts | NotEstimable, claims: Hypotheses, *, use_f: bo
     score, kappa = open_coefficients(about, (about.estimates - claims.values) / about.scale)
     pvalue = float(fdtrc(count, df, score / count)) if use_f else float(chdtrc(count, score))
     if about.family == "laplace":
-        # the statistic is a sum of squares of as many standardised errors; one of them has at least the mean share
+        # the statistic is a sum of `count` squared standardised errors, one of which is at least their mean
         far = tail_probability(math.sqrt(score / count), about.family, df)
         pvalue = max(pvalue, min(1.0, count * far))
     pvalue = reference_tail(pvalue, kappa, count)
@@ -443,15 +433,15 @@ def joint_test(about: Contrasts | NotEstimable, claims: Hypotheses, *, use_f: bo
 
 
 def open_coefficients(about: Contrasts, distance: FloatArray) -> tuple[float, float]:
-    """Score statistic of all hypotheses, and how well the coefficients are known that they leave open."""
+    """Return the score statistic of all hypotheses, and how well the open coefficients are determined."""
     inference, L = about.inference, about.L
     if len(L) == 1:
         inference = inference.for_one(L[0])
     elif inference.joint_sampling is not None:
         inference = replace(inference, sampling=inference.joint_sampling)
-    found = joint_score(inference, L, distance)
-    score = found.statistic
+    joint = joint_score(inference, L, distance)
+    score = joint.statistic
     if not score > 0:
         return 0.0, math.inf
-    open_ones = nuisance(inference, L, found.combination, found.step / -score, covariance_root(inference))
-    return open_ones.statistic(-score, score), open_ones.kappa
+    others = nuisance(inference, L, joint.combination, joint.step / -score, covariance_root(inference))
+    return others.statistic(-score, score), others.kappa

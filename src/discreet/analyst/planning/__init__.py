@@ -1,6 +1,4 @@
-"""What a release would give, before it is made: expected errors from stated assumptions.
+"""Expected errors of a release before it is made, from stated assumptions.
 
-Sees: a design, a noise law, assumptions that the planner states.
-Never: data.
-Hands on: a `Plan`.
+Input: a design, a noise distribution and the assumptions of the planner, never data. Output: a `Plan`.
 """

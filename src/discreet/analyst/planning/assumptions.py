@@ -13,19 +13,19 @@ import numpy as np
 from discreet.design.columns import Boolean, Categorical, Column, Interaction, Level, Numeric, SplineBasis
 from discreet.design.dates import date_text, day_of_text, is_date
 from discreet.design.design import Design
-from discreet.errors import SpecError, shown
+from discreet.errors import OptionError, shown
 from discreet.exact.arrays import FloatArray
 from discreet.exact.rounding import nearest
 from discreet.privacy.checks import is_number
 
 # -- assumptions -------------------------------------------------------------------------------------------------------
-# What a planner supposes about a table: rows, R^2, and shares, means, spreads and correlations of its columns.
+# Assumptions about a table: rows, R^2, and shares, means, sds and correlations of its columns.
 
 Pair: TypeAlias = tuple[str, str]
 
 
 def is_finite(value: object) -> TypeGuard[float]:
-    """Whether a stated value is a finite number; true and false are not.
+    """Return whether a stated value is a finite number and not a boolean.
 
     >>> is_finite(2), is_finite(True), is_finite("2")
     (True, False, False)
@@ -35,26 +35,26 @@ def is_finite(value: object) -> TypeGuard[float]:
 
 @dataclass(frozen=True, slots=True)
 class ColumnAssumption:
-    """What is supposed of one declared column, in original units.
+    """Assumptions about one declared column, in original units.
 
     Attributes
     ----------
     name
-        Declared name.
+            Declared name.
     mean, sd
-        Of a number, as it is after clipping to its bounds.
+            Of a number, after clipping to its bounds.
     share
-        Of a boolean: share of true.
+            Of a boolean: share of true.
     shares
-        Of levels, in declared order.
+            Of levels, in declared order.
     formula
-        Of a column that is computed from others, from which its shares, mean and sd follow.
+            Of a computed column, whose shares, mean and sd follow from other columns.
     slopes
-        Stated coefficients by released name; none where they follow from R^2.
+            Stated coefficients by released name; empty if they follow from R^2.
     stated
-        Which of `mean`, `sd`, `share` and `slope` the planner stated; the others are defaults.
+            Which of `mean`, `sd`, `share` and `slope` were stated; the others are defaults.
     is_date
-        Whether its mean is a number of days since 1970-01-01.
+            Whether the mean is a number of days since 1970-01-01.
     """
 
     name: str
@@ -69,11 +69,11 @@ class ColumnAssumption:
 
     @property
     def computed(self) -> bool:
-        """Whether all but its slopes follows from other columns."""
+        """Whether everything but the slopes follows from other columns."""
         return self.mean is None and self.share is None and self.shares is None
 
     def to_dict(self) -> dict[str, object]:
-        """Each number with whether it is a default; slopes only where they are stated."""
+        """Return each number and whether it is a default, with slopes only if stated."""
         out: dict[str, object] = {"formula": self.formula} if self.computed else {}
         shares = None if self.shares is None else {str(level): share for level, share in self.shares}
         found = {"mean": self.mean, "sd": self.sd, "share": self.share if shares is None else shares}
@@ -104,7 +104,7 @@ class ColumnAssumption:
 
 @dataclass(frozen=True, slots=True)
 class Supposed:
-    """Every declared column of the table that is planned for, with the correlations of its numbers and booleans.
+    """Assumptions about all declared columns, with the correlations among numeric and boolean ones.
 
     `common` is the correlation of every pair of numeric columns that `pairs` does not list.
     """
@@ -118,26 +118,26 @@ class Supposed:
 
     @property
     def correlated(self) -> bool:
-        """Whether any two columns are."""
+        """Whether any two columns are correlated."""
         return self.common != 0 or any(value != 0 for _, value in self.pairs)
 
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """All that a plan supposes.
+    """All assumptions of a plan.
 
     Attributes
     ----------
     rows
-        Number of rows that count.
+            Number of rows that are included.
     rsquared
-        Share of the target's variance that the model explains.
+            Share of the target's variance that the model explains.
     supposed
-        The columns.
+            Assumptions about the columns.
     target
-        Name of the target.
+            Name of the target.
     stated
-        Which of `rsquared` and `correlation` the planner stated; `slopes` where R^2 follows from stated slopes.
+            Which of `rsquared` and `correlation` were stated; `slopes` if R^2 follows from stated slopes.
     """
 
     rows: float
@@ -147,7 +147,7 @@ class Assumptions:
     stated: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """Plain values for JSON, each with whether it is a default."""
+        """Return plain values for JSON, each with whether it is a default."""
         pairs = [{"columns": list(pair), "value": value} for pair, value in self.supposed.pairs]
         return {
             "rows": self.rows,
@@ -161,7 +161,7 @@ class Assumptions:
         }
 
     def lines(self) -> list[tuple[str, str]]:
-        """What is supposed of what, in words."""
+        """Describe each assumption as a pair of texts."""
         default = {key: "" if key in self.stated else " (default)" for key in ("rsquared", "correlation")}
         out = [
             (f"{column.name}, the target" if column.name == self.target else column.name, str(column))
@@ -176,13 +176,13 @@ class Assumptions:
 
 
 # -- correlation -------------------------------------------------------------------------------------------------------
-# Correlations that a planner states, and whether any table can have them.
+# Stated correlations, and whether any table can have them.
 
 _SMALLEST_EIGENVALUE: Final = 1e-8
 
 
 def read_correlation(correlation: object, design: Design) -> tuple[float, tuple[tuple[Pair, float], ...]]:
-    """One number for every pair of numeric columns, and those of pairs by name."""
+    """Return the default correlation of numeric columns, and the exceptions for named pairs."""
     if correlation is None:
         return 0.0, ()
     if not isinstance(correlation, Mapping):
@@ -190,12 +190,20 @@ def read_correlation(correlation: object, design: Design) -> tuple[float, tuple[
     pairs: dict[Pair, float] = {}
     for pair, value in correlation.items():
         if not (isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(name, str) for name in pair)):
-            raise SpecError(f"expected correlations of pairs of regressors{_example(design)}; got {shown(pair)}")
+            raise OptionError(option="correlation", given=pair, allowed=f"pairs of regressors{_example(design)}")
         if pair[0] == pair[1]:
-            raise SpecError(f"expected two different columns in a correlation; got {shown(pair[0])} twice")
+            raise OptionError(
+                f"expected two different columns in a correlation, got {shown(pair[0])} twice",
+                option="correlation",
+                given=pair,
+            )
         if pair in pairs or pair[::-1] in pairs:
-            raise SpecError(
-                f"the correlation of {shown(pair[0])} and {shown(pair[1])} is given twice; give each pair once"
+            raise OptionError(
+                f"the correlation of {shown(pair[0])} and {shown(pair[1])} is given twice",
+                code="repeated-correlation",
+                option="correlation",
+                given=pair,
+                remedy="give each pair once",
             )
         pairs[pair] = _checked_value(value, f"the correlation of {shown(pair[0])} and {shown(pair[1])}")
     return 0.0, tuple(pairs.items())
@@ -208,12 +216,17 @@ def _example(design: Design) -> str:
 
 def _checked_value(value: object, what: str) -> float:
     if not (is_finite(value) and -1 < value < 1):
-        raise SpecError(f"{what} is {shown(value)}; expected a number between -1 and 1")
+        raise OptionError(
+            f"{what} is {shown(value)}; expected a number between -1 and 1",
+            option="correlation",
+            given=value,
+            allowed="a number between -1 and 1",
+        )
     return float(value)
 
 
 def check_correlations(design: Design, supposed: Supposed) -> None:
-    """Refuse correlations that no table with these shares, means and sds can have."""
+    """Raise for correlations that no table with these shares, means and sds can have."""
     allowed = [
         column.name
         for column in supposed.columns
@@ -222,25 +235,32 @@ def check_correlations(design: Design, supposed: Supposed) -> None:
     for (a, b), _ in supposed.pairs:
         for name in (a, b):
             if name == design.target:
-                raise SpecError(
-                    f"{name!r} is the target; how it depends on the columns is stated by rsquared, and correlations "
-                    "are those between the columns"
+                raise OptionError(
+                    f"got a correlation of the target {name!r}, but correlations are between regressors",
+                    code="correlation-of-target",
+                    option="correlation",
+                    given=name,
+                    remedy="state R^2 or slopes for the target",
                 )
             if name not in allowed:
-                raise SpecError(f"correlations: {SpecError.unknown_name('numeric or boolean column', name, allowed)}")
+                raise OptionError.unknown_name(
+                    "numeric or boolean column", name, allowed, " in a correlation", option="correlation"
+                )
     if not supposed.correlated:
         return
     names, R = correlations(design, supposed)
     _check_pairs(design, supposed, names, R)
     if float(np.linalg.eigvalsh(R)[0]) < _SMALLEST_EIGENVALUE:
-        raise SpecError(
-            "the correlations contradict each other: their matrix is not positive definite; state smaller ones, or "
-            "fewer pairs"
+        raise OptionError(
+            "the correlations contradict each other: their matrix is not positive definite",
+            code="impossible-correlation",
+            option="correlation",
+            remedy="state smaller ones, or fewer pairs",
         )
 
 
 def correlations(design: Design, supposed: Supposed) -> tuple[list[str], FloatArray]:
-    """Names of the numeric and boolean columns of the table besides the target, and their correlation matrix."""
+    """Return the names of the numeric and boolean columns without the target, and their correlation matrix."""
     columns = [
         column
         for column in supposed.columns
@@ -257,7 +277,7 @@ def correlations(design: Design, supposed: Supposed) -> tuple[list[str], FloatAr
 
 
 def _check_pairs(design: Design, supposed: Supposed, names: list[str], R: FloatArray) -> None:
-    """Products of distances to the bounds are not negative, so neither are their means."""
+    """Check each pair: the mean product of two distances to bounds is never negative."""
     below, above = [], []
     for name in names:
         assumed, column = supposed[name], design.columns[name]
@@ -273,14 +293,19 @@ def _check_pairs(design: Design, supposed: Supposed, names: list[str], R: FloatA
     high = np.minimum(np.outer(below, above), np.outer(above, below))
     for i, j in np.argwhere((low - 1e-12 > R) | (high + 1e-12 < R)):
         if i < j:
-            raise SpecError(
+            allowed = f"a number from {max(low[i, j], -1):.3g} to {min(high[i, j], 1):.3g}"
+            raise OptionError(
                 f"the correlation {R[i, j]:g} of {names[i]!r} and {names[j]!r} is not possible with these means, sds "
-                f"and shares; expected a number from {max(low[i, j], -1):.3g} to {min(high[i, j], 1):.3g}"
+                f"and shares; expected {allowed}",
+                code="impossible-correlation",
+                option="correlation",
+                given=float(R[i, j]),
+                allowed=allowed,
             )
 
 
 # -- assumption reading ------------------------------------------------------------------------------------------------
-# Reading what a planner states: every bad value is refused, what is left out has a default.
+# Read stated assumptions: check every value and fill in defaults.
 
 Assume: TypeAlias = Mapping[str, Mapping[str, object]]
 Correlation: TypeAlias = float | Mapping[Pair, float]
@@ -301,16 +326,19 @@ def read_assumptions(
     assume: object = None,
     correlation: object = None,
 ) -> Assumptions:
-    """Check what a planner states and fill in the defaults; the arguments are those of `discreet.plan`."""
+    """Check stated assumptions and fill in defaults. Arguments as for `discreet.plan`."""
     if not (is_finite(rows) and 1 <= rows <= _MOST_ROWS):
-        raise SpecError(f"rows is {shown(rows)}; expected a number of rows from 1 to {_MOST_ROWS:g}")
+        raise OptionError(option="rows", given=rows, allowed=f"a number from 1 to {_MOST_ROWS:g}")
     if rsquared is not None and not (is_finite(rsquared) and 0 <= rsquared < 1):
-        raise SpecError(f"rsquared is {shown(rsquared)}; expected a share from 0 to below 1")
+        raise OptionError(option="rsquared", given=rsquared, allowed="a number from 0 to below 1")
     spreads = _checked_spread("spread", spread), _checked_spread("target_spread", target_spread)
     if target_spread is not None and isinstance(design.columns[design.target], Boolean):
-        raise SpecError(
-            f"target_spread was given, but the target {design.target!r} is boolean: its spread follows from its share "
-            "of true; state that share instead"
+        raise OptionError(
+            f"got a spread of the target {design.target!r}, which is boolean and has none",
+            code="spread-of-boolean",
+            option="target_spread",
+            given=target_spread,
+            remedy="state its share of true",
         )
     stated = _checked_table(design, assume)
     columns = tuple(
@@ -334,9 +362,11 @@ def _checked_spread(name: str, value: object) -> float | None:
     if value is None:
         return None
     if not (is_finite(value) and 0 < value <= 1):
-        raise SpecError(
-            f"{name} is {shown(value)}; expected a number above 0 and at most 1, a fraction of the largest sd that the "
-            "bounds allow"
+        raise OptionError(
+            option=name,
+            given=value,
+            allowed="a number above 0 and at most 1",
+            remedy="it is a fraction of the largest sd that the bounds allow",
         )
     return float(value)
 
@@ -345,48 +375,48 @@ def _checked_table(design: Design, assume: object) -> dict[str, Mapping[str, obj
     if assume is None:
         return {}
     if not isinstance(assume, Mapping):
-        raise SpecError(
-            f"assume: expected a mapping from columns to assumptions, such as {{'age': {{'mean': 40}}}}; "
-            f"got {type(assume).__name__}"
-        )
+        raise OptionError(option="assume", given=assume, allowed="a mapping from columns to assumptions")
     for name, what in assume.items():
         if name not in design.columns:
             raise unknown_column(name, design.columns)
         keys = _keys(design, name)
         if not keys:
-            raise SpecError(
-                f"column {name!r} is computed by a formula; state assumptions about the columns that it uses"
-            )
+            raise _wrong(name, "a formula computes it", "state assumptions about the columns that the formula uses")
         if not isinstance(what, Mapping):
-            raise SpecError(
-                f"column {name!r}: expected a table with {' and '.join(keys)}, such as {{{keys[0]!r}: ...}}; "
-                f"got {shown(what)}"
-            )
+            raise _wrong(name, f"expected a table with {' and '.join(keys)}, got {shown(what)}")
         for key in what:
             if key not in keys:
-                unknown = SpecError.unknown_name("assumption", key, keys)
-                computed = "" if "slope" in keys[1:] or name == design.target else "it is computed by a formula; "
-                raise SpecError(f"column {name!r}: {computed}{unknown}")
+                unknown = OptionError.unknown_name("assumption", key, keys)
+                computed = "" if "slope" in keys[1:] or name == design.target else "a formula computes it; "
+                raise _wrong(name, f"{computed}{unknown}")
     return dict(assume)
 
 
-def unknown_column(name: object, columns: Mapping[str, object]) -> SpecError:
-    """Build the error for a name that is no declared column; the coefficients of a column's levels go together.
+def _wrong(column: str, problem: str, remedy: str | None = None) -> OptionError:
+    message = f"column {column!r}: {problem}"
+    return OptionError(message, code="invalid-assumption", option="assume", remedy=remedy, column=column)
+
+
+def unknown_column(name: object, columns: Mapping[str, object]) -> OptionError:
+    """Build the error for an undeclared column, or for one coefficient of a column with levels.
 
     >>> print(unknown_column("g[b]", {"x": (0, 1), "g": ["a", "b"]}))
     'g[b]' is one coefficient of the column 'g'; state those of all its levels together, by level
     """
     declared, bracket, _ = name.partition("[") if isinstance(name, str) else ("", "", "")
     if bracket and declared in columns:
-        return SpecError(
-            f"{shown(name)} is one coefficient of the column {declared!r}; state those of all its levels together, by "
-            "level"
+        return OptionError(
+            f"{shown(name)} is one coefficient of the column {declared!r}",
+            code="one-level-only",
+            option="assume",
+            given=name,
+            remedy="state those of all its levels together, by level",
         )
-    return SpecError.unknown_name("column", name, columns)
+    return OptionError.unknown_name("column", name, columns, option="assume")
 
 
 def _keys(design: Design, name: str) -> tuple[str, ...]:
-    """What may be stated of a column."""
+    """Return what may be stated of a column."""
     column = design.columns[name]
     own = ("mean", "sd") if isinstance(column, Numeric) else ("share",)
     if name == design.target:
@@ -412,13 +442,13 @@ def _column(
     if isinstance(column, Boolean):
         share = stated.get("share", 0.5)
         if not (is_finite(share) and 0 < share < 1):
-            raise SpecError(f"column {name!r}: the share of true is {shown(share)}; expected a number between 0 and 1")
+            raise _wrong(name, f"the share of true is {shown(share)}; expected a number between 0 and 1")
         return ColumnAssumption(name, share=float(share), formula=formula, slopes=slopes, stated=keys)
     return ColumnAssumption(name, shares=_shares(name, column, stated), slopes=slopes, stated=keys)
 
 
 def _slopes(name: str, column: Column, stated: Mapping[str, object]) -> tuple[tuple[str, float], ...]:
-    """Stated coefficients by released name."""
+    """Return stated coefficients by released name."""
     if "slope" not in stated:
         return ()
     value = stated["slope"]
@@ -429,19 +459,19 @@ def _slopes(name: str, column: Column, stated: Mapping[str, object]) -> tuple[tu
         else:
             levels = [str(column.levels[code]) for code in column.indicator_codes]
         if not isinstance(value, Mapping):
-            raise SpecError(f"column {name!r}: expected a slope for each of {', '.join(levels)}; got {shown(value)}")
+            raise _wrong(name, f"expected a slope for each of {', '.join(levels)}, got {shown(value)}")
         names = dict(zip(levels, column.released(name), strict=True))
         given = {str(level): slope for level, slope in value.items()}
     found: dict[str, float] = {}
     for key, slope in given.items():
         if key not in names:
-            raise SpecError(f"column {name!r}: {SpecError.unknown_name('level', key, names)}")
+            raise _wrong(name, str(OptionError.unknown_name("level", key, names)))
         if not is_finite(slope):
-            raise SpecError(f"column {name!r}: the slope is {shown(slope)}; expected a finite number")
+            raise _wrong(name, f"the slope is {shown(slope)}; expected a finite number")
         found[names[key]] = float(slope)
     absent = [key for key in names if key not in given]
     if absent:
-        raise SpecError(f"column {name!r}: no slope is stated for {', '.join(absent)}; state one for each level")
+        raise _wrong(name, f"no slope is stated for {', '.join(absent)}", "state one for each level")
     return tuple(found.items())
 
 
@@ -451,24 +481,22 @@ def _number(name: str, column: Numeric, stated: Mapping[str, object], spread: fl
     mean = _days(given) if column.is_date else given
     if not (is_finite(mean) and low < mean < high):
         what = "date" if column.is_date else "number"
-        raise SpecError(
-            f"column {name!r}: the mean is {shown(given)}; expected a {what} inside the bounds {column.range_text}"
-        )
+        raise _wrong(name, f"the mean is {shown(given)}; expected a {what} inside the bounds {column.range_text}")
     mean = float(mean)
     most = math.sqrt(mean - low) * math.sqrt(high - mean)
     sd = stated.get("sd", spread * most)
     if not (is_finite(sd) and 0 < sd <= most * (1 + 1e-12)):
-        raise SpecError(
-            f"column {name!r}: the sd is {shown(sd)}; expected a number above 0 and at most {most:.6g}, "
-            "the largest sd of a "
-            f"column with mean {column.value_text(mean)} inside the bounds {column.range_text}"
-            f"{', in days' if column.is_date else ''}"
+        raise _wrong(
+            name,
+            f"the sd is {shown(sd)}; expected a number above 0 and at most {most:.6g}, the largest sd of a column with "
+            f"mean {column.value_text(mean)} inside the bounds {column.range_text}"
+            f"{', in days' if column.is_date else ''}",
         )
     return mean, float(sd)
 
 
 def _days(value: object) -> object:
-    """A date, or its text, as a number of days; anything else as it is.
+    """Convert a date, or its text, to a number of days, and return anything else unchanged.
 
     >>> _days("1970-01-03"), _days(2.5)
     (2, 2.5)
@@ -481,21 +509,19 @@ def _days(value: object) -> object:
 def _shares(name: str, column: Categorical, stated: Mapping[str, object]) -> tuple[tuple[Level, float], ...]:
     shares = stated.get("share", dict.fromkeys(column.levels, 1 / len(column.levels)))
     if not isinstance(shares, Mapping):
-        raise SpecError(f"column {name!r}: expected a share for each level; got {shown(shares)}")
+        raise _wrong(name, f"expected a share for each level, got {shown(shares)}")
     known = {str(level): level for level in column.levels}
     found: dict[Level, float] = {}
     for key, share in shares.items():
         if str(key) not in known:
-            raise SpecError(f"column {name!r}: {SpecError.unknown_name('level', key, known)}")
+            raise _wrong(name, str(OptionError.unknown_name("level", key, known)))
         if not (is_finite(share) and 0 < share < 1):
-            raise SpecError(
-                f"column {name!r}: the share of {str(key)!r} is {shown(share)}; expected a number between 0 and 1"
-            )
+            raise _wrong(name, f"the share of {str(key)!r} is {shown(share)}; expected a number between 0 and 1")
         found[known[str(key)]] = float(share)
     absent = [str(level) for level in column.levels if level not in found]
     if absent:
-        raise SpecError(f"column {name!r}: no share is stated for {', '.join(absent)}; state one for each level")
+        raise _wrong(name, f"no share is stated for {', '.join(absent)}", "state one for each level")
     total = math.fsum(found.values())
     if abs(total - 1) > _ADD_UP:
-        raise SpecError(f"column {name!r}: expected shares that add up to 1, got {total:.4g}")
+        raise _wrong(name, f"expected shares that add up to 1, got {total:.4g}")
     return tuple((level, found[level] / total) for level in column.levels)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.accounting.noise_distribution import WEIGHT_STEPS, NoiseFamily, NoiseLaw, entry_blocks
-from discreet.accounting.scaling import ROWS
+from discreet.accounting.noise_distribution import ROWS, WEIGHT_STEPS, NoiseFamily, NoiseLaw, entry_blocks
 from discreet.analyst.equations.normal import NO_SQUARE, NormalEquations, declared_widths
 from discreet.analyst.inference.contrasts import TOO_WIDE, known_before, unit_map
 from discreet.analyst.model import fit, read_model
@@ -27,8 +26,9 @@ from discreet.analyst.planning.simulation import (
 )
 from discreet.design.columns import Numeric
 from discreet.design.design import Design
-from discreet.errors import SpecError, shown
+from discreet.errors import OptionError
 from discreet.exact.arrays import FloatArray
+from discreet.number_text import percent
 from discreet.privacy.checks import listed
 from discreet.releases.fields import Coefficients
 from discreet.releases.reference_law import NotEstimable, checked_level, family_of, known
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # -- values ------------------------------------------------------------------------------------------------------------
-# What a plan says: plain values.
+# A plan as plain values.
 
 _LINES: Final = 15  # coefficients in print
 ENOUGH: Final = 0.9  # share of tables that must give an interval for a coefficient to count as estimable
@@ -47,22 +47,21 @@ ENOUGH: Final = 0.9  # share of tables that must give an interval for a coeffici
 
 @dataclass(frozen=True, slots=True)
 class PlannedCoefficient:
-    """What to expect of one coefficient, in original units; none where it will not be estimable.
+    """Expected accuracy of one coefficient, in original units; None where it will not be estimable.
 
     Attributes
     ----------
     std_error, width, privacy_share
-        Medians over the noise: of the standard error, of the width of the interval, and of the share of the squared
-        error that the noise of the release adds.
+        Medians over the noise: of the standard error, of the width of the interval, and of the share of noise in the
+        squared error.
     reason
-        Why the coefficient does not count as estimable; none where at least 90% of such tables give an interval.
+            Why the coefficient is not estimable; None if at least 90% of such tables give an interval.
     privacy_sd
-        Part of the standard error that the noise of the release adds; it may be known where `reason` says why no more
-        is.
+            Part of the standard error that is noise of the release; it may be known even if `reason` is not None.
     interval_share
-        Share of such tables in which its interval is bounded; none where that was not asked.
+            Share of such tables in which its interval is bounded; None if not computed.
     supposed
-        The coefficient that the assumptions amount to; none where nothing was supposed.
+            The coefficient that the assumptions imply; None without assumptions.
     """
 
     name: str
@@ -85,14 +84,14 @@ class PlannedNoise:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a picture of a plan takes from the design.
+    """What a plot of a plan takes from the design.
 
     Attributes
     ----------
     target, width
-        Its name, and the width of its declared range.
+            Name of the target, and the width of its declared range.
     ranges
-        Width of the declared range of the column of each slope; none for an indicator or a basis function.
+            Width of the declared range of the column of each slope; None for an indicator or a basis function.
     """
 
     target: str
@@ -101,7 +100,7 @@ class Declared:
 
     @classmethod
     def of(cls, design: Design) -> Declared:
-        """Read it from a design."""
+        """Read the names and ranges of a design."""
         target = design.columns[design.target]
         width = target.bounds[1] - target.bounds[0] if isinstance(target, Numeric) else 1.0
         return cls(design.target, width, tuple(declared_widths(design, design.regressors)))
@@ -114,14 +113,14 @@ class Plan:
     Attributes
     ----------
     noise
-        Of every statistic that the mechanism publishes or uses.
+            Noise of every statistic that the mechanism publishes or uses.
     noise_sd
-        Of every sum of products, shape (p, p), none where it is not released; empty for a mechanism that publishes
-        coefficients.
+        Noise of every sum of products, shape (p, p), None where it is not released; empty for a mechanism that
+        publishes coefficients.
     declared
-        Names and ranges for a picture.
+            Names and ranges for a plot.
     assumptions
-        What was supposed of the table; none where the sums of a release replace those of the table.
+            Assumptions about the table; None if the sums of a release replace those of the table.
     """
 
     epsilon: float
@@ -141,17 +140,17 @@ class Plan:
         return all(coefficient.reason is None for coefficient in self.coefficients)
 
     def plot(self, path: str | Path | None = None, *, over: Iterable[Plan] = (), force: bool = False) -> Figure:
-        """Draw the intervals to expect over the declared range of each column, or their widths against epsilon.
+        """Plot the expected intervals over the declared range of each column, or their widths against epsilon.
 
         Parameters
         ----------
         path
-            Where to save it as well, if anywhere; the name ends in .svg, .png or .pdf.
+                File to save the figure to, if any; the name ends in .svg, .png or .pdf.
         over
-            Plans for the same design at other budgets: the picture then shows widths against epsilon, of these and of
-            this plan.
+            Plans for the same design at other budgets. The figure then shows widths against epsilon, including this
+            plan.
         force
-            Whether to replace an existing file.
+                Whether to replace an existing file.
 
         Examples
         --------
@@ -186,7 +185,7 @@ class Plan:
 
     @property
     def _heads(self) -> list[str]:
-        heads = ["coefficient", "assumed", "std err", f"{100 * self.level:g}% width", "privacy"]
+        heads = ["coefficient", "assumed", "std err", f"{percent(self.level)} width", "privacy"]
         return [*heads, "privacy sd"] if self._only_noise else heads
 
     def _notes(self) -> list[str]:
@@ -210,7 +209,7 @@ class Plan:
         return html_table(self._title, self._heads, self._rows(), self._notes())
 
     def to_dict(self) -> dict[str, object]:
-        """The plan as plain values for JSON."""
+        """Return the plan as plain values for JSON."""
         return {
             "epsilon": self.epsilon,
             "delta": self.delta,
@@ -228,9 +227,15 @@ def _checked(over: object, plan: Plan) -> list[Plan]:
     given = listed(over)
     names = [one.name for one in plan.coefficients]
     if given is None or not all(isinstance(one, Plan) for one in given):
-        raise SpecError(f"over: expected a list of plans, as discreet.plan makes them, got {shown(over)}")
+        raise OptionError(option="over", given=over, allowed="a list of plans")
     if any([one.name for one in other.coefficients] != names for other in given):
-        raise SpecError("over: expected plans with the same coefficients as this one; make them from the same design")
+        raise OptionError(
+            "the plans have different coefficients",
+            code="different-plans",
+            option="over",
+            allowed="plans with the same coefficients as this one",
+            remedy="make all plans from the same design",
+        )
     return given
 
 
@@ -239,10 +244,10 @@ def _shown(value: float | None) -> str:
 
 
 # -- expected ----------------------------------------------------------------------------------------------------------
-# What accuracy to expect from a release before any data is opened.
+# Expected accuracy of a release before any data is opened.
 #
-# A plan is the inference of the library itself, applied to the sums that a table with the supposed properties would
-# have and to draws of the noise that the mechanism would add. Nothing in it is computed from data.
+# A plan applies the inference of the library to the sums that a table with the assumed properties would have, plus
+# draws of the noise that the mechanism would add. Nothing in it is computed from data.
 
 _ROUGH: Final = 60  # draws for a factor of two digits
 _FACTOR_STEP: Final = 1.4
@@ -253,9 +258,9 @@ _UNBOUNDED: Final = "the release gives no bounded interval at this level"
 
 
 def expected_release(design: Design, law: NoiseLaw, assumptions: Assumptions) -> Release:
-    """A release with the sums that the supposed table is expected to have, and with the mechanism's noise law.
+    """Build a release with the expected sums of the assumed table and the noise distribution of the mechanism.
 
-    It is NOT PRIVATE because there is nobody in it.
+    It is NOT PRIVATE because it holds no people.
     """
     mean, covariance = regressor_moments(design, assumptions.supposed)
     target_mean, target_sd = target_moments(design, assumptions.supposed)
@@ -276,7 +281,7 @@ def expected_release(design: Design, law: NoiseLaw, assumptions: Assumptions) ->
 
 
 def _mean_weight(design: Design, assumptions: Assumptions) -> float:
-    """The supposed mean of the weights over the largest one; they are supposed to go with no other column."""
+    """Return the assumed mean of the weights over the largest one. Weights are assumed independent of other columns."""
     if design.weights is None:
         return 1.0
     mean = assumptions.supposed[design.weights].mean
@@ -285,7 +290,7 @@ def _mean_weight(design: Design, assumptions: Assumptions) -> float:
 
 
 def release_of(design: Design, law: NoiseLaw, moments: FloatArray) -> Release:
-    """A release whose noisy sums are these, as far as the law has noise for them."""
+    """Build a release with these noisy sums, for the blocks that have noise."""
     size = len(design.released)
     products = (moments[np.triu_indices(size)] * law.unit).tolist()
     totals = tuple(
@@ -314,7 +319,7 @@ def _planned_release(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a plan was made for: budget, expected rows, level of the intervals and name of the mechanism."""
+    """A requested plan: budget, expected rows, level of the intervals and name of the mechanism."""
 
     epsilon: float
     delta: float
@@ -330,7 +335,7 @@ class Asked:
         law: NoiseLaw,
         sds: FloatArray | None = None,
     ) -> Plan:
-        """The plan that answers it."""
+        """Build the plan."""
         noise = tuple(PlannedNoise(name, law.sd(name)) for name in law.sigma)
         entries = [] if sds is None else sds.tolist()
         known = tuple(tuple(None if math.isnan(sd) else sd for sd in row) for row in entries)
@@ -349,9 +354,9 @@ class Asked:
 
 
 def planned(release: Release, asked: Asked, check: Callable[[], None] = lambda: None) -> Plan:
-    """What to expect of a release whose sums are those of `release` before noise is added.
+    """Plan a release whose sums before noise are those of `release`.
 
-    `check` is called again and again, and may end the work with an error.
+    `check` is called repeatedly and may stop the work by raising.
     """
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
@@ -377,11 +382,11 @@ def planned(release: Release, asked: Asked, check: Callable[[], None] = lambda: 
 def planned_width(
     release: Release, asked: Asked, coefficient: str, check: Callable[[], None] = lambda: None
 ) -> float | None:
-    """The width that `planned` gives for one coefficient, without what it says of the others."""
+    """Return the width that `planned` gives for one coefficient, without computing the others."""
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
     if not (isinstance(coefficient, str) and coefficient in model.names):
-        raise SpecError.unknown_name("coefficient", coefficient, model.names)
+        raise OptionError.unknown_name("coefficient", coefficient, model.names, option="coefficient")
     if _unknown(equations) is not None:
         return None
     draws = Draws(equations, level, one_table=asked.assumptions is None, check=check)
@@ -390,15 +395,20 @@ def planned_width(
 
 
 def _unknown(equations: NormalEquations) -> NotEstimable | None:
-    """Why no error of any coefficient can be computed."""
+    """Return why no error of any coefficient can be computed, or None."""
     if not equations.has_square:
         return NO_SQUARE
     with np.errstate(over="ignore", invalid="ignore"):
         return None if np.isfinite(unit_map(equations)).all() else TOO_WIDE
 
 
+def supposed_coefficients(release: Release) -> list[float | None]:
+    """Return the coefficients that the assumed sums amount to, in original units."""
+    return _coefficients(read_model(release, None, None, None)[1])
+
+
 def _coefficients(equations: NormalEquations) -> list[float | None]:
-    """Coefficients in original units at the supposed sums; none where these are not positive definite."""
+    """Return coefficients in original units at the assumed sums, or None if these are not positive definite."""
     score = score_at(equations)
     if score is None:
         return [None] * len(equations.b)
@@ -410,7 +420,7 @@ def _coefficients(equations: NormalEquations) -> list[float | None]:
 
 
 def read_off(release: Release, asked: Asked) -> Plan:
-    """What a release that was made says of its coefficients: nothing is drawn."""
+    """Plan from an existing release, without simulation."""
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
     if (unknown := _unknown(equations)) is not None:
@@ -427,9 +437,10 @@ def read_off(release: Release, asked: Asked) -> Plan:
 
 
 def without_noise(release: Release) -> Release:
-    """The sums of a release with what its noise takes off the residual sum put back; they then replace the table's.
+    """Correct the sums of a release for the expected effect of its noise on the residual sum.
 
-    The line follows some of the noise, so that the residual sum is too small by a known amount on average.
+    The line follows some of the noise, so that the residual sum is too small by a known amount on average. The
+    corrected sums then replace those of the table.
     """
     _, equations = read_model(release, None, None, None)
     score = score_at(equations)
@@ -441,10 +452,10 @@ def without_noise(release: Release) -> Release:
 
 
 def _factors(draws: Draws) -> list[float]:
-    """How many times as many rows each coefficient needs for an interval in enough of such tables, roughly.
+    """Estimate how many times as many rows each coefficient needs for an interval in enough tables.
 
-    A ladder of factors is climbed until intervals are surely bounded. Where sets with the values of other coefficients
-    left open bound a few more, which takes long for many columns, it is then gone down again.
+    Factors increase step by step until intervals are surely bounded. For few columns they then decrease again, because
+    sets that leave other coefficients open bound a few more, which takes long for many columns.
     """
     count = min(_ROUGH, draws.usual)
     last = math.ceil(math.log(_LARGEST_FACTOR, _FACTOR_STEP))
@@ -472,17 +483,17 @@ def _too_few(factor: float) -> str:
 
 
 def planned_inside(design: Design, law: NoiseLaw, asked: Asked) -> Plan:
-    """What can be said of a mechanism that publishes coefficients: its noise, and why there are no widths."""
+    """Plan a mechanism that publishes coefficients. Its noise is known, but interval widths are not."""
     checked_level(asked.level)
     if not known_before(law):
         reason = (
-            f"the mechanism {asked.mechanism!r} publishes coefficients; how far its noise moves them depends on the "
-            "table, so no width is known before or after"
+            f"the mechanism {asked.mechanism!r} publishes coefficients, and the effect of its noise on them depends on "
+            "the table, so no width is known before or after the release"
         )
         return asked.answered(design, _refused(design, reason), law)
     reason = (
-        f"the mechanism {asked.mechanism!r} publishes coefficients and no sums, so no standard error and no width "
-        "for a population is known before or after; what its noise adds is known: the privacy sd"
+        f"the mechanism {asked.mechanism!r} publishes coefficients but no sums, so standard errors and widths for a "
+        "population are not known before or after the release; only the privacy sd, the effect of its noise, is known"
     )
     nothing = Coefficients((0.0,) * (len(design.released) - 1))
     sds = fit(_planned_release(design, law, (), nothing)).privacy_sd
@@ -497,9 +508,9 @@ def _refused(design: Design, reason: str) -> list[PlannedCoefficient]:
 
 
 def smallest(width_at: Callable[[float], float | None], width: float, span: tuple[float, float]) -> float | None:
-    """The smallest setting in a span, to 1%, at which an interval is as narrow as wanted, if any is.
+    """Find the smallest setting in a span, to 1%, at which an interval is at most this wide, or None.
 
-    The width falls as the setting grows.
+    The width must decrease with the setting.
     """
     low, high = span
 
@@ -516,14 +527,14 @@ def smallest(width_at: Callable[[float], float | None], width: float, span: tupl
 
 
 # -- two releases ------------------------------------------------------------------------------------------------------
-# Two releases of one table put together: every sum the mean of the two, weighted with the inverse of its variance.
+# Two releases of one table combined: every sum is the inverse-variance weighted mean of the two.
 
 
 def both_laws(first: NoiseLaw, second: NoiseLaw) -> NoiseLaw:
-    """Noise of the means of two releases of the same sums, each weighted with the inverse of its variance.
+    """Return the noise distribution of the inverse-variance weighted means of two releases of the same sums.
 
-    The variance of such a mean is 1 / (1/v1 + 1/v2). Where the families differ, or their means belong to neither, the
-    law with the heavier tails of the two is used for both.
+    The variance of such a mean is 1 / (1/v1 + 1/v2). If the families differ, or the mean belongs to neither, the family
+    with the heavier tails is used for both.
     """
     families = {family_of(first.family), family_of(second.family)}
     unit = first.unit
@@ -543,7 +554,7 @@ def both_laws(first: NoiseLaw, second: NoiseLaw) -> NoiseLaw:
 
 
 def with_law(release: Release, law: NoiseLaw) -> Release:
-    """The sums of a release as another law would publish them; what either leaves out is left out."""
+    """Return the sums of a release as another noise distribution would publish them, without sums that either lacks."""
     size = len(release.columns)
     blocks = entry_blocks(size)
     known = {block: sigma for block, sigma in law.sigma.items() if block in release.noise.sigma}

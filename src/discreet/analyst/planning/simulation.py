@@ -32,35 +32,36 @@ from discreet.design.declarations import completed, needed
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.design.scales import scales_of
-from discreet.errors import SpecError
+from discreet.errors import OptionError
 from discreet.exact.arrays import FloatArray, one_blas_thread
 from discreet.releases.reference_law import critical_value, family_of
 from discreet.tables.cells import write_scaled
+from discreet.wording import LeaveOut
 
 # -- expected errors ---------------------------------------------------------------------------------------------------
-# Errors that the coefficients of a release will have, over draws of its noise and of tables with supposed sums.
+# Errors of the coefficients of a future release, over draws of its noise and of tables with the assumed sums.
 #
-# The draws come from a fixed seed and the same ones serve every budget and every number of rows, so that plans can be
-# compared. They protect nobody and use no data.
+# The draws have a fixed seed and are the same for every budget and number of rows, so that plans can be compared. They
+# protect nobody and use no data.
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 _ROUNDING: Final = 1e-6
 _KEPT: Final = 2**22  # numbers in draws of noise that are kept
 _TOGETHER: Final = 2**18  # numbers in the matrices of draws that are treated together
-_DRAWS: Final = ((32, 300), (100, 100), (math.inf, 20))  # up to so many columns, so many draws
+_DRAWS: Final = ((32, 300), (100, 100), (math.inf, 20))  # number of draws by largest number of columns
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnErrors:
-    """What the inference would say of each of k coefficients in each of m draws, in original units, shape (m, k).
+    """Simulated inference for each of k coefficients in each of m draws, in original units, shape (m, k).
 
     Attributes
     ----------
     sampling, privacy
-        The two parts of the standard error; infinite where the sums of the regressors are not positive definite.
+            The two parts of the standard error; infinite if the sums of the regressors are not positive definite.
     width
-        Of the interval; infinite where it is not bounded.
+            Width of the interval; infinite if it is not bounded.
     """
 
     sampling: FloatArray
@@ -74,7 +75,7 @@ class DrawnErrors:
         return out
 
     def middle(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Medians of standard error, width and share of the squared error that privacy adds, shape (k,) each."""
+        """Return medians of standard error, width and share of privacy in the squared error, shape (k,) each."""
         total = np.hypot(self.sampling, self.privacy)
         known = np.isfinite(total) & (total > 0)
         ratio = np.divide(self.privacy, total, out=np.ones_like(total), where=known)
@@ -83,18 +84,18 @@ class DrawnErrors:
 
 
 class Draws:
-    """Sums of tables and noise that a plan draws, and what the inference says of each draw.
+    """Simulated sums of tables and noise, and the inference from each draw.
 
     Parameters
     ----------
     equations
-        With the supposed sums, and with the deviations and the family of the noise.
+            Normal equations with the assumed sums and the noise distribution.
     level
-        Of the intervals.
+            Level of the intervals.
     one_table
-        Whether the sums are those of one table; else they are expected ones, and vary from one table to the next.
+            Whether the sums are those of one table. Otherwise they are expectations and vary from table to table.
     check
-        Called again and again; it may end the work with an error.
+            Called repeatedly; it may stop the work by raising.
     """
 
     def __init__(
@@ -113,7 +114,7 @@ class Draws:
         return len(self._L)
 
     def errors(self, which: Sequence[int] | None = None) -> DrawnErrors:
-        """Apply the inference to each draw: to all coefficients, or to those with these numbers alone."""
+        """Apply the inference to each draw, for all coefficients or those with the indices `which`."""
         asked = list(range(len(self._L)) if which is None else which)
         L, z = self._L[asked], self._critical(1.0)
         parts: list[FloatArray] = []
@@ -133,22 +134,10 @@ class Draws:
         return DrawnErrors(*(np.concatenate(parts, axis=1) * self._scale[asked]))
 
     def enough(self, rows_factor: float, share: float, draws: int, among: BoolArray, *, sets: bool) -> BoolArray:
-        """Whether the interval of each coefficient is bounded in at least a share of the draws, shape (k,).
+        """Return whether the interval of each coefficient is bounded in at least a share of the draws, shape (k,).
 
-        Draws end as soon as too few of them are left for any.
-
-        Parameters
-        ----------
-        rows_factor
-            How many times as many rows there are.
-        share
-            From 0 to 1.
-        draws
-            How many.
-        among
-            Coefficients that are looked at; false of the others.
-        sets
-            Whether the sets themselves decide in doubt; else what is in doubt counts as not bounded.
+        Simulation stops early if no coefficient can reach the share. Coefficients outside `among` are false. With
+        `sets` the confidence sets decide doubtful cases, otherwise these are taken as unbounded.
         """
         missed, asked = np.zeros(len(self._L), dtype=np.int_), np.flatnonzero(among)
         z = self._critical(rows_factor)
@@ -174,7 +163,7 @@ class Draws:
             yield score_from_sums(noisy, nobs + float(F[0, 0]), C, noise)
 
     def _noises(self, count: int) -> Iterable[FloatArray]:
-        """Noise of the released sums, shape (p, p) each; kept for the next time unless it is much."""
+        """Return the noise of the released sums, shape (p, p) each, cached unless it is large."""
         if count in self._kept:
             return self._kept[count]
         drawn = _noises(self.equations, count)
@@ -187,12 +176,12 @@ class Draws:
         return critical_value(self.level, family_of(self.equations.law.family), max(nobs - size, 1.0))
 
     def _in_doubt(self, score: ScoreInference, L: FloatArray, z: float) -> bool:
-        """Whether an interval is bounded unless the other coefficients leave it open, for any row of L."""
+        """Return whether an interval is bounded unless the other coefficients leave it open, for any row of L."""
         return len(L) > 0 and bool(np.isfinite(self._read([score], L, z)[2]).any())
 
     @staticmethod
     def _read(scores: Sequence[ScoreInference | None], L: FloatArray, z: float) -> FloatArray:
-        """Parts of the standard error and width of the interval of each row of L in each draw, shape (3, m, rows)."""
+        """Return parts of the standard error and interval width of each row of L in each draw, shape (3, m, rows)."""
         out = np.full((3, len(scores), len(L)), np.inf)
         usable = [index for index, score in enumerate(scores) if score is not None]
         if usable:
@@ -204,7 +193,7 @@ class Draws:
 
 
 def errors_now(equations: NormalEquations, level: float) -> DrawnErrors:
-    """Apply the inference to the sums as they are."""
+    """Apply the inference to the sums without simulation."""
     score = score_at(equations)
     if score is None:
         unknown = np.full((1, len(equations.b)), np.inf)
@@ -223,7 +212,7 @@ def _about(score: ScoreInference, L: FloatArray, equations: NormalEquations) -> 
 
 
 def _widths(about: Contrasts, level: float) -> FloatArray:
-    """Widths of the sets that a release gives; infinite where a set is no interval."""
+    """Return the widths of the confidence sets, infinite if a set is not an interval."""
     sets = about.intervals(about.critical(level)).values()
     return np.array([
         ends.upper - ends.lower if isinstance(ends, ConfidenceSet) and ends.bounded else math.inf for ends in sets
@@ -231,7 +220,7 @@ def _widths(about: Contrasts, level: float) -> FloatArray:
 
 
 def _noises(equations: NormalEquations, count: int) -> Iterator[FloatArray]:
-    """Noise of the released sums, shape (p, p) each; a few at a time where they are large."""
+    """Yield noise of the released sums, shape (p, p) each, in batches."""
     stream = seeded_stream("plan", "noise")
     batch = max(1, 2**21 // equations.block_sd.size)
     for start in range(0, count, batch):
@@ -239,11 +228,11 @@ def _noises(equations: NormalEquations, count: int) -> Iterator[FloatArray]:
 
 
 def _tables(equations: NormalEquations, rows_factor: float, count: int) -> Iterator[FloatArray]:
-    """Sums of tables in which the share of each indicator varies as it does from one sample of rows to the next.
+    """Yield sums of tables in which the share of each indicator varies as it does between samples.
 
-    A rare indicator is true in few rows, more in one table and fewer in another. With p its share, p' a drawn one and
-    f = p'(1 - p') / p(1 - p), z becomes p' + sqrt(f) (z - p); slopes and residuals stay. What else varies over tables
-    is small beside the noise wherever a plan is in doubt.
+    A rare indicator is true in few rows, and their number varies between tables. With p its share, p' a drawn one and f
+    = p'(1 - p') / p(1 - p), z becomes p' + sqrt(f) (z - p), while slopes and residuals stay. Other variation between
+    tables is small compared with the noise wherever a plan is in doubt.
     """
     sums, nobs = _sums(equations) * rows_factor, equations.nobs * rows_factor
     rare = _indicators(equations)
@@ -269,7 +258,7 @@ def _tables(equations: NormalEquations, rows_factor: float, count: int) -> Itera
 
 
 def _indicators(equations: NormalEquations) -> npt.NDArray[np.intp]:
-    """Which regressors are 0 or 1: their sum of squares is their sum, where that is there to see."""
+    """Return the indices of 0/1 regressors, whose sum of squares equals their sum where it can be checked."""
     indices = np.flatnonzero(equations.low[:-1] == 0) + int(equations.intercept)
     if not equations.intercept:
         return indices
@@ -279,7 +268,7 @@ def _indicators(equations: NormalEquations) -> npt.NDArray[np.intp]:
 
 
 def score_at(equations: NormalEquations) -> ScoreInference | None:
-    """The inference from the sums as they are; none where they do not determine a line."""
+    """Return the inference from the sums without simulation, or None if they determine no line."""
     return score_from_sums(_sums(equations), equations.nobs, noise_map(equations), equations.noise)
 
 
@@ -289,24 +278,24 @@ def _sums(equations: NormalEquations) -> FloatArray:
 
 
 # -- table -------------------------------------------------------------------------------------------------------------
-# Mean and covariance of the scaled regressors of a table that nobody has: one with the supposed properties.
+# Mean and covariance of the scaled regressors of a hypothetical table with the assumed properties.
 #
-# Columns of the table have them by their definition. Where columns are computed by formulas, or rows are shrunk to a
-# ball, a table is drawn from a fixed seed: numbers follow a beta law on their bounds with the supposed mean and sd
+# For columns of the table they are stated. Where columns are computed by formulas, or rows are shrunk to a ball, a
+# table is simulated with a fixed seed: numbers have a beta distribution on their bounds with the assumed mean and sd
 # (uniform by default), joined by a Gaussian copula. Nothing here is data.
 
 _ROWS: Final = 2**15
 _WIDE: Final = 256  # columns from which fewer rows are drawn
 _ROUNDS: Final = 20
-_CLOSE: Final = 0.005  # from when on a drawn correlation is near enough to the supposed one
-_ENOUGH: Final = 0.03  # how far it may miss it at all
+_CLOSE: Final = 0.005  # difference at which a drawn correlation is accepted
+_ENOUGH: Final = 0.03  # largest difference allowed
 _LARGEST: Final = 0.9999
-_FEWEST: Final = 1e-3  # sum of the two parameters of a beta law; below it nearly all values lie at the bounds
+_FEWEST: Final = 1e-3  # sum of the two parameters of a beta distribution; below it nearly all values are at the bounds
 
 
 @lru_cache(maxsize=8)
 def regressor_moments(design: Design, supposed: Supposed) -> tuple[FloatArray, FloatArray]:
-    """Mean and covariance of the scaled regressors, shapes (d,) and (d, d)."""
+    """Return mean and covariance of the scaled regressors, shapes (d,) and (d, d)."""
     domain = RowDomain.of(design)
     ball = domain.ball_norm2
     shrinks = ball is not None and ball < domain.box_norm2
@@ -318,7 +307,7 @@ def regressor_moments(design: Design, supposed: Supposed) -> tuple[FloatArray, F
 
 
 def declared_moments(design: Design, supposed: Supposed) -> tuple[FloatArray, FloatArray]:
-    """Moments of regressors that are all columns of the table."""
+    """Compute the moments if all regressors are columns of the table."""
     names, R = correlations(design, supposed)
     means: list[float] = []
     sds: list[float] = []
@@ -351,13 +340,40 @@ def _scaled(column: object, mean: float | None, sd: float | None, share: float |
 
 
 def target_moments(design: Design, supposed: Supposed) -> tuple[float, float]:
-    """Mean and sd of the scaled target."""
+    """Return mean and sd of the scaled target."""
     assumed = supposed[design.target]
     return _scaled(design.columns[design.target], assumed.mean, assumed.sd, assumed.share)
 
 
 def drawn_moments(design: Design, supposed: Supposed) -> tuple[FloatArray, FloatArray]:
-    """Moments of the regressors of a drawn table, formulas and ball included."""
+    """Compute the moments from a simulated table, including formulas and the ball."""
+    scaled = _drawn_regressors(design, supposed)
+    mean = scaled.mean(axis=1)
+    scaled -= mean[:, None]
+    return mean, scaled @ scaled.T / scaled.shape[1]
+
+
+def drawn_rows(design: Design, assumptions: Assumptions) -> FloatArray:
+    """Draw scaled rows (1, x, y), shape (p, m), with a target that is linear in x plus noise."""
+    x = _drawn_regressors(design, assumptions.supposed)
+    mean = x.mean(axis=1, keepdims=True)
+    covariance = (x - mean) @ (x - mean).T / x.shape[1]
+    target_mean, target_sd = target_moments(design, assumptions.supposed)
+    slopes = supposed_slopes(design, assumptions, covariance, target_sd)
+    line = target_mean + slopes @ (x - mean)
+    rest = math.sqrt(max(target_sd**2 - float(slopes @ covariance @ slopes), 0.0))
+    variates = standard_normals(seeded_stream("supposed target", design.target), x.shape[1], 1)[:, 0]
+    if isinstance(design.columns[design.target], Numeric):
+        target = np.clip(line + rest * variates, -1.0, 1.0)
+    else:
+        from scipy.special import ndtr
+
+        target = (ndtr(variates) < line).astype(np.float64)
+    return np.vstack([np.ones(x.shape[1]), x, target])
+
+
+def _drawn_regressors(design: Design, supposed: Supposed) -> FloatArray:
+    """Draw scaled regressors, shape (d, m)."""
     base = needed(design.columns, design.regressors)
     table = _drawn(design, base, supposed)
     arrays = completed(design.columns, design.regressors, table)
@@ -367,13 +383,11 @@ def drawn_moments(design: Design, supposed: Supposed) -> tuple[FloatArray, Float
     if design.radius is not None:
         lengths = np.linalg.norm(scaled, axis=0)
         scaled *= np.divide(design.radius, lengths, out=np.ones_like(lengths), where=lengths > design.radius)
-    mean = scaled.mean(axis=1)
-    scaled -= mean[:, None]
-    return mean, scaled @ scaled.T / scaled.shape[1]
+    return scaled
 
 
 def _drawn(design: Design, base: dict[str, Base], supposed: Supposed) -> dict[str, FloatArray]:
-    """A table with the supposed shares, means and sds to within a row, and with the supposed correlations."""
+    """Simulate a table with the assumed shares, means and sds to within a row, and the assumed correlations."""
     names = list(base)
     rows = _ROWS if len(names) <= _WIDE else max(_ROWS * _WIDE // len(names), 8 * len(names))
     middles = (np.arange(rows) + 0.5) / rows
@@ -390,7 +404,7 @@ def _drawn(design: Design, base: dict[str, Base], supposed: Supposed) -> dict[st
 
 
 def _white(normals: FloatArray) -> FloatArray:
-    """Variates whose own mean is 0 and whose own covariance is the identity."""
+    """Standardise variates to sample mean 0 and sample covariance identity."""
     centred = normals - normals.mean(axis=0)
     factor = np.linalg.cholesky(centred.T @ centred / len(centred))
     out: FloatArray = np.linalg.solve(factor, centred.T).T
@@ -398,7 +412,7 @@ def _white(normals: FloatArray) -> FloatArray:
 
 
 def _quantiles(name: str, column: Base, supposed: Supposed, middles: FloatArray) -> FloatArray:
-    """Values of a column from the lowest to the highest."""
+    """Return the values of a column in ascending order."""
     assumed = supposed[name]
     if isinstance(column, Numeric) and assumed.mean is not None and assumed.sd is not None:
         from scipy.special import betaincinv
@@ -415,7 +429,7 @@ def _quantiles(name: str, column: Base, supposed: Supposed, middles: FloatArray)
 
 
 def _joined(sorted_values: FloatArray, normals: FloatArray, wanted: FloatArray) -> FloatArray:
-    """Columns with these values and the wanted correlations: those of normal variates are adapted until they are so."""
+    """Arrange columns to have the wanted correlations, by adapting those of the underlying normal variates."""
     asked = (wanted != 0) & ~np.eye(len(wanted), dtype=bool)
     latent, best, nearest = wanted.copy(), sorted_values, math.inf
     for _ in range(_ROUNDS if asked.any() else 1):
@@ -434,15 +448,18 @@ def _joined(sorted_values: FloatArray, normals: FloatArray, wanted: FloatArray) 
         step = np.divide(wanted, found, out=np.ones_like(wanted), where=same_side)
         latent = np.where(asked, np.clip(latent * step, -_LARGEST, _LARGEST), latent)
     if nearest > _ENOUGH:
-        raise SpecError(
-            "no table with these means, sds, shares and correlations could be simulated; state smaller correlations "
-            "(a plan simulates a table where columns have formulas or a radius is declared)"
+        raise OptionError(
+            "no table with these means, sds, shares and correlations could be simulated, which a plan needs if columns "
+            "have formulas or a radius is declared",
+            code="impossible-correlation",
+            option="correlation",
+            remedy="state smaller correlations",
         )
     return best
 
 
 def _root(latent: FloatArray) -> FloatArray:
-    """A root of the correlation matrix nearest to one that may have become indefinite, for use from the right."""
+    """Return a right root of the correlation matrix nearest to one that may have become indefinite."""
     values, vectors = np.linalg.eigh(latent)
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
     out: FloatArray = root / np.linalg.norm(root, axis=0)
@@ -450,13 +467,13 @@ def _root(latent: FloatArray) -> FloatArray:
 
 
 # -- slopes ------------------------------------------------------------------------------------------------------------
-# Slopes of the table that is planned for: stated ones, and for the rest what R^2 leaves them.
+# Slopes of the planned table: stated ones, and for the rest what R^2 leaves.
 
 _SMALL: Final = 1e-9
 
 
 def settled(design: Design, assumptions: Assumptions) -> Assumptions:
-    """The same assumptions with the R^2 that follows where every slope is stated."""
+    """Return the assumptions with the implied R^2 if every slope is stated."""
     asked = _stated(design, assumptions)
     if np.isnan(asked).any():
         return assumptions
@@ -465,21 +482,26 @@ def settled(design: Design, assumptions: Assumptions) -> Assumptions:
     _, target_sd = target_moments(design, assumptions.supposed)
     share = float(stated @ covariance @ stated) / target_sd**2
     if "rsquared" in assumptions.stated:
-        raise SpecError(
-            f"every slope is stated, from which rsquared follows: {share:.4g}; leave rsquared out, or one of the slopes"
+        raise OptionError(
+            f"all slopes are stated, and they imply an R^2 of {share:.4g}",
+            code="rsquared-implied",
+            option="rsquared",
+            remedy=(LeaveOut("rsquared"), "leave out one of the slopes"),
         )
     if not share < 1:
-        raise SpecError(
-            f"the stated slopes explain {share:.4g} times the variance of the target {design.target!r}; state smaller "
-            "slopes or a larger sd of the target"
+        raise OptionError(
+            f"the stated slopes explain {share:.4g} times the variance of the target {design.target!r}",
+            code="slopes-too-large",
+            option="assume",
+            remedy="state smaller slopes or a larger sd of the target",
         )
     return replace(assumptions, rsquared=share, stated=(*assumptions.stated, "slopes"))
 
 
 def supposed_slopes(design: Design, assumptions: Assumptions, covariance: FloatArray, target_sd: float) -> FloatArray:
-    """Slopes of the scaled regressors for the scaled target, shape (d,).
+    """Return slopes of the scaled regressors for the scaled target, shape (d,).
 
-    Those that are not stated follow `pattern`, as large as R^2 leaves room for.
+    Slopes that are not stated follow `pattern`, scaled to explain the rest of R^2.
     """
     stated = _stated(design, assumptions)
     columns = [design.columns[name] for name in design.regressors for _ in design.columns[name].released(name)]
@@ -494,22 +516,25 @@ def supposed_slopes(design: Design, assumptions: Assumptions, covariance: FloatA
         return known
     room = wanted - already
     if room < -_SMALL * target_sd**2:
-        raise SpecError(
-            f"the stated slopes explain {already / target_sd**2:.4g} times the variance of the target {design.target!r}"
-            f", more than rsquared, {assumptions.rsquared:g}; state a larger rsquared or smaller slopes"
+        raise OptionError(
+            f"the stated slopes explain {already / target_sd**2:.4g} times the variance of the target "
+            f"{design.target!r}, more than the R^2 of {assumptions.rsquared:g}",
+            code="slopes-too-large",
+            option="rsquared",
+            remedy="state a larger R^2 or smaller slopes",
         )
     factor = (-cross + math.sqrt(cross**2 + lead * max(room, 0.0))) / lead
     return known + factor * free
 
 
 def pattern(covariance: FloatArray, numeric: npt.NDArray[np.bool_]) -> FloatArray:
-    """Slopes of the scaled regressors that nobody states, up to a factor, shape (d,).
+    """Return default slopes of the scaled regressors, up to a factor, shape (d,).
 
-    A number counts in its standard deviations, and an indicator as if its share were one half, so that the effect of a
-    treatment does not depend on how rare it is; all slopes then have one size where columns are not correlated. Where
-    they are, slopes of like signs explain more together than one by one, and slopes of opposite signs less. Nobody
-    knows the signs before, so every second number has a smaller slope, such that all together explain half as much
-    more as those of like signs would.
+    A number is measured in its standard deviations, and an indicator as if its share were one half, so that the effect
+    of a treatment does not depend on how rare it is. All slopes then have equal size if columns are uncorrelated.
+    Slopes of equal sign on correlated columns explain more together than separately, and slopes of opposite sign less.
+    The signs are unknown, so every second number has a smaller slope, such that the extra explained variance is half of
+    that for equal signs.
 
     >>> pattern(np.array([[0.25, 0.0], [0.0, 0.09]]), np.array([True, False]))
     array([2., 2.])
@@ -529,7 +554,7 @@ def pattern(covariance: FloatArray, numeric: npt.NDArray[np.bool_]) -> FloatArra
 
 
 def _stated(design: Design, assumptions: Assumptions) -> FloatArray:
-    """Stated slopes in original units, NaN where none is stated, shape (d,)."""
+    """Return stated slopes in original units, NaN where none is stated, shape (d,)."""
     out: list[float] = []
     for name in design.regressors:
         slopes = dict(assumptions.supposed[name].slopes)
@@ -538,18 +563,12 @@ def _stated(design: Design, assumptions: Assumptions) -> FloatArray:
 
 
 def _in_scaled_units(design: Design, stated: FloatArray, others: FloatArray) -> FloatArray:
-    """Slopes of the scaled regressors for the scaled target, shape (d,).
+    """Return slopes of the scaled regressors for the scaled target, shape (d,).
 
-    A slope b in original units, times half / half_y, is its scaled one, less what interactions take of the indicators
-    of their category (`design/scales.py`): L s. So where S are the stated slopes and U the others,
-    L_SS s_S = (b half / half_y)_S - L_SU s_U. L_SS is triangular with ones on its diagonal.
-
-    Parameters
-    ----------
-    stated
-        In original units; NaN where a slope is not stated.
-    others
-        In scaled units: the slopes that are not stated.
+    `stated` is in original units, NaN if not stated, and `others` holds the remaining slopes in scaled units. A slope b
+    in original units, times half / half_y, is its scaled slope less the part of interactions in the indicators of their
+    category (`design/scales.py`): L s. With S the stated slopes and U the others, L_SS s_S = (b half / half_y)_S - L_SU
+    s_U. L_SS is triangular with ones on its diagonal.
     """
     scales = scales_of(design, (*design.regressors, design.target))
     half = np.array(scales.half)

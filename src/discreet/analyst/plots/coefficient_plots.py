@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from discreet.analyst.confidence_sets import ConfidenceSet, SetKind, axis_number, decimals_for, fixed, set_words
+from discreet.analyst.confidence_sets import ConfidenceSet, SetKind, set_words
 from discreet.analyst.equations.normal import declared_widths
 from discreet.analyst.notes import reasons
 from discreet.analyst.plots.style import (
@@ -32,8 +32,10 @@ from discreet.analyst.plots.style import (
 )
 from discreet.analyst.summary import estimates
 from discreet.design.columns import Numeric
-from discreet.errors import SpecError
+from discreet.errors import ModelError, SpecError
+from discreet.number_text import axis_number, decimals_for, fixed, percent
 from discreet.releases.reference_law import known
+from discreet.wording import SetOption
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -42,28 +44,28 @@ if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
 
 # -- effects -----------------------------------------------------------------------------------------------------------
-# What a picture of coefficients shows, as plain values: effects with what is known of their errors, panel by panel.
+# The content of a coefficient plot as plain values: effects with their uncertainty, panel by panel.
 
 Scale = Literal["range", "unit"]
-_DRAWN_WIDTHS: Final = 1.1  # widths of the target's range that are drawn; beyond it lies only noise
+_DRAWN_WIDTHS: Final = 1.1  # multiple of the target's range that is plotted; values beyond it are only noise
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One line of the picture, in the units of its panel.
+    """One line of the plot, in the units of its panel.
 
     Attributes
     ----------
     estimate
-        Missing where nothing can be said.
+        None if not estimable.
     low, high
-        Ends of the confidence set, those of the gap for the kind `outside`.
+        Ends of the confidence set, or of the gap for the kind `outside`.
     inner_low, inner_high
-        Ends of the part of it that there would be without the noise of the release.
+        Ends of the part that would remain without the noise of the release.
     table_low, table_high
-        Ends of the interval for what would have been published of this very table without noise, where that is known.
+        Ends of the interval for the result without noise on the same table, if known.
     kind
-        Of the confidence set; missing where there is none.
+        Kind of the confidence set; None without one.
     """
 
     name: str
@@ -84,11 +86,11 @@ class Panel:
     Attributes
     ----------
     label
-        What the axis counts.
+        Label of the axis.
     window
-        Ends of what is drawn at most; beyond them lies only noise.
+        Largest range that is plotted; values beyond it are only noise.
     zero
-        Whether 0 is a place that the effects are held against.
+        Whether 0 is a reference value of the effects.
     """
 
     label: str
@@ -98,7 +100,7 @@ class Panel:
 
 
 def checked_scale(scale: object) -> Scale:
-    """Refuse what is no scale.
+    """Refuse an unknown scale.
 
     >>> checked_scale("ranges")
     Traceback (most recent call last):
@@ -113,24 +115,24 @@ def checked_scale(scale: object) -> Scale:
 
 
 def around_zero(width: float) -> tuple[float, float]:
-    """The window of effects that no more than this width of the target's range explains."""
+    """Return the window of effects for a target range of this width."""
     return -_DRAWN_WIDTHS * width, _DRAWN_WIDTHS * width
 
 
 def target_bounds(fit: Fit) -> tuple[float, float]:
-    """The declared range of the target."""
+    """Return the declared range of the target."""
     target = fit.release.design.columns[fit.target]
     return target.bounds if isinstance(target, Numeric) else (0.0, 1.0)
 
 
 def target_width(fit: Fit) -> float:
-    """Width of the declared range of the target, which no effect exceeds but by noise."""
+    """Return the width of the target's declared range, which effects exceed only because of noise."""
     low, high = target_bounds(fit)
     return high - low
 
 
 def panels(fit: Fit, level: float, scale: Scale) -> tuple[Panel, ...]:
-    """Give every coefficient over the declared range of its column, in one panel, or in its own unit, in several."""
+    """Return all coefficients, over the declared ranges of their columns in one panel, or by unit in several."""
     if scale == "range":
         effects = range_effects(fit, level)
         return (Panel(f"change of {fit.target}", effects, around_zero(target_width(fit))),) if effects else ()
@@ -138,7 +140,7 @@ def panels(fit: Fit, level: float, scale: Scale) -> tuple[Panel, ...]:
 
 
 def range_effects(fit: Fit, level: float) -> tuple[Effect, ...]:
-    """Slopes times the width of the declared range, so that all of them are in units of the target."""
+    """Return slopes times the width of the declared range, so that all are in units of the target."""
     slopes = _effects(fit, level, [width or 1.0 for width in _widths(fit)])
     return tuple(slopes[1:] if fit.model.intercept else slopes)
 
@@ -148,7 +150,7 @@ def _by_unit(fit: Fit, level: float) -> Iterator[Panel]:
     together: list[Effect] = []
     for effect, width in zip(_effects(fit, level, [1.0] * len(fit.names)), _widths(fit), strict=True):
         if fit.model.intercept and effect.name == fit.names[0]:
-            # it is what the line says where every column is 0, which may be far from every row
+            # it is the prediction where every column is 0, which may be far from every row
             yield Panel(f"{fit.target} where every column is 0", (effect,), (-math.inf, math.inf))
         elif width is None:
             together.append(effect)
@@ -159,7 +161,7 @@ def _by_unit(fit: Fit, level: float) -> Iterator[Panel]:
 
 
 def _widths(fit: Fit) -> list[float | None]:
-    """Declared width of the column of each coefficient; none for an intercept, and for what is at most 1 or 0."""
+    """Return the declared width of each coefficient's column; None for an intercept and for indicators."""
     return [None] * fit.model.intercept + declared_widths(fit.release.design, fit.features)
 
 
@@ -168,7 +170,7 @@ def _effects(fit: Fit, level: float, factors: list[float]) -> list[Effect]:
     sets = [known(one) for one in fit.conf_int(level).values()]
     tables = [known(one) for one in fit.table_conf_int(level).values()]
     shares = [known(one) or 0.0 for one in fit.privacy_share.values()]
-    # where nothing is known of any error there are estimates alone; elsewhere no interval means no estimate
+    # if no error is known, there are only estimates; otherwise no interval means no estimate
     alone = fit.interval_target == "none"
     return [
         _effect(name, value, ends, table if alone else None, share, factor, alone=alone)
@@ -202,43 +204,43 @@ def _effect(
 
 
 def _times(value: float | None, factor: float) -> float | None:
-    """A product, or nothing where it is not finite."""
+    """Multiply, or return None if the product is not finite."""
     product = math.inf if value is None else value * factor
     return product if math.isfinite(product) else None
 
 
 # -- forest ------------------------------------------------------------------------------------------------------------
-# The forest plot: a line for each effect, its interval split into what rows and what privacy bring.
+# The forest plot: a line for each effect, its interval split into the parts of sampling and of privacy.
 #
-# It is the one drawing of coefficients: `Fit.plot`, `discreet plot` and the report all show it. Where an interval is
-# too thin to be seen, a second column shows every interval again, each magnified to the same width.
+# `Fit.plot`, `discreet plot` and the report share this plot of coefficients. If an interval is too thin to be seen, a
+# second column shows every interval again, each magnified to the same width.
 
-MOST_LINES: Final = 200  # a taller picture is read by nobody, and some programs do not open it
+MOST_LINES: Final = 200  # taller figures are unreadable, and some programs cannot open them
 _THIN: Final = 24.0  # pixels below which the parts of an interval cannot be seen
-_SAMPLING: Final = 9.0  # pixels that the part of sampling is thick
-_PRIVACY: Final = 5.0  # and the part of privacy, so that both are known without their colours
-_LINE: Final = 2.0  # where it is all there is
+_SAMPLING: Final = 9.0  # thickness of the sampling part in pixels
+_PRIVACY: Final = 5.0  # and of the privacy part, so that both are distinguishable without colours
+_LINE: Final = 2.0  # if there is no other part
 _MARK: Final = 2.6
-_ARROW: Final = (9.0, 5.5)  # pixels that the head of an arrow is long, and half of it high
-_TICKS: Final = 26.0  # pixels below a panel for its numbers
-_LABEL: Final = 20.0  # and for what they count
-_EDGE: Final = 14.0  # room for an arrow on both sides of a panel
-_BESIDE: Final = 20.0  # between a name and its line, with room for an arrow
+_ARROW: Final = (9.0, 5.5)  # length of an arrowhead in pixels, and half its height
+_TICKS: Final = 26.0  # pixels below a panel for its tick labels
+_LABEL: Final = 20.0  # and for the axis label
+_EDGE: Final = 14.0  # space for an arrow on both sides of a panel
+_BESIDE: Final = 20.0  # between a name and its line, with space for an arrow
 _BETWEEN: Final = 14.0
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Sizes of a drawing in CSS pixels at its full width.
+    """Sizes of a figure in CSS pixels at full width.
 
     Attributes
     ----------
     beside
-        Whether names are beside their lines rather than above them.
+        Whether names are next to their lines rather than above them.
     letters
-        How much of a name is shown.
+        Maximum number of letters of a name.
     magnified
-        How wide the column of magnified intervals is.
+        Width of the column of magnified intervals.
     """
 
     key: str
@@ -251,21 +253,21 @@ class Shape:
 
 
 WIDE: Final = Shape("wide", 820, 30, 14, beside=True, letters=34, magnified=110)
-#: for names that are too long to be beside their lines
+#: for names that are too long to fit next to their lines
 TALL: Final = Shape("wide", 820, 48, 14, beside=False, letters=78, magnified=110)
 NARROW: Final = Shape("narrow", 340, 46, 13, beside=False, letters=28, magnified=70)
-_SHRUNK: Final = 0.8  # of a line where there are many
-MANY: Final = 30  # lines from which the numbers of an axis are above it too
+_SHRUNK: Final = 0.8  # height of a line if there are many
+MANY: Final = 30  # number of lines from which the tick labels are repeated above the axis
 
 
 def wide_shape(names: Sequence[str]) -> Shape:
-    """Give the wide shape in which these names can be read."""
+    """Return the wide shape in which these names are readable."""
     return WIDE if all(len(name) <= WIDE.letters for name in names) else TALL
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where the columns of a drawing begin and how wide they are, and the height of all of it, in pixels."""
+    """Positions and widths of the columns of a figure, and its total height, in pixels."""
 
     left: float
     plot: float
@@ -275,9 +277,9 @@ class Layout:
 
 
 def most(panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """Give the panels with no more lines than a picture has room for: those of the largest estimates, in their order.
+    """Limit the panels to the lines that fit in a figure: those with the largest estimates, in their order.
 
-    An estimate counts as a share of what its panel shows at most.
+    Estimates are compared relative to the window of their panel.
     """
     every = [(number, effect) for number, panel in enumerate(panels) for effect in panel.effects]
     if len(every) <= MOST_LINES:
@@ -289,7 +291,7 @@ def most(panels: Sequence[Panel]) -> tuple[Panel, ...]:
 
 
 def layout(panels: Sequence[Panel], shape: Shape, *, above: float = 0.0, labels: bool = False) -> Layout:
-    """Find the places of a drawing with this room above it."""
+    """Compute the layout of a figure with this space at the top."""
     effects = [effect for panel in panels for effect in panel.effects]
     left, right = _EDGE, _EDGE
     if shape.beside:
@@ -316,7 +318,7 @@ def _is_thin(effect: Effect, panel: Panel, width: float) -> bool:
 
 
 def _whole(effect: Effect) -> tuple[float, float] | None:
-    """Both ends of an interval of any width; nothing for other sets."""
+    """Return both ends of an interval; None for other sets."""
     low, high = _ends(effect)
     if low is None or high is None or effect.kind not in (None, "interval") or not low < high:
         return None
@@ -324,7 +326,7 @@ def _whole(effect: Effect) -> tuple[float, float] | None:
 
 
 def limits(panel: Panel) -> tuple[float, float]:
-    """Ends of the axis of a panel: all that is drawn, as far as its window, and 0 where that counts."""
+    """Return the ends of a panel's axis: everything plotted within its window, and 0 if it is a reference value."""
     drawn = [value for e in panel.effects for value in (e.estimate, *_ends(e)) if value is not None]
     drawn += [0.0] if panel.zero else []
     first, last = panel.window
@@ -337,7 +339,7 @@ def limits(panel: Panel) -> tuple[float, float]:
 
 
 def line_name(effect: Effect, shape: Shape) -> str:
-    """Give as much of a name as the line has room for, beside it or above it with the interval at its end."""
+    """Shorten a name to the space next to its line, or above it before the interval."""
     letters = shape.letters
     if not shape.beside:
         room = shape.width - 3 * _EDGE - text_width(interval_words(effect), SMALL)
@@ -346,7 +348,7 @@ def line_name(effect: Effect, shape: Shape) -> str:
 
 
 def interval_words(effect: Effect) -> str:
-    """Give what is written at the end of a line: the set, to the digits that its width leaves, or the estimate.
+    """Format the text at the end of a line: the set, with digits according to its width, or the estimate.
 
     >>> interval_words(Effect("age", 57_110.0, 54_612.0, 59_645.0, 56_000.0, 58_000.0, kind="interval"))
     '54,612 to 59,645'
@@ -385,15 +387,15 @@ def forest(
     figure
         As wide as the shape and as high as the layout.
     panels, shape, found
-        What to draw, and where; `found` is their layout.
+        Effects, sizes and layout.
     palette
         Colours.
     above
         Pixels left free at the top.
     labels
-        Whether each panel says what its axis counts.
+        Whether each panel has an axis label.
     shown
-        What is written for the name at a position; a page puts its own text there afterwards.
+        Text for the name at an index; a page replaces it later.
     """
     top, position = above, 0
     for panel in panels:
@@ -443,12 +445,12 @@ def _frame(axes: Axes, panel: Panel, shape: Shape, found: Layout, palette: Palet
 
 
 def _ends(effect: Effect) -> tuple[float | None, float | None]:
-    """Ends of what is drawn: the set, or the interval for this very table where nothing else is known."""
+    """Return the ends of the plotted set, or of the interval for the same table if no set is known."""
     return (effect.table_low, effect.table_high) if effect.low is effect.high is None else (effect.low, effect.high)
 
 
 def _pieces(effect: Effect) -> list[tuple[float, float]]:
-    """What is drawn as bars: an interval, both sides of a gap, a half line or a line; nothing where there is no set."""
+    """Return the bars to draw: an interval, both sides of a gap, a half-line or a line; none without a set."""
     low, high = _ends(effect)
     if effect.kind == "outside" and low is not None and high is not None:
         return [(-math.inf, low), (high, math.inf)]
@@ -459,7 +461,7 @@ def _pieces(effect: Effect) -> list[tuple[float, float]]:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One effect after another, each on its line of a panel."""
+    """Drawing of effects, each on its line of a panel."""
 
     axes: Axes
     beside: Axes | None
@@ -470,7 +472,7 @@ class _Line:
     def draw(self, effect: Effect, index: int, name: str) -> None:
         """Draw name, interval and estimate, and write the interval at the end of the line."""
         shape, palette = self.shape, self.palette
-        # with names above their lines both share the height
+        # names above their lines share the height with them
         y = index + (0.0 if shape.beside else 0.2)
         at = index if shape.beside else index - 0.24
         move = (-_BESIDE, 0.0) if shape.beside else (0.0, 0.0)
@@ -519,7 +521,7 @@ class _Line:
         axes.plot((x, x), (y - half, y + half), color=colour, linewidth=_MARK, solid_capstyle="butt", clip_on=False)
 
     def _beyond(self, end: float, edge: float, y: float, side: int) -> None:
-        """An arrow where a set has no end on this side, dots where its end lies outside the picture."""
+        """Draw an arrow if a set is unbounded on this side, or dots if its end is outside the figure."""
         if (end - edge) * side <= 0:
             return
         left, right = self.axes.get_xlim()
@@ -534,7 +536,7 @@ class _Line:
 
 
 # -- coefficients ------------------------------------------------------------------------------------------------------
-# The picture of a fit: the forest plot with a title, a key above the data, and what it was made from.
+# The figure of a fit: the forest plot with a title, a legend above the data, and its source.
 
 EFFECTS: Final = {
     "range": "Change over the declared range of each column",
@@ -543,23 +545,25 @@ EFFECTS: Final = {
 
 
 def coefficient_figure(fit: Fit, level: float, scale: Scale) -> Figure:
-    """Draw the coefficients of a fit with their intervals.
+    """Plot the coefficients of a fit with their intervals.
 
     Parameters
     ----------
     fit
-        With at least one coefficient on this scale.
+        Has at least one coefficient on this scale.
     level
-        Of the confidence sets.
+        Level of the confidence sets.
     scale
-        `range` for one panel in units of the target, `unit` for a panel for each unit.
+        `range` for one panel in units of the target, `unit` for one panel per unit.
     """
     with house_style("a picture of coefficients"):
         from discreet.analyst.plots.style import new_figure
 
         every = panels(fit, level, scale)
         if not every:
-            raise SpecError('the model has no slope to plot; use the scale "unit" (--scale unit) for its intercept')
+            raise ModelError(
+                "the model has no slope to plot, only an intercept", option="scale", remedy=SetOption("scale", "unit")
+            )
         drawn = most(every)
         shape = wide_shape([effect.name for panel in drawn for effect in panel.effects])
         lines = _lines(fit, level, scale, every)
@@ -581,13 +585,13 @@ def _title(fit: Fit) -> str:
 
 
 def _lines(fit: Fit, level: float, scale: Scale, every: Sequence[Panel]) -> list[str]:
-    """What stands under the title."""
+    """Return the lines below the title."""
     what = EFFECTS[scale] + (" (penalised)" if fit.penalised else "")
     table_known = any(one.table_low is not None for panel in every for one in panel.effects)
     if fit.interval_target != "none":
-        what += f", with {100 * level:.4g}% confidence sets"
+        what += f", with {percent(level)} confidence sets"
     elif table_known:
-        what += f", with {100 * level:.4g}% intervals for this very table"
+        what += f", with {percent(level)} intervals for this very table"
     lines = [what]
     if fit.interval_target == "none":
         why = next(iter(reasons(fit, level).values()))

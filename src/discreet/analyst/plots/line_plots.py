@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.analyst.confidence_sets import axis_number
 from discreet.analyst.plots.coefficient_plots import (
     MOST_LINES,
     Effect,
@@ -41,6 +40,7 @@ from discreet.analyst.plots.style import (
 )
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
+from discreet.number_text import axis_number, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,17 +50,17 @@ if TYPE_CHECKING:
     from discreet.analyst.planning.expected import Plan, PlannedCoefficient
 
 # -- lines -------------------------------------------------------------------------------------------------------------
-# Lines with their names at their right ends, for paths and plans.
+# Lines labelled at their right ends, for paths and plans.
 
-MOST_NAMES: Final = 24  # lines that have a name and a colour; the rest is grey
+MOST_NAMES: Final = 24  # number of lines with a name and a colour; the others are grey
 _LETTERS: Final = 30
 _WIDTH, _HEIGHT, _STEP = 820.0, 380.0, 17.0
-_ROOM: Final = 22.0  # between the end of a line and its name
+_ROOM: Final = 22.0  # distance from the end of a line to its name
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A named line; its places are in the order of the axis."""
+    """A named line with points in the order of the axis."""
 
     name: str
     x: FloatArray
@@ -69,7 +69,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What is written around the lines."""
+    """Title and labels of a line plot."""
 
     title: str
     lines: tuple[str, ...]
@@ -86,20 +86,20 @@ def line_figure(
     mark: tuple[float, str] | None = None,
     markers: bool = False,
 ) -> Figure:
-    """Draw lines over a logarithmic axis, each with its name at its right end.
+    """Plot lines over a logarithmic axis, each labelled at its right end.
 
     Parameters
     ----------
     drawn
-        At least one; the largest at their right ends get names where there are many.
+        At least one line; if there are many, those with the largest right ends are labelled.
     written
-        Title, lines under it, and what the axis counts.
+        Title, lines below it, and axis labels.
     falling
-        Whether the axis falls from left to right.
+        Whether the axis decreases from left to right.
     log_y
-        Whether the other axis is logarithmic too; else 0 is marked.
+        Whether the other axis is logarithmic too; otherwise 0 is marked.
     mark
-        A place on the axis, and what it is.
+        A value on the axis, and its label.
     markers
         Whether each point is marked.
     """
@@ -175,12 +175,12 @@ def _draw(axes: Axes, line: Line, index: int, *, markers: bool) -> None:
 
 
 def _names(axes: Axes, named: Sequence[Line], height: float, *, log_y: bool) -> None:
-    """Names beside the ends of their lines, moved apart where they would touch, with a thin line to each."""
+    """Write names next to the ends of their lines, moved apart to avoid overlap, with a thin line to each."""
     bottom, top = axes.get_ylim()
     scale = np.log if log_y else (lambda value: value)
     pixels = [float((scale(line.y[-1]) - scale(bottom)) / (scale(top) - scale(bottom))) * height for line in named]
     for index, (line, at, middle) in enumerate(zip(named, pixels, apart(pixels, _STEP, 0.0, height), strict=True)):
-        # some of the colours are too light for letters, so the line leads to its name
+        # some colours are too light for text, so a thin line connects each line with its name
         words(axes, line.x[-1], line.y[-1], shortened(line.name, _LETTERS), colour=LIGHT.ink, size=SMALL,
               move=(_ROOM, middle - at))  # fmt: skip
         leader = {
@@ -193,11 +193,11 @@ def _names(axes: Axes, named: Sequence[Line], height: float, *, log_y: bool) -> 
 
 
 # -- paths -------------------------------------------------------------------------------------------------------------
-# The picture of a path: slopes against the strength of the penalty.
+# The figure of a path: slopes against the strength of the penalty.
 
 
 def path_figure(path: Path, slopes: FloatArray, names: Sequence[str]) -> Figure:
-    """Draw slopes of the scaled columns, shape (m, number of strengths), from the strongest penalty to the weakest."""
+    """Plot slopes of the scaled columns, shape (m, number of strengths), from the strongest penalty to the weakest."""
     lines = ["Slopes of columns scaled to [-1, 1]; the penalty becomes weaker to the right"]
     if len(names) > MOST_NAMES:
         lines.append(f"Named: the {MOST_NAMES} largest of {len(names):,} at the weakest penalty")
@@ -214,11 +214,11 @@ def path_figure(path: Path, slopes: FloatArray, names: Sequence[str]) -> Figure:
 
 
 # -- plans -------------------------------------------------------------------------------------------------------------
-# The pictures of a plan: the intervals to expect, and their widths at several budgets.
+# The figures of a plan: the expected intervals, and their widths at several budgets.
 
 
 def plan_figure(plan: Plan) -> Figure:
-    """Draw the intervals to expect, over the declared range of each column, around the supposed coefficients."""
+    """Plot the expected intervals, over the declared range of each column, around the assumed coefficients."""
     declared = plan.declared
     _check_widths([plan])
     with house_style("a picture of a plan"):
@@ -229,7 +229,7 @@ def plan_figure(plan: Plan) -> Figure:
         panels = most([Panel(f"change of {declared.target}", effects, around_zero(declared.width))])
         supposed = any(one.supposed is not None for one in slopes)
         lines = [
-            f"Expected {100 * plan.level:.4g}% intervals over the declared range of each column, around "
+            f"Expected {percent(plan.level)} intervals over the declared range of each column, around "
             + ("the supposed coefficients" if supposed else "0"),
             f"About {plan.rows:,.0f} rows, {plan.mechanism}, {budget_words(plan.epsilon, plan.delta)}",
         ]
@@ -254,7 +254,7 @@ def _effect(one: PlannedCoefficient, width: float) -> Effect:
 
 
 def width_figure(plans: Sequence[Plan]) -> Figure:
-    """Draw the expected widths of all coefficients against epsilon."""
+    """Plot the expected widths of all coefficients against epsilon."""
     _check_widths(plans)
     lines = []
     for index, first in enumerate(plans[0].coefficients):
@@ -263,7 +263,7 @@ def width_figure(plans: Sequence[Plan]) -> Figure:
             epsilons, widths = np.array(known).T
             lines.append(Line(first.name, epsilons, widths))
     level, target = plans[0].level, plans[0].declared.target
-    about = [f"Expected width of the {100 * level:.4g}% interval of each coefficient, in its own unit"]
+    about = [f"Expected width of the {percent(level)} interval of each coefficient, in its own unit"]
     if len(lines) > MOST_NAMES:
         about.append(f"Named: the {MOST_NAMES} widest of {len(lines):,}")
     foot = f"About {plans[0].rows:,.0f} rows, {plans[0].mechanism}"

@@ -1,4 +1,4 @@
-"""The picture of predictions over the declared range of one column, the others held at stated values."""
+"""Plot predictions over the declared range of one column, with the others held at stated values."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.analyst.confidence_sets import axis_number
 from discreet.analyst.notes import reasons
 from discreet.analyst.plots.coefficient_plots import Effect, Panel, forest, layout, target_bounds, wide_shape
 from discreet.analyst.plots.style import (
@@ -35,6 +34,7 @@ from discreet.design.columns import Base, Boolean, Cell, Numeric
 from discreet.design.dates import date_text, day_of_text
 from discreet.errors import SpecError, shown
 from discreet.exact.arrays import FloatArray
+from discreet.number_text import axis_number, percent
 from discreet.privacy.checks import is_number
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from discreet.analyst.prediction import PredictionSets
 
 _POINTS: Final = 101
-_BEYOND: Final = 0.1  # of the target's range, drawn on both sides of it at most
+_BEYOND: Final = 0.1  # share of the target's range that is plotted at most on both sides of it
 _WIDTH, _HEIGHT = 820.0, 360.0
 
 
@@ -56,15 +56,15 @@ class PredictedLine:
     Attributes
     ----------
     column, values
-        Which column, and where in its declared range or levels; days are text of ISO 8601.
+        The column, and values in its declared range or levels; dates are ISO 8601 text.
     at
         Values of all other columns that the model needs.
     level, obs
-        Of the sets, and whether they are for a new observation rather than the mean.
+        Level of the confidence sets, and whether they are for a new observation rather than the mean.
     mean, sets
-        Predictions and their sets, as many as `values`.
+        Predictions and their confidence sets, one for each of `values`.
     privacy_share
-        Share of each squared error that the noise of the release adds; 0 where there is no set.
+        Share of each squared error due to the noise of the release; 0 without a set.
     """
 
     column: str
@@ -77,7 +77,7 @@ class PredictedLine:
     privacy_share: FloatArray
 
     def to_dict(self) -> dict[str, object]:
-        """Give the same as plain values for JSON."""
+        """Return plain values for JSON."""
         sets = [self.sets[index] for index in range(len(self.values))]
         return {
             "column": self.column,
@@ -96,18 +96,18 @@ class PredictedLine:
 def predicted_line(
     fit: Fit, column: object, at: Mapping[str, object] | None, level: float, *, obs: bool
 ) -> PredictedLine:
-    """Predict along one column; the others are in the middle of their bounds, false or the reference, unless stated.
+    """Predict along one column; others default to the middle of their bounds, false or the reference level.
 
     Parameters
     ----------
     fit
-        Whose coefficients are estimable.
+        A fit with estimable coefficients.
     column
-        One that a table must have for a prediction.
+        A column that a prediction needs.
     at
         Values of other such columns.
     level, obs
-        Of the sets.
+        Level of the confidence sets, and whether they are for a new observation.
     """
     columns = fit.table_columns
     if not isinstance(column, str) or column not in columns:
@@ -143,7 +143,7 @@ def _middle(column: Base) -> Cell:
 
 
 def _stated(name: str, column: Base, value: object) -> Cell:
-    """A stated value that the declaration takes."""
+    """Check a stated value against the declaration."""
     if isinstance(column, Numeric):
         low, high = column.bounds
         if column.is_date:
@@ -173,7 +173,7 @@ def _values(column: Base) -> tuple[Cell, ...]:
 
 
 def prediction_figure(fit: Fit, line: PredictedLine) -> Figure:
-    """Draw a line with a band, or an interval for each level of a column that has levels."""
+    """Plot a line with a band, or an interval for each level of a categorical column."""
     with house_style("a picture of predictions"):
         return _of_numbers(fit, line) if _is_number(fit, line) else _of_levels(fit, line)
 
@@ -240,7 +240,7 @@ def _of_numbers(fit: Fit, line: PredictedLine) -> Figure:
 
 
 def _drawn(fit: Fit, line: PredictedLine) -> tuple[float, float]:
-    """Ends of the axis of the target."""
+    """Return the ends of the target's axis."""
     bounded = line.sets.kind == "interval"
     values = np.concatenate([line.mean, line.sets.lower.data[bounded], line.sets.upper.data[bounded]])
     first, last = _window(fit)
@@ -252,7 +252,7 @@ def _drawn(fit: Fit, line: PredictedLine) -> tuple[float, float]:
 
 
 def _bands(axes: Axes, line: PredictedLine, x: FloatArray) -> None:
-    """The set at every place, as far as the picture goes; where it has no end, an arrow says so."""
+    """Draw the confidence set at every value within the figure, with an arrow where it is unbounded."""
     bottom, top = axes.get_ylim()
     kind = line.sets.kind
     lower, upper = (np.clip(ends.filled(0.0), bottom, top) for ends in (line.sets.lower, line.sets.upper))
@@ -272,7 +272,7 @@ def _bands(axes: Axes, line: PredictedLine, x: FloatArray) -> None:
 
 
 def _runs(chosen: np.typing.NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """First and last place of each run of chosen ones.
+    """Return the first and last index of each run of true values.
 
     >>> _runs(np.array([True, True, False, True]))
     [(0, 1), (3, 3)]
@@ -300,9 +300,9 @@ def _above(fit: Fit, line: PredictedLine) -> float:
 
 
 def _lines(fit: Fit, line: PredictedLine) -> list[str]:
-    """What stands under the title: what is drawn, and where the other columns are held."""
+    """Return the lines below the title: the content of the plot, and the values of the other columns."""
     what = "a new observation" if line.obs else "the mean"
-    lines = [f"Prediction with {100 * line.level:.4g}% confidence sets for {what}"]
+    lines = [f"Prediction with {percent(line.level)} confidence sets for {what}"]
     if not (line.sets.kind != "").any():
         why = next(iter(reasons(fit, line.level).values()), next(filter(None, line.sets.reasons), ""))
         lines = ["Prediction", *textwrap.wrap(f"No intervals: {why}", WRAPPED)]

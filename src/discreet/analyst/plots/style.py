@@ -16,9 +16,9 @@ from xml.etree import ElementTree
 
 from matplotlib.figure import Figure
 
-from discreet.analyst.confidence_sets import axis_number, short_exponent
-from discreet.errors import SpecError, missing_extra, shown
+from discreet.errors import MissingDependencyError, SpecError, shown
 from discreet.files import check_output, checked_path, write_bytes
+from discreet.number_text import axis_number, plain
 from discreet.text import escape_control
 
 if TYPE_CHECKING:
@@ -29,29 +29,29 @@ if TYPE_CHECKING:
     from discreet.releases.release import Release
 
 # -- style -------------------------------------------------------------------------------------------------------------
-# The house style: colours, type, axes and names at the ends of lines, whatever the reader's own settings are.
+# The style of all plots: colours, fonts, axes and labels, independent of the user's settings.
 
-# Okabe and Ito's colours, which survive colour blindness, without the yellow that white paper takes away
+# the colour-blind safe palette of Okabe and Ito, without yellow, which is hard to see on white
 COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, BLACK, GREY = COLOURS
-PALE: Final = "#B0B0B0"  # for rows behind what is drawn from them
-# and a dash for each turn through them
+PALE: Final = "#B0B0B0"  # for rows behind the lines computed from them
+# a dash pattern for each cycle through the colours
 DASHES: Final = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
 POINT: Final = 72.0  # a point is a pixel of a page: sizes below are in pixels
 FONT: Final = 13.0
 SMALL: Final = 11.5
 PANELS: Final = 10.0
-BAND: Final = 0.6  # how much of a band's colour there is
+BAND: Final = 0.6  # opacity of a band
 MARGIN: Final = 14.0
 WRAPPED: Final = 116  # letters of a small line
-_LETTER: Final = 0.61  # of the font size, for a letter of middling width
+_LETTER: Final = 0.61  # width of an average letter, relative to the font size
 _TITLE: Final = 72  # letters of a title
 _CUT: Final = "…"
 
 
 @dataclass(frozen=True, slots=True)
 class Palette:
-    """Colours by what they are for."""
+    """Colours by purpose."""
 
     paper: str
     ink: str
@@ -61,39 +61,35 @@ class Palette:
     privacy: str
 
 
-#: the colours of the page on white paper
+#: colours of the page on a white background
 LIGHT: Final = Palette("#ffffff", "#1b2430", "#5b6675", "#dde1e7", "#2868b0", "#e2a33b")
 
 
 @contextmanager
 def house_style(what: str = "a picture", extra: str = "plots", *, size: float = FONT) -> Iterator[None]:
-    """Draw and save in here: the library's own defaults, whatever the reader has set.
+    """Apply the library's style to plotting and saving, independent of the user's settings.
 
-    Parameters
-    ----------
-    what, extra
-        What needs the library, and the extra that installs it, for the error where it is missing.
-    size
-        Of letters; pictures with several panels have smaller ones.
+    `what` and `extra` name the feature and the extra that installs the plotting library, for the error if it is
+    missing.
     """
     try:
         import matplotlib as mpl
         import matplotlib.figure
     except ImportError:
-        raise missing_extra(extra, "matplotlib", what) from None
+        raise MissingDependencyError(extra, "matplotlib", what) from None
     with mpl.rc_context(), warnings.catch_warnings():
         mpl.rcdefaults()
         mpl.rc("svg", fonttype="none", hashsalt="discreet")
         mpl.rc("pdf", fonttype=42)
         mpl.rc("axes", unicode_minus=False)
         mpl.rc("font", size=size)
-        # a name in a script that the font lacks is a row of boxes in a .png and text in a .svg: no reason to fail
+        # a font without the script of a name shows boxes in .png and text in .svg, which is not an error
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
 
 
 def place(figure: Figure, left: float, top: float, width: float, height: float) -> Axes:
-    """Give axes at a place in pixels from the upper left corner, bare but for what is drawn later."""
+    """Add empty axes at a position in pixels from the upper left corner."""
     across, down = figure.get_size_inches() * POINT
     axes = figure.add_axes((left / across, 1 - (top + height) / down, width / across, height / down))
     axes.patch.set_visible(False)
@@ -102,7 +98,7 @@ def place(figure: Figure, left: float, top: float, width: float, height: float) 
 
 
 def quiet_axis(axis: Axis, palette: Palette = LIGHT, *, grid: bool = True) -> None:
-    """Ticks as faint numbers without marks, and thin lines across if there is a grid."""
+    """Style ticks as grey numbers without marks, with thin grid lines if requested."""
     axis.set_major_formatter(lambda value, _: axis_number(value))
     axis.set_tick_params(tick1On=False, tick2On=False, labelcolor=palette.faint, pad=6, labelsize=SMALL)
     if grid:
@@ -110,7 +106,7 @@ def quiet_axis(axis: Axis, palette: Palette = LIGHT, *, grid: bool = True) -> No
 
 
 def open_axes(axes: Axes, *, grid: Literal["both", "x", "y"] = "both") -> None:
-    """Axes on the left and below alone, with thin lines across, for pictures with several panels."""
+    """Draw axes on the left and at the bottom only, with thin grid lines, for figures with several panels."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(visible=True, axis=grid, alpha=0.25, linewidth=0.6)
 
@@ -128,7 +124,7 @@ def words(
     move: tuple[float, float] = (0.0, 0.0),
     x_of_axes: bool = False,
 ) -> Text:
-    """Write text as it is, never as a formula, at a place of the data, moved by pixels."""
+    """Write literal text, never parsed as mathematics, at data coordinates with an offset in pixels."""
     note = axes.annotate(
         text,
         xy=(x, y),
@@ -147,7 +143,7 @@ def words(
 
 
 def heading(figure: Figure, top: float, text: str, *, size: float = SMALL, title: bool = False) -> None:
-    """Write a line of the whole figure, so many pixels below its top."""
+    """Write a line across the figure, `top` pixels below its top."""
     across, down = figure.get_size_inches() * POINT
     line = figure.text(
         MARGIN / across, 1 - top / down, text, color=LIGHT.ink if title else LIGHT.faint, fontsize=size,
@@ -157,19 +153,19 @@ def heading(figure: Figure, top: float, text: str, *, size: float = SMALL, title
 
 
 def head(figure: Figure, title: str, lines: Sequence[str]) -> None:
-    """Write the title and the lines under it; `below_head` is where they end."""
+    """Write the title and the lines below it; `below_head` returns where they end."""
     heading(figure, 12.0, shortened(title, _TITLE), size=FONT + 3, title=True)
     for index, line in enumerate(lines):
         heading(figure, below_head(lines[:index]), line)
 
 
 def below_head(lines: Sequence[str]) -> float:
-    """Pixels from the top of a figure to what follows its title and these lines."""
+    """Return the pixels from the top of a figure to the content below its title and these lines."""
     return 36.0 + 18.0 * len(lines)
 
 
 def text_width(text: str, size: float) -> float:
-    """About how many pixels a text is wide; letters of East Asian scripts count twice.
+    """Estimate the width of a text in pixels; East Asian letters have double width.
 
     >>> text_width("abcd", 10.0) < text_width("東京都港", 10.0) / 1.5
     True
@@ -179,7 +175,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def shortened(text: str, letters: int) -> str:
-    """Give text that fits, cut in its middle if it has to be.
+    """Shorten a text in its middle if it is too long.
 
     >>> shortened("abcdefghij", 7)
     'abc…hij'
@@ -192,13 +188,13 @@ def shortened(text: str, letters: int) -> str:
 
 
 def apart(wanted: Sequence[float], step: float, low: float, high: float) -> list[float]:
-    """Give places from low to high as near as can be to the wanted ones, in their order and at least a step apart.
+    """Return positions from low to high, nearest to the wanted ones, in order and at least a step apart.
 
     >>> apart([1.0, 1.0, 5.0], 1.0, 0.0, 10.0)
     [0.5, 1.5, 5.0]
     """
     order = sorted(range(len(wanted)), key=lambda one: wanted[one])
-    # runs of neighbours that touch move together, to the mean of what they want
+    # runs of overlapping neighbours move together, to the mean of their wanted positions
     runs: list[tuple[float, int]] = []
     for one in order:
         mean, size = wanted[one], 1
@@ -215,7 +211,7 @@ def apart(wanted: Sequence[float], step: float, low: float, high: float) -> list
 
 
 def key_line(figure: Figure, top: float, *, sampling: bool, upright: bool = True, palette: Palette = LIGHT) -> None:
-    """Draw what the parts of a picture are, on a line of its own above the data; `upright` is how estimates are."""
+    """Draw the legend on a separate line above the data; `upright` is the direction of the estimate marks."""
     across, _ = figure.get_size_inches() * POINT
     axes = place(figure, MARGIN, top - 1, across - MARGIN, 16)
     axes.set(xlim=(0.0, across - MARGIN), ylim=(-8.0, 8.0), xticks=[], yticks=[])
@@ -232,16 +228,16 @@ def key_line(figure: Figure, top: float, *, sampling: bool, upright: bool = True
 
 
 def budget_words(epsilon: float, delta: float) -> str:
-    """Say a budget.
+    """Format a budget.
 
     >>> budget_words(1.0, 1e-6), budget_words(0.5, 0.0)
     ('epsilon 1, delta 1e-6', 'epsilon 0.5')
     """
-    return f"epsilon {epsilon:g}" + (f", delta {short_exponent(f'{delta:g}')}" if delta else "")
+    return f"epsilon {plain(epsilon)}" + (f", delta {plain(delta)}" if delta else "")
 
 
 def release_line(release: Release) -> str:
-    """Say what a picture was made from: the promise, or that there is none."""
+    """Describe the guarantee of a figure's release, or state that there is none."""
     promise = release.guarantee
     if promise is None:
         return "NOT PRIVATE: this release carries no guarantee"
@@ -249,10 +245,10 @@ def release_line(release: Release) -> str:
 
 
 # -- saving ------------------------------------------------------------------------------------------------------------
-# How a picture becomes a file: the same figure gives the same bytes, with text as text and without a date.
+# Saving figures: the same figure gives the same bytes, with text as text and without a date.
 
 FORMATS: Final = (".svg", ".png", ".pdf")
-_SHARP: Final = 2  # pixels of a .png for each pixel of the picture
+_SHARP: Final = 2  # pixels of a .png for each pixel of the figure
 _WITHOUT_DATES: Final[dict[str, dict[str, None]]] = {
     "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
     "pdf": {"CreationDate": None, "ModDate": None, "Producer": None, "Creator": None},
@@ -261,7 +257,7 @@ _WITHOUT_DATES: Final[dict[str, dict[str, None]]] = {
 
 
 def figure_bytes(figure: Figure, kind: str) -> bytes:
-    """Give a figure as svg, png or pdf; the same figure gives the same bytes."""
+    """Render a figure as svg, png or pdf; the same figure gives the same bytes."""
     content = io.BytesIO()
     dpi = POINT if kind == "svg" else _SHARP * POINT
     with house_style():
@@ -270,7 +266,7 @@ def figure_bytes(figure: Figure, kind: str) -> bytes:
 
 
 def checked_format(path: str | Path) -> str:
-    """Give the format that a file name ends in.
+    """Return the format of a file name.
 
     >>> checked_format("slopes.PDF")
     'pdf'
@@ -282,48 +278,48 @@ def checked_format(path: str | Path) -> str:
 
 
 def checked_destination(path: str | Path | None, *, force: bool) -> None:
-    """Refuse a name or a place that cannot be written, before anything is drawn."""
+    """Refuse a name or a folder that cannot be written, before anything is drawn."""
     if path is not None:
         checked_format(path)
         check_output(path, force=force)
 
 
 def save_figure(figure: Figure, path: str | Path, *, force: bool) -> None:
-    """Write a figure in the format that its name ends in."""
+    """Write a figure in the format of the file name."""
     kind = checked_format(path)
     write_bytes(path, figure_bytes(figure, kind), force=force)
 
 
 def saved(figure: Figure, path: str | Path | None, *, force: bool) -> Figure:
-    """Give the figure, which is written as well if there is a path."""
+    """Return the figure, and write it to a file if there is a path."""
     if path is not None:
         save_figure(figure, path, force=force)
     return figure
 
 
 # -- figure ------------------------------------------------------------------------------------------------------------
-# A figure that a notebook shows by itself; it needs the library that draws, so it is imported with a picture.
+# A figure that notebooks display; it needs the plotting library, so it is imported with the first plot.
 
 
 class Picture(Figure):
-    """A figure without a window, which a notebook shows as SVG even where pyplot was never imported."""
+    """A figure without a window, which notebooks display as SVG even without pyplot."""
 
     def _repr_svg_(self) -> str:
         return figure_bytes(self, "svg").decode()
 
 
 def new_figure(width: float, height: float) -> Picture:
-    """Give an empty figure of a size in pixels."""
+    """Create an empty figure of a size in pixels."""
     return Picture(figsize=(width / POINT, height / POINT), dpi=POINT)
 
 
 # -- inline ------------------------------------------------------------------------------------------------------------
-# A picture as SVG for a page that forbids styles: attributes in their place, and the colours of the page.
+# A figure as SVG for a page that forbids styles: attributes instead, and the colours of the page.
 
 _SVG: Final = "http://www.w3.org/2000/svg"
 _LINK: Final = "{http://www.w3.org/1999/xlink}href"
 _FONTS: Final = "system-ui, sans-serif"
-#: the variable that a page sets for each colour of the house
+#: the page's variable for each colour of the style
 VARIABLES: Final = {
     LIGHT.paper: "var(--paper)",
     LIGHT.ink: "var(--ink)",
@@ -332,23 +328,23 @@ VARIABLES: Final = {
     LIGHT.sampling: "var(--sampling)",
     LIGHT.privacy: "var(--privacy)",
 }
-# what only a style can say, and what no page needs
+# attributes that need a style, or that no page needs
 _LEFT_OUT: Final = ("font-style", "font-variant", "font-stretch", "line-height")
 _SHORT_FONT: Final = re.compile(r"(?:(?P<weight>bold|[1-9]00) )?(?P<size>[0-9.]+)px .*", re.DOTALL)
 
 
 def page_svg(figure: Figure, label: str) -> str:
-    """Give a picture of this package as an SVG element that a page with a strict content policy can hold.
+    """Convert a figure of this package to an SVG element for a page with a strict content security policy.
 
-    It has no `style`, no script, no fonts of its own and no reference to anything outside. Its colours are those of
-    the page: `var(--ink)`, `var(--paper)`, `var(--faint)`, `var(--rule)`, `var(--sampling)` and `var(--privacy)`.
+    It has no `style`, no script, no embedded fonts and no external references. Its colours are those of the page:
+    `var(--ink)`, `var(--paper)`, `var(--faint)`, `var(--rule)`, `var(--sampling)` and `var(--privacy)`.
 
     Parameters
     ----------
     figure
-        As `fit.plot()`, `plan.plot()` and others give it.
+        A figure from `fit.plot()`, `plan.plot()` and others.
     label
-        What a reader who cannot see it is given.
+        Text for screen readers.
 
     Examples
     --------
@@ -363,7 +359,7 @@ def page_svg(figure: Figure, label: str) -> str:
         raise SpecError(f"page_svg needs a figure, such as fit.plot() gives, got {type(figure).__name__}")
     if not isinstance(label, str) or not label.strip():
         raise SpecError(f"label: expected a text, got {shown(label)}")
-    # our own drawing, written a moment ago
+    # our own drawing, written just before
     root = ElementTree.fromstring(figure_bytes(figure, "svg"))
     prefix = f"p{hashlib.sha256(label.encode()).hexdigest()[:8]}-"
     _plain(root, prefix)
@@ -375,7 +371,7 @@ def page_svg(figure: Figure, label: str) -> str:
 
 
 def _plain(parent: ElementTree.Element, prefix: str) -> None:
-    """Drop what a page may not hold, and turn styles into attributes, all the way down."""
+    """Remove elements that a page may not contain and turn styles into attributes, recursively."""
     for child in list(parent):
         name = child.tag.rpartition("}")[2]
         if name in ("metadata", "style", "title"):
@@ -394,7 +390,7 @@ def _plain(parent: ElementTree.Element, prefix: str) -> None:
 
 
 def _styles(style: str) -> list[tuple[str, str]]:
-    """Each declaration of a style as an attribute; a short `font` as its parts.
+    """Convert each declaration of a style to an attribute, and a short `font` to its parts.
 
     >>> _styles("fill: #1b2430; font: 13px 'DejaVu Sans', sans-serif; text-anchor: end")
     [('fill', 'var(--ink)'), ('font-size', '13'), ('font-family', 'system-ui, sans-serif'), ('text-anchor', 'end')]

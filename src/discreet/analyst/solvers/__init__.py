@@ -1,6 +1,4 @@
-"""Solving noisy normal equations: least squares, ridge, lasso, and what noise makes necessary.
+"""Solvers of noisy normal equations: least squares, ridge, lasso, and repairs of indefinite sums.
 
-Sees: normal equations.
-Never: a standard error.
-Hands on: coefficients, and why there are none.
+Input: normal equations. Output: coefficients, or why there are none. Standard errors are in `inference`.
 """

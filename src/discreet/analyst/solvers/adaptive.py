@@ -13,17 +13,17 @@ import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 
 from discreet.analyst.confidence_sets import NotEstimableError
-from discreet.analyst.equations.model_columns import SubModel
 from discreet.analyst.equations.noise import MISS, EntryNoise, averaged_covariance, noise_norm_quantile
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.solvers.least_squares import Solution
+from discreet.design.model_columns import SubModel
 from discreet.exact.arrays import FloatArray
 from discreet.releases.release import Release
 
 # -- penalised gram ----------------------------------------------------------------------------------------------------
-# The Gram that a penalty acts on: the intercept partialled out, its smallest eigenvalue and the size of its noise.
+# The Gram that a penalty acts on, with the intercept partialled out, its smallest eigenvalue and its noise.
 
-_ROWS_IN_SDS: Final = 3  # below this many standard deviations of its noise a count is no count
+_ROWS_IN_SDS: Final = 3  # a noisy count below this many standard deviations is not used
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,14 +36,14 @@ class PenalisedGram:
         Sums of products of their columns, of these with the target, and of the target with itself, in released units;
         shapes (m, m) and (m,).
     noise_map
-        Shape (m+1, k+1): what these columns and the target are of the released ones, (1, features, target), to first
-        order.
+        These columns and the target as combinations of the released ones, (1, features, target), to first order; shape
+        (m+1, k+1).
     noise_norm
-        95% quantile of the operator norm of the noise in `gram`; 0 where there is none.
+            95% quantile of the operator norm of the noise in `gram`; 0 without noise.
     smallest
-        Smallest eigenvalue of `gram`; infinite for m = 0.
+            Smallest eigenvalue of `gram`; infinite for m = 0.
     penalised
-        Which of the k coefficients these are.
+            Mask of these coefficients among all k.
     """
 
     gram: FloatArray
@@ -56,20 +56,12 @@ class PenalisedGram:
 
 
 def penalised_gram(equations: NormalEquations, digest: str, *, whole: bool = False) -> PenalisedGram:
-    """Partial the intercept out and measure what is left against its noise, from released quantities only.
+    """Partial the intercept out and compare the remaining Gram with its noise, from released quantities only.
 
-    With m the noisy means of the features the Gram is A - n m m' and its noise, to first order,
-    E - e m' - m e' + e_n m m'. Where the noisy count of rows is no larger than three standard deviations of its noise
-    there are no means to speak of, and the intercept stays among the coefficients that are shrunk to 0.
-
-    Parameters
-    ----------
-    equations
-        Of the model.
-    digest
-        Fingerprint of the release, which seeds the simulated quantile.
-    whole
-        Whether the intercept stays among them in any case.
+    With m the noisy means of the features, the Gram is A - n m m' and its noise, to first order, is E - e m' - m e' +
+    e_n m m'. If the noisy number of rows is below three standard deviations of its noise, there are no usable means,
+    and the intercept stays among the coefficients that are shrunk to 0. With `whole` it always does. The fingerprint
+    `digest` seeds the simulated quantile.
     """
     count = equations.A[0, 0] if equations.intercept else 0.0
     penalised = np.ones(len(equations.A), dtype=np.bool_)
@@ -95,7 +87,7 @@ def penalised_gram(equations: NormalEquations, digest: str, *, whole: bool = Fal
 
 
 def _partialled(equations: NormalEquations) -> FloatArray:
-    """Take the means out in integers: in doubles a narrow column inside wide bounds would lose its digits."""
+    """Subtract the means in integers, because in doubles a narrow column inside wide bounds would lose its digits."""
     whole = equations.whole
     count = whole[0, 0]
     times_count = whole[1:, 1:] * count - np.outer(whole[1:, 0], whole[0, 1:])
@@ -104,28 +96,28 @@ def _partialled(equations: NormalEquations) -> FloatArray:
 
 
 # -- adaptive ----------------------------------------------------------------------------------------------------------
-# How much ridge the noise calls for: the corrected adaptive rule, from released quantities only.
+# The ridge that the noise requires: the corrected adaptive rule, from released quantities only.
 
-EIGENVALUE: Final = "smallest_eigenvalue"  # as the mechanism that sells it names it
+EIGENVALUE: Final = "smallest_eigenvalue"  # the name that the mechanism gives it
 _Z: Final = NormalDist().inv_cdf(float(1 - MISS))
 
 
 @dataclass(frozen=True, eq=False)
 class AdaptiveRidge:
-    """The ridge and what is behind it, and which coefficients it shrinks to 0.
+    """The adaptive ridge, the quantities behind it, and the coefficients it shrinks to 0.
 
     Attributes
     ----------
     ridge
-        What is added to the diagonal.
+            What is added to the diagonal.
     noise_norm
-        95% quantile of the operator norm of the noise in the penalised Gram.
+            95% quantile of the operator norm of the noise in the penalised Gram.
     smallest
-        Smallest eigenvalue of the noisy Gram.
+            Smallest eigenvalue of the noisy Gram.
     at_least
-        Lower bound for the smallest eigenvalue of the Gram without noise.
+            Lower bound of the smallest eigenvalue of the Gram without noise.
     penalised
-        Which coefficients.
+            Mask of the shrunk coefficients.
     """
 
     ridge: float
@@ -136,22 +128,15 @@ class AdaptiveRidge:
 
 
 def adaptive_ridge(equations: NormalEquations, digest: str, released: float = -math.inf) -> AdaptiveRidge:
-    """Smallest ridge that keeps the noise in the Gram below half of what it is added to.
+    """Compute the smallest ridge that keeps the noise in the Gram below half of the penalised Gram.
 
-    With q the 95% quantile of the operator norm of the noise in the penalised Gram and l its smallest noisy
-    eigenvalue, l - q is a lower bound for the true one wherever the noise is below q, which the rule supposes anyway.
-    Where an eigenvalue was released, its own lower bound counts if it is larger. With the larger of both, m,
-    ridge = max(0, 2q - max(0, m)) [Wang 2018]. Should l fall below -q, which noise of this law hardly ever does,
-    the ridge grows to q - l, so that what is solved is always positive definite.
+    With q the 95% quantile of the operator norm of the noise in the penalised Gram and l its smallest noisy eigenvalue,
+    l - q is a lower bound of the true one if the noise is below q, which the rule assumes anyway. If an eigenvalue was
+    released, `released` is its lower bound from `released_bound`. With m the larger of the two bounds, ridge = max(0,
+    2q - max(0, m)) [Wang 2018]. If l is below -q, which is very unlikely, the ridge grows to q - l, so that the solved
+    system is always positive definite.
 
-    An intercept is not penalised, unless there are no rows to speak of: see `penalised_gram`.
-
-    Parameters
-    ----------
-    equations, digest
-        As for `penalised_gram`.
-    released
-        What `released_bound` gives.
+    An intercept is not penalised, except in the case described at `penalised_gram`.
     """
     about = penalised_gram(equations, digest)
     q, smallest = about.noise_norm, about.smallest
@@ -163,18 +148,15 @@ def adaptive_ridge(equations: NormalEquations, digest: str, released: float = -m
 
 
 def released_bound(release: Release, model: SubModel) -> float:
-    """Lower bound at 95% for the smallest eigenvalue of a model's penalised Gram, from a released eigenvalue.
+    """Return a 95% lower bound of the smallest eigenvalue of a model's penalised Gram, from a released eigenvalue.
 
-    The release gives that of M, the Gram of (1, x), or of x where no model of it can have an intercept. Every Gram that
-    is penalised is C M C' with C = (v, I) on the features of the model, v minus their means or what moves them to
-    the origin, or a part of M itself. Such a C never shortens: |C'a| >= |a|. So none of them has a smaller eigenvalue
-    than M.
+    The release holds that of M, the Gram of (1, x), or of x if no model of it can have an intercept. Every penalised
+    Gram is C M C' with C = (v, I) on the features of the model, where v is minus their means or the shift to the
+    origin, or it is a part of M. Such a C never shortens a vector: |C'a| >= |a|. So its smallest eigenvalue is at least
+    that of M.
 
-    Returns
-    -------
-    float
-        Minus infinity where none was released, or where the model has the design's target among its features, which
-        is not in M.
+    The bound is minus infinity if no eigenvalue was released, or if the model uses the design's target as a feature,
+    which is not in M.
     """
     if EIGENVALUE not in release.scalars or release.design.target in model.features:
         return -math.inf
@@ -183,15 +165,15 @@ def released_bound(release: Release, model: SubModel) -> float:
 
 
 # -- repair ------------------------------------------------------------------------------------------------------------
-# Convex repair: normal equations of the slopes whose smallest eigenvalue is no smaller than their noise.
+# Convex repair: normal equations of the slopes whose smallest eigenvalue is at least as large as their noise.
 #
-# Noise can make sums of products indefinite, and then no penalised model has a minimum. Where the smallest eigenvalue
-# lies below the 95% quantile of the noise's norm, the diagonal is shifted until it reaches it. Anything less, such as a
-# tiny floor under the eigenvalues, would divide by noise.
+# Noise can make sums of products indefinite, and then no penalised model has a minimum. If the smallest eigenvalue is
+# below the 95% quantile of the norm of the noise, the diagonal is shifted until it reaches that quantile. A smaller
+# shift, such as a tiny floor under the eigenvalues, would divide by noise.
 
 
 def shift_above_noise(noise_norm: float, smallest: float, ridge: float) -> float:
-    """What is missing on the diagonal for the smallest eigenvalue to reach the quantile of the noise.
+    """Return the shift of the diagonal that raises the smallest eigenvalue to the quantile of the noise.
 
     >>> shift_above_noise(3.0, -1.0, 0.5), shift_above_noise(3.0, 3.0, 0.0), shift_above_noise(3.0, 1.0, 5.0)
     (3.5, 0.0, 0.0)
@@ -206,19 +188,19 @@ def shift_above_noise(noise_norm: float, smallest: float, ridge: float) -> float
 
 @dataclass(frozen=True, eq=False)
 class SlopeEquations:
-    """Normal equations of the slopes alone, m of them, and what has to be added to their diagonal.
+    """Normal equations of the slopes, m of them, and the repair of their diagonal.
 
     Attributes
     ----------
     equations
-        Of the whole model.
+            Normal equations of the whole model.
     gram, right
-        Intercept partialled out, shapes (m, m) and (m,).
+            Intercept partialled out, shapes (m, m) and (m,).
     noise_norm, smallest
-        95% quantile of the norm of the noise, and the smallest eigenvalue that is held against it.
+            95% quantile of the norm of the noise, and the smallest eigenvalue that is compared with it.
     intercept_shift
-        What was added to the diagonal before the intercept was partialled out; 0 unless the table is too small to be
-        counted. It is part of `gram` already.
+        What was added to the diagonal before the intercept was partialled out; 0 unless the noisy number of rows is too
+        small to use. `gram` includes it.
     """
 
     equations: NormalEquations
@@ -230,25 +212,25 @@ class SlopeEquations:
 
     @property
     def rows(self) -> float:
-        """Number of rows that a strength is multiplied by: noisy or public, at least 1."""
+        """Number of rows that multiplies a strength: noisy or public, at least 1."""
         return max(self.equations.nobs, 1.0)
 
     def missing(self, ridge: float) -> float:
-        """What a ridge of this size still leaves missing on the diagonal of `gram`."""
+        """Return the shift of the diagonal of `gram` that is still needed with this ridge."""
         return shift_above_noise(self.noise_norm, self.smallest, ridge)
 
     def repair(self, ridge: float) -> float:
-        """All that is added to the diagonal besides a ridge of this size."""
+        """Return everything that is added to the diagonal in addition to this ridge."""
         return self.intercept_shift + self.missing(ridge)
 
     def repaired(self, ridge: float) -> FloatArray:
-        """Gram of the slopes with the ridge and the repair on its diagonal, shape (m, m)."""
+        """Return the Gram of the slopes with ridge and repair on its diagonal, shape (m, m)."""
         gram = self.gram.copy()
         gram.flat[:: len(gram) + 1] += ridge + self.missing(ridge)
         return gram
 
     def penalty_diagonal(self, ridge: float) -> FloatArray:
-        """What is added to the diagonal of the Gram of all k coefficients, shape (k,)."""
+        """Return what is added to the diagonal of the Gram of all k coefficients, shape (k,)."""
         penalty_diagonal = np.full(len(self.equations.A), ridge + self.repair(ridge))
         if self.equations.intercept:
             penalty_diagonal[0] = self.intercept_shift
@@ -258,8 +240,8 @@ class SlopeEquations:
 def slope_equations(equations: NormalEquations, digest: str) -> SlopeEquations:
     """Set up the normal equations of the slopes and their repair, from released quantities only.
 
-    The shift is on the slopes, and the ridge that is asked for counts towards it. In a table too small to be counted
-    it is on the intercept as well, which no penalty shrinks, so that there the ridge does not count.
+    The repair shifts the diagonal of the slopes, and a requested ridge is deducted from it. If the noisy number of rows
+    is too small to use, the intercept is shifted as well. No penalty shrinks it, so there the ridge is not deducted.
     """
     about = penalised_gram(equations, digest)
     if not (equations.intercept and about.penalised[0]):
@@ -276,35 +258,35 @@ def slope_equations(equations: NormalEquations, digest: str) -> SlopeEquations:
 
 
 # -- bayes -------------------------------------------------------------------------------------------------------------
-# The best predictor from noisy sums: a posterior mean that knows the noise of the release.
+# The best predictor from noisy sums: a posterior mean under the noise distribution of the release.
 #
-# With G = X'X and b = X'y of the coefficients that are shrunk, the release holds G + E and b + e, and the model says b
-# = G theta + X'eta. Let H be an estimate of G. Under a prior theta ~ N(0, T), what was released for b is Gaussian with
+# With G = X'X and b = X'y of the coefficients that are shrunk, the release holds G + E and b + e, and the model is b =
+# G theta + X'eta. Let H be an estimate of G. Under a prior theta ~ N(0, T), the released b is Gaussian with
 #
 #     C = H T H + s^2 H + V(T),
 #
 # V(T) being the covariance of e - (G - H) theta averaged over the prior: the noise of the Gram as errors in the
 # variables. The posterior mean is T H C^{-1} (b + e).
 #
-# H is G + E with its entries off the diagonal shrunk to 0 and those on it to their mean, each by the share of its noise
-# in what is seen of their spread, and with negative eigenvalues set to 0. V uses what is left of the noise then.
+# H is G + E with its off-diagonal entries shrunk to 0 and its diagonal entries to their mean, each by the share of
+# noise in their observed variance, and with negative eigenvalues set to 0. V uses the noise that is left.
 #
 # The prior is diagonal in the eigenvectors of H and proportional to a power (0, 1/2, 1) of the eigenvalues. Its size is
-# counted by the share of y'y that it expects to explain, tr(H T) = share y'y, and leaves s^2 = (1 - share) y'y / n for
-# the residuals. Shares up to 1 are equally likely beforehand; larger sizes, for signals along small eigenvalues, are
-# equally likely in logarithm. Each of these priors is weighted by its marginal likelihood, the density of the released
-# b under N(0, C), and the posterior means are averaged. Nothing is tuned, and nothing but the release is used.
+# measured by the share of y'y that it expects to explain, tr(H T) = share y'y, and leaves s^2 = (1 - share) y'y / n for
+# the residuals. Shares up to 1 have a uniform prior. Larger sizes, for signals along small eigenvalues, have a uniform
+# prior in logarithm. Each prior is weighted by its marginal likelihood, the density of the released b under N(0, C),
+# and the posterior means are averaged. Nothing is tuned, and only the release is used.
 
 _POWERS: Final = (0.0, 0.5, 1.0)
 _SIZES: Final = 2.0 ** np.arange(-10.0, 4.5, 0.5)  # shares of y'y
-_FLATTEST: Final = 1e-6  # no direction's prior falls further below that of the largest eigenvalue
+_FLATTEST: Final = 1e-6  # smallest prior of a direction, relative to that of the largest eigenvalue
 _LEAST_RESIDUAL: Final = 2.0**-6  # of y'y: a prior that explains all of it would leave the errors no variance
 _FEWEST: Final = 3  # entries on the diagonal from which a spread can be estimated
 _JITTER: Final = 1e-12  # of the largest diagonal entry: exact columns may be combinations of each other
 
 
 def posterior_solution(equations: NormalEquations, digest: str) -> Solution:
-    """Give all k coefficients: the posterior mean, and an intercept through the noisy means where it is not shrunk."""
+    """Compute all k coefficients: the posterior mean, and an intercept through the noisy means unless it is shrunk."""
     # released centres put the origin where the intercept is small, so that it is shrunk like any coefficient
     about = penalised_gram(equations, digest, whole=equations.weighted)
     theta = posterior_mean(about, equations)
@@ -315,7 +297,7 @@ def posterior_solution(equations: NormalEquations, digest: str) -> Solution:
 
 
 def posterior_mean(about: PenalisedGram, equations: NormalEquations) -> FloatArray:
-    """Posterior mean of the coefficients that are shrunk, shape (m,); see the head of the module."""
+    """Compute the posterior mean of the shrunk coefficients, shape (m,), as described above."""
     size = len(about.gram)
     gram, noise_left = shrunk_gram(about.gram, gram_variance(about.noise_map[:-1, :-1], equations.noise.without_last()))
     values, axes = np.linalg.eigh(gram)
@@ -327,7 +309,7 @@ def posterior_mean(about: PenalisedGram, equations: NormalEquations) -> FloatArr
     variance, shared = noise.variance.copy(), noise.shared.copy()
     lead = variance.shape[0] - 1 - size
     variance[lead:-1, lead:-1] *= noise_left
-    # shrunk by the share k, a square has the error (1 - k) signal - k noise, of which k is what it shares with its sum
+    # a square shrunk by the factor k has the error (1 - k) signal - k noise, and shares k of it with its sum
     shared[lead:-1] *= noise_left.diagonal()
     square = _sum_of_squares(about, equations)
     target_only = np.zeros((size + 1, size + 1))
@@ -355,10 +337,10 @@ def posterior_mean(about: PenalisedGram, equations: NormalEquations) -> FloatArr
 
 
 def gram_variance(noise_map: FloatArray, noise: EntryNoise) -> FloatArray:
-    """Variances of the entries of M E M', E symmetric noise, shape (m, m).
+    """Compute the variances of the entries of M E M', E symmetric noise, shape (m, m).
 
-    Every row of M is a unit vector, plus a multiple of the first one. For such rows, i and j different, no entry of E
-    is counted twice; on the diagonal the entry between both is, and the square of an indicator is that entry again.
+    Every row of M is a unit vector plus a multiple of the first one. For two different rows, no entry of E occurs
+    twice. On the diagonal the entry that connects both does, and the square of an indicator is that entry again.
 
     >>> gram_variance(np.array([[2.0, 1.0]]), EntryNoise(np.array([[1.0, 1.0], [1.0, 1.0]])))
     array([[33.]])
@@ -372,7 +354,7 @@ def gram_variance(noise_map: FloatArray, noise: EntryNoise) -> FloatArray:
 
 
 def shrunk_gram(gram: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Shrink a noisy Gram towards its mean diagonal, and give the share of each entry's noise that is left in it."""
+    """Shrink a noisy Gram towards its mean diagonal, and return the share of each entry's noise that is left."""
     size = len(gram)
     if size < _FEWEST:
         return gram, np.ones_like(gram)
@@ -388,13 +370,16 @@ def shrunk_gram(gram: FloatArray, variance: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _signal_share(signal: float, noise: FloatArray) -> FloatArray:
-    """Share of the signal in what is seen; all of it where nothing is noise."""
+    """Return the share of signal in the observed variance, 1 without noise."""
     total = max(signal, 0.0) + noise
     return np.divide(max(signal, 0.0), total, out=np.ones_like(noise), where=noise > 0)
 
 
 def _sum_of_squares(about: PenalisedGram, equations: NormalEquations) -> float:
-    """Give y'y, not below its noise nor above what the bounds allow, which it is where it was not released."""
+    """Return y'y, at least its noise and at most what the bounds allow.
+
+    If it was not released, it is what the bounds allow.
+    """
     largest = max(equations.nobs, 1.0) * (1 + abs(float(equations.shift[-1]))) ** 2
     if not equations.has_square:
         return largest
@@ -403,7 +388,7 @@ def _sum_of_squares(about: PenalisedGram, equations: NormalEquations) -> float:
 
 
 def _averaged(noise_map: FloatArray, variance: FloatArray, shared: FloatArray, second: FloatArray) -> FloatArray:
-    """Covariance of M F M't without its last entry, averaged over t with these second moments, shape (m, m)."""
+    """Compute the covariance of M F M't without its last entry, averaged over t with moments `second`, shape (m, m)."""
     covariance = averaged_covariance(variance, shared, noise_map.T @ second @ noise_map)
     kept = noise_map[:-1]
     out: FloatArray = kept @ covariance @ kept.T

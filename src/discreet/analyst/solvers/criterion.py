@@ -1,22 +1,22 @@
-"""Which strength predicts best, judged from the release alone.
+"""Choose the strength that predicts best, from the release alone.
 
 Let theta be any estimate computed from the noisy sums A~ = A + E, b~ = b + e of y = X theta* + eta, with eta of
-variance s^2 in each row. Its expected in-sample prediction error, for new responses at the same rows, is
-Err = n s^2 + ||X (theta - theta*)||^2. The noisy residual sum RSS~ = c~ - 2 b~'theta + theta'A~ theta is what a curator
-without noise would read off, and it flatters twice: theta follows eta and theta follows E and e. Expanding the square,
+variance s^2 in each row. Its expected in-sample prediction error, for new responses at the same rows, is Err = n s^2 +
+||X (theta - theta*)||^2. The noisy residual sum RSS~ = c~ - 2 b~'theta + theta'A~ theta is too small for two reasons:
+theta follows eta, and theta follows E and e. Expanding the square,
 
     E Err = E RSS~ + 2 E[(X'eta + e)'theta] - E[theta'E theta],
 
-exactly. The noise of the release is Gaussian and eta is taken to be, so Stein's identity turns each product into a
+exactly. The noise of the release is Gaussian and eta is assumed to be, so Stein's identity turns each product into a
 derivative. With H = d theta / d b~, the inverse of the penalised Gram on the coefficients that are not 0, a change of
 the sums by db and dE moves theta by H (db - dE theta), and
 
     E Err = E[RSS~ + 2 s^2 tr(H A) + 2 tr(H V(theta))],
 
-where V(theta) is the covariance of the privacy noise e - E theta in the score, for theta held fixed. The first term
-more is Mallows' Cp with its degrees of freedom: the number of coefficients that are not 0 for the lasso, a trace where
-there is a ridge. The second is the same correction for the noise of the release. A and s^2 are replaced by A~ and an
-estimate; that the repair and the number of rows follow the noise too is left out.
+where V(theta) is the covariance of the privacy noise e - E theta in the score, for fixed theta. The first correction is
+Mallows' Cp with its degrees of freedom: the number of coefficients that are not 0 for the lasso, a trace for a ridge.
+The second is the same correction for the noise of the release. A and s^2 are replaced by A~ and an estimate. That the
+repair and the number of rows depend on the noise too is neglected.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from discreet.analyst.equations.noise import product_covariance
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.solvers.adaptive import SlopeEquations
 from discreet.analyst.solvers.penalised import Slopes, default_strengths, penalised_slopes, weaker_strengths
-from discreet.errors import SpecError
+from discreet.errors import ModelError
 from discreet.exact.arrays import FloatArray
 
 _ROUNDING: Final = 1e-12  # of the largest value; what one row in a billion changes is larger
@@ -40,16 +40,16 @@ _JITTER: Final = 1e-13  # of the largest diagonal entry: exact columns may be co
 
 @dataclass(frozen=True, slots=True)
 class Optimism:
-    """What a residual sum of noisy sums says about an estimate, and by how much it flatters.
+    """Residual sum of an estimate, and the terms of its optimism.
 
     Attributes
     ----------
     residual
-        RSS~, not per row; may be negative.
+            RSS~, not per row; may be negative.
     freedom
-        tr(H A~), the degrees of freedom, the intercept included.
+            tr(H A~), the degrees of freedom, including the intercept.
     privacy
-        tr(H V(theta)).
+            tr(H V(theta)).
     """
 
     residual: float
@@ -58,44 +58,47 @@ class Optimism:
 
 
 def check_criterion(equations: NormalEquations) -> None:
-    """Refuse to choose a strength where the sum of squares of the target was not released."""
+    """Raise if the sum of squares of the target, which the criterion needs, was not released."""
     if not equations.has_square:
-        raise SpecError(
+        raise ModelError(
             "choosing a strength by the criterion needs the sum of squares of the target, which this release does not "
-            "hold; give a strength as a number"
+            "have",
+            code="missing-sums",
+            option="strength",
+            remedy="give the strength as a number",
         )
 
 
 def criterion_values(problem: SlopeEquations, solutions: Sequence[Slopes]) -> FloatArray:
-    """Expected squared prediction error for each row and the scaled target, corrected for all noise, shape (m,)."""
+    """Estimate the expected squared prediction error per row of the scaled target, shape (m,)."""
     check_criterion(problem.equations)
     s2 = residual_variance(problem)
     terms = [optimism(problem, slopes) for slopes in solutions]
-    return np.array([one.residual + 2 * s2 * one.freedom + 2 * one.privacy for one in terms]) / problem.rows
+    return np.array([term.residual + 2 * s2 * term.freedom + 2 * term.privacy for term in terms]) / problem.rows
 
 
 def chosen_path(problem: SlopeEquations, l1_share: float) -> tuple[list[Slopes], FloatArray]:
-    """Give the slopes at the strengths among which the criterion chooses, from strong to weak, and its values.
+    """Return the slopes at the candidate strengths, from strong to weak, and the values of the criterion.
 
-    Where the weakest strength is the best, a good release is being shrunk for want of a weaker one, so it goes on
-    below, until the best has a weaker one beside it or the penalty is as good as none.
+    If the weakest strength is the best, weaker ones are added until the best is not the last, or the penalty is
+    negligible.
     """
     along = penalised_slopes(problem, default_strengths(problem, l1_share).tolist(), l1_share)
     values = criterion_values(problem, along)
     for strengths in weaker_strengths(along[0].strength):
         if best_of(values) < len(values) - 1:
             break
-        further = penalised_slopes(problem, strengths.tolist(), l1_share, along[-1].values)
-        values = np.concatenate([values, criterion_values(problem, further)])
-        along += further
+        weaker = penalised_slopes(problem, strengths.tolist(), l1_share, along[-1].values)
+        values = np.concatenate([values, criterion_values(problem, weaker)])
+        along += weaker
     return along, values
 
 
 def best_of(values: FloatArray) -> int:
-    """Place of the smallest value; of those equal but for rounding the first, which is the strongest of a path.
+    """Return the index of the minimum. Ties within rounding go to the strongest penalty.
 
-    Equal values are common: where the repair is larger than the ridge, every ridge gives the same slopes, and below
-    some strength no penalty moves the last digits.
+    Ties are common: if the repair is larger than the ridge, every ridge gives the same slopes, and below some strength
+    the penalty does not change the last digits.
 
     >>> best_of(np.array([2.0, 1.0 + 1e-15, 1.0]))
     1
@@ -104,21 +107,21 @@ def best_of(values: FloatArray) -> int:
 
 
 def residual_variance(problem: SlopeEquations) -> float:
-    """Variance of the scaled target around its line, from least squares, repaired where the noise calls for it.
+    """Estimate the residual variance of the scaled target from least squares, repaired where necessary.
 
-    s^2 = (RSS~ + tr(H V)) / (n - tr(H A)): at the minimum the residual sum is flattered once, not twice, because the
-    estimate is as far from the truth on one side as it follows the noise on the other. It is held between 0 and the
-    largest square that the declared bounds allow.
+    s^2 = (RSS~ + tr(H V)) / (n - tr(H A)). At the minimum the residual sum is corrected once, not twice, because the
+    estimate is as far from the truth on one side as it follows the noise on the other. The result is clipped to 0 and
+    the largest square that the declared bounds allow.
     """
     (free,) = penalised_slopes(problem, [0.0], 0.0)
-    one = optimism(problem, free)
+    terms = optimism(problem, free)
     largest = (1 + abs(float(problem.equations.shift[-1]))) ** 2
-    left = max(problem.rows - one.freedom, 1.0)
-    return float(np.clip((one.residual + one.privacy) / left, 0.0, largest))
+    left = max(problem.rows - terms.freedom, 1.0)
+    return float(np.clip((terms.residual + terms.privacy) / left, 0.0, largest))
 
 
 def optimism(problem: SlopeEquations, slopes: Slopes) -> Optimism:
-    """Residual sum of an estimate and the traces that it flatters by; see the head of the module."""
+    """Compute the residual sum of an estimate and the traces that correct it."""
     equations = problem.equations
     A, b = equations.A, equations.b
     theta = slopes.values

@@ -17,11 +17,11 @@ from discreet.exact.arrays import BigIntArray, FloatArray
 from discreet.exact.linear import exact_solution
 
 # -- least squares -----------------------------------------------------------------------------------------------------
-# Solving the normal equations: least squares and ridge, to the last digit of the sums that were released.
+# Solve the normal equations of least squares and ridge to the last digit of the released sums.
 #
 # Sums of products square the condition number of the data, so a plain double-precision solve loses digits that the
-# release holds. The right-hand side is therefore corrected with residuals in integers until nothing changes, and where
-# double precision cannot even begin, small systems are eliminated in integers.
+# release holds. The solution is therefore refined with integer residuals until nothing changes. Where double precision
+# fails from the start, small systems are eliminated in integers.
 
 _EXACT_COLUMNS: Final = 40  # elimination in integers grows with the fourth power of the number of columns
 _SMALLEST_PIVOT: Final = 2.0**-40  # below this a pivot of the unit-diagonal matrix may be rounding
@@ -32,9 +32,9 @@ _PENALTY_BITS: Final = 64
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Coefficients of normal equations.
+    """Exact coefficients of normal equations.
 
-    They have more digits than a double holds: an intercept in original units is often a small difference of large
+    They keep more digits than a double, because an intercept in original units is often a small difference of large
     terms.
     """
 
@@ -42,22 +42,13 @@ class Solution:
 
     @property
     def coefficients(self) -> FloatArray:
-        """The coefficients rounded to double precision, shape (k,)."""
+        """Coefficients rounded to double precision, shape (k,)."""
         return np.array([float(value) for value in self.exact])
 
 
 def solve_ols(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> Solution:
     """Solve A theta = b for a positive definite A, of floats or of integers.
 
-    Parameters
-    ----------
-    A
-        Symmetric, shape (k, k).
-    b
-        Shape (k,), in the same units.
-
-    Examples
-    --------
     >>> solve_ols(np.array([[4.0, 2.0], [2.0, 3.0]]), np.array([8.0, 8.0])).coefficients
     array([1., 2.])
     """
@@ -77,17 +68,8 @@ def solve_ridge(
 ) -> Solution:
     """Solve (A/unit + diag(penalty)) theta = b/unit for a positive definite left side.
 
-    Parameters
-    ----------
-    A, b
-        Of floats or of integers, shapes (k, k) and (k,).
-    penalty_diagonal
-        How strongly each coefficient is shrunk towards 0, at least 0, shape (k,); an intercept usually is not.
-    unit
-        What A and b are divided by.
+    A and b hold floats or integers. The penalty shrinks each coefficient towards 0, usually not the intercept.
 
-    Examples
-    --------
     >>> solve_ridge(np.array([[4.0, 0.0], [0.0, 3.0]]), np.array([8.0, 8.0]), np.array([0.0, 1.0])).coefficients
     array([2., 2.])
     """
@@ -103,19 +85,19 @@ def solve_ridge(
 
 
 def _integers(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> tuple[BigIntArray, BigIntArray, int]:
-    """Give the same system in integers, and the factor it was multiplied by."""
+    """Return the same system in integers, and the factor it was multiplied by."""
     if A.dtype == object:
         return A.astype(object), b.astype(object), 1
     exact_gram = np.vectorize(Fraction, otypes=[object])(A)
     exact_b = np.vectorize(Fraction, otypes=[object])(b)
-    # a double is an integer over a power of two, so the largest denominator serves all
+    # a double is an integer over a power of two, so the largest denominator is a common one
     factor = max(value.denominator for value in (*exact_gram.flat, *exact_b.flat))
     whole = np.vectorize(int, otypes=[object])
     return whole(exact_gram * factor), whole(exact_b * factor), factor
 
 
 def _solved(A: BigIntArray, b: BigIntArray) -> tuple[Fraction, ...] | None:
-    """Give the solution for a positive definite A, else none."""
+    """Return the solution, or None if A is not positive definite."""
     if any(value <= 0 for value in np.diag(A)):
         return None
     solution = _refined(A, b)
@@ -125,7 +107,7 @@ def _solved(A: BigIntArray, b: BigIntArray) -> tuple[Fraction, ...] | None:
 
 
 def _refined(A: BigIntArray, b: BigIntArray) -> tuple[Fraction, ...] | None:
-    """Cholesky in double precision, corrected with exact residuals; none if A is too near to singular for that."""
+    """Solve by Cholesky in double precision, refined with exact residuals, or return None if A is near singular."""
     approximate = A.astype(np.float64)
     scale = 1 / np.sqrt(np.diag(approximate))
     try:
@@ -144,7 +126,7 @@ def _refined(A: BigIntArray, b: BigIntArray) -> tuple[Fraction, ...] | None:
     size = float(np.abs(step).max())
     if size == 0:
         return (Fraction(0),) * len(b)
-    # the solution is kept as integers over 2**bits, with room beyond a double's 53 bits
+    # the solution is kept as integers over 2**bits, with more than the 53 bits of a double
     bits = max(0, _SOLUTION_BITS - math.frexp(size)[1])
     one = 1 << bits
     solution = _rounded(step, bits)
@@ -164,22 +146,15 @@ def _rounded(values: FloatArray, bits: int) -> BigIntArray:
 
 
 # -- residual ----------------------------------------------------------------------------------------------------------
-# Sums of squares around a line and the inverse of a Gram, to more digits than a plain double-precision pass keeps.
+# Residual sums and the inverse of a Gram, to more digits than plain double precision keeps.
 
 _GOOD_PIVOT: Final = 2.0**-20  # of a unit-diagonal matrix: an inverse in double precision then keeps ten digits
 
 
 def residual_sum(equations: NormalEquations, theta: Sequence[Fraction]) -> float:
-    """RSS = c - 2 b'theta + theta'A theta of the released sums, rounded once.
+    """Compute RSS = c - 2 b'theta + theta'A theta of the released sums, rounded once.
 
-    It is often a small difference of large sums, so that in doubles a good fit would have no residual variance.
-
-    Parameters
-    ----------
-    equations
-        Of the model.
-    theta
-        Coefficients of z, shape (k,).
+    It is often a small difference of large sums. In doubles a good fit would have no residual variance.
     """
     divisor = math.lcm(*(value.denominator for value in theta))
     whole: BigIntArray = np.array([value.numerator * (divisor // value.denominator) for value in theta], dtype=object)
@@ -189,7 +164,7 @@ def residual_sum(equations: NormalEquations, theta: Sequence[Fraction]) -> float
 
 
 def total_sum(equations: NormalEquations) -> float:
-    """Sum of squares of the target, around its mean if the model has an intercept, rounded once."""
+    """Compute the sum of squares of the target, around its mean if the model has an intercept, rounded once."""
     c = Fraction(int(equations.whole[-1, -1]))
     if equations.intercept:
         c -= Fraction(int(equations.whole[0, -1]) ** 2, int(equations.whole[0, 0]))
@@ -197,17 +172,9 @@ def total_sum(equations: NormalEquations) -> float:
 
 
 def inverse_gram(equations: NormalEquations, penalty_diagonal: FloatArray) -> FloatArray:
-    """Give the inverse of A + diag(penalty_diagonal), which must be positive definite, shape (k, k).
+    """Compute the inverse of A + diag(penalty_diagonal), which must be positive definite, shape (k, k).
 
-    Columns that are nearly combinations of each other leave double precision few digits; up to 40 of them are then
-    solved for one by one as the coefficients are.
-
-    Parameters
-    ----------
-    equations
-        Of the model.
-    penalty_diagonal
-        What a penalty adds to the diagonal, shape (k,).
+    Nearly collinear columns leave few digits in double precision. Up to 40 of them are then solved exactly.
     """
     gram = equations.A + np.diag(penalty_diagonal)
     size = len(gram)
@@ -222,7 +189,7 @@ def inverse_gram(equations: NormalEquations, penalty_diagonal: FloatArray) -> Fl
         solved = [
             solve_ridge(equations.integer_gram, column, penalty_diagonal, unit=equations.unit) for column in columns
         ]
-        out: FloatArray = np.column_stack([one.coefficients for one in solved])
+        out: FloatArray = np.column_stack([solution.coefficients for solution in solved])
         return (out + out.T) / 2
     half = np.linalg.inv(factor) * scale
     out = half.T @ half

@@ -15,27 +15,27 @@ import numpy.typing as npt
 from discreet.analyst.confidence_sets import NotEstimableError
 from discreet.analyst.solvers.adaptive import SlopeEquations
 from discreet.analyst.solvers.least_squares import Solution, solve_ridge
-from discreet.errors import SpecError, shown
+from discreet.errors import OptionError, shown
 from discreet.exact.arrays import FloatArray
+from discreet.wording import LeaveOut, Message, SetOption
 
 # -- penalties ---------------------------------------------------------------------------------------------------------
-# Which penalty a model has: its name, its strength and its share of L1, checked.
+# Check the penalty of a model: its name, strength and share of L1.
 
 Penalty = Literal["none", "ridge", "lasso", "elastic-net", "adaptive", "bayes"]
 PENALTIES: Final[tuple[Penalty, ...]] = get_args(Penalty)
 WITH_STRENGTH: Final[tuple[Penalty, ...]] = ("ridge", "lasso", "elastic-net")
 Criterion = Literal["criterion"]
 LARGEST_STRENGTH: Final = 1e100
-# from privately scaled rows `bayes` predicts inside so many released scales from the centre of each column
+# number of released scales around the centre of each column within which `bayes` predicts privately scaled rows
 MIDDLE: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class PenaltySpec:
-    """A penalty as it was asked for; only `elastic-net` has an `l1_ratio`.
+    """A requested penalty. Only `elastic-net` has an `l1_ratio`.
 
-    The strength is a positive number, `criterion` for one chosen from the release, or none where the penalty takes
-    none.
+    The strength is a positive number, `criterion` to choose it from the release, or None if the penalty takes none.
     """
 
     penalty: Penalty
@@ -44,7 +44,7 @@ class PenaltySpec:
 
     @property
     def l1_share(self) -> float:
-        """Share of the absolute values in the penalty: 0 is ridge, 1 is lasso."""
+        """Share of L1 in the penalty: 0 is ridge, 1 is lasso."""
         if self.l1_ratio is not None:
             return self.l1_ratio
         return 1.0 if self.penalty == "lasso" else 0.0
@@ -62,9 +62,12 @@ def checked_spec(penalty: object, strength: object, l1_ratio: object) -> Penalty
         chosen = isinstance(strength, str) and strength == "criterion"
         return PenaltySpec(name, "criterion" if chosen else checked_strength(name, strength), ratio)
     if strength is not None:
-        raise SpecError(
-            f"got strength {shown(strength)} with penalty {name!r}; only {', '.join(WITH_STRENGTH)} take a strength; "
-            "leave it out"
+        raise OptionError(
+            f"got strength {shown(strength)} with penalty {name!r}, but only {', '.join(WITH_STRENGTH)} take one",
+            code="strength-not-used",
+            option="strength",
+            given=strength,
+            remedy=LeaveOut("strength"),
         )
     return PenaltySpec(name, None, ratio)
 
@@ -74,23 +77,28 @@ def checked_name(penalty: object, allowed: tuple[Penalty, ...]) -> Penalty:
     for name in allowed:
         if isinstance(penalty, str) and name == penalty:
             return name
-    raise SpecError.unknown_name("penalty", penalty, allowed)
+    raise OptionError.unknown_name("penalty", penalty, allowed, option="penalty")
 
 
 def checked_ratio(penalty: Penalty, l1_ratio: object) -> float | None:
-    """Check that `elastic-net`, and nothing else, has a share of L1 between 0 and 1."""
+    """Check that the share of L1 is between 0 and 1 for `elastic-net`, and absent otherwise."""
     if penalty != "elastic-net":
         if l1_ratio is not None:
-            raise SpecError(
-                f"got l1_ratio {shown(l1_ratio)} with penalty {shown(penalty)}; only 'elastic-net' takes an l1_ratio; "
-                "leave it out"
+            raise OptionError(
+                f"got l1_ratio {shown(l1_ratio)} with penalty {shown(penalty)}, but only 'elastic-net' takes one",
+                code="l1-ratio-not-used",
+                option="l1_ratio",
+                given=l1_ratio,
+                remedy=LeaveOut("l1_ratio"),
             )
         return None
     value = _number(l1_ratio)
     if value is None or not 0 <= value <= 1:
-        raise SpecError(
-            f"l1_ratio is {shown(l1_ratio)}; penalty 'elastic-net' needs a number from 0 (ridge) to 1 (lasso), "
-            "such as 0.5 (--l1-ratio 0.5)"
+        raise OptionError(
+            option="l1_ratio",
+            given=l1_ratio,
+            allowed="a number from 0 (ridge) to 1 (lasso)",
+            remedy=SetOption("l1_ratio", 0.5),
         )
     return value
 
@@ -99,37 +107,54 @@ def checked_strength(penalty: Penalty, strength: object) -> float:
     """Check that a strength is a positive number."""
     value = _number(strength)
     if value is None:
-        given = "missing" if strength is None else shown(strength)
-        raise SpecError(
-            f"strength is {given}; penalty {shown(penalty)} needs a positive number such as 0.1 "
-            '(--strength 0.1), or, in fit, "criterion" (--strength criterion) to have it chosen from the release'
-        )
+        allowed = "a positive number or, to choose one from the release, 'criterion'"
+        if strength is None:
+            raise OptionError(
+                f"the penalty {shown(penalty)} needs a strength: {allowed}",
+                code="strength-required",
+                option="strength",
+                allowed=allowed,
+                remedy=(SetOption("strength", 0.1), SetOption("strength", "criterion")),
+            )
+        raise OptionError(option="strength", given=strength, allowed=allowed)
     # beyond the limit every slope is 0 anyway, and strength times rows would leave double precision
     if not 0 < value <= LARGEST_STRENGTH:
-        raise SpecError(
-            f"strength is {shown(strength)}; it must be positive and at most {LARGEST_STRENGTH:g}; "
-            'for no penalty use the penalty "none" (--penalty none)'
+        raise OptionError(
+            option="strength",
+            given=strength,
+            allowed=f"a number above 0 and at most {LARGEST_STRENGTH:g}",
+            remedy=Message("for no shrinkage, ", SetOption("penalty", "none")),
         )
     return value
 
 
-def _number(given: object) -> float | None:
-    if isinstance(given, bool) or not isinstance(given, int | float | np.integer | np.floating):
+def path_strength(strength: object) -> float:
+    """Check one strength of a path, which is a positive number and not chosen by the criterion."""
+    value = _number(strength)
+    if value is None or not 0 < value <= LARGEST_STRENGTH:
+        raise OptionError(
+            option="strengths", given=strength, allowed=f"numbers above 0 and at most {LARGEST_STRENGTH:g}"
+        )
+    return value
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         return None
     try:
-        return float(given)
+        return float(value)
     except OverflowError:
         return math.inf
 
 
 # -- lasso -------------------------------------------------------------------------------------------------------------
-# Least squares with an L1 penalty from a Gram: coordinate descent that jumps to the end of the face it is on.
+# Least squares with an L1 penalty from a Gram: coordinate descent that jumps to the minimum of the current face.
 #
-# Coordinate descent goes down from anywhere and finds which coefficients are 0; once it has them and the signs of the
-# others, one linear system gives the rest. So each round guesses zeros and signs, as the primal-dual active set method
-# does [Hintermueller, Ito & Kunisch 2002], and takes the answer if it lies lower; where it does not, the round is a
-# sweep over the coefficients that are not 0 or should not be. A guess is one of finitely many points and is never taken
-# twice, so the method converges as coordinate descent does, and along a path it seldom needs a sweep.
+# Coordinate descent decreases the objective from any start and identifies the coefficients that are 0. Given these and
+# the signs of the others, one linear system gives the rest. So each round guesses zeros and signs, as the primal-dual
+# active set method does [Hintermueller, Ito & Kunisch 2002], and accepts the solution if the objective decreases.
+# Otherwise the round is a sweep over the coefficients that are not 0 or should not be. There are finitely many guesses
+# and none is accepted twice, so the method converges like coordinate descent. Along a path it seldom needs a sweep.
 
 _TOLERANCE: Final = 1e-12  # of the terms of the gradient: the objective is then far closer than 1e-10
 _JITTER: Final = 1e-13  # of the largest diagonal entry: keeps collinear exact columns from dividing by 0
@@ -137,25 +162,12 @@ _ROUNDS: Final = 10_000  # a handful is usual
 
 
 def minimise(A: FloatArray, b: FloatArray, weights: FloatArray, start: FloatArray) -> FloatArray:
-    """Give the minimiser of (1/2) theta'A theta - b'theta + weights'|theta|.
+    """Minimise (1/2) theta'A theta - b'theta + weights'|theta| for a positive semidefinite A.
 
-    With g = b - A theta the minimum has g_j = weights_j sign(theta_j), and |g_j| <= weights_j where theta_j = 0. It
-    ends where these hold to 1e-12 of the terms in g, where double precision allows no further descent, or after 10,000
-    rounds.
+    With g = b - A theta the minimum has g_j = weights_j sign(theta_j), and |g_j| <= weights_j where theta_j = 0.
+    Iterations end when these hold to 1e-12 of the terms in g, when rounding allows no descent, or after 10,000 rounds.
+    A good `start` is the solution of a neighbouring problem.
 
-    Parameters
-    ----------
-    A
-        Positive semidefinite, shape (m, m).
-    b
-        Shape (m,).
-    weights
-        At least 0, shape (m,).
-    start
-        Where to begin, such as the solution of a neighbouring problem, shape (m,).
-
-    Examples
-    --------
     >>> minimise(np.diag([4.0, 2.0]), np.array([8.0, 1.0]), np.full(2, 2.0), np.zeros(2))
     array([1.5, 0. ])
     """
@@ -180,7 +192,7 @@ def minimise(A: FloatArray, b: FloatArray, weights: FloatArray, start: FloatArra
             g = b - A @ lower
             reached = _value(b, g, weights, lower)
             if not reached < value:
-                # rounding hides any further descent; another face may still meet the conditions much better
+                # rounding hides any descent, but another face may meet the conditions much better
                 last = _settled(A, b, weights, steps, jitter)
                 _, left = _beyond(b - A @ last, weights, last, curvature)
                 return last if np.abs(left).max() < np.abs(beyond).max() else theta
@@ -191,21 +203,21 @@ def minimise(A: FloatArray, b: FloatArray, weights: FloatArray, start: FloatArra
 def _beyond(
     g: FloatArray, weights: FloatArray, theta: FloatArray, curvature: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Steps of single coordinates, and by how much g misses the conditions of the minimum.
+    """Return the steps of single coordinates, and by how much g violates the conditions of the minimum.
 
-    The minimum of a coordinate is what its step has beyond the weights, over its curvature.
+    The minimum along a coordinate is the part of its step beyond the weight, divided by its curvature.
     """
     steps = theta * curvature + g
     return steps, g - np.minimum(np.maximum(steps, -weights), weights)
 
 
 def _value(b: FloatArray, g: FloatArray, weights: FloatArray, theta: FloatArray) -> float:
-    """Objective by way of g = b - A theta, which saves a product with A."""
+    """Compute the objective from g = b - A theta, which saves a product with A."""
     return float(weights @ np.abs(theta) - (b + g) @ theta / 2)
 
 
 def _guessed(A: FloatArray, b: FloatArray, weights: FloatArray, steps: FloatArray, jitter: float) -> FloatArray:
-    """Solve for the coefficients that a step of each coordinate would leave beyond 0, with the signs it gives them."""
+    """Solve for the coefficients that a single-coordinate step would make nonzero, with the signs of these steps."""
     active = np.flatnonzero(np.abs(steps) > weights)
     face = A.take(active, axis=0).take(active, axis=1)
     face.flat[:: len(active) + 1] += jitter
@@ -215,7 +227,7 @@ def _guessed(A: FloatArray, b: FloatArray, weights: FloatArray, steps: FloatArra
 
 
 def _settled(A: FloatArray, b: FloatArray, weights: FloatArray, steps: FloatArray, jitter: float) -> FloatArray:
-    """Guess again and again, without the coefficients whose answers contradict the signs that they were given."""
+    """Repeat the guess without the coefficients whose solutions contradict their assumed signs."""
     while True:
         guess = _guessed(A, b, weights, steps, jitter)
         contradicting = guess * steps < 0
@@ -232,10 +244,10 @@ def _swept(
     active: npt.NDArray[np.intp],
     curvature: FloatArray,
 ) -> FloatArray:
-    """Minimise over each active coordinate in turn, with g kept up to date by columns of A."""
+    """Minimise over each active coordinate in turn, updating g by columns of A."""
     rows = A.take(active, axis=0).take(active, axis=1)
     left = g[active]
-    # numbers of Python's own are several times faster to handle one by one
+    # Python floats are several times faster here than NumPy scalars
     values, limits, curvatures = theta[active].tolist(), weights[active].tolist(), curvature[active].tolist()
     for j, row in enumerate(rows):
         old, limit = values[j], limits[j]
@@ -250,15 +262,15 @@ def _swept(
 
 
 # -- penalised ---------------------------------------------------------------------------------------------------------
-# Penalised slopes from a release: ridge, lasso and elastic net at one strength or at many.
+# Penalised slopes from a release: ridge, lasso and elastic net at one or many strengths.
 
 _STRENGTHS: Final = 100
 _WEAKEST: Final = 1e-3  # of the strongest
-# further down where the first hundred shrink too much; the last is as good as no penalty in double precision
-_FURTHER: Final = (1e-5, 1e-7, 1e-10)
+# weaker strengths, where the first hundred shrink too much; the last is negligible in double precision
+_WEAKER: Final = (1e-5, 1e-7, 1e-10)
 _PER_DECADE: Final = 10
 _RIDGE_RANGE: Final = 10  # times the largest eigenvalue: no slope keeps more than 1/11
-_ROUNDING: Final = 1e-9  # of the largest entry: an eigenvalue below minus this is no rounding
+_ROUNDING: Final = 1e-9  # of the largest entry: an eigenvalue below minus this is not rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,13 +280,13 @@ class Slopes:
     Attributes
     ----------
     strength, l1_share
-        Of the penalty.
+            Parameters of the penalty.
     values
-        Shape (m,).
+            Slopes, shape (m,).
     ridge
-        What the penalty puts on the diagonal of the Gram of the slopes: strength times rows times (1 - l1_share).
+            What the penalty adds to the diagonal of the Gram of the slopes: strength times rows times (1 - l1_share).
     repair
-        What was added to it besides.
+            What was added in addition.
     """
 
     strength: float
@@ -285,10 +297,10 @@ class Slopes:
 
 
 def largest_useful_strength(problem: SlopeEquations, l1_share: float) -> float:
-    """Give the strength beyond which nothing happens, from released quantities.
+    """Return the strength beyond which the solution no longer changes much, from released quantities.
 
-    With a share of L1 it is where the last slope becomes 0. A ridge makes no slope 0; there it is ten times the
-    largest eigenvalue. Where every strength does the same, it is 1.
+    With a share of L1 it is where the last slope becomes 0. A ridge makes no slope 0, so there it is ten times the
+    largest eigenvalue. If the strength has no effect, it is 1.
     """
     if len(problem.right) == 0:
         return 1.0
@@ -300,17 +312,17 @@ def largest_useful_strength(problem: SlopeEquations, l1_share: float) -> float:
 
 
 def default_strengths(problem: SlopeEquations, l1_share: float) -> FloatArray:
-    """Give 100 strengths, evenly spaced in logarithm, from the largest useful one down to a thousandth of it."""
+    """Return 100 strengths, evenly spaced in logarithm, from the largest useful one to a thousandth of it."""
     return largest_useful_strength(problem, l1_share) * np.geomspace(1.0, _WEAKEST, _STRENGTHS)
 
 
 def weaker_strengths(strongest: float) -> Iterator[FloatArray]:
-    """Yield what comes below the default strengths, a few decades at a time, down to 1e-10 of the strongest.
+    """Yield strengths below the default ones, a few decades at a time, down to 1e-10 of the strongest.
 
     >>> [(len(part), float(part[-1])) for part in weaker_strengths(1.0)]
     [(20, 1e-05), (20, 1e-07), (30, 1e-10)]
     """
-    for above, below in pairwise((_WEAKEST, *_FURTHER)):
+    for above, below in pairwise((_WEAKEST, *_WEAKER)):
         count = round(_PER_DECADE * math.log10(above / below))
         yield strongest * np.geomspace(above, below, count + 1)[1:]
 
@@ -320,16 +332,8 @@ def penalised_slopes(
 ) -> list[Slopes]:
     """Minimise (1/2n) ||y - X theta||^2 + strength (l1_share ||theta||_1 + (1 - l1_share)/2 ||theta||^2).
 
-    Parameters
-    ----------
-    problem
-        Normal equations of the slopes.
-    strengths
-        In any order; each solution is the start of the next, so a sorted order is fast.
-    l1_share
-        From 0 to 1.
-    start
-        Where to begin, such as the slopes at a strength close to the first; 0 unless given.
+    Strengths may be in any order. Each solution is the start of the next, so a sorted order is fast. `start` is where
+    the first begins, 0 by default.
     """
     ridges = [problem.rows * strength * (1 - l1_share) for strength in strengths]
     if l1_share > 0:
@@ -348,7 +352,7 @@ def _with_l1(
 ) -> Iterator[FloatArray]:
     floor = -_ROUNDING * float(np.abs(problem.gram).max(initial=0.0))
     for ridge, limit in zip(ridges, limits, strict=True):
-        # with noise the repair prevents it
+        # cannot happen with noise, because of the repair
         if problem.smallest + ridge + problem.missing(ridge) < floor:
             raise NotEstimableError.at_strength(ridge)
         theta = minimise(problem.repaired(ridge), problem.right, np.full(len(theta), limit), theta)
@@ -360,13 +364,13 @@ def _without_l1(problem: SlopeEquations, ridges: Sequence[float]) -> Iterator[Fl
     rotated = axes.T @ problem.right
     for ridge in ridges:
         scales = eigenvalues + ridge + problem.missing(ridge)
-        # exact columns may be combinations of each other; a direction that says nothing keeps the coefficient 0
-        known = scales > _ROUNDING * scales.max(initial=0.0)
-        yield axes @ np.divide(rotated, scales, out=np.zeros_like(rotated), where=known)
+        # exact columns may be collinear; a direction without information keeps the coefficient 0
+        determined = scales > _ROUNDING * scales.max(initial=0.0)
+        yield axes @ np.divide(rotated, scales, out=np.zeros_like(rotated), where=determined)
 
 
 def with_intercept(problem: SlopeEquations, slopes: Slopes) -> Solution:
-    """Give all coefficients of z; those without L1 are solved for anew, to the last digit."""
+    """Return all coefficients of z. Without L1 they are solved again, exactly."""
     equations = problem.equations
     A, b, unit = equations.integer_gram, equations.integer_b, equations.unit
     if slopes.l1_share == 0:

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from discreet.analyst.confidence_sets import set_words
-from discreet.analyst.values import Interval, Number, rough, unbounded
+from discreet.analyst.values import Interval, Number, unbounded
+from discreet.number_text import DASH, rough, significant
 from discreet.releases.reference_law import NotEstimable, known
 from discreet.text import escape_control
 
@@ -22,30 +23,14 @@ if TYPE_CHECKING:
     from discreet.releases.release import Release
 
 # -- grid --------------------------------------------------------------------------------------------------------------
-# A table as cells of plain text, before it is written in some format.
+# A table as cells of plain text.
 
 Row: TypeAlias = tuple[str, ...]
-
-EMPTY: Final = "–"  # a cell for which there is nothing to say; the notes say why
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Cells of a table; the first column has names, the others have values.
-
-    Attributes
-    ----------
-    title
-        What the table is about.
-    heads
-        Rows above the first rule.
-    body
-        Rows of coefficients.
-    statistics
-        Rows below the second rule.
-    notes
-        Sentences below the table.
-    """
+    """Cells of a table, with names in the first column and notes below."""
 
     title: str
     heads: tuple[Row, ...]
@@ -65,46 +50,26 @@ class Grid:
 
 
 # -- cells -------------------------------------------------------------------------------------------------------------
-# Numbers of a fit as the cells of a table: a number that is not there is a word, a weak one is in brackets.
+# Numbers of a fit as cells of a table.
 
 MISSING: Final = "not estimable"
-WEAK: Final = (
-    "In brackets: the release does not bound the number at this level, so it has no standard error; read its "
-    "confidence set instead."
-)
-_WIDEST: Final = 9  # digits before the point of a number that is written without an exponent
-_SMALLEST: Final = -4  # power of ten of the smallest such number
-
-
-def figure(value: float, digits: int) -> str:
-    """Give a number to at least so many significant digits, without an exponent where it can be read without.
-
-    >>> figure(12345.678, 4), figure(-0.0012345, 4), figure(0.0, 4), figure(9.99996, 4), figure(3e-7, 2)
-    ('12346', '-0.001234', '0', '10.00', '3.0e-07')
-    """
-    if value == 0:
-        return "0"
-    rounded = float(f"{value:.{digits - 1}e}")
-    power = math.floor(math.log10(abs(rounded)))
-    if not _SMALLEST <= power < _WIDEST:
-        return f"{value:.{digits - 1}e}"
-    return f"{value:.{max(digits - 1 - power, 0)}f}"
+WEAK: Final = "Estimates in brackets are unreliable and have no standard error: their confidence sets are unbounded."
 
 
 def estimate_cell(value: Number, ends: Interval, digits: int) -> str:
-    """Give an estimate; in brackets and to two digits where the release does not bound it."""
+    """Format an estimate, in brackets and to two digits where its confidence set is unbounded."""
     if isinstance(value, NotEstimable):
         return MISSING
-    return f"[{rough(value)}]" if unbounded(ends) else figure(value, digits)
+    return f"[{rough(value)}]" if unbounded(ends) else significant(value, digits)
 
 
 def number_cell(value: Number, digits: int) -> str:
-    """Give a number, or a dash."""
-    return EMPTY if isinstance(value, NotEstimable) else figure(value, digits)
+    """Format a number, or return a dash."""
+    return DASH if isinstance(value, NotEstimable) else significant(value, digits)
 
 
 def set_cell(ends: Interval, digits: int) -> str:
-    """Give a confidence set in words.
+    """Format a confidence set.
 
     >>> from discreet.analyst.confidence_sets import ConfidenceSet
     >>> set_cell(ConfidenceSet("interval", -0.5, 1.25), 3), set_cell(ConfidenceSet("everything"), 3)
@@ -112,32 +77,21 @@ def set_cell(ends: Interval, digits: int) -> str:
     """
     if isinstance(ends, NotEstimable):
         return MISSING
-    low, high = (figure(end, digits) if math.isfinite(end) else "" for end in (ends.lower, ends.upper))
+    low, high = (significant(end, digits) if math.isfinite(end) else "" for end in (ends.lower, ends.upper))
     return set_words(ends.kind, low, high)
 
 
-def p_cell(value: Number) -> str:
-    """Give a p-value to three digits after the point.
-
-    >>> p_cell(0.04), p_cell(1e-5)
-    ('0.040', '<0.001')
-    """
-    if isinstance(value, NotEstimable):
-        return EMPTY
-    return "<0.001" if value < 0.0005 else f"{value:.3f}"
-
-
 def stars_of(value: Number, thresholds: Sequence[float]) -> str:
-    """Give a star for every threshold that a p-value is below; none where there is no p-value.
+    """Return one star for each threshold that a p-value is below.
 
     >>> stars_of(0.004, (0.05, 0.01, 0.001))
     '**'
     """
-    return "" if isinstance(value, NotEstimable) else "*" * sum(value < one for one in thresholds)
+    return "" if isinstance(value, NotEstimable) else "*" * sum(value < threshold for threshold in thresholds)
 
 
 def rows_cell(fit: Fit) -> str:
-    """Give the number of rows: a noisy one as about so many."""
+    """Format the number of rows, with "about" if it is noisy."""
     rows = known(fit.nobs)
     if rows is None:
         return "not released"
@@ -145,24 +99,24 @@ def rows_cell(fit: Fit) -> str:
 
 
 def ratio_cell(value: Number, ends: Interval) -> str:
-    """Give an R^2 to three digits after the point; in brackets where the release excludes no value of it."""
+    """Format R^2 to three decimals, in brackets where the release excludes no value."""
     if isinstance(value, NotEstimable):
-        return EMPTY
+        return DASH
     weak = known(ends) is not None and ends.reason
     return f"[{value:.2g}]" if weak else f"{value:.3f}"
 
 
 def errors_cell(fit: Fit) -> str:
-    """Name the kind of standard errors; nothing where the fit has none."""
+    """Name the type of standard errors, or return a dash."""
     if fit.interval_target == "none" or isinstance(fit._inputs.basis, NotEstimable):
-        return EMPTY
+        return DASH
     if not fit.is_robust:
         return "plain"
     return "HC1" if fit.release.design.unit.id is None else "by person"
 
 
 def model_cell(fit: Fit) -> str:
-    """Name what was minimised, in a few words."""
+    """Name the estimation method."""
     if fit.fitted_inside:
         return f"by {fit.release.mechanism}"
     if not fit.penalised:
@@ -171,7 +125,7 @@ def model_cell(fit: Fit) -> str:
 
 
 def promise_note(release: Release) -> str:
-    """Say in one line who is hidden, how well, and by which mechanism."""
+    """Describe the guarantee and the mechanism in one line."""
     guarantee = release.guarantee
     if guarantee is None:
         return f"NOT PRIVATE: the release carries no privacy guarantee (mechanism {release.mechanism})."
@@ -182,20 +136,19 @@ def promise_note(release: Release) -> str:
 
 
 def rows_note(fit: Fit) -> str | None:
-    """Say how noisy the number of rows is; nothing where it has no noise."""
+    """Describe the noise of the number of rows, or return None without noise."""
     if known(fit.nobs) is None or not fit.nobs_sd > 0:
         return None
     return f"The number of rows is noisy, with standard deviation {fit.nobs_sd:.3g}."
 
 
 # -- text --------------------------------------------------------------------------------------------------------------
-# A table as plain text of fixed width.
 
-_NARROWEST: Final = 72  # columns of the notes, whatever the table
+_NARROWEST: Final = 72  # least width of the notes
 
 
 def text_table(grid: Grid) -> str:
-    """Write names to the left, values to the right, rules between the parts and the notes below.
+    """Format a table as plain text.
 
     >>> print(text_table(Grid("y", (("", "(1)"),), (("age", "1.5"), ("", "(0.2)")), (("Rows", "100"),), ("A note.",))))
     y
@@ -209,11 +162,11 @@ def text_table(grid: Grid) -> str:
     -----------
     A note.
     """
-    shown = {part: [_escaped(row) for row in getattr(grid, part)] for part in ("heads", "body", "statistics")}
-    widths = [max(map(len, column)) for column in zip(*(row for rows in shown.values() for row in rows), strict=True)]
+    parts = {part: [_escaped(row) for row in getattr(grid, part)] for part in ("heads", "body", "statistics")}
+    widths = [max(map(len, column)) for column in zip(*(row for rows in parts.values() for row in rows), strict=True)]
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
     lines = [escape_control(grid.title)]
-    for rows in filter(None, shown.values()):
+    for rows in filter(None, parts.values()):
         lines += [rule, *(_line(row, widths) for row in rows)]
     lines.append(rule)
     for note in grid.notes:
@@ -231,16 +184,13 @@ def _line(row: Row, widths: list[int]) -> str:
 
 
 # -- markdown ----------------------------------------------------------------------------------------------------------
-# A table in Markdown: pipes, as GitHub, Quarto and Pandoc read them.
-#
-# Every character of ASCII that has a meaning in a line of Markdown gets a backslash in front, which makes it plain
-# text.
+# Pipe tables of GitHub, Quarto and Pandoc. A backslash precedes every ASCII character with a meaning in Markdown.
 
 _ACTIVE: Final = re.compile(r"[\\`*_{}\[\]<>#~|$&!^]")
 
 
 def markdown_table(grid: Grid) -> str:
-    r"""Write the title in bold, the table, and each note as a paragraph.
+    r"""Format a table in Markdown, with the title in bold and each note as a paragraph.
 
     >>> print(markdown_table(Grid("y", (("", "(1)"),), (("a|b_c", "-1.5"),), (("Rows", "100"),), ())))
     **y**
@@ -257,12 +207,12 @@ def markdown_table(grid: Grid) -> str:
 
 
 def markdown_escaped(text: str) -> str:
-    r"""Give text that Markdown shows as it is.
+    r"""Escape text for Markdown.
 
     >>> print(markdown_escaped("<b> & [x](y) *z*"))
     \<b\> \& \[x\](y) \*z\*
     """
-    return _ACTIVE.sub(lambda found: "\\" + found.group(), escape_control(text))
+    return _ACTIVE.sub(lambda match: "\\" + match.group(), escape_control(text))
 
 
 def _markdown_line(row: Row) -> str:
@@ -270,7 +220,7 @@ def _markdown_line(row: Row) -> str:
 
 
 # -- latex -------------------------------------------------------------------------------------------------------------
-# A table in LaTeX, with the rules of booktabs and nothing else that a preamble must bring.
+# LaTeX with booktabs.
 
 _SPELLED: Final = {
     "\\": r"\textbackslash{}",
@@ -290,7 +240,7 @@ _SPELLED: Final = {
     "`": r"\textasciigrave{}",
     "–": "--",
     "²": r"\textsuperscript{2}",
-    # a bracket at the start of a row would be read as an option of the row before
+    # a bracket at the start of a row would be an option of the previous row
     "[": "{[}",
     "]": "{]}",
     "*": "{*}",
@@ -299,19 +249,8 @@ _MINUS: Final = re.compile(r"(?<![\w.-])-(?=[0-9.])")
 
 
 def latex_table(grid: Grid, *, caption: str | None = None, label: str | None = None) -> str:
-    r"""Write a `table` with a `tabular` in it; it needs \usepackage{booktabs} and nothing more.
+    r"""Format a table in LaTeX. The preamble needs \usepackage{booktabs}.
 
-    Parameters
-    ----------
-    grid
-        What to write.
-    caption
-        Title of the table; the grid's own unless given.
-    label
-        Name for \ref, if any; letters, digits and -_:. alone.
-
-    Examples
-    --------
     >>> print(latex_table(Grid("y", (("", "(1)"),), (("a_b", "-1.5"),), (("Rows", "100"),), ("A note.",))))
     \begin{table}[htbp]
     \centering
@@ -345,22 +284,22 @@ def latex_table(grid: Grid, *, caption: str | None = None, label: str | None = N
 
 
 def latex_escaped(text: str) -> str:
-    r"""Give text that LaTeX prints as it is.
+    r"""Escape text for LaTeX.
 
     >>> print(latex_escaped(r"50% of a_b & \x"))
     50\% of a\_b \& \textbackslash{}x
     """
-    return "".join(_SPELLED.get(one, one) for one in escape_control(text))
+    return "".join(_SPELLED.get(character, character) for character in escape_control(text))
 
 
 def _latex_line(row: Row) -> str:
     name, *values = row
-    # a hyphen before a digit is a minus in a value, and a hyphen in a name
+    # a hyphen before a digit is a minus sign in values only
     return " & ".join([latex_escaped(name), *(_MINUS.sub("$-$", latex_escaped(value)) for value in values)]) + r" \\"
 
 
 # -- html --------------------------------------------------------------------------------------------------------------
-# A table in HTML: a fragment with its own style, and a page around it.
+# HTML as a fragment with inline styles, and as a page.
 
 _THICK: Final = "2px solid currentColor"
 _THIN: Final = "1px solid currentColor"
@@ -382,7 +321,7 @@ max-width:60em;padding:0 1em}}</style>
 
 
 def html_grid(grid: Grid) -> str:
-    """Write a fragment whose lines are those of a printed table, in the colour of the text around it.
+    """Format a table as an HTML fragment with inline styles.
 
     >>> print(html_grid(Grid("y", (("", "(1)"),), (("<b>", "1.5"),), (), ())).count("&lt;b&gt;"))
     1
@@ -403,12 +342,12 @@ def html_grid(grid: Grid) -> str:
 
 
 def html_page(grid: Grid) -> str:
-    """Write a whole page that loads nothing from anywhere."""
+    """Format a table as an HTML page without external resources."""
     return _PAGE.format(title=html_escaped(grid.title), table=html_grid(grid))
 
 
 def html_escaped(text: str) -> str:
-    """Give text that a browser shows as it is.
+    """Escape text for HTML.
 
     >>> html_escaped("a < b & c")
     'a &lt; b &amp; c'
@@ -423,7 +362,7 @@ def _rows(rows: Sequence[Row]) -> str:
 def _row(row: Row, tag: str, scope: str | None = None) -> str:
     name, *values = row
     left, where = f'style="text-align:left;font-weight:normal;{_CELL}"', "" if scope is None else f' scope="{scope}"'
-    # a row without a name belongs to the one above it
+    # a row without a name continues the row above
     first = (
         f'<th scope="row" {left}>{html_escaped(name)}</th>'
         if name and scope is None
@@ -434,14 +373,14 @@ def _row(row: Row, tag: str, scope: str | None = None) -> str:
 
 
 # -- csv ---------------------------------------------------------------------------------------------------------------
-# Comma-separated values that no spreadsheet takes for a formula.
+# CSV in which no cell is a spreadsheet formula.
 
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|-?inf")
 _FORMULA: Final = ("=", "+", "-", "@")
 
 
 def csv_text(rows: Iterable[Sequence[str]]) -> str:
-    r"""Write rows of cells by RFC 4180, but with line ends of one character.
+    r"""Format rows as CSV (RFC 4180, with newlines as line ends).
 
     >>> csv_text([("name", "value"), ("=1+2", "-1.5"), ("a,b", "-x")])
     'name,value\n\'=1+2,-1.5\n"a,b",\'-x\n'
@@ -452,7 +391,7 @@ def csv_text(rows: Iterable[Sequence[str]]) -> str:
 
 
 def safe_cell(text: str) -> str:
-    """Give a cell that spreadsheets read as text or number: one that would begin a formula gets a quote in front.
+    """Prepend a quote to a cell that a spreadsheet would evaluate as a formula.
 
     >>> safe_cell("@x"), safe_cell(" =x"), safe_cell("-1e-05"), safe_cell("age")
     ("'@x", "' =x", '-1e-05', 'age')
@@ -462,6 +401,6 @@ def safe_cell(text: str) -> str:
 
 
 def csv_table(grid: Grid) -> str:
-    """Write the rows with the names of the columns first, and below them each note as a row of its own."""
+    """Format a table as CSV, with each note as a row at the end."""
     blank = ("",) * (grid.width - 1)
     return csv_text([*grid.rows, *((note, *blank) for note in grid.notes)])

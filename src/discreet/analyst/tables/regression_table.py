@@ -20,7 +20,6 @@ from discreet.analyst.notes import (
 )
 from discreet.analyst.summary import estimates
 from discreet.analyst.tables.formats import (
-    EMPTY,
     WEAK,
     Grid,
     Row,
@@ -33,7 +32,6 @@ from discreet.analyst.tables.formats import (
     markdown_table,
     model_cell,
     number_cell,
-    p_cell,
     promise_note,
     ratio_cell,
     rows_cell,
@@ -43,9 +41,10 @@ from discreet.analyst.tables.formats import (
     text_table,
 )
 from discreet.analyst.tables.tidy import glanced, tidied
-from discreet.analyst.values import ByName, Interval, beside_set, bounded, unbounded
-from discreet.errors import OutputError, SpecError, shown
+from discreet.analyst.values import Interval, NamedValues, beside_set, bounded, unbounded
+from discreet.errors import OptionError, OutputError
 from discreet.files import checked_path, write_bytes
+from discreet.number_text import DASH, p_value, percent
 from discreet.privacy.checks import is_integer
 from discreet.releases.reference_law import NotEstimable, checked_level, known, reason_of
 
@@ -54,11 +53,10 @@ if TYPE_CHECKING:
     from discreet.analyst.tables.tidy import Records
 
 # -- one model ---------------------------------------------------------------------------------------------------------
-# The table of one fit: a row for each coefficient, with its error, test and confidence set beside it.
 
 
 def one_model(fit: Fit, level: float, digits: int) -> Grid:
-    """Give the cells of one fit; with fewer columns where less is known of its errors."""
+    """Lay out one fit, with one row for each coefficient."""
     heads, body = _coefficients(fit, level, digits)
     sets, why = fit.conf_int(level), reasons(fit, level)
     rest = ("",) * (len(heads) - 2)
@@ -89,30 +87,30 @@ def one_model(fit: Fit, level: float, digits: int) -> Grid:
 
 
 def title_of(fit: Fit) -> str:
-    """Say what is regressed, and that it is not private where it is not."""
+    """Return the title of a table, marked if the release is not private."""
     mark = "" if fit.release.private else "NOT PRIVATE: "
     return f"{mark}{fit.target}: linear regression from a release"
 
 
 def error_notes(fit: Fit) -> list[str]:
-    """Say what standard errors, p-values and sets count, and of which coefficients they are."""
+    """Return notes on standard errors, p-values and confidence sets."""
     return [
-        f"{PRIVACY_ONLY if without_sampling(fit) else 'Standard errors include sampling and privacy noise.'} "
+        f"{PRIVACY_ONLY if without_sampling(fit) else 'Standard errors include sampling error and privacy noise.'} "
         f"{PRIVACY_PART}.",
         SCORE_PAGE,
         *([PENALISED_INTERVALS] if fit.penalised else []),
     ]
 
 
-def selection_note(sets: ByName[Interval], level: float) -> str | None:
-    """Say that intervals beside unbounded sets cover too little; nothing where all sets are of one kind."""
+def selection_note(sets: NamedValues[Interval], level: float) -> str | None:
+    """Return a note on undercoverage if some sets are bounded and others are not."""
     if not (any(map(bounded, sets.values())) and any(map(unbounded, sets.values()))):
         return None
-    return SELECTION.format(percent=100 * level)
+    return SELECTION.format(level=percent(level))
 
 
 def reason_notes(fit: Fit, why: Mapping[str, str]) -> list[str]:
-    """Say why coefficients have no interval, one sentence for each reason."""
+    """Return one sentence for each reason why coefficients have no interval."""
     grouped = {reason: [name for name, own in why.items() if own == reason] for reason in dict.fromkeys(why.values())}
     return [
         f"No interval: {reason}." if len(names) == len(fit.names) else f"No interval ({', '.join(names)}): {reason}."
@@ -121,18 +119,18 @@ def reason_notes(fit: Fit, why: Mapping[str, str]) -> list[str]:
 
 
 def missing_statistics(fit: Fit, why: Mapping[str, str]) -> list[str]:
-    """Say why the model has no R^2, residual spread or number of rows; no reason twice."""
-    said, out = list(why.values()), []
+    """Return why R^2, residual standard deviation or number of rows are missing, each reason once."""
+    known_reasons, out = list(why.values()), []
     for what, value in (("R²", fit.rsquared), ("residual sd", fit._residual_sd), ("number of rows", fit.nobs)):
         reason = reason_of(value)
-        if reason is not None and not any(reason in one for one in said):
+        if reason is not None and not any(reason in text for text in known_reasons):
             out.append(f"No {what}: {reason}.")
-            said.append(reason)
+            known_reasons.append(reason)
     return out
 
 
 def _coefficients(fit: Fit, level: float, digits: int) -> tuple[Row, list[Row]]:
-    values, interval = estimates(fit), f"{100 * level:g}% interval"
+    values, interval = estimates(fit), f"{percent(level)} interval"
     if known_before(fit.release.noise):
         own = fit.table_conf_int(level)
         body: list[Row] = [
@@ -157,7 +155,7 @@ def _coefficients(fit: Fit, level: float, digits: int) -> tuple[Row, list[Row]]:
                 estimate_cell(value, sets[name], digits),
                 number_cell(beside_set(fit.bse[name], sets[name]), digits),
                 number_cell(beside_set(fit.tvalues[name], sets[name]), digits),
-                p_cell(fit.pvalues[name]),
+                p_value(known(fit.pvalues[name])),
                 set_cell(sets[name], digits),
                 number_cell(fit.privacy_share[name], digits) if share is None else f"{share:.0%}",
             )
@@ -166,7 +164,7 @@ def _coefficients(fit: Fit, level: float, digits: int) -> tuple[Row, list[Row]]:
 
 
 # -- regression table --------------------------------------------------------------------------------------------------
-# A regression table that can be written as text, Markdown, LaTeX, HTML or CSV, and what a fit offers of it.
+# Regression tables as text, Markdown, LaTeX, HTML or CSV.
 
 Format = Literal["text", "md", "tex", "html", "csv"]
 FORMATS: Final[tuple[Format, ...]] = get_args(Format)
@@ -180,51 +178,51 @@ _LABEL: Final = re.compile(r"[A-Za-z0-9:._-]+")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RegressionTable:
-    """A table of one or several models; printing gives text, a notebook shows HTML.
+    """A table of one or several models, which notebooks display as HTML.
 
     Attributes
     ----------
     grid
-        Its cells, as text.
+        Cells of the table as text.
     """
 
     grid: Grid
 
     def to_text(self) -> str:
-        """Write it as plain text of fixed width."""
+        """Return the table as plain text."""
         return text_table(self.grid)
 
     def to_markdown(self) -> str:
-        """Write it in Markdown, every name escaped."""
+        """Return the table in Markdown."""
         return markdown_table(self.grid)
 
     def to_latex(self, *, caption: str | None = None, label: str | None = None) -> str:
-        r"""Write it in LaTeX with the rules of booktabs; the preamble needs \usepackage{booktabs}.
+        r"""Return the table in LaTeX. The preamble needs \usepackage{booktabs}.
 
         Parameters
         ----------
         caption
-            Instead of the title.
+            Caption to use instead of the title.
         label
-            Name for \ref.
+            Label for \ref.
         """
         for name, given in (("caption", caption), ("label", label)):
             if given is not None and not isinstance(given, str):
-                raise SpecError(f"{name}: expected text, got {shown(given)}")
+                raise OptionError(option=name, given=given, allowed="text")
         if label is not None and not _LABEL.fullmatch(label):
-            raise SpecError(f"label: expected letters, digits and : . _ - such as tab:wages, got {shown(label)}")
+            raise OptionError(option="label", given=label, allowed="letters, digits and : . _ -, such as tab:wages,")
         return latex_table(self.grid, caption=caption, label=label)
 
     def to_html(self) -> str:
-        """Write it as a fragment of HTML with its own style."""
+        """Return the table as an HTML fragment."""
         return html_grid(self.grid)
 
     def to_csv(self) -> str:
-        """Write its cells as comma-separated values; a cell that a spreadsheet would run gets a quote in front."""
+        """Return the cells as CSV. A cell that a spreadsheet would evaluate starts with a quote."""
         return csv_table(self.grid)
 
     def written(self, kind: Format) -> str:
-        """Write it as a file of this kind holds it: HTML as a whole page.
+        """Return the content of a file in this format. HTML is a complete page.
 
         Parameters
         ----------
@@ -241,12 +239,12 @@ class RegressionTable:
         return ways[kind]().rstrip("\n") + "\n"
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write it to a file whose name ends in .txt, .md, .tex, .html or .csv.
+        """Save the table to a file ending in .txt, .md, .tex, .html or .csv.
 
         Parameters
         ----------
         path
-            Where to.
+            Name of the file.
         force
             Whether to replace an existing file.
         """
@@ -260,35 +258,33 @@ class RegressionTable:
 
 
 def format_of(path: str | Path) -> Format:
-    """Give the format that the name of a file asks for.
+    """Return the format for a file name.
 
     >>> format_of("wages.tex"), format_of("wages.htm")
     ('tex', 'html')
     """
     found = SUFFIXES.get(checked_path(path).suffix.lower())
     if found is None:
-        raise OutputError(
-            f"the output {str(path)!r} does not have the file extension of a table; choose one of {', '.join(SUFFIXES)}"
-        )
+        raise OutputError(f"unsupported output type of {str(path)!r}; expected one of {', '.join(SUFFIXES)}")
     return found
 
 
 def checked_digits(digits: object) -> int:
-    """Give a number of significant digits."""
+    """Check a number of significant digits."""
     if not is_integer(digits) or not 1 <= digits <= _MOST_DIGITS:
-        raise SpecError(f"digits: expected an integer from 1 to {_MOST_DIGITS}, got {shown(digits)}")
+        raise OptionError(option="digits", given=digits, allowed=f"an integer from 1 to {_MOST_DIGITS}")
     return int(digits)
 
 
 class TableMixin:
-    """A fit as a table: for papers and pages, and in the columns of R's broom."""
+    """Tables of a fit, and records with the column names of broom in R."""
 
     @property
     def _whole(self) -> Fit:
         return cast("Fit", self)
 
     def table(self, level: float | None = None, *, alpha: float | None = None, digits: int = DIGITS) -> RegressionTable:
-        """Give the coefficients with errors, tests and confidence sets as a table that can be written in any format.
+        """Return a regression table with standard errors, tests and confidence sets.
 
         Parameters
         ----------
@@ -300,7 +296,7 @@ class TableMixin:
         return RegressionTable(one_model(self._whole, checked_level(level, alpha), checked_digits(digits)))
 
     def to_markdown(self, level: float | None = None, *, alpha: float | None = None, digits: int = DIGITS) -> str:
-        """Write the table of the fit in Markdown.
+        """Return the regression table in Markdown.
 
         Parameters
         ----------
@@ -318,19 +314,19 @@ class TableMixin:
         caption: str | None = None,
         label: str | None = None,
     ) -> str:
-        r"""Write the table of the fit in LaTeX with the rules of booktabs.
+        r"""Return the regression table in LaTeX with booktabs.
 
         Parameters
         ----------
         level, alpha, digits
             As for `table`.
         caption, label
-            Title instead of the table's own, and name for \ref.
+            Caption to use instead of the title, and label for \ref.
         """
         return self.table(level, alpha=alpha, digits=digits).to_latex(caption=caption, label=label)
 
     def to_html(self, level: float | None = None, *, alpha: float | None = None, digits: int = DIGITS) -> str:
-        """Write the table of the fit as a fragment of HTML.
+        """Return the regression table as an HTML fragment.
 
         Parameters
         ----------
@@ -340,7 +336,7 @@ class TableMixin:
         return self.table(level, alpha=alpha, digits=digits).to_html()
 
     def to_csv(self, level: float | None = None, *, alpha: float | None = None) -> str:
-        """Write `tidy` as comma-separated values: numbers with all their digits, empty where there is none.
+        """Return `tidy` as CSV with full precision and empty cells for missing numbers.
 
         Parameters
         ----------
@@ -350,7 +346,7 @@ class TableMixin:
         return self.tidy(level, alpha=alpha).to_csv()
 
     def to_pandas(self, level: float | None = None, *, alpha: float | None = None) -> Any:  # noqa: ANN401
-        """Give `tidy` as a data frame of pandas, which must be installed.
+        """Return `tidy` as a pandas DataFrame.
 
         Parameters
         ----------
@@ -360,11 +356,11 @@ class TableMixin:
         return self.tidy(level, alpha=alpha).to_pandas()
 
     def tidy(self, level: float | None = None, *, alpha: float | None = None) -> Records:
-        """Give a record for each coefficient, with the names of R's broom: term, estimate, std.error and so on.
+        """Return one record for each coefficient, with the column names of broom: term, estimate, std.error and so on.
 
-        `statistic` and `p.value` are of the score test. `conf.low` and `conf.high` are the ends of the smallest
-        interval that holds the confidence set, infinite where it is unbounded; `conf.set` says the set in words, and
-        `reason` why it is not an interval.
+        `statistic` and `p.value` are those of the score test. `conf.low` and `conf.high` are the ends of the smallest
+        interval that contains the confidence set, infinite where it is unbounded. `conf.set` describes the set, and
+        `reason` says why it is unbounded.
 
         Parameters
         ----------
@@ -374,38 +370,37 @@ class TableMixin:
         return tidied(self._whole, checked_level(level, alpha))
 
     def glance(self) -> Records:
-        """Give one record of the model: r.squared, adj.r.squared, sigma, statistic, p.value, df, nobs and the promise.
+        """Return one record for the model: r.squared, sigma, statistic, p.value, df, nobs, the guarantee and so on.
 
-        `statistic` and `p.value` are of the joint test that every slope is 0.
+        `statistic` and `p.value` are those of the joint test that every slope is 0.
         """
         return glanced(self._whole)
 
 
 # -- several models ----------------------------------------------------------------------------------------------------
-# The table of several fits: a column for each, and below every estimate its error, interval or p-value.
 
 Below = Literal["errors", "intervals", "pvalues", "none"]
 BELOW: Final[tuple[Below, ...]] = get_args(Below)
 
 _UNDER: Final = {
-    "errors": "In parentheses: standard errors, of sampling and privacy noise together.",
-    "intervals": "Below each estimate: {percent:g}% confidence interval.",
-    "pvalues": "In parentheses: p-values of the score test.",
+    "errors": "Standard errors in parentheses, including sampling error and privacy noise.",
+    "intervals": "Below each estimate: {level} confidence interval.",
+    "pvalues": "p-values of the score test in parentheses.",
     "none": "",
 }
 _PRIVACY_ONLY: Final = (
     "Where the residual variance of a model could not be estimated, its standard errors include privacy noise only."
 )
 _NOISE_ALONE: Final = (
-    "In braces: standard deviation of the privacy noise alone, which includes no sampling error; there are no standard "
+    "Standard deviations of the privacy noise in braces. They include no sampling error, and there are no standard "
     "errors."
 )
-_ADDS_UP: Final = "The models are from different releases; if these are about the same people, what they spend adds up."
+_ADDS_UP: Final = "The models are from different releases. If they describe the same people, their losses add up."
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How a table of several models is laid out; see `discreet.table`."""
+    """Layout of a table of several models; see `discreet.table`."""
 
     names: tuple[str, ...]
     level: float
@@ -418,7 +413,7 @@ class Layout:
 
 
 def several_models(fits: Sequence[Fit], layout: Layout) -> Grid:
-    """Give the cells of several fits side by side."""
+    """Lay out several fits side by side."""
     body: list[Row] = []
     columns = [_column(fit, layout) for fit in fits]
     for name in layout.coefficients:
@@ -437,7 +432,7 @@ def several_models(fits: Sequence[Fit], layout: Layout) -> Grid:
 
 
 def _column(fit: Fit, layout: Layout) -> dict[str, tuple[str, str]]:
-    """Estimate and what stands below it, by coefficient."""
+    """Return the estimate and the cell below it, by coefficient."""
     sets = fit.conf_int(layout.level)
     out = {}
     for name, value in estimates(fit).items():
@@ -458,11 +453,11 @@ def _under(fit: Fit, name: str, ends: Interval, layout: Layout) -> str:
         case "intervals":
             return set_cell(ends, digits)
         case _:
-            return _in_parentheses(p_cell(fit.pvalues[name]))
+            return _in_parentheses(p_value(known(fit.pvalues[name])))
 
 
 def _in_parentheses(cell: str) -> str:
-    return cell if cell == EMPTY else f"({cell})"
+    return cell if cell == DASH else f"({cell})"
 
 
 def _statistics(fits: Sequence[Fit], level: float) -> tuple[Row, ...]:
@@ -479,14 +474,14 @@ def _statistics(fits: Sequence[Fit], level: float) -> tuple[Row, ...]:
 
 def _notes(fits: Sequence[Fit], layout: Layout) -> list[str]:
     noise_alone = [known_before(fit.release.noise) for fit in fits]
-    notes = [_UNDER[layout.below].format(percent=100 * layout.level)]
+    notes = [_UNDER[layout.below].format(level=percent(layout.level))]
     if any(noise_alone) and layout.below != "none":
         notes.append(_NOISE_ALONE)
     if layout.below == "errors" and any(map(without_sampling, fits)):
         notes.append(_PRIVACY_ONLY)
     if layout.stars:
-        meant = [f"{'*' * (place + 1)} p < {one:g}" for place, one in enumerate(layout.stars)]
-        notes.append(f"{', '.join(meant)}.")
+        legend = [f"{'*' * number} p < {threshold:g}" for number, threshold in enumerate(layout.stars, start=1)]
+        notes.append(f"{', '.join(legend)}.")
     shown = [fit.conf_int(layout.level) for fit in fits if fit.estimable]
     if any(unbounded(ends) for sets in shown for name, ends in sets.items() if name in layout.coefficients):
         notes.append(WEAK)
@@ -508,7 +503,7 @@ def _notes(fits: Sequence[Fit], layout: Layout) -> list[str]:
 
 
 def _by_column(sentences: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:
-    """Say each sentence once, with the columns that it is about where it is not about all of them."""
+    """Return each sentence once, with its columns unless it applies to all."""
     columns: dict[str, list[str]] = {}
     for own, name in zip(sentences, names, strict=True):
         for sentence in own:

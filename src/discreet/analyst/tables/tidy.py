@@ -1,4 +1,4 @@
-"""Give the results of a fit as records, as broom does in R."""
+"""Return the results of a fit as records, like broom in R."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 from discreet.analyst.inference.contrasts import known_before
 from discreet.analyst.notes import reasons
 from discreet.analyst.summary import estimates
-from discreet.analyst.tables.formats import EMPTY, Grid, csv_text, figure, html_grid, promise_note, text_table
-from discreet.analyst.values import Interval, beside_set
-from discreet.errors import SpecError
+from discreet.analyst.tables.formats import Grid, csv_text, html_grid, promise_note, text_table
+from discreet.analyst.values import Interval, beside_set, import_optional
+from discreet.errors import OptionError
+from discreet.number_text import DASH, percent, significant
 from discreet.releases.reference_law import NotEstimable, known, reason_of
 
 if TYPE_CHECKING:
@@ -21,32 +22,31 @@ if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
 
 # -- records -----------------------------------------------------------------------------------------------------------
-# A small table of records: one mapping for each row, which other libraries take as it is.
 
 Cell: TypeAlias = str | float | bool | None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Records(Sequence[Mapping[str, Cell]]):
-    """Rows with the same columns; `pandas.DataFrame(records)` and `polars.DataFrame(records)` take them as they are.
+    """Rows with the same columns, accepted by `pandas.DataFrame` and `polars.DataFrame`.
 
-    Where the release cannot give a number there is none, and the column `reason` says why.
+    A number that is not estimable is None, and the column `reason` says why.
 
     Attributes
     ----------
     title
-        What they are about.
+        Title of the table.
     rows
-        One mapping of column to value for each.
+        One mapping of column names to values for each row.
     notes
-        Under which promise they were made.
+        Notes below the table, such as the privacy guarantee.
 
     Examples
     --------
-    >>> made = Records("of y", ({"term": "age", "estimate": 1.5}, {"term": "x", "estimate": None}), ())
-    >>> made[0]["estimate"], made.column("term"), made.columns
+    >>> records = Records("of y", ({"term": "age", "estimate": 1.5}, {"term": "x", "estimate": None}), ())
+    >>> records[0]["estimate"], records.column("term"), records.columns
     (1.5, ['age', 'x'], ('term', 'estimate'))
-    >>> made
+    >>> records
     of y
     --------------
     term  estimate
@@ -66,7 +66,7 @@ class Records(Sequence[Mapping[str, Cell]]):
         return tuple(self.rows[0])
 
     def column(self, name: str) -> list[Cell]:
-        """Give the values of one column.
+        """Return the values of one column.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class Records(Sequence[Mapping[str, Cell]]):
             One of `columns`.
         """
         if name not in self.columns:
-            raise SpecError.unknown_name("column", name, self.columns)
+            raise OptionError.unknown_name("column", name, self.columns, option="name")
         return [row[name] for row in self.rows]
 
     def __len__(self) -> int:
@@ -88,32 +88,26 @@ class Records(Sequence[Mapping[str, Cell]]):
         return self.rows[index]
 
     def to_frame(self) -> Table:
-        """Give them as an Arrow table."""
+        """Return the records as an Arrow table."""
         import pyarrow as pa
 
         kinds = {"text": pa.string(), "flag": pa.bool_(), "number": pa.float64()}
         return pa.table({name: pa.array(self.column(name), type=kinds[_kind(name)]) for name in self.columns})
 
     def to_pandas(self) -> Any:  # noqa: ANN401  # a class of a library that may be missing
-        """Give them as a data frame of pandas, with the notes in its `attrs`; pandas must be installed."""
-        try:
-            import pandas  # noqa: F401  # Arrow needs it and says so less clearly
-        except ImportError:
-            raise SpecError(
-                "to_pandas needs 'pandas', which is not installed; install it with: pip install pandas; or use "
-                "to_frame() for an Arrow table"
-            ) from None
+        """Return a pandas DataFrame with the notes in its `attrs`."""
+        import_optional("pandas", "to_pandas()")
         frame = self.to_frame().to_pandas()
         frame.attrs["notes"] = list(self.notes)
         return frame
 
     def to_csv(self) -> str:
-        """Write a line for each row, numbers with all their digits; an empty cell where there is none."""
+        """Return the records as CSV with full precision and empty cells for missing numbers."""
         lines = [[_exact(row[name]) for name in self.columns] for row in self.rows]
         return csv_text([self.columns, *lines])
 
     def _grid(self) -> Grid:
-        # reasons are sentences: below the table, each once
+        # reasons are long, so they are notes below the table
         names = [name for name in self.columns if name != "reason"]
         body = tuple(tuple(_short(row[name]) for name in names) for row in self.rows)
         reasons = [str(row["reason"]) for row in self.rows if row.get("reason")]
@@ -142,20 +136,19 @@ def _exact(value: Cell) -> str:
 
 def _short(value: Cell) -> str:
     if value is None:
-        return EMPTY
+        return DASH
     if isinstance(value, bool):
         return ("no", "yes")[value]
     if isinstance(value, str):
         return value
-    return figure(value, 4) if math.isfinite(value) else ("∞" if value > 0 else "-∞")
+    return significant(value, 4) if math.isfinite(value) else ("∞" if value > 0 else "-∞")
 
 
 # -- tidying -----------------------------------------------------------------------------------------------------------
-# A fit in the columns of R's broom: `tidy` has a row for each coefficient, `glance` one for the model.
 
 
 def tidied(fit: Fit, level: float) -> Records:
-    """Give a record for each coefficient."""
+    """Return one record for each coefficient."""
     sets, why = fit.conf_int(level), reasons(fit, level)
     own = fit.table_conf_int(level) if known_before(fit.release.noise) else None
     rows: list[dict[str, Cell]] = []
@@ -175,20 +168,20 @@ def tidied(fit: Fit, level: float) -> Records:
         if own is not None:
             row["table.low"], row["table.high"] = ends_of(own[name])
         rows.append(row | {"private": fit.release.private, "reason": why.get(name)})
-    return Records(f"Coefficients of {fit.target}, {100 * level:g}% sets", tuple(rows), (promise_note(fit.release),))
+    return Records(f"Coefficients of {fit.target}, {percent(level)} sets", tuple(rows), (promise_note(fit.release),))
 
 
 def set_words_of(ends: Interval) -> str | None:
-    """Say what kind a set is, in words where it is not an interval."""
+    """Return the kind of an interval, or the description of an unbounded set."""
     if isinstance(ends, NotEstimable):
         return None
     return ends.kind if ends.bounded else str(ends)
 
 
 def ends_of(ends: Interval) -> tuple[float | None, float | None]:
-    """Give the ends of the smallest interval that holds a set; none where there is no set.
+    """Return the ends of the smallest interval that contains a set, or None without a set.
 
-    The outside of a gap has none: read as the ends of an interval, those of the gap would exclude what is possible.
+    For `outside` they are infinite, because the ends of the gap are not those of an interval.
 
     >>> from discreet.analyst.confidence_sets import ConfidenceSet
     >>> ends_of(ConfidenceSet("outside", -2.0, -1.0)), ends_of(ConfidenceSet("above", 1.0))
@@ -200,7 +193,7 @@ def ends_of(ends: Interval) -> tuple[float | None, float | None]:
 
 
 def glanced(fit: Fit) -> Records:
-    """Give one record of the model as a whole."""
+    """Return one record for the whole model."""
     guarantee = fit.release.guarantee
     slopes = len(fit.model.slopes)
     given = (fit.rsquared, fit._residual_sd, fit.nobs, fit.fvalue if slopes else None)

@@ -1,4 +1,4 @@
-"""Count rows by cell of public partitions, and rows that were clipped."""
+"""Count rows by cell of public partitions, and clipped rows."""
 
 from __future__ import annotations
 
@@ -25,14 +25,9 @@ from discreet.exact.elementary import doubles
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One declared column cut into cells.
+    """One declared column divided into `bins` intervals of equal width.
 
-    Attributes
-    ----------
-    columns
-        How many released columns it has.
-    bins
-        Intervals of equal width for a number; 0 for indicators, whose cells are their states: none of them, or one.
+    Indicators have 0 bins: their cells are their states, none of them or one.
     """
 
     columns: int
@@ -40,11 +35,11 @@ class Axis:
 
     @property
     def cells(self) -> int:
-        """How many cells it has."""
+        """Number of cells."""
         return self.bins or self.columns + 1
 
     def indices(self, values: FloatArray, unit: int) -> IntArray:
-        """The cell of each row, from integer numbers of grid steps, shape (columns, rows).
+        """Return the cell of each row, from integer numbers of grid steps, shape (columns, rows).
 
         >>> Axis(1, bins=4).indices(np.array([[-256.0, -128.0, 0.0, 256.0]]), 256).tolist()
         [0, 1, 2, 3]
@@ -59,7 +54,7 @@ class Axis:
         return index
 
     def centres(self) -> FloatArray:
-        """Scaled values that represent each cell, shape (cells, columns): midpoints, or indicators themselves.
+        """Return the scaled values that represent each cell, shape (cells, columns): midpoints, or the indicators.
 
         >>> Axis(1, bins=4).centres().ravel().tolist(), Axis(1).centres().ravel().tolist()
         ([-0.75, -0.25, 0.25, 0.75], [0.0, 1.0])
@@ -71,7 +66,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """The box of (x, y) cut into cells by cutting each column, the target last.
+    """Partition of the box of (x, y) into cells by dividing each column, the target last.
 
     >>> design = Design("y", {"x": (0, 1), "g": ["a", "b", "c"], "y": (0, 1)})
     >>> Partition.of(design, bins=8).cells
@@ -82,7 +77,7 @@ class Partition:
 
     @classmethod
     def of(cls, design: Design, bins: int) -> Partition:
-        """Numbers in `bins` intervals; a boolean in 2 cells, a category in as many as it has levels."""
+        """Divide numbers into `bins` intervals, a boolean into 2 cells and a category into its levels."""
         axes = []
         for name in (*design.regressors, design.target):
             column = design.columns[name]
@@ -102,16 +97,16 @@ class Partition:
 
     @property
     def cells(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return math.prod(axis.cells for axis in self.axes)
 
     @property
     def numbers(self) -> int:
-        """How many columns are cut into intervals."""
+        """Number of columns divided into intervals."""
         return sum(axis.bins > 0 for axis in self.axes)
 
     def indices(self, chunk: FloatArray, unit: int) -> IntArray:
-        """The cell of each row of a chunk (1, x, y) in grid steps, target last and fastest."""
+        """Return the cell of each row of a chunk (1, x, y) in grid steps; the target varies fastest."""
         index = np.zeros(chunk.shape[1], dtype=np.int64)
         row = 1
         for axis in self.axes:
@@ -120,7 +115,7 @@ class Partition:
         return index
 
     def regressor_centres(self) -> FloatArray:
-        """Scaled (1, x) at the centre of every cell of the regressors, shape (cells, columns)."""
+        """Return the scaled (1, x) at the centre of every cell of the regressors, shape (cells, columns)."""
         centres = np.ones((1, 1))
         for axis in self.axes[:-1]:
             own = axis.centres()
@@ -129,19 +124,14 @@ class Partition:
         return centres
 
     def target_centres(self) -> FloatArray:
-        """Scaled y at the centre of every cell of the target."""
+        """Return the scaled y at the centre of every cell of the target."""
         return self.axes[-1].centres()[:, 0]
 
 
 class CellCounts(MadeAnew):
     """Running exact number of rows in each cell.
 
-    Parameters
-    ----------
-    domain
-        Public geometry of a row; its ball must not be smaller than its box, so that indicators are 0 or 1.
-    partition
-        The cells.
+    The ball of the domain must contain its box, so that indicators are 0 or 1.
 
     Examples
     --------
@@ -159,7 +149,7 @@ class CellCounts(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one row: those of the product grid."""
+        """Steps in one row, those of the product grid."""
         return self._unit**2
 
     def add(self, chunk: FloatArray) -> None:
@@ -168,7 +158,7 @@ class CellCounts(MadeAnew):
         self._counts[where] += times  # [P:exact-counts]
 
     def totals(self) -> tuple[int, ...]:
-        """The count of every cell in steps of the product grid."""
+        """Return the count of every cell in steps of the product grid."""
         return tuple(count * self.unit for count in self._counts.tolist())  # [P:count-steps]
 
 
@@ -190,42 +180,35 @@ class ClipCounter:
         self._totals = [0] * len(design.clippable)
 
     def marks(self, settled: Sequence[FloatArray]) -> npt.NDArray[np.bool_]:
-        """Which cells are outside, from settled arrays of the columns of the table, shape (clippable, rows kept).
+        """Mark the cells outside their bounds, shape (clippable, rows kept), from settled arrays.
 
-        A mark is a function of its own row and of public numbers. A missing cell was filled, with a value inside the
-        bounds, or its row dropped.
+        A mark depends on its row and on public numbers only. A missing cell was filled within the bounds, or its row
+        dropped.
         """
         base = dict(zip(self._design.table_columns, settled, strict=True))
         return outside_bounds(self._design.columns, self._design.clippable, base)  # [P:clip-marks]
 
     def add(self, marks: npt.NDArray[np.generic]) -> None:
-        """Take marks of some rows, as true and false or as 1 and 0."""
+        """Add the marks of some rows, as booleans or as 1 and 0."""
         self._totals = [total + int(found) for total, found in zip(self._totals, marks.sum(axis=1), strict=True)]
 
     def totals(self) -> tuple[int, ...]:
-        """Number of rows by column, in the order of `Design.clippable`."""
+        """Return the number of clipped rows by column, in the order of `Design.clippable`."""
         return tuple(self._totals)
 
 
 # -- column cells ------------------------------------------------------------------------------------------------------
 # Counts of rows by narrow cells of single columns, which answer every comparison with a threshold.
 
-# cells in one scaled unit: a column in [-1, 1] has twice as many and one for -1 itself
+# cells in one scaled unit: a column in [-1, 1] has twice as many, and one for -1 itself
 CELLS: Final = 4096
 
 
 class ColumnCells(MadeAnew):
-    """Running exact number of rows in each cell of some columns.
+    """Running exact number of rows in each cell of some columns of rows (1, x, y).
 
-    A value v, in scaled units, is in the cell `ceil(4096 v)`, so that the counts up to a cell are those of rows with
+    A scaled value v is in the cell `ceil(4096 v)`, so that the counts up to a cell are those of rows with
     `v <= cell / 4096`. Cells run from -4096 to 4096.
-
-    Parameters
-    ----------
-    domain
-        Public geometry of a row.
-    columns
-        Which columns of the rows (1, x, y) are counted.
 
     Examples
     --------
@@ -252,28 +235,23 @@ class ColumnCells(MadeAnew):
             counts += np.bincount(cells, minlength=2 * CELLS + 1)
 
     def totals(self) -> tuple[int, ...]:
-        """Nothing: the counts are in `cells`."""
+        """Return nothing; the counts are in `cells`."""
         return ()
 
     def cells(self) -> IntArray:
-        """The count of every cell, shape (columns, 8193)."""
+        """Return the count of every cell, shape (columns, 8193)."""
         return self._counts.copy()
 
 
 # -- dyadic cells ------------------------------------------------------------------------------------------------------
-# Counts of rows by dyadic cell of the columns whose bounds are to be found. Proof: mechanisms/discovery.proof.md.
+# Counts of rows by dyadic cell of the columns with private bounds. Proof: mechanisms/discovery.proof.md.
 
 
 class DyadicCells(MadeAnew):
     """Running exact number of rows in each cell of each searched column, and of all rows.
 
-    A row is in one cell of every column: the one that its settled cell lies in, or the nearest one where that lies
-    outside the public range. A cell has its lower end, the last one of a column both.
-
-    Parameters
-    ----------
-    design
-        Whose columns are searched; rows are their settled cells, as pairs of integers.
+    A row is in one cell of every column: the cell that contains its settled value, or the nearest cell if the value is
+    outside the public range. A cell includes its lower end; the last cell of a column includes both ends.
 
     Examples
     --------
@@ -308,5 +286,5 @@ class DyadicCells(MadeAnew):
         self._rows += chunk.shape[1]
 
     def totals(self) -> tuple[int, ...]:
-        """The count of every cell, column after column, and the number of rows."""
+        """Return the count of every cell, column by column, then the number of rows."""
         return *(int(count) for counts in self._counts for count in counts), self._rows

@@ -16,32 +16,32 @@ from discreet.exact.arrays import BigIntArray, FloatArray, IntArray
 from discreet.exact.linear import upper_triangle
 
 # -- protocol ----------------------------------------------------------------------------------------------------------
-# What rows are summed into, and the exact sums: handed to a mechanism and to nothing else.
+# The interface of sums over rows, and the exact totals, which only a mechanism receives.
 
 
 class Sums(Protocol):
-    """What rows are summed into."""
+    """Exact sums over rows."""
 
     @property
     def unit(self) -> int:
-        """Steps of the totals in one scaled unit of what is summed."""
+        """Steps of the totals in one scaled unit of the summed values."""
         ...
 
     def empty(self) -> Self:
-        """Sums of the same kind, with the same settings and without rows: those of another worker."""
+        """Return empty sums with the same settings, for another worker."""
         ...
 
     def add(self, chunk: FloatArray) -> None:
-        """Take a chunk of rows (1, x, y) in grid steps."""
+        """Add a chunk of rows (1, x, y) in grid steps."""
         ...
 
     def totals(self) -> tuple[int, ...]:
-        """The exact sums."""
+        """Return the exact sums."""
         ...
 
 
 class MadeAnew:
-    """Gives a new one without rows, from the arguments that this one was made with; they must not change."""
+    """Sums that can be created again without rows from the same arguments, which must not change."""
 
     _made_from: tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
 
@@ -52,74 +52,74 @@ class MadeAnew:
         return made
 
     def empty(self) -> Self:
-        """Sums of the same kind, with the same settings and without rows."""
+        """Return empty sums with the same settings."""
         given, named = self._made_from
         return type(self)(*given, **dict(named))
 
 
 @runtime_checkable
 class PersonSums(Protocol):
-    """Sums that treat the rows of one person together."""
+    """Sums that combine the rows of each individual."""
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
-        """Take a chunk of whole persons, whose rows are together from each of `starts` on."""
+        """Add a chunk of complete individuals, whose first rows are at `starts`."""
         ...
 
 
 @runtime_checkable
 class CellSums(Protocol):
-    """Sums that are too many for integers one by one: counts by cell, as an array."""
+    """Counts by cell as an array, because they are too many for separate integers."""
 
     def cells(self) -> IntArray:
-        """The exact counts."""
+        """Return the exact counts."""
         ...
 
 
 @runtime_checkable
 class SettledSums(Protocol):
-    """Sums over rows of settled cells, before all bounds are known; all others are over rows (1, x, y)."""
+    """Sums over rows of settled cells, before all bounds are known; other sums are over rows (1, x, y)."""
 
     @property
     def searched(self) -> tuple[str, ...]:
-        """The columns whose bounds are to be found."""
+        """Columns with private bounds."""
         ...
 
 
 @runtime_checkable
 class RecodedSums(Protocol):
-    """Sums over rows that are written anew: this pass sums the new rows, and later passes see them alone."""
+    """Sums over recoded rows: this pass sums the new rows, and later passes see only these."""
 
     @property
     def recoded_size(self) -> int:
-        """Number of integers in a new row."""
+        """Number of integers in a recoded row."""
         ...
 
     def recoded(self, chunk: FloatArray) -> FloatArray:
-        """The new rows of a chunk of rows (1, x, y): integers of 32 bits, each row a function of its own old row."""
+        """Recode a chunk of rows (1, x, y) into 32-bit integers, each row independently of the others."""
         ...
 
 
 class Totals:
-    """Exact sums over the rows of a table. Sensitive: handed to a mechanism and to nothing else.
+    """Exact sums over the rows of a table. Sensitive: only a mechanism receives them.
 
-    They add, and that is all they do: they do not print, compare, copy, pickle or serialise their numbers, and are no
-    dataclass, whose fields any tool can list. Parts of one table add up if no person is in two of them.
+    Totals support addition only. They do not print, compare, copy, pickle or serialise their numbers, and are not a
+    dataclass, whose fields any tool can list. Parts of one table add up if no individual is in two of them.
 
     Attributes
     ----------
     values
-        The sums, in integer steps, in the order that their kind of sum states.
+        The sums in integer steps, in the order that their kind of sum defines.
     unit
-        Steps in one scaled unit: what a total is worth is `value / unit`.
+        Steps in one scaled unit: the scaled value of a total is `value / unit`.
     count
-        Number of rows, or of persons, in the table; also sensitive unless the neighbouring relation makes it public.
+        Number of rows or individuals in the table; sensitive unless the neighbouring relation makes it public.
     clipped
-        Number of rows that count in which each numeric column was clipped, where that was asked for.
+        Number of included rows in which each numeric column was clipped, if requested.
     fitting
-        Number of rows that count, and number of rows that a rule drops; of one person no more than its cap in both
-        together, those that count first.
+        Number of included rows and number of rows that a rule drops; each individual contributes at most its cap to
+        both together, included rows first.
     cells
-        Counts by cell, of sums that have them.
+        Counts by cell, if the sums have them.
     """
 
     __slots__ = ("cells", "clipped", "count", "fitting", "unit", "values")
@@ -149,7 +149,7 @@ class Totals:
         _set(self, "cells", cells)
 
     def on_grid(self, unit: int) -> tuple[int, ...]:
-        """The values in steps of a grid as fine or finer, on which noise is added: `unit` steps in one scaled unit."""
+        """Return the values on the noise grid, which has `unit` steps in one scaled unit and is at least as fine."""
         finer, rest = divmod(unit, self.unit)
         if rest or not finer:
             raise SpecError(f"expected a grid with a multiple of {self.unit} steps in one scaled unit, got {unit}")
@@ -186,7 +186,7 @@ def _shape(cells: IntArray | None) -> tuple[int, ...]:
 
 
 def common_unit(parts: Sequence[Sums]) -> int:
-    """The unit of sums that are taken in one pass, which must be one and the same."""
+    """Return the common unit of sums from one pass; refuse different units."""
     units = {part.unit for part in parts}
     if len(units) != 1:
         raise SpecError(f"expected sums in one unit, got {len(units)} units")
@@ -194,20 +194,20 @@ def common_unit(parts: Sequence[Sums]) -> int:
 
 
 # -- gram --------------------------------------------------------------------------------------------------------------
-# Exact products of integers through BLAS, the same whatever the order or the chunks.
+# Exact products of integers through BLAS, the same for any order and any chunks.
 
 # a double holds every integer up to 2**53, so sums of products below it are exact in any order
 _EXACT_BITS = 53
 # above this many bits a chunk of useful size would leave that range: split each value into two limbs
 _LIMB_FROM_BITS = 20
 _BUFFER_BYTES = 32 * 2**20
-# up to this many columns, products of no more multiplications than this need no copies inside a matrix library
+# up to these numbers of columns and multiplications, a matrix library makes no internal copies
 _FEW = 32
 _SMALL_PRODUCT = 10**6
 
 
 def chunk_rows(wanted: int, size: int, grid_bits: int) -> int:
-    """How many rows to multiply at once: what was asked for, within memory and within exact double arithmetic.
+    """Return how many rows to multiply at once: at most `wanted`, within memory and exact double arithmetic.
 
     >>> chunk_rows(16_384, 22, 16), chunk_rows(16_384, 22, 20)
     (16384, 8192)
@@ -218,7 +218,7 @@ def chunk_rows(wanted: int, size: int, grid_bits: int) -> int:
 
 
 def product_rows(wanted: int, size: int, grid_bits: int) -> int:
-    """How many rows to write for `ExactGram` at once: fewer where a product of few columns is fastest in small pieces.
+    """Return how many rows to write for `ExactGram` at once: fewer where small products are faster.
 
     >>> product_rows(16_384, 22, 16), product_rows(16_384, 100, 16)
     (4096, 16384)
@@ -249,7 +249,7 @@ class ExactGram(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit: those of the product grid."""
+        """Steps in one scaled unit, those of the product grid."""
         return 1 << 2 * self._grid_bits
 
     def add(self, chunk: FloatArray) -> None:
@@ -265,25 +265,25 @@ class ExactGram(MadeAnew):
             self._int64[part] += self._product.astype(np.int64)
 
     def _multiply(self, left: FloatArray, right: FloatArray) -> None:
-        """Write `left @ right.T` by np.dot, which lets other threads of Python run meanwhile, unlike matmul."""
+        """Compute `left @ right.T` with np.dot, which releases the GIL, unlike matmul."""
         size, rows = left.shape
         half = _half(size)
         if left is not right or not 1 < size <= _FEW or size * half * rows > _SMALL_PRODUCT:
             np.dot(left, right.T, out=self._product)
             return
-        # two products by halves are faster than a symmetric one, though they take more multiplications
+        # two half products are faster than a symmetric one, although they need more multiplications
         np.dot(left[:half], left.T, out=self._product[:half])
-        # one more column than needed: as a square it would be taken for a symmetric one
+        # one column more than needed: a square product would be computed as a symmetric one
         np.dot(left[half:], left[half - 1 :].T, out=self._lower)
         self._product[half:, half:] = self._lower[:, 1:]
         self._product[half:, :half] = self._product[:half, half:].T  # [P:mirrored]
 
     def totals(self) -> tuple[int, ...]:
-        """Upper triangle of the exact sum, row by row, as integers without limit."""
+        """Return the upper triangle of the exact sum, row by row, as unbounded integers."""
         return upper_triangle(self.matrix())
 
     def matrix(self) -> BigIntArray:
-        """The exact sum, both triangles."""
+        """Return the exact sum, both triangles."""
         self._flush()
         if self._shift == 0:
             full: BigIntArray = self._wide[0].copy()
@@ -307,23 +307,23 @@ class ExactGram(MadeAnew):
 
 
 # -- level gram --------------------------------------------------------------------------------------------------------
-# Exact products of rows that hold a category as one number, its level: counts and sums by level, no indicators.
+# Exact products of rows that store a category as its level: counts and sums by level, without indicators.
 #
 # Proof: gram.proof.md.
 
 
 @dataclass(frozen=True, slots=True)
 class CodedCategory:
-    """A category that a coded row holds as the position of its level.
+    """A category that a coded row stores as the index of its level.
 
     Attributes
     ----------
     levels
-        How many levels it has, the reference among them.
+        Number of levels, including the reference.
     first
         Released column of its first indicator; those of the others follow.
     codes
-        Positions of the levels that have an indicator, in the order of the columns.
+        Indices of the levels that have an indicator, in the order of the columns.
     """
 
     levels: int
@@ -332,22 +332,22 @@ class CodedCategory:
 
     @property
     def columns(self) -> slice:
-        """Where its indicators stand among the released columns."""
+        """Released columns of its indicators."""
         return slice(self.first, self.first + len(self.codes))
 
 
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """How rows (1, x, y) are written in fewer numbers: some columns as they are, then one level for each category.
+    """Layout of rows (1, x, y) in fewer numbers: unchanged columns, then one level for each category.
 
     Attributes
     ----------
     size
-        How many columns are released.
+        Number of released columns.
     plain
-        Those that a coded row holds as they are, the constant first.
+        Columns that a coded row stores unchanged, the constant first.
     categories
-        What the numbers behind them stand for.
+        Categories of the numbers behind them.
     """
 
     size: int
@@ -356,12 +356,12 @@ class Coding:
 
     @property
     def width(self) -> int:
-        """Numbers in a coded row."""
+        """Number of values in a coded row."""
         return len(self.plain) + len(self.categories)
 
 
 class LevelGram(MadeAnew):
-    """Running sum of products of all released columns over chunks of coded rows: the totals of `ExactGram`.
+    """Running sum of products of all released columns over coded rows, with the totals of `ExactGram`.
 
     >>> coding = Coding(4, (0, 3), (CodedCategory(3, 1, (1, 2)),))
     >>> gram = LevelGram(coding, 1)
@@ -375,7 +375,7 @@ class LevelGram(MadeAnew):
         self._plain = ExactGram(len(coding.plain), grid_bits)
         self._step = 1 << grid_bits
         levels = [category.levels for category in coding.categories]
-        # a table whose rows 64 bits do not count cannot be read
+        # no table has more rows than 64 bits can count
         self._counts: list[IntArray] = [np.zeros(count, dtype=np.int64) for count in levels]
         self._pairs: dict[tuple[int, int], IntArray] = {
             (one, other): np.zeros(levels[one] * levels[other], dtype=np.int64)
@@ -388,7 +388,7 @@ class LevelGram(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit: those of the product grid."""
+        """Steps in one scaled unit, those of the product grid."""
         return self._plain.unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -408,14 +408,14 @@ class LevelGram(MadeAnew):
             np.add.at(counts, codes[one] * self.coding.categories[other].levels + codes[other], 1)
 
     def totals(self) -> tuple[int, ...]:
-        """Upper triangle of the exact sum over released columns, row by row, as integers without limit."""
+        """Return the upper triangle of the exact sum over released columns, row by row, as unbounded integers."""
         self._flush()
         coding, plain = self.coding, list(self.coding.plain)
         full: BigIntArray = np.zeros((coding.size, coding.size), dtype=object)
         full[np.ix_(plain, plain)] = self._plain.matrix()
         for category, counts, sums in zip(coding.categories, self._counts, self._wide, strict=True):
             own, codes = category.columns, list(category.codes)
-            # an indicator is 0 or one unit, and no row has two of one category
+            # an indicator is 0 or one unit, and a row has at most one of each category
             number = counts[codes].astype(object) * self.unit  # [P:one-level]
             np.fill_diagonal(full[own, own], number)
             full[0, own] = number
@@ -439,19 +439,19 @@ class LevelGram(MadeAnew):
 
 # a double holds every integer up to 2**53, so sums of products below it are exact in any order
 _WEIGHT_BITS: Final = 53
-# so many sums of at most 2**53 stay below 2**62
+# this many sums of at most 2**53 stay below 2**62
 _BEFORE_FLUSH: Final = 2**9
 
 
 def row_products(columns: int, domain: RowDomain) -> Sums:
-    """What sums the products of rows of so many columns (1, x, y): times their weights where rows have weights."""
+    """Create sums of products of rows (1, x, y), multiplied by the weights if rows have weights."""
     return GramWithWeights(columns, domain) if domain.weight_bits else ExactGram(columns, domain.grid_bits)
 
 
 class GramWithWeights(MadeAnew):
-    """Running exact sum of m u u' over rows u = (1, x, y) in grid steps with an integer weight m behind each.
+    """Running exact sum of m u u' over rows u = (1, x, y) in grid steps, each followed by an integer weight m.
 
-    The totals are the upper triangle of the sum, row by row, and then the number of rows, all in steps of
+    The totals are the upper triangle of the sum, row by row, then the number of rows, all in steps of
     `RowDomain.product_unit`.
 
     >>> domain = RowDomain(1, 0, 0, None, False, 8, weight_bits=14)
@@ -473,7 +473,7 @@ class GramWithWeights(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit: those of a product with its weight."""
+        """Steps in one scaled unit, those of a product with its weight."""
         return self._unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -486,13 +486,13 @@ class GramWithWeights(MadeAnew):
             self._products_until_flush -= 1
             high = np.floor(weights / step)
             for part, limb in enumerate((high, weights - high * step)):
-                # unlike matmul it lets other threads of Python run meanwhile
+                # releases the GIL, unlike matmul
                 product = np.dot(rows * limb, rows.T)  # [P:weighted-products]
                 self._int64[part] += product.astype(np.int64)
         self._rows += chunk.shape[1]  # [P:weighted-count]
 
     def totals(self) -> tuple[int, ...]:
-        """Upper triangle of the exact sum, row by row, then the number of rows, as integers without limit."""
+        """Return the upper triangle of the exact sum, row by row, then the number of rows, as unbounded integers."""
         self._flush()
         high, low = cast("BigIntArray", self._wide)
         return (*upper_triangle((high << self._shift) + low), self._rows * self._unit)

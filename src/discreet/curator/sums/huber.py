@@ -1,4 +1,4 @@
-"""Exact sums at given coefficients: scores of Huber's loss, and products of the rows it treats as squared."""
+"""Sum scores of Huber's loss, and products of the rows in its quadratic region, exactly at given coefficients."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from discreet.curator.sums.gram import ExactGram, MadeAnew, Sums, common_unit
 from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray, IntArray
 
-# rows that are multiplied at once, as a power of two
+# number of rows that are multiplied at once, a power of two
 _BLOCK_BITS: Final = 12
 # a double holds every integer up to 2**53
 _EXACT_BITS: Final = 52
-# 64 bits hold the sums of so many blocks, each of at most 2**53
+# this many blocks of at most 2**53 each add up within 64 bits
 _BLOCKS_UNTIL_FLUSH: Final = 2**9
 
 
 def digit_bits(size: int, grid_bits: int) -> int:
-    """How many bits of a coefficient are multiplied with a row at a time, so that sums of doubles stay exact.
+    """Return how many bits of a coefficient to multiply with a row at a time, so that sums of doubles stay exact.
 
     >>> digit_bits(21, 16), digit_bits(21, 26)
     (24, 14)
@@ -32,8 +32,8 @@ def digit_bits(size: int, grid_bits: int) -> int:
 class HuberSums(MadeAnew):
     """Running exact sums over rows z = (1, x), or x: of z psi(y - z'theta), and of z z' where psi is not clipped.
 
-    psi(r) is r, clipped to the threshold. Nothing is rounded: coefficients have digits of `digit_bits` bits, as many as
-    are wanted, and residuals are carried from digit to digit in integers.
+    psi(r) is r clipped to the threshold. Nothing is rounded: coefficients have digits of `digit_bits` bits, and
+    residuals are carried from digit to digit in integers.
 
     Parameters
     ----------
@@ -44,11 +44,11 @@ class HuberSums(MadeAnew):
     digits
         Number of digits after the point.
     threshold
-        Where residuals are clipped, in grid steps of the target.
+        Clipping threshold of residuals, in grid steps of the target.
     intercept
         Whether z begins with the constant.
     products
-        Whether the products are wanted; without, there are scores alone.
+        Whether to compute the products in addition to the scores.
 
     Examples
     --------
@@ -72,14 +72,14 @@ class HuberSums(MadeAnew):
         products: bool = True,
     ) -> None:
         self._bits = digit_bits(len(point), domain.grid_bits)
-        # one more than the largest digit, and its inverse: powers of two, by which products are exact
+        # one more than the largest digit, and its inverse: multiplication by powers of two is exact
         self._base, self._per_base = 2.0**self._bits, 2.0**-self._bits
         self._digits = digits
         self._unit = domain.unit**2 << digits * self._bits
         self._threshold = threshold
         self._first = 0 if intercept else 1
         self._point = self._parted(point)
-        # no row has a larger residual than four units unless it is clipped whatever follows
+        # no row has a residual above four units unless it is clipped whatever digits follow
         self._saturated = 4.0 * domain.unit
         # a clipped residual is one digit, or its lowest digit and the rest
         self._heads = 1 if threshold <= 1 << self._bits else 2
@@ -90,19 +90,19 @@ class HuberSums(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit: those of the product grid, times those of a coefficient."""
+        """Steps in one scaled unit: those of the product grid times those of a coefficient."""
         return self._unit
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps, shape (columns, rows)."""
         for start in range(0, chunk.shape[1], 1 << _BLOCK_BITS):
-            # all that is computed of a block stays in the processor's cache
+            # all intermediate results of a block fit in the processor's cache
             block = chunk[:, start : start + (1 << _BLOCK_BITS)]
             z = block[self._first : -1]
             self._add(z, *self._parts(z, block[-1]))
 
     def totals(self) -> tuple[int, ...]:
-        """Scores, then the upper triangle of any products, in steps of 2**-(2 grid_bits + digits * digit_bits)."""
+        """Return scores, then the upper triangle of products, in steps of 2**-(2 grid_bits + digits * digit_bits)."""
         self._flush()
         scores = [0] * self._wide.shape[1]
         for part in self._wide:
@@ -112,7 +112,7 @@ class HuberSums(MadeAnew):
         return (*scores, *(product << self._digits * self._bits for product in self._products.totals()))
 
     def _parts(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Digits of psi of each row, highest first, and 1 for rows inside the threshold, 0 for others."""
+        """Return the digits of Huber's psi for each row, highest first, and whether it is within the threshold."""
         head, tail = self._residuals(z, y)
         inside = ((head >= -self._threshold) & (head < self._threshold)).astype(np.float64)
         parts = np.empty((self._heads + self._digits, len(y)))
@@ -133,9 +133,9 @@ class HuberSums(MadeAnew):
             self._products.add(z * inside)
 
     def _residuals(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
-        """Residuals rounded down to grid steps, those far beyond the threshold only by side; and digits after that.
+        """Return residuals rounded down to grid steps, and their digits after that.
 
-        All are integers below 2**53, as doubles.
+        Only the sign is exact for residuals far beyond the threshold. All are integers below 2**53, as doubles.
         """
         digits: list[FloatArray] = []
         carry: FloatArray = np.zeros(len(y))
@@ -152,7 +152,7 @@ class HuberSums(MadeAnew):
         return head, digits[: self._digits]
 
     def _parted(self, point: Sequence[int]) -> FloatArray:
-        """Digits of the coefficients, lowest first, as doubles; the highest carries the sign."""
+        """Split the coefficients into digits, lowest first, as doubles; the highest digit carries the sign."""
         mask = (1 << self._bits) - 1
         most_bits = max(abs(value).bit_length() for value in point)
         indices = max(self._digits + 1, -(-most_bits // self._bits))
@@ -167,25 +167,25 @@ class HuberSums(MadeAnew):
 
 
 class CombinedSums:
-    """Several sums in one pass over the table; their totals follow one another."""
+    """Several sums in one pass over the table, with concatenated totals."""
 
     def __init__(self, parts: Sequence[Sums]) -> None:
         self._parts = tuple(parts)
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit, the same for all of them."""
+        """Steps in one scaled unit, equal for all sums."""
         return common_unit(self._parts)
 
     def empty(self) -> CombinedSums:
-        """The same sums without rows."""
+        """Return the same sums without rows."""
         return CombinedSums([part.empty() for part in self._parts])
 
     def add(self, chunk: FloatArray) -> None:
-        """Add a chunk of rows to all of them."""
+        """Add a chunk of rows to all sums."""
         for part in self._parts:
             part.add(chunk)
 
     def totals(self) -> tuple[int, ...]:
-        """All totals."""
+        """Return all totals."""
         return tuple(total for part in self._parts for total in part.totals())

@@ -13,14 +13,14 @@ from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray, shrink_to_ball
 
 # -- residuals ---------------------------------------------------------------------------------------------------------
-# Sums over residuals: what robust errors need beyond the moments, from a second pass over the table.
+# Sums over residuals from a second pass over the table, which robust standard errors need.
 
-# scaled coefficients beyond this are noise; a larger one could turn a residual into infinity minus infinity
+# larger scaled coefficients are noise, and could turn a residual into infinity minus infinity
 _LARGEST_COEFFICIENT: Final = 1e6
 
 
 def usable(coefficients: Sequence[float]) -> list[float]:
-    """Released coefficients, finite and not so large that a residual could overflow.
+    """Replace released coefficients that are not finite, and limit those for which a residual could overflow.
 
     >>> usable([0.5, float("nan"), -1e300])
     [0.5, 0.0, -1000000.0]
@@ -31,11 +31,10 @@ def usable(coefficients: Sequence[float]) -> list[float]:
 
 
 def scaled_residuals(chunk: FloatArray, coefficients: Sequence[float], unit: float) -> FloatArray:
-    """Residuals of rows (1, x, y) in grid steps, shape (rows,), in scaled units of the target.
+    """Compute the residuals of rows (1, x, y) in grid steps, shape (rows,), in scaled units of the target.
 
-    Each is a function of its own row with the same bits wherever it is: columns are taken one by one, because a
-    matrix product could round differently from place to place. The unit is a power of two, so that dividing by it last
-    rounds nothing.
+    Each residual has the same bits at any index: columns are added one by one, because a matrix product could round
+    differently from index to index. The unit is a power of two, so that the final division is exact.
     """
     residual: FloatArray = chunk[-1].copy()
     part = np.empty_like(residual)
@@ -49,7 +48,7 @@ def scaled_residuals(chunk: FloatArray, coefficients: Sequence[float], unit: flo
 class ResidualGram(MadeAnew):
     """Running exact sum of v v' over rows v = (clipped residual / bound) * (1, features) on the grid.
 
-    Where rows have weights, a residual is multiplied with its weight over the largest one before it is clipped.
+    If rows have weights, a residual is multiplied by its weight relative to the largest one before it is clipped.
 
     Parameters
     ----------
@@ -58,14 +57,14 @@ class ResidualGram(MadeAnew):
     size
         Number of columns (1, features).
     coefficients
-        Released scaled coefficients at which residuals are taken, shape (size,).
+        Released scaled coefficients, shape (size,).
     bound
         Bound of a residual, in scaled units of the target; public or released.
     rows_per_person
-        With persons, how many rows of one count: the rows of a person are then averaged over this number before they
-        are squared, so that errors of one person may depend on each other.
+        Maximum number of rows of an individual. The rows of an individual are averaged over this number before they are
+        squared, so that errors of one individual may be correlated.
     columns
-        Positions of the features and, last, of the target in a row (1, x, y); all of them in that order unless given.
+        Indices of the features and, last, of the target in a row (1, x, y); by default all columns in that order.
     """
 
     def __init__(
@@ -88,26 +87,26 @@ class ResidualGram(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit: those of the product grid."""
+        """Steps in one scaled unit, those of the product grid."""
         return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
-        """Add a chunk of rows (1, x, y) in grid steps, shape (columns, rows), weights behind them if there are any."""
+        """Add a chunk of rows (1, x, y) in grid steps, shape (columns, rows), followed by any weights."""
         self._gram.add(self.rows(chunk))
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
-        """Add a chunk of whole persons, whose rows are together from each of `starts` on."""
+        """Add a chunk of complete individuals, whose first rows are at `starts`."""
         summed = np.add.reduceat(self.rows(chunk), starts, axis=1)
         averaged: FloatArray = np.rint(summed / self._rows_per_person)  # [P:person-row]
         shrink_to_ball(averaged, self._norm2)
         self._gram.add(averaged)
 
     def totals(self) -> tuple[int, ...]:
-        """Upper triangle of the exact sum, row by row."""
+        """Return the upper triangle of the exact sum, row by row."""
         return self._gram.totals()
 
     def rows(self, chunk: FloatArray) -> FloatArray:
-        """Integers v of at most one scaled unit in every column, with a norm that (1, features) could have."""
+        """Compute integers v of at most one scaled unit in every column, with a norm that (1, features) could have."""
         weights = None
         if self._weight_unit is not None:
             chunk, weights = chunk[:-1], chunk[-1] / self._weight_unit
@@ -125,7 +124,7 @@ class ResidualGram(MadeAnew):
 class RatioSquares(MadeAnew):
     """Running exact sum of q^2, q = (residual^2 - ratio (target - mean)^2) / bound, clipped to [-1, 1], on the grid.
 
-    It is the sampling variance of the residual variance less `ratio` times the variance of the target, which an
+    It gives the sampling variance of the residual variance minus `ratio` times the variance of the target, which an
     interval for R^2 needs.
 
     Parameters
@@ -133,11 +132,11 @@ class RatioSquares(MadeAnew):
     domain
         Public geometry of a row.
     coefficients
-        Released scaled coefficients of (1, x) at which residuals are taken.
+        Released scaled coefficients of (1, x).
     ratio, mean
-        Released: residual variance over that of the target, from 0 to 1, and the mean of the scaled target.
+        Released ratio of the residual variance to that of the target, from 0 to 1, and mean of the scaled target.
     bound
-        Where the difference is clipped, in squared scaled units of the target; public or released.
+        Clipping bound of the difference, in squared scaled units of the target; public or released.
     rows_per_person
         As for `ResidualGram`.
     """
@@ -160,7 +159,7 @@ class RatioSquares(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit: those of the product grid."""
+        """Steps in one scaled unit, those of the product grid."""
         return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -168,16 +167,16 @@ class RatioSquares(MadeAnew):
         self._gram.add(self.rows(chunk))
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
-        """Add a chunk of whole persons, whose rows are together from each of `starts` on."""
+        """Add a chunk of complete individuals, whose first rows are at `starts`."""
         summed = np.add.reduceat(self.rows(chunk), starts, axis=1)
         self._gram.add(np.rint(summed / self._rows_per_person))  # [P:person-ratio]
 
     def totals(self) -> tuple[int, ...]:
-        """The exact sum."""
+        """Return the exact sum."""
         return self._gram.totals()
 
     def rows(self, chunk: FloatArray) -> FloatArray:
-        """One integer of at most one scaled unit for each row, shape (1, rows)."""
+        """Compute one integer of at most one scaled unit for each row, shape (1, rows)."""
         residual = scaled_residuals(chunk, self._coefficients, self._unit)
         around = chunk[-1] / self._unit - self._mean
         q = np.clip((residual * residual - self._ratio * (around * around)) / self._bound, -1.0, 1.0)
@@ -186,7 +185,7 @@ class RatioSquares(MadeAnew):
 
 
 class ResidualPass:
-    """All sums over residuals in one pass: a Gram for each model, and the sum of q^2 last if there is one."""
+    """All sums over residuals in one pass: a Gram matrix for each model, then the sum of q^2 if there is one."""
 
     def __init__(self, grams: Sequence[ResidualGram], squares: RatioSquares | None = None) -> None:
         self._grams, self._squares = tuple(grams), squares
@@ -194,11 +193,11 @@ class ResidualPass:
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit: those of the product grid."""
+        """Steps in one scaled unit, those of the product grid."""
         return common_unit(self._parts)
 
     def empty(self) -> ResidualPass:
-        """The same sums without rows."""
+        """Return the same sums without rows."""
         squares = None if self._squares is None else self._squares.empty()
         return ResidualPass([gram.empty() for gram in self._grams], squares)
 
@@ -208,29 +207,29 @@ class ResidualPass:
             part.add(chunk)
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
-        """Add a chunk of whole persons, whose rows are together from each of `starts` on."""
+        """Add a chunk of complete individuals, whose first rows are at `starts`."""
         for part in self._parts:
             part.add_persons(chunk, starts)
 
     def totals(self) -> tuple[int, ...]:
-        """Upper triangle of each Gram, row by row, then the sum of squares."""
+        """Return the upper triangle of each Gram matrix, row by row, then the sum of squares."""
         return tuple(total for part in self._parts for total in part.totals())
 
 
 # -- scores ------------------------------------------------------------------------------------------------------------
 # Sums that depend on residuals at released coefficients: score vectors, and products of down-weighted rows.
 
-# doubles hold integers up to 2**53 and no grid has more than 26 bits: sums over so many rows are exact in any order
+# doubles hold integers up to 2**53, and grids have at most 26 bits: sums over this many rows are exact in any order
 _EXACT_ROWS: Final = 2 ** (53 - 26)
-# from scaled residuals to numbers of at most 1 in size, each a function of its own residual alone
+# maps scaled residuals to numbers of absolute value at most 1, each residual independently
 Weight: TypeAlias = Callable[[FloatArray], FloatArray]
 
 
 class ScoreSum(MadeAnew):
     """Running exact sum of score vectors v = weight(residual) * (1, x), rounded to integer numbers of grid steps.
 
-    No coordinate of v is larger than that of (1, x) itself, so |v|^2 is at most `norm2_bound + unit**2`, exactly, or
-    `norm2_bound` without intercept.
+    No coordinate of v exceeds that of (1, x), so |v|^2 is at most `norm2_bound + unit**2`, exactly, or `norm2_bound`
+    without intercept.
 
     Parameters
     ----------
@@ -239,13 +238,14 @@ class ScoreSum(MadeAnew):
     size
         Number of columns (1, x).
     coefficients
-        Released scaled coefficients at which residuals are taken, shape (size,).
+        Released scaled coefficients, shape (size,).
     weight
-        From residuals, in scaled units of the target, to numbers in [-1, 1]: a bounded score divided by its bound. It
-        must treat each residual alone and give the same bits wherever it is in the array: arithmetic, comparisons,
-        square roots and `design.elementary` do. What leaves [-1, 1] is clipped, and what is no number counts as 0.
+        Function from residuals, in scaled units of the target, to numbers in [-1, 1]: a bounded score divided by its
+        bound. It must treat each residual independently and give the same bits at any index of the array, as
+        arithmetic, comparisons, square roots and `design.elementary` do. Results outside [-1, 1] are clipped, and NaN
+        becomes 0.
     intercept
-        Whether the constant takes part; without it the first sum is 0.
+        Whether the constant is included; without it the first sum is 0.
 
     Examples
     --------
@@ -265,7 +265,7 @@ class ScoreSum(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit: those of the grid of a row."""
+        """Steps in one scaled unit, those of the grid of a row."""
         return self._unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -275,19 +275,19 @@ class ScoreSum(MadeAnew):
             self._totals = [total + int(part) for total, part in zip(self._totals, summed, strict=True)]
 
     def totals(self) -> tuple[int, ...]:
-        """The exact sum of the vectors, in grid steps."""
+        """Return the exact sum of the vectors, in grid steps."""
         return tuple(self._totals)
 
     def rows(self, chunk: FloatArray) -> FloatArray:
-        """The whole-number vectors v of a chunk, shape (size, rows)."""
+        """Compute the integer vectors v of a chunk, shape (size, rows)."""
         return self._rows.weighted(chunk, chunk[:-1])
 
 
 class WeightedGram(MadeAnew):
     """Running exact sum of v v' over rows v = root(residual) * (1, x, y), rounded to integer numbers of grid steps.
 
-    With root = the square root of a weight it is the weighted second moment that reweighted least squares needs. No
-    coordinate of v is larger than that of (1, x, y) itself.
+    If `root` is the square root of a weight, this is the weighted second moment for reweighted least squares. No
+    coordinate of v exceeds that of (1, x, y).
 
     Parameters
     ----------
@@ -296,11 +296,11 @@ class WeightedGram(MadeAnew):
     size
         Number of columns (1, x).
     coefficients
-        Released scaled coefficients at which residuals are taken, shape (size,).
+        Released scaled coefficients, shape (size,).
     root
-        From residuals to numbers in [0, 1], under the same conditions as the weight of `ScoreSum`.
+        Function from residuals to numbers in [0, 1], under the same conditions as the weight of `ScoreSum`.
     intercept
-        Whether the constant takes part; without it the first row and column are 0.
+        Whether the constant is included; without it the first row and column are 0.
 
     Examples
     --------
@@ -318,7 +318,7 @@ class WeightedGram(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit: those of the product grid."""
+        """Steps in one scaled unit, those of the product grid."""
         return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -326,16 +326,16 @@ class WeightedGram(MadeAnew):
         self._gram.add(self.rows(chunk))
 
     def totals(self) -> tuple[int, ...]:
-        """Upper triangle of the exact sum, row by row, in steps of the product grid."""
+        """Return the upper triangle of the exact sum, row by row, in steps of the product grid."""
         return self._gram.totals()
 
     def rows(self, chunk: FloatArray) -> FloatArray:
-        """The whole-number vectors v of a chunk, shape (size + 1, rows)."""
+        """Compute the integer vectors v of a chunk, shape (size + 1, rows)."""
         return self._rows.weighted(chunk, chunk)
 
 
 class _ResidualRows:
-    """Rows multiplied by a number in [least, 1] that their residual decides."""
+    """Rows multiplied by a function of their residual with values in [least, 1]."""
 
     def __init__(
         self, domain: RowDomain, coefficients: Sequence[float], weight: Weight, *, least: float, intercept: bool
@@ -347,7 +347,7 @@ class _ResidualRows:
         self._intercept = intercept
 
     def weighted(self, chunk: FloatArray, columns: FloatArray) -> FloatArray:
-        """Each of `columns` times the weight of its row of the chunk, rounded to integers."""
+        """Multiply each of `columns` by the weight of its row of the chunk, and round to integers."""
         residual = scaled_residuals(chunk, self._coefficients, self._unit)
         weight = np.clip(self._weight(residual), self._least, 1.0)
         unknown = np.isnan(weight)

@@ -17,14 +17,14 @@ from discreet.exact.arrays import FloatArray, IntArray, shrink_to_ball
 # -- scaled rows -------------------------------------------------------------------------------------------------------
 # Rows centred and scaled by released numbers and shrunk to a released radius. Proof: scaled_rows.proof.md.
 
-# the finest grid of a shrunk row: on it products with coefficients are exact in doubles
+# the finest grid of a shrunk row: products with coefficients are exact in doubles
 FINEST_BITS: Final = 16
-# grid of the target of a shrunk row; 32 bits hold it
+# grid of the target of a shrunk row, which fits in 32 bits
 TARGET_BITS: Final = 24
 
 
 def shrunk_bits(domain: RowDomain) -> int:
-    """Bits of the grid of a shrunk row: those of a row, and no more than 16."""
+    """Return the bits of the grid of a shrunk row: those of a row, at most 16."""
     return min(domain.grid_bits, FINEST_BITS)
 
 
@@ -35,9 +35,9 @@ class Scaling:
     Attributes
     ----------
     centres, scales
-        In scaled units, one for each column of x.
+        One for each column of x, in scaled units.
     clip
-        Where a coordinate (x - centre) / scale is clipped.
+        Bound at which a coordinate (x - centre) / scale is clipped.
     constant
         1 with an intercept, otherwise 0.
     """
@@ -48,7 +48,7 @@ class Scaling:
     constant: int
 
     def rows(self, chunk: FloatArray, unit: int) -> FloatArray:
-        """Rows (constant, z) of a chunk of rows (1, x, y) in grid steps, columns one by one."""
+        """Compute rows (constant, z) from a chunk of rows (1, x, y) in grid steps, column by column."""
         z = np.empty((len(self.centres) + 1, chunk.shape[1]))
         z[0] = self.constant
         for out, column, centre, scale in zip(z[1:], chunk[1:-1], self.centres, self.scales, strict=True):
@@ -57,7 +57,7 @@ class Scaling:
         return z
 
     def ranges(self) -> tuple[tuple[float, float], ...]:
-        """Where x is clipped, in scaled units, for each column.
+        """Return the range to which each column of x is clipped, in scaled units.
 
         >>> Scaling((0.5, 0.0), (0.25, 0.5), 1.0, 1).ranges()
         ((0.25, 0.75), (-0.5, 0.5))
@@ -67,7 +67,7 @@ class Scaling:
 
 
 def squared_norms(rows: FloatArray) -> FloatArray:
-    """Squared norms of the columns of an array, with the same bits wherever a column is: coordinates in turn."""
+    """Compute squared norms of columns, adding coordinates in turn so that the bits do not depend on the index."""
     total: FloatArray = rows[0] * rows[0]
     for one in rows[1:]:
         total += one * one
@@ -100,7 +100,7 @@ class RowNorms(MadeAnew):
         self._up_to.add(squared_norms(self._scaling.rows(chunk, self._grid_unit)))
 
     def totals(self) -> tuple[int, ...]:
-        """Number of rows up to each threshold, then of all."""
+        """Return the number of rows up to each threshold, then of all rows."""
         return self._up_to.totals()
 
 
@@ -116,32 +116,24 @@ class UpTo:
         self._counts: IntArray = np.zeros(len(self._thresholds) + 1, dtype=np.int64)
 
     def add(self, values: FloatArray) -> None:
-        """Count some more."""
+        """Count additional values."""
         where = np.searchsorted(np.array(self._thresholds), values, side="left")
         self._counts += np.bincount(where, minlength=len(self._counts))  # [P:counts-up-to]
 
     def totals(self) -> tuple[int, ...]:
-        """Number of values up to each threshold, then of all."""
+        """Return the number of values up to each threshold, then of all values."""
         return tuple(np.cumsum(self._counts).tolist())
 
 
 class ShrunkRows(MadeAnew):
-    """Writes rows (1, x, y) anew as (a, u), and sums the products of a and counts of |u| |a|.
+    """Recoding of rows (1, x, y) as (a, u), with sums of the products of a and counts of |u| |a|.
 
     With N the norm of (constant, z) and w = min(1, radius / N) the new row is a = w (constant, z) / radius, rounded to
     the grid and shrunk so that its norm is at most 1, exactly, and u = w (y - centre).
 
-    The totals are the upper triangle of the sum of a a', then the number of rows with |u| |a| up to each of some
-    thresholds, and the number of rows.
-
-    Parameters
-    ----------
-    domain
-        Public geometry of a row.
-    scaling, radius, centre
-        Released.
-    thresholds
-        Ascending, in scaled units of the target.
+    The totals are the upper triangle of the sum of a a', then the number of rows with |u| |a| up to each threshold, and
+    the number of rows. Thresholds are ascending, in scaled units of the target; scaling, radius and centre are
+    released.
 
     Examples
     --------
@@ -165,16 +157,16 @@ class ShrunkRows(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit: those of the product of two shrunk rows."""
+        """Steps in one scaled unit, those of the product of two shrunk rows."""
         return self._gram.unit
 
     @property
     def recoded_size(self) -> int:
-        """Coordinates of a, then u."""
+        """Number of coordinates of (a, u)."""
         return len(self._scaling.centres) + 2
 
     def recoded(self, chunk: FloatArray) -> FloatArray:
-        """The rows (a, u) of a chunk of rows (1, x, y), in steps of their grids."""
+        """Compute the rows (a, u) of a chunk of rows (1, x, y), in steps of their grids."""
         z = self._scaling.rows(chunk, self._grid_unit)
         weight = self._radius / np.maximum(np.sqrt(squared_norms(z)), self._radius)
         out = np.empty((len(z) + 1, chunk.shape[1]))
@@ -186,12 +178,12 @@ class ShrunkRows(MadeAnew):
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of new rows (a, u)."""
         self._gram.add(chunk[:-1])
-        # sums of integers below 2^53, so that no order matters
+        # sums of integers below 2^53, so the order does not matter
         norms = np.sqrt(np.einsum("ij,ij->j", chunk[:-1], chunk[:-1]))
         self._up_to.add(np.abs(chunk[-1]) * 2.0**-TARGET_BITS * (norms / self._one))
 
     def totals(self) -> tuple[int, ...]:
-        """Upper triangle of the products, counts up to the thresholds, number of rows; all in steps of products."""
+        """Return the upper triangle of the products, the counts up to each threshold and the number of rows."""
         return (*self._gram.totals(), *(count * self.unit for count in self._up_to.totals()))
 
 
@@ -200,7 +192,7 @@ class ShrunkRows(MadeAnew):
 
 
 class Weighted(NamedTuple):
-    """Rows (a, t) in steps of their grid, shape (size + 1, rows), and for each row its weight and the unclipped t."""
+    """Rows (a, t) in grid steps, shape (size + 1, rows), with the weight and the unclipped t of each row."""
 
     rows: FloatArray
     weights: FloatArray
@@ -209,19 +201,11 @@ class Weighted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Weighting:
-    """Released numbers that make a row (1, x, y) a weighted one.
+    """Released numbers that turn a row (1, x, y) into a weighted row.
 
-    With N the norm of (1, z) and w = min(1, radius / N), from x alone, the new row is a = w (1, z) / radius, rounded to
+    With N the norm of (1, z) and w = min(1, radius / N), from x only, the new row is a = w (1, z) / radius, rounded to
     the grid and shrunk so that its norm is at most 1, exactly, and t = w (y - centre) / bound, clipped to [-1, 1].
-
-    Attributes
-    ----------
-    domain
-        Public geometry of a row.
-    scaling
-        Of x, without a clip.
-    radius, centre, bound
-        Released; centre and bound in scaled units of the target.
+    The scaling of x has no clip; centre and bound are in scaled units of the target.
 
     Examples
     --------
@@ -239,7 +223,7 @@ class Weighting:
 
     @property
     def bits(self) -> int:
-        """Bits of the grid of a weighted row: those of a row, and no more than 16."""
+        """Bits of the grid of a weighted row: those of a row, at most 16."""
         return shrunk_bits(self.domain)
 
     @property
@@ -253,7 +237,7 @@ class Weighting:
         return len(self.scaling.centres) + 1
 
     def of(self, chunk: FloatArray) -> Weighted:
-        """Weighted rows of a chunk of rows (1, x, y) in grid steps; each is a function of its own row, bit for bit."""
+        """Compute weighted rows of a chunk of rows (1, x, y) in grid steps, each independently, bit for bit."""
         z = self.scaling.rows(chunk, self.domain.unit)
         weights: FloatArray = self.radius / np.maximum(np.sqrt(squared_norms(z)), self.radius)
         rows = np.empty((self.size + 1, chunk.shape[1]))
@@ -284,7 +268,7 @@ class WeightedMoments(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit: those of the product of two weighted rows."""
+        """Steps in one scaled unit, those of the product of two weighted rows."""
         return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -300,25 +284,16 @@ class WeightedMoments(MadeAnew):
         self._rows += chunk.shape[1]
 
     def totals(self) -> tuple[int, ...]:
-        """Products of (a, t), products of w a if they are asked for, numbers of rows: clipped below, above, all."""
+        """Return products of (a, t), any products of w a, and numbers of rows: clipped below, clipped above, total."""
         fourth = () if self._fourth is None else self._fourth.totals()
         counts = (rows * self.unit for rows in (self._below, self._above, self._rows))
         return (*self._gram.totals(), *fourth, *counts)
 
 
 class WeightedResiduals(MadeAnew):
-    """Running exact sum of v v' over v = (residual / bound) a, of weighted rows (a, t), residual = t - a'theta, cut.
+    """Running exact sum of v v', v = (residual / bound) a, over weighted rows (a, t), residual = t - a'theta, clipped.
 
-    Parameters
-    ----------
-    weighting
-        Makes the rows.
-    coefficients
-        Released coefficients of a, shape (size,).
-    bound
-        Of a residual, in units of t; public or released.
-    rows_per_person
-        As for `ResidualGram`.
+    The bound of a residual is in units of t and public or released; `rows_per_person` is as for `ResidualGram`.
     """
 
     def __init__(
@@ -332,7 +307,7 @@ class WeightedResiduals(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit: those of the product of two weighted rows."""
+        """Steps in one scaled unit, those of the product of two weighted rows."""
         return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -340,18 +315,18 @@ class WeightedResiduals(MadeAnew):
         self._gram.add(self.rows(chunk))
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:
-        """Add a chunk of whole persons, whose rows are together from each of `starts` on."""
+        """Add a chunk of complete individuals, whose first rows are at `starts`."""
         summed = np.add.reduceat(self.rows(chunk), starts, axis=1)
         averaged: FloatArray = np.rint(summed / self._rows_per_person)  # [P:weighted-person]
         shrink_to_ball(averaged, self._weighting.one**2)
         self._gram.add(averaged)
 
     def totals(self) -> tuple[int, ...]:
-        """Upper triangle of the exact sum, row by row."""
+        """Return the upper triangle of the exact sum, row by row."""
         return self._gram.totals()
 
     def rows(self, chunk: FloatArray) -> FloatArray:
-        """Integers v of norm at most one scaled unit."""
+        """Compute integers v of norm at most one scaled unit."""
         rows = self._weighting.of(chunk).rows
         residual = scaled_residuals(rows, self._coefficients, self._weighting.one)
         np.clip(residual / self._bound, -1.0, 1.0, out=residual)
@@ -365,12 +340,12 @@ class WeightedResiduals(MadeAnew):
 
 # coefficients of shrunk rows stay in the box of this half-width
 LARGEST_BITS: Final = 8
-# a relative step far above the rounding of three double operations and far below one grid step
+# a relative step far above the rounding error of three double operations and far below one grid step
 _INWARDS: Final = 1 - 2**-40
 
 
 def coefficient_bits(domain: RowDomain, size: int) -> int:
-    """Bits of the grid of coefficients on which products of `size` coordinates stay below 2^53.
+    """Return the bits of the coefficient grid on which products of `size` coordinates stay below 2^53.
 
     >>> coefficient_bits(RowDomain(1, 0, 0, None, False, 16), 30)
     24
@@ -379,7 +354,7 @@ def coefficient_bits(domain: RowDomain, size: int) -> int:
 
 
 def on_grid(theta: npt.ArrayLike, domain: RowDomain) -> list[int]:
-    """Coefficients as integers of their grid, inside the box.
+    """Convert coefficients to integers of their grid, inside the box.
 
     >>> on_grid([0.5, -1e9], RowDomain(1, 0, 0, None, False, 16)) == [2**26, -(2**35)]
     True
@@ -392,19 +367,11 @@ def on_grid(theta: npt.ArrayLike, domain: RowDomain) -> list[int]:
 
 
 class ClippedScores(MadeAnew):
-    """Running exact sum over rows (a, u) of scores v = (r / clip) a, each cut to norm 1, with r = u - a'theta.
+    """Running exact sum over rows (a, u) of scores v = (r / clip) a, each clipped to norm 1, with r = u - a'theta.
 
-    The factor r / clip is rounded to the grid of a row, and cut there so that the integer norm of v is at most 1.
-    The totals are the sum, the number of rows that were not cut, and the number of rows, in steps of products.
-
-    Parameters
-    ----------
-    domain
-        Public geometry of a row.
-    theta
-        Released coefficients as `on_grid` gives them.
-    clip
-        Released, above 0, in scaled units of the target.
+    The factor r / clip is rounded to the grid of a row and clipped so that the integer norm of v is at most 1.
+    The totals are the sum, the number of rows that were not clipped, and the number of rows, in steps of products.
+    `theta` comes from `on_grid`; `clip` is released, positive and in scaled units of the target.
 
     Examples
     --------
@@ -425,7 +392,7 @@ class ClippedScores(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit: those of the product of two shrunk rows."""
+        """Steps in one scaled unit, those of the product of two shrunk rows."""
         return self._one**2
 
     def add(self, chunk: FloatArray) -> None:
@@ -443,14 +410,14 @@ class ClippedScores(MadeAnew):
         self._rows += chunk.shape[1]
 
     def totals(self) -> tuple[int, ...]:
-        """The sum of the scores, the number of rows that were not cut, the number of rows."""
+        """Return the sum of the scores, the number of rows that were not clipped, and the number of rows."""
         return (*self._sums, self._below * self.unit, self._rows * self.unit)
 
 
 class OffsetSum(MadeAnew):
-    """Running exact sum over rows (a, u) of e / bound, cut to [-1, 1], where e is what a row is off without its weight.
+    """Running exact sum over rows (a, u) of e / bound, clipped to [-1, 1], where e is the unweighted residual of a row.
 
-    The first coordinate of a is the weight over the radius, so that e = r / (radius a_0), r = u - a'theta.
+    The first coordinate of a is the weight divided by the radius, so that e = r / (radius a_0), r = u - a'theta.
 
     >>> domain = RowDomain(0, 0, 0, None, False, 8)
     >>> offset = OffsetSum(domain, on_grid([0.0], domain), radius=2.0, bound=1.0)
@@ -467,7 +434,7 @@ class OffsetSum(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit: those of the grid of a shrunk row."""
+        """Steps in one scaled unit, those of the grid of a shrunk row."""
         return self._one
 
     def add(self, chunk: FloatArray) -> None:
@@ -477,19 +444,19 @@ class OffsetSum(MadeAnew):
         self._sum += int(np.rint(part * self._one).astype(np.int64).sum())  # [P:offset-part]
 
     def totals(self) -> tuple[int, ...]:
-        """The exact sum."""
+        """Return the exact sum."""
         return (self._sum,)
 
 
 class _Residuals:
-    """Residuals u - a'theta of rows (a, u), with the same bits wherever a row is: products are exact integers."""
+    """Residuals u - a'theta of rows (a, u), with the same bits at any index because products are exact integers."""
 
     def __init__(self, domain: RowDomain, theta: Sequence[int]) -> None:
         self._theta = tuple(theta)
         self._step = 2.0 ** -(shrunk_bits(domain) + coefficient_bits(domain, len(self._theta)))
 
     def of(self, chunk: FloatArray) -> FloatArray:
-        """In scaled units of the target."""
+        """Compute the residuals in scaled units of the target."""
         fitted = np.array(self._theta, dtype=np.float64) @ chunk[:-1]  # [P:exact-fit]
         residual: FloatArray = chunk[-1] * 2.0**-TARGET_BITS - fitted * self._step
         return residual

@@ -192,7 +192,7 @@ def test_a_release_of_one_table_with_the_anchor_of_parts_is_refused(counted, fol
     (folder / "plain.json").write_text(edited(plain, anchor=anchor))
     for words in (("verify", "plain.json"), ("ledger", "verify", "0.db", "plain.json")):
         found = call(*words)
-        assert (found.exit_code, "the anchor is of a release of several curators" in found.stderr) == (2, True)
+        assert (found.exit_code, "the anchor is that of a merged release" in found.stderr) == (2, True)
 
 
 def test_anchors_of_parts_are_checked_against_each_other(counted, folder, call):
@@ -207,7 +207,7 @@ def test_anchors_of_parts_are_checked_against_each_other(counted, folder, call):
         anchor = str(replace(merged, anchors=anchors))
         (folder / "copy.json").write_text(edited(genuine, anchor=anchor))
         found = call("verify", "copy.json")
-        assert (found.exit_code, "does not name a ledger of each curator" in found.stderr) == (2, True), anchors
+        assert (found.exit_code, "does not name a ledger for each curator" in found.stderr) == (2, True), anchors
     with pytest.raises(discreet.DiscreetError, match="does not name the spend of each curator once"):
         discreet.Ledger(folder / "0.db").verify(str(replace(merged, anchors=(one, one, three))))
 
@@ -217,8 +217,8 @@ def test_an_anchor_on_an_untracked_merged_release_is_refused(parts, call):
     untracked = discreet.Release.load("R.json")
     good = str(MergedAnchor("0" * 32, ("a", "b", "c")))
     for anchor, message in (
-        ("discreet-parts:00:[]", "does not name a ledger of each curator"),
-        (good, "the anchor names ledgers, and the conditions speak of none"),
+        ("discreet-parts:00:[]", "does not name a ledger for each curator"),
+        (good, "the anchor names a ledger, but the conditions do not"),
     ):
         (parts / "copy.json").write_text(edited(untracked, anchor=anchor))
         found = call("verify", "copy.json")

@@ -123,7 +123,7 @@ def test_a_part_that_cannot_be_saved_is_kept(agreed, call, monkeypatch):
         patch.setattr(discreet.Part, "save", full)
         failed = part(call)
     assert failed.exit_code == 5
-    assert "It is recorded beside the key: the same command writes it" in failed.stderr
+    assert "it is recorded in the folder of the key, and the same command writes it" in failed.stderr
     assert part(call).exit_code == 0
 
 
@@ -170,7 +170,7 @@ def test_steps_are_not_mixed(agreed, call, words, message):
         (("--session", "design.toml"), "unknown session field"),
         (("--key", "north.pub"), "holds public keys"),
         (("--session", "no.toml"), "cannot read"),
-        (("--ledger", "L.db"), "--ledger and --dataset go together"),
+        (("--ledger", "L.db"), "--ledger and --dataset must be given together"),
         (("--workers", "0"), "workers"),
         (("-o", "existing.json"), "exists"),
         (("-o", "north.key", "--force"), "is the input"),

@@ -102,15 +102,17 @@ def test_an_unknown_name_is_refused():
     assert "Did you mean 'gaussian'?" in made.stderr
 
 
+@pytest.mark.full
 def test_membership_prints_what_an_attacker_gets_beside_what_is_allowed():
     made = run("--membership")
     assert made.exit_code == 0, made.output
     lines = made.stdout.splitlines()
     assert lines[0] == "Who is in the table? Rows found, beside what is allowed"
     assert [line.startswith("least squares, NOT PRIVATE") for line in lines[2:6]] == [True, True, False, False]
-    assert [line.split()[-1] for line in lines[2:6]] == ["promise", "promise", "pass", "pass"]
+    assert [line.split()[-1] for line in lines[2:6]] == ["guarantee", "guarantee", "pass", "pass"]
 
 
+@pytest.mark.full
 @pytest.mark.no_cover
 def test_membership_with_too_little_noise_ends_with_exit_code_1(monkeypatch, tmp_path):
     class NoNoise(ExactSampler):
@@ -129,4 +131,4 @@ def test_membership_with_too_little_noise_ends_with_exit_code_1(monkeypatch, tmp
 def test_membership_goes_alone(more):
     made = run("--membership", *more)
     assert made.exit_code == 2
-    assert "--membership goes with --json and -o alone" in made.stderr
+    assert "--membership can be combined with --json and -o only" in made.stderr

@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.accounting.preliminary_counts import discovery_block, discovery_l1_sensitivity, discovery_sensitivity
+from discreet.accounting.preliminary_counts import bounds_query, discovery_l1_sensitivity, discovery_sensitivity
 from discreet.design.design import Design
 from discreet.privacy.budget import PrivacyUnit
 
@@ -41,7 +41,7 @@ def test_no_pair_of_units_exceeds_either_sensitivity_and_one_reaches_it(columns,
 
 def test_a_block_has_every_cell_of_every_searched_column_and_the_number_of_rows():
     design = Design("y", {"y": "private", "x": {"bounds": "private", "within": (0, 1)}, "z": (0, 1)})
-    block = discovery_block(design)
-    assert block.numbers == 82 + 41 + 1
+    block = bounds_query(design)
+    assert block.entries == 82 + 41 + 1
     assert block.sensitivity == pytest.approx(math.sqrt(3))
-    assert discovery_block(design.with_found({"y": (0.0, 1.0), "x": (0.0, 1.0)})) == block
+    assert bounds_query(design.with_found({"y": (0.0, 1.0), "x": (0.0, 1.0)})) == block

@@ -1,0 +1,13 @@
+"""The cells of one figure of the notes are the same for the same seed."""
+
+from __future__ import annotations
+
+from discreet_papers.figure import Run
+from discreet_papers.notes import notes_noisy_max
+
+
+def test_cells_repeat_with_their_seed():
+    # two counts are told apart in every run
+    cell = notes_noisy_max.NOISY_MAX.cells(Run(quick=True))[1]
+    assert cell.work(seed=3, **cell.arguments) == cell.work(seed=3, **cell.arguments)
+    assert cell.work(seed=3, **cell.arguments) != cell.work(seed=4, **cell.arguments)

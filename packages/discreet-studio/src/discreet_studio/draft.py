@@ -1,0 +1,328 @@
+"""Represent an incomplete design: form fields as typed, and the declarations that they define."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Final
+
+import discreet
+from discreet_studio.forms import Form
+from discreet_studio.studio_folder import FieldError
+
+KINDS: Final = {
+    "number": "number with bounds",
+    "private": "number, bounds found by the release",
+    "date": "date",
+    "boolean": "yes or no",
+    "levels": "category",
+    "formula": "formula",
+}
+MISSING: Final = {
+    "error": "stop the release",
+    "drop": "leave the row out",
+    "fill": "put in this value",
+}
+_STATED: Final = {"number": "number", "boolean": "boolean", "text": "levels", "date": "date"}
+# largest number of columns of a table or a design that the screens can show
+MOST_COLUMNS: Final = 500
+# the field of the form that shows a problem with a key of the design
+_FIELDS: Final = {
+    "bounds": "low", "within": "low", "levels": "levels", "reference": "levels", "formula": "formula",
+    "missing": "missing", "missing_codes": "missing", "dtype": "kind", "name": "name", "release": "released",
+    "": "kind",
+}  # fmt: skip
+_TOP: Final = {
+    "target": "target", "columns": "target", "unit.id": "person", "unit.max_rows": "max_rows",
+    "unit.neighbours": "neighbours", "unit": "person", "radius": "radius", "intercept": "intercept",
+    "weights": "weights", "weights_are": "weights",
+}  # fmt: skip
+# keys of a design file without a field in the form, which are kept unchanged
+_KEPT: Final = ("reference", "missing_codes", "within", "found")
+_LEVEL: Final = re.compile(r'\s*"[^"\n]*"\s*(?=[,\n]|$)|[^,\n]+')
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
+_REASON: Final = re.compile(r"^# public because, (?P<name>\"(?:[^\"\\]|\\.)*\"): (?P<why>.*)$", re.MULTILINE)
+
+
+def check_column_count(count: int, field: str) -> None:
+    """Refuse more columns than the screens can show. The command line has no such limit.
+
+    >>> check_column_count(500, "file")
+    """
+    if count > MOST_COLUMNS:
+        raise FieldError(
+            field,
+            f"there are {count:,} columns, and the studio shows at most {MOST_COLUMNS}; choose a table with fewer, or "
+            "use the command line, which has no such limit",
+        )
+
+
+@dataclass
+class ColumnDraft:
+    """The fields of one column as typed."""
+
+    name: str
+    included: bool = True
+    kind: str = "number"
+    low: str = ""
+    high: str = ""
+    levels: str = ""
+    missing: str = "error"
+    fill: str = ""
+    formula: str = ""
+    reason: str = ""
+    released: bool = True
+    kept: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def derived(self) -> bool:
+        """Whether the column is computed from others."""
+        return self.kind == "formula"
+
+    def declaration(self) -> dict[str, object]:
+        """Return the table of this column in a design file, with blanks where fields are blank."""
+        if self.derived:
+            out: dict[str, object] = {"formula": self.formula}
+            return out | ({"bounds": self._bounds()} if self.low or self.high else {})
+        out = {}
+        if self.kind == "boolean":
+            out["dtype"] = "bool"
+        elif self.kind == "levels":
+            out["levels"] = levels_of(self.levels)
+        elif self.kind == "private":
+            out |= {"bounds": "private"} | ({"within": self._bounds()} if self.low or self.high else {})
+        else:
+            out["bounds"] = self._bounds()
+        if self.missing != "error":
+            out["missing"] = {"fill": _cell(self.fill)} if self.missing == "fill" else self.missing
+        if not self.released:
+            out["release"] = False
+        allowed = ("reference", "missing_codes") if self.kind == "levels" else ("missing_codes",)
+        return out | {key: value for key, value in self.kept.items() if key in allowed and self.kind != "boolean"}
+
+    def _bounds(self) -> list[object]:
+        return [_cell(self.low), _cell(self.high)]
+
+
+@dataclass
+class Draft:
+    """The fields of the whole design as typed."""
+
+    target: str = ""
+    intercept: bool = True
+    radius: str = ""
+    neighbours: str = "add-remove"
+    person: str = ""
+    max_rows: str = "1"
+    weights: str = ""
+    weights_are: str = "inverse-variance"
+    columns: list[ColumnDraft] = field(default_factory=list)
+
+    @classmethod
+    def blank(cls, columns: Iterable[tuple[str, str | None]], person: str = "", max_rows: str = "1") -> Draft:
+        """Return a draft of the columns with every bound blank, and types where the file states them.
+
+        >>> Draft.blank([("age", "number"), ("member", "boolean")]).columns[1].kind
+        'boolean'
+        """
+        made = [ColumnDraft(name, kind=_STATED.get(kind or "", "number")) for name, kind in columns if name != person]
+        return cls(columns=made, person=person, max_rows=max_rows)
+
+    @classmethod
+    def of(cls, design: discreet.Design, reasons: Mapping[str, str]) -> Draft:
+        """Return the fields that define a design."""
+        unit = design.unit
+        plain = design.to_dict()
+        tables = plain["columns"]
+        return cls(
+            target=design.target,
+            intercept=design.intercept,
+            radius="" if design.radius is None else f"{design.radius:g}",
+            neighbours=unit.neighbours,
+            person=unit.id or "",
+            max_rows=str(unit.max_rows),
+            weights=design.weights or "",
+            weights_are=design.weights_are or "inverse-variance",
+            columns=[_column(name, table, reasons.get(name, "")) for name, table in tables.items()],  # type: ignore[attr-defined]
+        )
+
+    @classmethod
+    def from_dict(cls, kept: Mapping[str, Any]) -> Draft:
+        """Return the fields that were saved to disk, without unknown ones."""
+        columns = kept.get("columns", [])
+        columns = columns if isinstance(columns, list) else []
+        made = [
+            ColumnDraft(**_known(ColumnDraft(""), one)) for one in columns if _known(ColumnDraft(""), one).get("name")
+        ]
+        return cls(**(_known(cls(), kept) | {"columns": made}))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields as plain values."""
+        return asdict(self)
+
+    def declarations(self) -> dict[str, object]:
+        """Return the content of the design file, including everything that is still invalid."""
+        out: dict[str, object] = {"target": self.target, "intercept": self.intercept}
+        if self.radius:
+            out["radius"] = _cell(self.radius)
+        if self.weights:
+            out |= {"weights": self.weights, "weights_are": self.weights_are}
+        out["columns"] = {one.name: one.declaration() for one in self.columns if one.included}
+        unit: dict[str, object] = {"neighbours": self.neighbours}
+        if self.person:
+            unit |= {"id": self.person, "max_rows": _cell(self.max_rows)}
+        return out | {"unit": unit}
+
+    def problems(self) -> dict[str, str]:
+        """Return every problem by field of the form."""
+        places = {one.name: index for index, one in enumerate(self.columns)}
+        found: dict[str, str] = {}
+        seen: set[str] = set()
+        for index, one in enumerate(self.columns):
+            if one.included and one.name in seen:
+                found[f"c{index}-name"] = f"two columns are called {one.name!r}; rename one of them"
+            seen |= {one.name} if one.included else set()
+        for problem in discreet.design_problems(self.declarations()):
+            if problem.column in places:
+                key = f"c{places[problem.column]}-{_FIELDS.get(problem.key, 'kind')}"
+            else:
+                key = _TOP.get(problem.key, "target")
+            found[key] = f"{found[key]}; {problem.message}" if key in found else problem.message
+        return found
+
+    def design(self) -> discreet.Design:
+        """Return the design, or raise an error with all problems if it is not complete."""
+        return discreet.Design.from_dict(self.declarations())
+
+    def toml(self) -> str:
+        """Return the text of a design file, with the reasons as comments that can be read back."""
+        lines = [
+            "# Written by discreet studio. Every bound is declared from public knowledge, none was read from data."
+        ]
+        for one in self.columns:
+            if one.included and one.reason:
+                name = one.name.replace("\\", "\\\\").replace('"', '\\"')
+                lines.append(f'# public because, "{name}": {" ".join(one.reason.split())}')
+        return "\n".join([*lines, "", self.design().to_toml()])
+
+
+def _known(like: Draft | ColumnDraft, kept: object) -> dict[str, Any]:
+    """Return the saved fields whose name and type match."""
+    if not isinstance(kept, Mapping):
+        return {}
+    own = {one.name: getattr(like, one.name) for one in fields(like)}
+    return {key: value for key, value in kept.items() if key in own and type(value) is type(own[key])}
+
+
+def reasons_in(text: str) -> dict[str, str]:
+    r"""Return the reasons in the comments of a design file.
+
+    >>> reasons_in('# public because, "age": nobody is older\n')
+    {'age': 'nobody is older'}
+    """
+    return {re.sub(r"\\(.)", r"\1", one["name"][1:-1]): one["why"] for one in _REASON.finditer(text)}
+
+
+def levels_of(text: str) -> list[str | int]:
+    """Split levels at commas and line ends. They are integers if all look like one, and quoted ones are text.
+
+    >>> levels_of("north, south"), levels_of("1, 2, 3"), levels_of('"1", "a, b"')
+    (['north', 'south'], [1, 2, 3], ['1', 'a, b'])
+    """
+    parts = [part.strip() for part in _LEVEL.findall(text) if part.strip()]
+    if parts and all(_INTEGER.fullmatch(part) for part in parts):
+        return [int(part) for part in parts]
+    return [part[1:-1] if len(part) > 1 and part[0] == part[-1] == '"' else part for part in parts]
+
+
+def _level_text(level: str | int, levels: Sequence[str | int]) -> str:
+    """Return a level as it is typed, in quotes if it would otherwise be parsed differently.
+
+    >>> _level_text("1", ["1", "2"]), _level_text("north", ["north"])
+    ('"1"', 'north')
+    """
+    text = str(level)
+    same = levels_of(", ".join(map(str, levels))) == list(levels)
+    return text if same or not isinstance(level, str) else f'"{text}"'
+
+
+def typed(form: Form) -> Draft:
+    """Return the draft in a form."""
+    columns = []
+    for index in range(_counted(form)):
+        here = f"c{index}-"
+        kind = form.get(f"{here}kind")
+        columns.append(
+            ColumnDraft(
+                name=form.get(f"{here}name"),
+                included=f"{here}included" in form,
+                kind=kind if kind in KINDS else "number",
+                low=form.get(f"{here}low"),
+                high=form.get(f"{here}high"),
+                levels=form.get(f"{here}levels"),
+                missing=form.get(f"{here}missing", "error"),
+                fill=form.get(f"{here}fill"),
+                formula=form.get(f"{here}formula"),
+                reason=form.get(f"{here}reason"),
+            )
+        )
+    return Draft(
+        target=form.get("target"),
+        intercept="no_intercept" not in form,
+        radius=form.get("radius"),
+        neighbours=form.get("neighbours", "add-remove"),
+        person=form.get("person"),
+        max_rows=form.get("max_rows", "1"),
+        weights=form.get("weights"),
+        weights_are=form.get("weights_are", "inverse-variance"),
+        columns=columns,
+    )
+
+
+def _counted(form: Form) -> int:
+    text = form.get("columns")
+    return min(int(text), 2000) if text.isascii() and text.isdigit() and len(text) < 6 else 0
+
+
+def _column(name: str, table: Mapping[str, Any], reason: str) -> ColumnDraft:
+    made = ColumnDraft(name, reason=reason, kept={key: table[key] for key in _KEPT if key in table})
+    bounds = table.get("bounds")
+    if "formula" in table:
+        made.kind, made.formula = "formula", str(table["formula"])
+    elif "levels" in table:
+        levels = table["levels"]
+        made.kind, made.levels = "levels", ", ".join(_level_text(level, levels) for level in levels)
+    elif "dtype" in table:
+        made.kind = "boolean"
+    elif bounds == "private":
+        made.kind, bounds = "private", table.get("within")
+    elif isinstance(bounds, list | tuple) and any(isinstance(bound, str) for bound in bounds):
+        made.kind = "date"
+    if isinstance(bounds, list | tuple):
+        made.low, made.high = (_text(bound) for bound in bounds)
+    rule = table.get("missing", "error")
+    if isinstance(rule, Mapping):
+        made.missing, made.fill = "fill", _text(rule.get("fill", ""))
+    else:
+        made.missing = str(rule)
+    made.released = bool(table.get("release", True))
+    return made
+
+
+def _text(value: object) -> str:
+    return f"{value:.17g}" if isinstance(value, float) else str(value)
+
+
+def _cell(text: str) -> object:
+    """Return a number if the text is one, and otherwise the text, which the design then checks."""
+    plain = text.replace(" ", "").replace("_", "")
+    groups = plain.split(",")
+    if len(groups) > 1 and all(len(group) == 3 and group.isdigit() for group in groups[1:]):
+        plain = "".join(groups)
+    if _INTEGER.fullmatch(plain):
+        return int(plain)
+    try:
+        return float(plain)
+    except ValueError:
+        return text

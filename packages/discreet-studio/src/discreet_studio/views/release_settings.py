@@ -1,0 +1,124 @@
+"""Parse the settings of a plan from its form, for the plan, the preview, the release and the ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final
+
+import discreet
+from discreet_studio.advice import here
+from discreet_studio.draft import levels_of
+from discreet_studio.forms import Form, as_number
+from discreet_studio.studio_folder import FieldError
+from discreet_studio.workspace import Workspace, notices
+
+#: blank assumptions have cautious defaults: declared bounds are mostly far wider than the data, and most models
+#: explain little; the page states both
+DEFAULTS: Final = {
+    "by": "epsilon", "epsilon": "1", "delta": "1e-6", "rows": "", "level": "95", "rsquared": "0.1", "spread": "0.2",
+    "correlation": "", "mechanism": "auto", "coefficient": "", "width": "",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings and assumptions of a plan."""
+
+    epsilon: float
+    delta: float
+    rows: float
+    options: dict[str, Any]
+
+    @property
+    def planned(self) -> dict[str, Any]:
+        """Arguments of `discreet.plan`."""
+        return {"rows": self.rows, "epsilon": self.epsilon, "delta": self.delta} | self.options
+
+    @property
+    def simulated(self) -> dict[str, Any]:
+        """Arguments of `simulated_rows`."""
+        return {key: self.options[key] for key in ("rsquared", "spread", "assume")}
+
+    @property
+    def released(self) -> dict[str, Any]:
+        """Arguments of `discreet.release` and `discreet.cost`."""
+        return {key: self.options[key] for key in ("mechanism", "robust")}
+
+
+def settings_of(form: Form) -> Settings:
+    """Parse the fields, and raise errors for the field that has the problem."""
+    filled = {name: form.get(name) or default for name, default in DEFAULTS.items()}
+    if not filled["rows"]:
+        raise FieldError("rows", "about how many rows the table has: a number that is public, such as 30000")
+    epsilon, delta, rows, level = (
+        as_number(filled[name], name, label)
+        for name, label in (("epsilon", "Epsilon"), ("delta", "Delta"), ("rows", "Rows"), ("level", "Level"))
+    )
+    try:
+        notices(epsilon, delta)
+    except discreet.DiscreetError as error:
+        raise FieldError("delta" if error.option == "delta" else "epsilon", here(error)) from None
+    if not 1 <= rows <= 1e12:
+        raise FieldError("rows", f"rows: expected a number from 1 to 1e12, got {rows:g}")
+    if not 50 <= level < 100:
+        raise FieldError("level", f"level: expected a percentage from 50 to below 100, got {level:g}")
+    stated = {
+        name: as_number(filled[name], name, name) if filled[name] else None
+        for name in ("rsquared", "spread", "correlation")
+    }
+    for name, low, high in (("rsquared", 0.0, 1.0), ("spread", 0.0, 1.0), ("correlation", -1.0, 1.0)):
+        value = stated[name]
+        if value is not None and not low <= value <= high:
+            raise FieldError(name, f"expected a number from {low:g} to {high:g}, got {value:g}")
+    options: dict[str, Any] = {
+        **stated, "level": level / 100, "mechanism": filled["mechanism"],
+        "robust": "robust" in form, "assume": _assumed(form) or None,
+    }  # fmt: skip
+    return Settings(epsilon, delta, rows, options)
+
+
+def kept_settings(space: Workspace) -> Settings:
+    """Return the settings that were filled in last."""
+    return settings_of(Form(list(space.state.plan.items())))
+
+
+def width_of(form: Form) -> tuple[str, float]:
+    """Return the coefficient and the required width of its interval."""
+    width = form.number("width", "Width")
+    if width <= 0:
+        raise FieldError("width", f"the width is a number above 0, in units of the coefficient; got {width:g}")
+    return form.get("coefficient"), width
+
+
+def _assumed(form: Form) -> dict[str, dict[str, Any]]:
+    """Return the assumptions about single columns, from fields such as `mean:age`."""
+    found: dict[str, dict[str, Any]] = {}
+    for key, text in form.fields:
+        what, _, column = key.partition(":")
+        text = text.strip()
+        if what not in ("mean", "sd", "share") or not column or not text:
+            continue
+        found.setdefault(column, {})[what] = _value(text, key, f"{what} of {column}")
+    return found
+
+
+def _value(text: str, key: str, label: str) -> object:
+    """Parse a number, a date, or a share for each level.
+
+    >>> _value("2021-06-30", "mean:day", "mean of day"), _value("a=0.7, b=0.3", "share:s", "share of s")
+    (datetime.date(2021, 6, 30), {'a': 0.7, 'b': 0.3})
+    """
+    if "=" in text:
+        parts = [part.partition("=") for part in text.split(",") if part.strip()]
+        return {_level(name.strip()): as_number(share.strip(), key, label) for name, _, share in parts}
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return as_number(text, key, label)
+
+
+def _level(text: str) -> str | int:
+    """Parse a level as the form declares it: an integer if it looks like one, text if it is in quotes."""
+    found = levels_of(text)[:1]
+    return found[0] if found else text

@@ -1,0 +1,41 @@
+"""Fields of the plan as arguments, each refused beside itself."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from discreet_studio.forms import Form
+from discreet_studio.studio_folder import FieldError
+from discreet_studio.views.release_settings import settings_of, width_of
+
+
+def settings(**fields):
+    return settings_of(Form([("rows", "1000"), *fields.items()]))
+
+
+def test_blank_fields_have_their_defaults():
+    made = settings()
+    assert (made.epsilon, made.delta, made.rows) == (1.0, 1e-6, 1000.0)
+    assert made.released == {"mechanism": "auto", "robust": False}
+    assert made.options["assume"] is None
+
+
+def test_what_is_supposed_of_single_columns():
+    made = settings(**{"mean:day": "2021-06-30", "sd:age": "3", "share:code": "1=0.25, 2=0.75", "share:old": "0.1"})
+    assert made.options["assume"] == {
+        "day": {"mean": date(2021, 6, 30)}, "age": {"sd": 3.0}, "code": {"share": {1: 0.25, 2: 0.75}},
+        "old": {"share": 0.1},
+    }  # fmt: skip
+    with pytest.raises(FieldError) as refused:
+        settings(**{"share:code": "1=half"})
+    assert refused.value.field == "share:code"
+
+
+def test_a_wanted_width():
+    assert width_of(Form([("coefficient", "age"), ("width", "0.5")])) == ("age", 0.5)
+    for wrong in ("", "0", "-1", "wide"):
+        with pytest.raises(FieldError) as refused:
+            width_of(Form([("coefficient", "age"), ("width", wrong)]))
+        assert refused.value.field == "width"

@@ -1,0 +1,199 @@
+"""List the queries of mechanisms that release moments, with the privacy loss of their noise. Proof: maps.proof.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from discreet.accounting.moments import (
+    clips_l1_sensitivity,
+    clips_l2_sensitivity,
+    eigenvalue_sensitivity,
+    ratio_sensitivity,
+    residual_sensitivity,
+)
+from discreet.accounting.noise_distribution import (
+    CLIPPED,
+    JOINT,
+    RATIO_BLOCK,
+    RESIDUAL_BLOCKS,
+    SHARES,
+    WEIGHT_STEPS,
+    Columns,
+    NoiseLaw,
+    is_privately_scaled,
+    model_blocks,
+)
+from discreet.accounting.privacy_loss import Stated
+from discreet.accounting.queries import Account, GramQuery, MomentsQuery, Query, VectorQuery, blocks_of, rows_query
+from discreet.design.design import Design
+from discreet.design.domain import WEIGHT_BITS, RowDomain, model_domain, model_text
+from discreet.errors import SpecError
+from discreet.exact.linear import entry_count
+
+EIGENVALUE: Final = "smallest_eigenvalue"
+
+# -- queries -----------------------------------------------------------------------------------------------------------
+
+
+def gaussian_queries(
+    design: Design,
+    domain: RowDomain,
+    *,
+    robust: bool = False,
+    models: Sequence[Columns] = (),
+    clip_counts: bool = False,
+) -> list[Query]:
+    """List the queries of `gaussian` for rows in declared scale, with or without weights."""
+    weighted = design.weights is not None
+    queries: list[Query] = [MomentsQuery(design, domain, exact_entries=True)]
+    if weighted and not design.rows_public:
+        queries.append(rows_query(design))
+    if robust:
+        queries += residual_queries(design, domain, models)
+    queries += [clip_query(design)] if clip_counts else []
+    return [*queries, ratio_query()] if robust and not weighted else queries
+
+
+def released_queries(design: Design, law: NoiseLaw, *, robust: bool, clip_counts: bool) -> list[Query]:
+    """List the queries of a release of moments, by the parts that the release has.
+
+    This holds for any mechanism that publishes moments, and for releases that are not private.
+    """
+    domain = RowDomain.of(design, law.grid_bits)
+    if is_privately_scaled(law):
+        from discreet.accounting.scaling import scaled_queries
+
+        return scaled_queries(design, domain, robust=robust)
+    _, *others = gaussian_queries(design, domain, robust=robust, models=law.models, clip_counts=clip_counts)
+    return [MomentsQuery(design, domain, exact_entries=bool(law.factors or law.indicators)), *others]
+
+
+def residual_queries(design: Design, domain: RowDomain, models: Sequence[Columns] = ()) -> list[GramQuery]:
+    """List the Gram matrices of residual rows: of the full model, then of additional models."""
+    neighbours = design.unit.neighbours
+    domains = [domain, *(model_domain(design, domain, columns) for columns in models)]
+    sizes = [len(design.released) - 1, *map(len, models)]
+    of = ["", *(f", {model_text(design, columns)}" for columns in models)]
+    return [
+        GramQuery(
+            *model_blocks(number),
+            columns=size,
+            sensitivity=residual_sensitivity(rows, neighbours),  # [P:forward-residuals]
+            label=(f"squared residuals times squares{text}", f"squared residuals times products{text}"),
+        )
+        for number, (rows, size, text) in enumerate(zip(domains, sizes, of, strict=True))
+    ]
+
+
+def ratio_query() -> VectorQuery:
+    """Return the sum for a robust interval of R^2."""
+    return VectorQuery(RATIO_BLOCK, 1, ratio_sensitivity(), label="spread of squared residuals, for R²")
+
+
+def clip_query(design: Design) -> VectorQuery:
+    """Return the numbers of clipped rows by column."""
+    return VectorQuery(
+        CLIPPED,
+        len(design.clippable),
+        clips_l2_sensitivity(design),
+        clips_l1_sensitivity(design),
+        label="numbers of clipped rows",
+    )
+
+
+def eigenvalue_query(design: Design, domain: RowDomain) -> VectorQuery:
+    """Return the smallest eigenvalue of X'X."""
+    return VectorQuery(EIGENVALUE, 1, eigenvalue_sensitivity(design, domain))
+
+
+def one_model_query(design: Design, domain: RowDomain, *, target_square: bool) -> MomentsQuery:
+    """Return the moments for one model."""
+    return MomentsQuery(design, domain, sums=design.needs_sums, target_square=target_square)
+
+
+# -- accounts ----------------------------------------------------------------------------------------------------------
+
+
+def gaussian(stated: Stated) -> Account:
+    """Account for `gaussian`: plain, weighted, privately scaled, or with noise in shares of several curators."""
+    law, design = stated.law, stated.design
+    weighted, shared = design.weights is not None, SHARES in law.parameters
+    if is_privately_scaled(law) and not weighted:
+        from discreet.accounting.scaling import scaled_account
+
+        return scaled_account(stated)
+    robust = any(block in law.sigma for block in (*RESIDUAL_BLOCKS, RATIO_BLOCK)) or bool(law.models)
+    queries = gaussian_queries(
+        design,
+        stated.domain,
+        robust=robust and not shared,
+        models=[] if shared else stated.models(),
+        clip_counts=CLIPPED in law.sigma and not (weighted or shared),
+    )
+    from discreet.accounting.noise_shares import PARAMETERS, check_terms, counted_law
+
+    stated.check_count()
+    stated.check(
+        "discrete-gaussian",
+        JOINT,
+        blocks_of(queries),
+        [WEIGHT_STEPS] if weighted else PARAMETERS if shared else [],
+        factors=design.factors,
+        indicators=design.indicators,
+        models=not shared,
+    )  # [P:forward-indicators]
+    if weighted and law.parameters[WEIGHT_STEPS] != WEIGHT_BITS:
+        raise SpecError(f"expected weights of {WEIGHT_BITS} bits, got {law.parameters[WEIGHT_STEPS]}")
+    if shared:
+        check_terms(law, design.unit)
+        counted = replace(stated, law=counted_law(law))
+        counted.check_scales(law.sigma)
+        return Account(counted, queries)  # [P:forward-shares]
+    return Account(stated, queries)  # [P:forward-weights]
+
+
+def laplace(stated: Stated) -> Account:
+    """Account for `laplace`: all moments, with or without counts of clipped rows."""
+    moments = MomentsQuery(stated.design, stated.domain)
+    queries: list[Query] = [moments, *([clip_query(stated.design)] if CLIPPED in stated.law.sigma else [])]
+    stated.check_count()
+    stated.check("discrete-laplace", ("pure",), blocks_of(queries))
+    return Account(stated, queries)
+
+
+def functional(stated: Stated) -> Account:
+    """Account for `functional`: the moments that are coefficients of the squared loss."""
+    query = one_model_query(stated.design, stated.domain, target_square=stated.flag("target_square"))
+    stated.check_count()
+    stated.check("discrete-laplace", ("pure",), query.blocks)
+    return Account(stated, [query])
+
+
+def k_norm(stated: Stated) -> Account:
+    """Account for `k-norm`: one noise vector for all moments."""
+    query = MomentsQuery(stated.design, stated.domain)
+    stated.check_count()
+    stated.check("k-norm", ("pure",), query.blocks, ["dimension"])
+    dimension = entry_count(stated.size) - stated.design.count_public
+    if stated.law.parameters["dimension"] != dimension:
+        raise SpecError(f"expected noise in {dimension} dimensions, got {stated.law.parameters['dimension']}")
+    return Account(stated, [query])
+
+
+def ssp(stated: Stated) -> Account:
+    """Account for `ssp`: the moments for one model."""
+    query = one_model_query(stated.design, stated.domain, target_square=stated.flag("target_square"))
+    stated.check_count()
+    stated.check("discrete-gaussian", JOINT, query.blocks)
+    return Account(stated, [query])
+
+
+def adassp(stated: Stated) -> Account:
+    """Account for `adassp`: the moments for one model, and the smallest eigenvalue of X'X."""
+    moments = one_model_query(stated.design, stated.domain, target_square=stated.flag("target_square"))
+    queries: list[Query] = [moments, eigenvalue_query(stated.design, stated.domain)]
+    stated.check_count()
+    stated.check("discrete-gaussian", JOINT, blocks_of(queries))
+    return Account(stated, queries)

@@ -1,0 +1,409 @@
+"""Select the columns of a model by name or by formula."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from discreet.design.columns import Boolean, Categorical, Numeric
+from discreet.design.design import INTERCEPT, Design
+from discreet.design.domain import full_columns, model_names
+from discreet.design.scales import scales_of
+from discreet.errors import FormulaError, ModelError, OptionError, SpecError, shown
+from discreet.options import RobustErrors
+from discreet.privacy.checks import listed
+from discreet.wording import Message
+
+# -- selection ---------------------------------------------------------------------------------------------------------
+# Select a model of a release by declared names: target, regressors and intercept.
+
+
+@dataclass(frozen=True, slots=True)
+class SubModel:
+    """One linear model that a release can answer.
+
+    Attributes
+    ----------
+    target
+        Declared name of the column to explain.
+    features
+        Declared names of the regressors. A categorical name means all its indicators. A single indicator has its
+        released name, such as `region[south]`.
+    intercept
+        Whether the model has a free constant.
+    names
+        Names of the coefficients: `Intercept` first if there is one, then the released columns of the features.
+    positions
+        Indices of the released columns of the features in `release.columns`. The constant has index 0.
+    target_position
+        Index of the target in `release.columns`.
+    """
+
+    target: str
+    features: tuple[str, ...]
+    intercept: bool
+    names: tuple[str, ...]
+    positions: tuple[int, ...]
+    target_position: int
+
+    @property
+    def slopes(self) -> tuple[str, ...]:
+        """Coefficient names without the intercept."""
+        return self.names[1:] if self.intercept else self.names
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """Sorted indices of the features, followed by the target: the same for any order of the features."""
+        return (*sorted(self.positions), self.target_position)
+
+
+def has_all_regressors(design: Design, features: Iterable[str]) -> bool:
+    """Return whether these are all regressors of the design.
+
+    The declared radius bounds the length of such a row only.
+
+    >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "w": (0, 1)}, radius=1.0)
+    >>> has_all_regressors(design, ["w", "x"]), has_all_regressors(design, ["x"])
+    (True, False)
+    """
+    return set(features) == set(design.regressors)
+
+
+def is_feature(design: Design, name: str) -> bool:
+    """Return whether a model may use this name: a column, or one indicator of a category.
+
+    >>> design = Design("y", {"y": (0, 1), "g": ["a", "b", "c"]})
+    >>> is_feature(design, "g"), is_feature(design, "g[b]"), is_feature(design, "g[a]")
+    (True, True, False)
+    """
+    return name in design.offered or (name in design.parts and name not in design.columns)
+
+
+def model_of(
+    design: Design,
+    target: str | None = None,
+    features: Iterable[str] | None = None,
+    intercept: bool | None = None,
+) -> SubModel:
+    """Select a model by declared names.
+
+    Arguments that are left out follow the design. Features default to every other column.
+    """
+    chosen_target = _checked_target(design, design.target if target is None else target)
+    if features is None:
+        chosen = tuple(name for name in design.offered if name != chosen_target)
+    else:
+        chosen = _checked_features(design, chosen_target, features)
+    with_intercept = design.intercept if intercept is None else intercept
+    if not isinstance(with_intercept, bool):
+        raise OptionError(option="intercept", given=intercept, allowed="true or false")
+    if not chosen and not with_intercept:
+        raise ModelError(
+            "the model has neither features nor an intercept",
+            code="empty-model",
+            option="features",
+            remedy="name a feature or keep the intercept",
+        )
+    slopes = tuple(name for declared in chosen for name in design.parts[declared].released(declared))
+    for name in slopes:
+        if slopes.count(name) > 1:
+            raise ModelError(
+                f"the indicator {name!r} is named twice, once as part of its category",
+                code="repeated-feature",
+                option="features",
+                remedy="name the category or the indicator",
+            )
+    return SubModel(
+        target=chosen_target,
+        features=chosen,
+        intercept=with_intercept,
+        names=(INTERCEPT, *slopes) if with_intercept else slopes,
+        positions=tuple(design.released.index(name) for name in slopes),
+        target_position=design.released.index(chosen_target),
+    )
+
+
+def _checked_target(design: Design, target: str) -> str:
+    targets = [name for name in design.offered if isinstance(design.columns[name], Numeric | Boolean)]
+    if not isinstance(target, str) or target not in design.offered:
+        raise ModelError.unknown_name("target", target, targets, option="target")
+    if not isinstance(design.columns[target], Numeric | Boolean):
+        raise ModelError(
+            f"the target {shown(target)} is categorical; expected a numeric or boolean column",
+            code="categorical-target",
+            option="target",
+            given=target,
+            allowed=targets,
+        )
+    return target
+
+
+def _checked_features(design: Design, target: str, features: Iterable[str]) -> tuple[str, ...]:
+    chosen = listed(features)
+    if chosen is None:
+        raise OptionError(
+            option="features", given=features, allowed=f"a list of declared names such as [{design.regressors[0]!r}]"
+        )
+    for name in chosen:
+        if not isinstance(name, str) or not is_feature(design, name):
+            raise ModelError.unknown_name("feature", name, design.offered, option="features")
+        if name == target:
+            raise ModelError(
+                f"{name!r} is both the target and a feature",
+                code="target-as-feature",
+                option="features",
+                given=name,
+                remedy="remove it from the features",
+            )
+        if chosen.count(name) > 1:
+            raise ModelError(
+                f"the feature {name!r} is named twice",
+                code="repeated-feature",
+                option="features",
+                given=name,
+                remedy="name each feature once",
+            )
+    return tuple(chosen)
+
+
+# -- formula -----------------------------------------------------------------------------------------------------------
+# Parse `income ~ age + region`: a model formula over released columns.
+
+_CLOSES: Final = {"(": ")", "[": "]", "`": "`", '"': '"', "'": "'"}
+_CATEGORY: Final = re.compile(r"C\((.*)\)", re.DOTALL)
+_IDENTITY: Final = re.compile(r"I\((.*)\)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFormula:
+    """Target, features and intercept of a formula; the intercept is None where the formula has none of `0` and `1`."""
+
+    target: str
+    features: tuple[str, ...]
+    intercept: bool | None
+
+
+def parse_model(text: str, design: Design) -> ModelFormula:
+    """Parse `target ~ feature + feature`, with `.` for every other column and `- 1` or `+ 0` for no intercept.
+
+    `- feature` removes a term, as in `. - region`. `C(region)` is `region`, a column with levels, and `region[south]`
+    is one of its indicators. Names with blanks or operators are written in back quotes. A function or an interaction,
+    such as `log(income)` or `age:region`, refers to the released column declared with this formula. It must be declared
+    before the release.
+    """
+    if not isinstance(text, str):
+        raise FormulaError(f"expected a formula such as 'income ~ age + region', got {type(text).__name__}")
+    left, tilde, right = text.partition("~")
+    if not tilde or not left.strip() or "~" in right:
+        raise FormulaError(f"formula {shown(text)}: expected a target, '~' and features, as in 'income ~ age'")
+    target = _target(left.strip(), design)
+    features: list[str] = []
+    intercept: bool | None = None
+    for sign, term in _terms(text, right):
+        if term in ("0", "1"):
+            intercept = (term == "1") == (sign == "+")
+        elif term == "." and sign == "+":
+            features += [name for name in design.offered if name != target and name not in features]
+        else:
+            name = _feature(text, term, design)
+            if sign == "+":
+                features.append(name)
+            elif name in features:
+                features.remove(name)
+            else:
+                raise FormulaError(
+                    f"formula {shown(text)}: {name!r} cannot be removed, because no earlier term includes it",
+                    remedy=f"write '. - {name}' for all columns but this one",
+                )
+    return ModelFormula(target, tuple(features), intercept)
+
+
+def _target(term: str, design: Design) -> str:
+    """Return the column on the left side, by name or by formula. `model_of` checks it."""
+    if _name(term) in design.columns:
+        return _name(term)
+    return _by_formula(term, design) or _name(term)
+
+
+def _feature(text: str, term: str, design: Design) -> str:
+    """Return the declared name, or the released name of an indicator, that a term refers to."""
+    if is_feature(design, _name(term)):
+        return _name(term)
+    if category := _CATEGORY.fullmatch(term):
+        name = _name(category[1].strip())
+        if name not in design.columns:
+            raise FormulaError.unknown_name("column", name, design.offered)
+        if not isinstance(design.columns[name], Categorical):
+            raise FormulaError(
+                f"formula {shown(text)}: {name!r} has no levels; C(...) needs a column with levels declared before the "
+                "release"
+            )
+        return name
+    if declared := _by_formula(term, design):
+        return declared
+    category_name, bracket, level = term.partition("[")
+    column = design.columns.get(_name(category_name.strip()))
+    if bracket and isinstance(column, Categorical):
+        name = _name(category_name.strip())
+        if f"{name}[{level.removesuffix(']')}]" in column.released(name):
+            return f"{name}[{level.removesuffix(']')}]"
+        levels = [str(column.levels[code]) for code in column.indicator_codes]
+        raise FormulaError.unknown_name("level", level.removesuffix("]"), levels, f" among the indicators of {name!r}")
+    if re.search(r"[(*:^/|]", term):
+        raise FormulaError(
+            f"formula {shown(text)}: {shown(term)} is not a released column; functions and products must be "
+            "declared before the release, as columns with a formula"
+        )
+    if re.search(r"\s", term) and not term.startswith("`"):
+        raise _not_joined(text)
+    raise FormulaError.unknown_name("column", _name(term), design.offered)
+
+
+def _not_joined(text: str) -> FormulaError:
+    return FormulaError(f"formula {shown(text)}: terms must be joined by '+', as in 'income ~ age + region'")
+
+
+def _by_formula(term: str, design: Design) -> str | None:
+    """Return the released column declared with this formula, with the factors of an interaction in any order."""
+    from discreet.design.formula import parse
+    from discreet.design.formula_syntax import Cross
+
+    inner = _IDENTITY.fullmatch(term)
+    try:
+        tree = parse(inner[1] if inner else term).tree
+    except SpecError:
+        return None
+    trees = (tree, Cross(tree.right, tree.left)) if isinstance(tree, Cross) else (tree,)
+    for name in design.offered:
+        formula = design.columns[name].formula
+        if formula is not None and formula.tree in trees:
+            return name
+    return None
+
+
+def _terms(text: str, right: str) -> list[tuple[str, str]]:
+    """Split at + and - outside brackets and quotes, and return each term with the sign before it."""
+    terms: list[tuple[str, str]] = []
+    sign = ""
+    for piece in _pieces(right):
+        if piece in ("+", "-"):
+            if sign:
+                raise _not_joined(text)
+            sign = piece
+        else:
+            terms.append((sign or "+", piece))
+            sign = ""
+    if sign:
+        raise _not_joined(text)
+    if not terms:
+        raise FormulaError(f"formula {shown(text)}: nothing follows '~'; name features, '.' for all, or 1 for none")
+    return terms
+
+
+def _pieces(right: str) -> Iterator[str]:
+    """Yield terms and the operators between them, stripped of blanks."""
+    term, closers = "", [""]
+    for sign in right:
+        if sign == closers[-1]:
+            closers.pop()
+        elif sign in _CLOSES and closers[-1] not in ("`", '"', "'"):
+            closers.append(_CLOSES[sign])
+        if sign in "+-" and len(closers) == 1:
+            if term.strip():
+                yield term.strip()
+            yield sign
+            term = ""
+        else:
+            term += sign
+    if term.strip():
+        yield term.strip()
+
+
+def _name(term: str) -> str:
+    return term[1:-1] if len(term) > 1 and term[0] == term[-1] == "`" else term
+
+
+# -- robust models -----------------------------------------------------------------------------------------------------
+# What robust standard errors ask of a design: additional models by their columns, and a bound of residuals.
+
+# columns of a model among the released ones: the features from left to right, and the target
+ModelColumns: TypeAlias = tuple[int, ...]
+
+
+def declared_models(design: Design, formulas: Sequence[str]) -> tuple[ModelColumns, ...]:
+    """Return the columns of the models that formulas name, or raise if residual sums do not cover them.
+
+    The order does not depend on that of the formulas, so that a ledger recognises a repeated request: models of the
+    design's target first, then by number of columns.
+
+    >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "g": ["a", "b", "c"]})
+    >>> declared_models(design, ["y ~ C(g)", "y ~ x"])
+    ((1, 4), (2, 3, 4))
+    """
+    formula_of: dict[ModelColumns, str] = {}
+    for formula in formulas:
+        columns = _columns(design, formula)
+        if columns in formula_of:
+            raise OptionError(
+                f"the formulas {shown(formula_of[columns])} and {shown(formula)} are the same model",
+                code="repeated-model",
+                option="robust",
+                remedy="keep one of them",
+            )
+        formula_of[columns] = formula
+    # the target is the last of the columns, and that of the design the last of all
+    return tuple(sorted(formula_of, key=lambda columns: (-columns[-1], len(columns), columns)))
+
+
+def _columns(design: Design, formula: str) -> ModelColumns:
+    try:
+        named = parse_model(formula, design)
+        model = model_of(design, named.target, named.features, named.intercept)
+        target, features = model_names(design, model.columns)
+        # fail now, not at the fit, when the budget is already spent
+        scales_of(design, (*features, target))
+    except SpecError as error:
+        raise OptionError(
+            Message("additional model: ", error), code=error.code, option="robust", given=formula
+        ) from None
+    if not model.intercept:
+        raise OptionError(
+            f"the model {shown(formula)} has no intercept, which robust standard errors need",
+            code="intercept-required",
+            option="robust",
+            given=formula,
+            remedy="remove '- 1' or '+ 0'",
+        )
+    if model.columns == full_columns(design):
+        raise OptionError(
+            f"{shown(formula)} is the full model, which always has robust standard errors",
+            code="repeated-model",
+            option="robust",
+            given=formula,
+            remedy="leave it out",
+        )
+    return model.columns
+
+
+def scaled_residual_bound(design: Design, robust: RobustErrors) -> float | None:
+    """Return the public bound of residuals in scaled units of the target; none if it is set from the noisy sums."""
+    if not design.intercept:
+        raise SpecError("robust standard errors are for a model with an intercept; leave out intercept = false")
+    bound = robust.residual_bound
+    if bound is None:
+        return None
+    if design.target in design.searched:
+        raise SpecError(
+            "a residual bound is compared with the target's bounds, which are private; leave it out, and it is set "
+            "from the noisy sums, or declare the bounds of the target"
+        )
+    target = design.columns[design.target]
+    half = target.half if isinstance(target, Numeric) else 1.0
+    if not 1e-6 * half <= bound <= 4 * half:
+        raise SpecError(
+            f"residual bound: expected a number above 0 and at most {4 * half:g}, twice the width of the target's "
+            f"bounds, got {shown(bound)}"
+        )
+    return float(bound) / half

@@ -1,0 +1,243 @@
+"""Define the request for a release: design, budget and options, checked from public numbers only."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
+from itertools import chain
+
+from discreet import __version__
+from discreet.accounting.noise_distribution import DISCOVERY, GUARD, NoiseLaw, Settings
+from discreet.accounting.privacy_maps import loss_of, stopped_loss
+from discreet.curator.sums.gram import Totals
+from discreet.design.design import Design
+from discreet.design.domain import RowDomain
+from discreet.design.model_columns import scaled_residual_bound
+from discreet.errors import PrivacyNotice, SpecError
+from discreet.mechanisms.guard import (
+    GuardCounts,
+    committed_counts,
+    discovered,
+    discovered_law,
+    guard_counts,
+    guarded_law,
+    part_of,
+    stops,
+)
+from discreet.mechanisms.protocol import (
+    Mechanism,
+    NoisyMoments,
+    Published,
+    RunContext,
+    clipped_by_name,
+    with_curve,
+    with_origin,
+)
+from discreet.mechanisms.registry import chosen_mechanism
+from discreet.mechanisms.sampler import Sampler
+from discreet.options import DEFAULT_OPTIONS, ReleaseOptions
+from discreet.privacy.budget import PrivacyBudget, check_strength
+from discreet.privacy.guarantee import Guarantee
+from discreet.privacy.spend import UNTRACKED, Loss, SpendReceipt, SpendRequest
+from discreet.releases.fields import DiscoveryPart, GuardPart, found_bounds
+from discreet.releases.release import Release
+from discreet.tables.frames import Origin
+
+
+def check_design(design: object) -> None:
+    """Refuse an object that is not a design."""
+    if not isinstance(design, Design):
+        raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
+
+
+def checked_budget(epsilon: float, delta: float, options: ReleaseOptions, *, stacklevel: int = 3) -> PrivacyBudget:
+    """Check a budget and warn if it protects little."""
+    budget = PrivacyBudget(epsilon, delta)
+    for notice in check_strength(budget, options.allow_weak_privacy):
+        warnings.warn(notice, PrivacyNotice, stacklevel=stacklevel)
+    return budget
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRequest:
+    """A request for a release, checked from public numbers only, before the table is opened.
+
+    Attributes
+    ----------
+    budget
+        Budget of the guarantee; delta is 0 if the noise satisfies epsilon alone.
+    domain
+        Public geometry of a row.
+    settings, law
+        Public settings of the mechanism, and its noise distribution, including that of preliminary counts.
+    residual_bound
+        Public bound of residuals in scaled units of the target, if there is one.
+    """
+
+    design: Design
+    budget: PrivacyBudget
+    options: ReleaseOptions
+    domain: RowDomain
+    mechanism: Mechanism
+    settings: Settings
+    law: NoiseLaw
+    residual_bound: float | None = None
+
+    @classmethod
+    def checked(
+        cls, design: Design, budget: PrivacyBudget, options: ReleaseOptions = DEFAULT_OPTIONS, *, quiet: bool = False
+    ) -> ReleaseRequest:
+        """Check a request, or raise an error that explains what to change; `quiet` suppresses notices."""
+        domain = RowDomain.of(design, options.grid_bits)
+        errors = options.robust_errors
+        bound = None if errors is None else scaled_residual_bound(design, errors)
+        mechanism, settings, law = chosen_mechanism(design, budget, options)
+        if law.calibration == "pure":
+            if budget.delta > 0 and not quiet:
+                warnings.warn(
+                    f"delta = {budget.delta:g} is not used by {mechanism.name!r} with these settings: the release "
+                    "promises delta = 0; leave delta out, or choose a mechanism that uses it",
+                    PrivacyNotice,
+                    stacklevel=4,
+                )
+            # the guarantee holds without delta, so it states none
+            budget = PrivacyBudget(budget.epsilon)
+
+        def law_for(part: PrivacyBudget) -> NoiseLaw:
+            return mechanism.noise_model(design, domain, part, settings)
+
+        def searched_law(part: PrivacyBudget) -> NoiseLaw:
+            return discovered_law(design, domain, part, law_for) if design.searched else law_for(part)
+
+        if options.guard or design.searched:
+            law = guarded_law(design, domain, budget, searched_law) if options.guard else searched_law(budget)
+        return cls(design, budget, options, domain, mechanism, settings, law, bound)
+
+    @property
+    def robust(self) -> bool:
+        """Whether sums over residuals are released."""
+        return self.options.robust_errors is not None
+
+    @property
+    def rereads(self) -> bool:
+        """Whether the table is summed more than once."""
+        return self.robust or self.mechanism.info.rereads(self.settings)
+
+    @property
+    def request(self) -> SpendRequest:
+        """The spend request for a ledger."""
+        return SpendRequest(
+            mechanism=self.mechanism.name,
+            budget=self.budget,
+            unit=self.design.unit,
+            description=f"{self.mechanism.kind} of {self.design.target}",
+            loss=self.loss,
+            specification=self.specification,
+        )
+
+    @property
+    def loss(self) -> Loss:
+        """Privacy loss in every privacy measure, from the noise; epsilon and delta are those of the guarantee."""
+        epsilon, delta = self.budget.epsilon, self.budget.delta
+        loss = loss_of(self.mechanism.name, self.design, self.law, self.settings, epsilon, delta)
+        return replace(loss, epsilon=epsilon, delta=delta, failure=min(loss.failure, delta))
+
+    def guarded(self, first: Totals, receipt: SpendReceipt, sampler: Sampler) -> GuardCounts:
+        """Return the noisy counts of the guard, as committed by the ledger for this request."""
+        return GuardCounts(
+            *committed_counts(
+                receipt,
+                GUARD,
+                2,
+                lambda: astuple(guard_counts(first.fitting, self.law, sampler)),
+                lambda counts: stops(GuardCounts(*counts), self.law),
+            )
+        )
+
+    def searched(self, first: Totals, receipt: SpendReceipt, sampler: Sampler) -> DiscoveryPart:
+        """Return the noisy counts by cell, as committed by the ledger, or new ones without a ledger."""
+
+        def draw() -> list[int]:
+            part = discovered(first, self.design, self.law, sampler)
+            return [*chain.from_iterable(part.cells.values()), part.rows]
+
+        def stops_release(counts: Sequence[int]) -> bool:
+            return bool(self.not_found(part_of(counts, self.design, self.law)))
+
+        return part_of(
+            committed_counts(receipt, DISCOVERY, len(first.values), draw, stops_release), self.design, self.law
+        )
+
+    def stopped(self, *, found_nothing: bool = False) -> Loss:
+        """Return the loss of a release that a guard, or a search without a result, stops."""
+        return stopped_loss(self.design, self.law, self.budget.epsilon, self.budget.delta, found_nothing=found_nothing)
+
+    def not_found(self, part: DiscoveryPart) -> list[str]:
+        """Return the columns whose bounds the noisy counts do not show."""
+        found = found_bounds(part, self.design, self.law.family)
+        return [name for name, ends in found.items() if ends is None]
+
+    def resolved(self, part: DiscoveryPart | None) -> ReleaseRequest:
+        """Return the request with the bounds that were found; the noise does not depend on them."""
+        if part is None:
+            return self
+        found = found_bounds(part, self.design, self.law.family)
+        return replace(self, design=self.design.with_found({name: ends for name, ends in found.items() if ends}))
+
+    @property
+    def specification(self) -> dict[str, object]:
+        """All public inputs that determine the published result, equal for equivalent requests."""
+        options = self.options.keywords()
+        # does not change the published result
+        del options["allow_weak_privacy"]
+        return {
+            "design": self.design.to_dict() | {"order": list(self.design.columns)},
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "mechanism_version": self.mechanism.version,
+            "noise": self.law.to_dict(),
+            "options": options
+            | {
+                "mechanism": self.mechanism.name,
+                "settings": dict(self.settings),
+                # the noise depends on the columns of additional models, not on how the models are written
+                "robust": {"residual_bound": self.residual_bound} if self.robust else None,
+            },
+        }
+
+    def context(self, sampler: Sampler) -> RunContext:
+        """Build the context in which the mechanism runs."""
+        return RunContext(self.design, self.domain, self.law.without_before(), self.settings, sampler)
+
+    def release(
+        self,
+        published: Published,
+        first: Totals,
+        anchor: str,
+        origin: Origin | None,
+        counts: GuardCounts | None = None,
+        discovery: DiscoveryPart | None = None,
+    ) -> Release:
+        """Build the release; of the exact sums it includes only the number of units, if that is public."""
+        unit, tracked = self.design.unit, anchor != UNTRACKED
+        noisy = published if isinstance(published, NoisyMoments) else None
+        return Release(
+            design=self.design,
+            guarantee=with_curve(with_origin(Guarantee.promised(unit, self.budget, tracked=tracked), origin), self.law),
+            mechanism=self.mechanism.name,
+            mechanism_version=self.mechanism.version,
+            noise=self.law.without_before(),
+            guard=None if counts is None else GuardPart(self.law.sigma[GUARD], counts.fitting, counts.other),
+            discovery=discovery,
+            totals=() if noisy is None else noisy.totals,
+            units_public=first.count if unit.neighbours == "replace" else None,
+            anchor=anchor,
+            made_by=f"discreet {__version__}",
+            coefficients=None if isinstance(published, NoisyMoments) else published,
+            scalars={} if noisy is None else noisy.scalars,
+            settings=self.settings,
+            numerics=self.mechanism.info.numerics,
+            clipped=clipped_by_name(self.design, published),
+            scaling=None if noisy is None else noisy.scaling,
+        )

@@ -1,0 +1,184 @@
+"""Simulate releases of synthetic rows, for plans of releases with noisy searches. NOT PRIVATE."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from discreet.accounting.noise_distribution import DISCOVERY
+from discreet.analyst.confidence_sets import ConfidenceSet
+from discreet.analyst.fitted import Fit
+from discreet.analyst.model import fit
+from discreet.analyst.planning.assumptions import Assumptions
+from discreet.analyst.planning.expected import ENOUGH, Asked, Plan, PlannedCoefficient
+from discreet.analyst.planning.simulation import drawn_rows
+from discreet.curator.sums.gram import Sums, Totals
+from discreet.design.design import Design
+from discreet.design.domain import cell_edges
+from discreet.errors import SpecError
+from discreet.exact.arrays import FloatArray
+from discreet.mechanisms.protocol import run_passes
+from discreet.privacy.checks import is_number
+from discreet.privacy.spend import UNTRACKED
+from discreet.release_request import ReleaseRequest
+from discreet.releases.fields import DiscoveryPart, found_bounds
+from discreet.releases.reference_law import known
+from discreet.releases.release import Release
+
+_DRAWS: Final = 25
+_CHUNK: Final = 2**14
+
+
+class _Seeded:
+    """Rounded variates from a seed, without privacy protection."""
+
+    private = False
+
+    def __init__(self, seed: int) -> None:
+        self._random = np.random.default_rng([0x706C616E, seed])
+
+    def draw(self, sigmas: Sequence[int]) -> list[int]:
+        """Draw a rounded normal variate for each scale."""
+        normal = self._random.standard_normal(len(sigmas)).tolist()
+        return [round(sigma * value) for sigma, value in zip(sigmas, normal, strict=True)]
+
+    def laplace(self, scales: Sequence[int]) -> list[int]:
+        """Draw a rounded Laplace variate for each scale."""
+        variates = self._random.laplace(size=len(scales)).tolist()
+        return [round(scale * value) for scale, value in zip(scales, variates, strict=True)]
+
+    def bits(self, how_many: int) -> int:
+        """Draw a uniform integer below 2**how_many."""
+        return int.from_bytes(self._random.bytes((how_many + 7) // 8)) >> (-how_many % 8)
+
+
+class SimulatedTable:
+    """Synthetic rows on the grid. Their sums stand in for a table of the assumed size.
+
+    If the table has more rows than are drawn, sums are multiplied; if it has fewer, each draw uses a subset.
+    """
+
+    def __init__(self, request: ReleaseRequest, assumptions: Assumptions) -> None:
+        scaled = drawn_rows(request.design, assumptions)
+        self._grid: FloatArray = np.rint(scaled * request.domain.unit)
+        self._rows = round(assumptions.rows)
+
+    def reader(self, seed: int) -> Callable[[Sums], Totals]:
+        """Return a function that sums the table in one simulated release."""
+        drawn = self._grid.shape[1]
+        rows = self._grid
+        if self._rows < drawn:
+            rows = rows[:, np.random.default_rng(seed).choice(drawn, self._rows, replace=False)]
+        times = self._rows / rows.shape[1]
+
+        def read(wanted: Sums) -> Totals:
+            for start in range(0, rows.shape[1], _CHUNK):
+                wanted.add(np.ascontiguousarray(rows[:, start : start + _CHUNK]))
+            values = tuple(round(value * times) for value in wanted.totals())
+            counted = getattr(wanted, "cells", None)
+            cells = None if counted is None else np.rint(counted() * times).astype(np.int64)
+            return Totals(values, wanted.unit, self._rows, cells=cells)
+
+        return read
+
+
+def simulated_release(request: ReleaseRequest, table: SimulatedTable, seed: int) -> Release:
+    """Run the mechanism of a request on synthetic rows, with noise from a seed. The release is NOT PRIVATE."""
+    sampler, read = _Seeded(seed), table.reader(seed)
+    passes = request.mechanism.passes(request.context(sampler))
+    first = read(next(passes))
+    release = request.release(run_passes(passes, first, read), first, UNTRACKED, None)
+    if request.robust:
+        # only this needs the rooms that read rows
+        from discreet.workflow import with_residuals
+
+        release = with_residuals(release, request.domain, request.residual_bound, read, sampler)
+    return replace(release, guarantee=None)
+
+
+def simulated_plan(
+    request: ReleaseRequest, asked: Asked, supposed: Sequence[float | None], check: Callable[[], None]
+) -> Plan:
+    """Plan from simulated releases: medians over the noise of the inference for each coefficient."""
+    if asked.assumptions is None:
+        raise SpecError("a simulated plan needs assumptions about the table")
+    table = SimulatedTable(request, asked.assumptions)
+    drawn: list[FloatArray] = []
+    names: tuple[str, ...] = ()
+    for seed in range(_DRAWS):
+        check()
+        model = fit(simulated_release(request, table, seed))
+        names = tuple(model.params)
+        drawn.append(_read(model, asked.level))
+    errors, widths, shares = np.moveaxis(np.array(drawn), 0, 1)
+    bounded = np.isfinite(widths).mean(axis=0)
+    coefficients = []
+    for index, (name, share) in enumerate(zip(names, bounded.tolist(), strict=True)):
+        error, width, privacy = (float(np.median(part[:, index])) for part in (errors, widths, shares))
+        if share >= ENOUGH:
+            sd = privacy**0.5 * error
+            row = PlannedCoefficient(name, error, width, privacy, None, sd, share, supposed[index])
+        else:
+            reason = f"fewer than {ENOUGH:.0%} of simulated releases give a bounded interval"
+            row = PlannedCoefficient(name, None, None, None, reason, None, share, supposed[index])
+        coefficients.append(row)
+    return asked.answered(request.design, coefficients, request.law.without_before())
+
+
+def _read(model: Fit, level: float) -> FloatArray:
+    """Return standard errors, widths of intervals and privacy shares, shape (3, k); infinite if undefined."""
+    if not model.estimable:
+        return np.full((3, len(model.params)), np.inf)
+    errors, shares, sets = model.bse, model.privacy_share, model.conf_int(level)
+    return np.array([
+        [_number(errors[name]) for name in model.params],
+        [
+            ends.upper - ends.lower if isinstance(ends, ConfidenceSet) and ends.bounded else np.inf
+            for ends in sets.values()
+        ],
+        [_number(shares[name]) for name in model.params],
+    ])  # fmt: skip
+
+
+def _number(value: Any) -> float:  # noqa: ANN401  # a number, or why there is none
+    number = known(value)
+    return np.inf if number is None else number
+
+
+def expected_bounds(request: ReleaseRequest, rows: float, assume: Mapping[str, Mapping[str, Any]] | None) -> Design:
+    """Return the design with the bounds that its search is expected to find.
+
+    A column with private bounds is assumed to be normal with the stated mean and sd, and the counts of its cells to be
+    the expected ones.
+    """
+    design, law = request.design, request.law
+    if not design.searched or not is_number(rows):
+        return design
+    from scipy.special import ndtr
+
+    unit = law.unit
+    cells: dict[str, tuple[int, ...]] = {}
+    for name in design.searched:
+        stated = (assume or {}).get(name)
+        mean, sd = (None, None) if not isinstance(stated, Mapping) else (stated.get("mean"), stated.get("sd"))
+        if not is_number(mean) or not is_number(sd) or not sd > 0:
+            raise SpecError(
+                f"the bounds of {name!r} are private, and what a release gives depends on those that it finds; state "
+                "the mean and the sd that you expect of the column, or declare its bounds"
+            )
+        below = ndtr((np.array(cell_edges(*design.ranges[name])) - mean) / sd)
+        # the lowest and the highest cell include everything beyond them
+        below[0], below[-1] = 0.0, 1.0
+        cells[name] = tuple(round(rows * unit * share) for share in np.diff(below).tolist())
+    part = DiscoveryPart(law.sigma[DISCOVERY], round(rows * unit), cells)
+    bounds = found_bounds(part, design, law.family)
+    missing = [name for name, ends in bounds.items() if ends is None]
+    if missing:
+        raise SpecError(
+            f"a search would not find the bounds of {missing[0]!r} with {rows:,.0f} rows at this budget; declare them, "
+            "or plan with more rows or a larger epsilon"
+        )
+    return design.with_found({name: ends for name, ends in bounds.items() if ends is not None})

@@ -1,0 +1,102 @@
+"""Plans from simulated releases: private scaling and private bounds against real seeded releases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import discreet
+from discreet import Design
+from discreet.errors import SpecError
+from discreet.options import RobustErrors
+from discreet.planning import bound_savings, smallest_rows
+from discreet.testing import seeded_release
+
+WIDE = Design("y", {"y": (0, 1_000_000), "x": (0, 1000), "z": (0, 1000)})
+ASSUME = {"x": {"mean": 40, "sd": 12}, "z": {"mean": 60, "sd": 10}, "y": {"mean": 50_000, "sd": 10_000}}
+BUDGET = {"epsilon": 1.0, "delta": 1e-6}
+ROWS = 10_000
+
+
+def table(seed, names=("x", "z")):
+    """Normal columns with the assumed means and sds, an R^2 of one half and equal slopes in standard deviations."""
+    random = np.random.default_rng(seed)
+    scores = random.standard_normal((len(names), ROWS))
+    mean = np.sqrt(0.5 / len(names)) * scores.sum(axis=0)
+    y = 50_000 + 10_000 * (mean + np.sqrt(0.5) * random.standard_normal(ROWS))
+    columns = {
+        name: ASSUME[name]["mean"] + ASSUME[name]["sd"] * score for name, score in zip(names, scores, strict=True)
+    }
+    return columns | {"y": y}
+
+
+def real_errors(design, names=("x", "z"), **options):
+    fits = [
+        discreet.fit(seeded_release(table(seed, names), design, seed=seed, **BUDGET, **options)) for seed in range(7)
+    ]
+    return np.median([[fit.bse[name] for name in fit.params] for fit in fits], axis=0)
+
+
+@pytest.mark.parametrize("robust", [False, True])
+def test_a_plan_of_private_scaling_is_within_a_quarter_of_real_releases(robust):
+    made = discreet.plan(WIDE, rows=ROWS, **BUDGET, scaling="private", robust=robust, assume=ASSUME)
+    planned = np.array([one.std_error for one in made.coefficients])
+    real = real_errors(WIDE, scaling="private", robust=robust)
+    assert np.all(np.abs(np.log(planned / real)) < np.log(1.25))
+    assert made.estimable
+    # negative control: on declared scaling such bounds leave nothing to estimate
+    assert not discreet.plan(WIDE, rows=ROWS, **BUDGET, assume=ASSUME).estimable
+
+
+def test_a_plan_of_private_bounds_is_within_a_quarter_of_real_releases():
+    design = Design("y", {"y": "private", "x": "private"})
+    assume = {name: ASSUME[name] for name in ("x", "y")}
+    made = discreet.plan(design, rows=ROWS, **BUDGET, assume=assume)
+    planned = np.array([one.std_error for one in made.coefficients])
+    real = real_errors(design, ("x",))
+    assert np.all(np.abs(np.log(planned / real)) < np.log(1.25))
+
+
+@pytest.mark.parametrize("assume", [None, {"x": {"mean": 40}}, {"x": {"sd": 12}}, {"x": {"mean": 40, "sd": 0}}])
+def test_private_bounds_need_a_stated_mean_and_sd(assume):
+    with pytest.raises(SpecError, match="the bounds of 'x' are private"):
+        discreet.plan(Design("y", {"y": (0, 1), "x": "private"}), rows=ROWS, **BUDGET, assume=assume)
+
+
+def test_bounds_that_a_search_would_not_find_are_refused():
+    design = Design("y", {"y": (0, 1_000_000), "x": "private"})
+    with pytest.raises(SpecError, match="a search would not find the bounds of 'x' with 20 rows"):
+        discreet.plan(design, rows=20, **BUDGET, assume={"x": ASSUME["x"]})
+
+
+EVERY = [
+    {"clip_counts": True}, {"guard": True}, {"grid_bits": 12}, {"robust": True}, {"settings": {}},
+    {"robust": RobustErrors(models=["y ~ x"], residual_bound=5_000), "clip_counts": True, "guard": True},
+    {"scaling": "private", "guard": True, "grid_bits": 20}, {"scaling": "private", "robust": True},
+    {"allow_weak_privacy": True},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("mechanism", ["auto", "gaussian"])
+@pytest.mark.parametrize("options", EVERY, ids=str)
+def test_a_plan_and_a_cost_take_every_option_of_a_release(options, mechanism):
+    made = discreet.plan(WIDE, rows=ROWS, **BUDGET, mechanism=mechanism, assume=ASSUME, **options)
+    released = seeded_release(
+        table(1), WIDE, seed=1, **BUDGET, mechanism=mechanism,
+        **{name: value for name, value in options.items() if name not in ("guard", "allow_weak_privacy")},
+    )  # fmt: skip
+    statistics = {one.statistic for one in made.noise}
+    assert set(released.noise.sigma) == statistics
+    assert discreet.cost(WIDE, **BUDGET, mechanism=mechanism, **options).mechanism == "gaussian"
+
+
+def test_a_guard_leaves_a_little_more_noise():
+    plain, guarded = (discreet.planning.noise_law_for(WIDE, 1.0, 1e-6, guard=guard) for guard in (False, True))
+    assert 1.004 < guarded.sd("cross") / plain.sd("cross") < 1.006
+
+
+def test_searches_for_rows_and_savings_take_private_scaling_too():
+    options = {"scaling": "private", "assume": ASSUME}
+    assert bound_savings(WIDE, rows=ROWS, **BUDGET, **options) == {}
+    with pytest.raises(SpecError, match="unknown coefficient 'q'"):
+        smallest_rows(WIDE, "q", 50.0, **BUDGET, **options)
