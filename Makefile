@@ -6,7 +6,7 @@ PROJECTS := pyproject.toml $(addsuffix /pyproject.toml,$(PACKAGES))
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # after the library: pip looks for a requirement on an index unless it has seen it before
 EDITABLE := $(addprefix -e ,$(PACKAGES))
-LOWEST_TESTS := $(addprefix tests/,privacy mechanisms curator losses releases exact ledger primitives audit/statistics \
+LOWEST_TESTS := $(addprefix tests/,privacy mechanisms curator accounting releases exact ledger primitives audit/statistics \
 	tables/files/test_arrow.py tables/files/test_csv.py tables/files/test_database.py)
 COVERED_FULLY := exact privacy accounting ledger design tables curator spark mechanisms primitives releases audit parts
 

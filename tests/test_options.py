@@ -20,7 +20,7 @@ WITHOUT = {
     "release": (),
     "cost": (),
     "plan": (),
-    "noise_law_for": (),
+    "noise_distribution_for": (),
     "PrivateLinearRegression": (),
     # every mechanism is a choice
     "mechanism_choices": ("mechanism", "settings"),
@@ -33,7 +33,7 @@ DOORS = {
     "release": discreet.release,
     "cost": discreet.cost,
     "plan": discreet.plan,
-    "noise_law_for": planning.noise_law_for,
+    "noise_distribution_for": planning.noise_distribution_for,
     "PrivateLinearRegression": discreet.PrivateLinearRegression,
     "mechanism_choices": discreet.mechanism_choices,
     "second_release": planning.second_release,

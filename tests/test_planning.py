@@ -15,7 +15,7 @@ from discreet.options import RobustErrors
 from discreet.planning import (
     _width_at,
     compare_mechanisms,
-    noise_law_for,
+    noise_distribution_for,
     plan,
     second_release,
     smallest_epsilon,
@@ -40,12 +40,14 @@ def budget_of(name: str) -> dict[str, float]:
 def test_planned_noise_is_the_noise_of_the_release(name, neighbours):
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": neighbours})
     budget = budget_of(name)
-    law = noise_law_for(design, *budget.values(), mechanism=name)
+    distribution = noise_distribution_for(design, *budget.values(), mechanism=name)
     made = discreet.release({"x": [0.5] * 50, "y": [0.5, 0.7] * 25}, design, **budget, mechanism=name)
-    assert law == made.noise
+    assert distribution == made.noise
     planning = plan(design, rows=100, **budget, mechanism=name)
     assert planning.mechanism == name
-    assert {one.statistic: one.sd for one in planning.noise} == {key: law.sd(key) for key in law.sigma}
+    assert {one.statistic: one.sd for one in planning.noise} == {
+        key: distribution.sd(key) for key in distribution.sigma
+    }
     json.dumps(planning.to_dict(), allow_nan=False)
     if made.kind == "moments":
         planned_sds = np.array(planning.noise_sd, dtype=float)
@@ -60,9 +62,9 @@ def test_planned_noise_is_the_noise_of_the_release(name, neighbours):
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_planned_noise_of_a_robust_release_is_its_noise(neighbours):
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": neighbours})
-    law = noise_law_for(design, 1.0, 1e-6, robust=True)
+    distribution = noise_distribution_for(design, 1.0, 1e-6, robust=True)
     made = discreet.release({"x": [0.5], "y": [0.5]}, design, epsilon=1.0, delta=1e-6, robust=True)
-    assert law == made.noise
+    assert distribution == made.noise
     planning = plan(design, rows=100, epsilon=1.0, delta=1e-6, robust=True)
     assert np.array_equal(np.array(planning.noise_sd), made.noise_sd)
     assert "residual_diagonal" in {one.statistic for one in planning.noise}
@@ -154,7 +156,7 @@ def test_a_second_release_of_another_kind_is_put_together_with_the_first():
     assert (now.mechanism, then.mechanism, both.mechanism) == ("gaussian", "laplace", "gaussian, laplace")
     # on the finer grid of the first release the noise of the second is the same
     assert then.noise_sd[1][1] == pytest.approx(
-        noise_law_for(design, 5.0, 0.0, mechanism="laplace").sd("gram_diagonal")
+        noise_distribution_for(design, 5.0, 0.0, mechanism="laplace").sd("gram_diagonal")
     )
     assert both.noise_sd[0][0] == 0.0, "the number of rows is public"
     # a release without y'y gains it from a second one, and then its value is not known beforehand
@@ -166,7 +168,7 @@ def test_planned_noise_of_a_release_with_further_models_is_its_noise():
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
     options = {"robust": RobustErrors(models=["y ~ x", "y ~ 1"])}
     made = discreet.release({"x": [0.5], "z": [0.5], "y": [0.5]}, design, epsilon=1.0, delta=1e-6, **options)
-    assert noise_law_for(design, 1.0, 1e-6, **options) == made.noise
+    assert noise_distribution_for(design, 1.0, 1e-6, **options) == made.noise
     planning = plan(design, rows=1e4, epsilon=1.0, delta=1e-6, **options)
     assert {"residual_diagonal_1", "residual_diagonal_2"} <= {one.statistic for one in planning.noise}
     robust = plan(design, rows=1e4, epsilon=1.0, delta=1e-6, robust=True)

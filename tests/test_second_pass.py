@@ -7,7 +7,7 @@ import pytest
 
 import discreet
 from discreet.analyst.residual_plan import residual_plan
-from discreet.audit.runs import MadeUpRows
+from discreet.audit.runs import SyntheticRows
 from discreet.curator.sums.residuals import ResidualGram, ResidualPass
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
@@ -45,7 +45,7 @@ class NoNoise:
 def test_one_pass_gives_every_models_own_sum(made):
     """Without noise each part is the Gram of a design that has this model alone, at the same coefficients and bound."""
     domain, asked = RowDomain.of(DESIGN), []
-    rows = MadeUpRows(table_of(400), DESIGN, domain)
+    rows = SyntheticRows(table_of(400), DESIGN, domain)
 
     def read(wanted):
         asked.append(wanted)
@@ -57,7 +57,7 @@ def test_one_pass_gives_every_models_own_sum(made):
     alone = Design("y", {"x": (-1, 1), "g": ["a", "b", "c"], "y": (-4, 4)})
     gram = ResidualGram(RowDomain.of(alone), 4, part.further[1].coefficients, part.further[1].bound)
     table = {name: values for name, values in table_of(400).items() if name != "z"}
-    assert part.further[1].totals == MadeUpRows(table, alone, RowDomain.of(alone)).sums(gram).values
+    assert part.further[1].totals == SyntheticRows(table, alone, RowDomain.of(alone)).sums(gram).values
     assert [len(one.totals) for one in (part, *part.further)] == [15, 3, 10, 3]
 
 

@@ -91,7 +91,7 @@ def test_a_plan_and_a_cost_take_every_option_of_a_release(options, mechanism):
 
 
 def test_a_guard_leaves_a_little_more_noise():
-    plain, guarded = (discreet.planning.noise_law_for(WIDE, 1.0, 1e-6, guard=guard) for guard in (False, True))
+    plain, guarded = (discreet.planning.noise_distribution_for(WIDE, 1.0, 1e-6, guard=guard) for guard in (False, True))
     assert 1.004 < guarded.sd("cross") / plain.sd("cross") < 1.006
 
 

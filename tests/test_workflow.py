@@ -26,7 +26,7 @@ from discreet.errors import (
 from discreet.ledger.filter import Charge
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.sampler import ExactSampler
-from discreet.planning import noise_law_for
+from discreet.planning import noise_distribution_for
 from discreet.privacy.spend import SpendReceipt
 
 DESIGN = discreet.Design("y", {"x": (0, 1), "y": (0, 10)})
@@ -128,9 +128,9 @@ def test_a_refused_spend_draws_no_noise(monkeypatch):
     assert caught.value.exit_code == 3
 
 
-def test_the_noise_law_is_known_before_the_data():
+def test_the_noise_distribution_is_known_before_the_data():
 
-    planned = noise_law_for(DESIGN, 1.0, 1e-6)
+    planned = noise_distribution_for(DESIGN, 1.0, 1e-6)
     release = discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6)
     assert release.noise == planned
     assert (planned.entry_sd(3) == release.noise_sd).all()
@@ -462,5 +462,5 @@ def test_the_same_file_read_otherwise_is_another_request(tmp_path):
 
 def stored_bodies(ledger):
     """The facts of every event as text, by its number."""
-    with ledger._storage.reading() as tape:
-        return {event.seq: event.body for event in tape.events()}
+    with ledger._storage.reading() as log:
+        return {event.seq: event.body for event in log.events()}

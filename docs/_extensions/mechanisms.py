@@ -87,13 +87,16 @@ def _lines(name: str) -> dict[str, list[tuple[float, float]]]:
     lines: dict[str, list[tuple[float, float]]] = {}
     for epsilon in EPSILONS:
         try:
-            law = mechanism.noise_model(design, RowDomain.of(design), PrivacyBudget(epsilon, delta), settings)
+            distribution = mechanism.noise_model(design, RowDomain.of(design), PrivacyBudget(epsilon, delta), settings)
         except SpecError:
             continue
         if mechanism.kind == "moments":
-            points = {"one normal equation": math.sqrt(predicted_error(law, SIZE + 2)), "X'y": law.sd("cross")}
+            points = {
+                "one normal equation": math.sqrt(predicted_error(distribution, SIZE + 2)),
+                "X'y": distribution.sd("cross"),
+            }
         else:
-            points = {statistic.replace("_", " "): law.sd(statistic) for statistic in law.sigma}
+            points = {statistic.replace("_", " "): distribution.sd(statistic) for statistic in distribution.sigma}
         for label, sd in points.items():
             lines.setdefault(label, []).append((epsilon, sd))
     return lines

@@ -95,7 +95,7 @@ def cost(
     )
     asked = ReleaseRequest.checked(design.redeclared(), checked_budget(epsilon, delta, options), options)
     promised = Guarantee.promised(asked.design.unit, asked.budget, tracked=True)
-    return Cost(asked.mechanism.name, with_curve(promised, asked.law), asked.request.loss)
+    return Cost(asked.mechanism.name, with_curve(promised, asked.distribution), asked.request.loss)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from discreet.accounting.noise_distribution import NoiseLaw
+from discreet.accounting.noise_distribution import NoiseDistribution
 from discreet.analyst.bound_costs import bound_costs
 from discreet.analyst.equations.normal import check_moments
 from discreet.analyst.model import read_model
@@ -41,7 +41,7 @@ from discreet.options import (
 from discreet.privacy.checks import is_number
 from discreet.release_request import ReleaseRequest, check_design, checked_budget
 from discreet.releases.fields import centred
-from discreet.releases.reference_law import checked_level
+from discreet.releases.reference_distribution import checked_level
 from discreet.releases.release import Release
 from discreet.simulated_releases import expected_bounds, simulated_plan
 from discreet.tables.source import CancelToken, checking
@@ -51,7 +51,7 @@ __all__ = [
     "SecondRelease",
     "bound_savings",
     "compare_mechanisms",
-    "noise_law_for",
+    "noise_distribution_for",
     "plan",
     "predicted_error",
     "second_release",
@@ -172,11 +172,11 @@ class _Question(NamedTuple):
     assumptions: Assumptions
 
     @property
-    def law(self) -> NoiseLaw:
-        return self.request.law.without_before()
+    def distribution(self) -> NoiseDistribution:
+        return self.request.distribution.without_before()
 
     def expected(self) -> Release:
-        return expected_release(self.request.design, self.law, self.assumptions)
+        return expected_release(self.request.design, self.distribution, self.assumptions)
 
 
 def _question(
@@ -206,13 +206,13 @@ def _plan(question: _Question, check: Callable[[], None]) -> Plan:
     """Compute a plan."""
     request, asked, _ = question
     if request.mechanism.kind == "coefficients":
-        return planned_inside(request.design, question.law, asked)
+        return planned_inside(request.design, question.distribution, asked)
     if request.options.scaling == PRIVATE:
         return simulated_plan(request, asked, supposed_coefficients(question.expected()), check)
     return planned(question.expected(), asked, check)
 
 
-def noise_law_for(
+def noise_distribution_for(
     design: Design,
     epsilon: float,
     delta: float,
@@ -225,15 +225,15 @@ def noise_law_for(
     guard: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
     allow_weak_privacy: bool = False,
-) -> NoiseLaw:
+) -> NoiseDistribution:
     """Return the noise distribution of a release with this budget, by statistic; options as in `discreet.release`.
 
     Examples
     --------
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
-    >>> law = discreet.planning.noise_law_for(design, 1.0, 1e-6)
-    >>> law.sd("cross") < discreet.planning.noise_law_for(design, 0.5, 1e-6).sd("cross")
+    >>> distribution = discreet.planning.noise_distribution_for(design, 1.0, 1e-6)
+    >>> distribution.sd("cross") < discreet.planning.noise_distribution_for(design, 0.5, 1e-6).sd("cross")
     True
     """
     options = ReleaseOptions(
@@ -247,7 +247,7 @@ def noise_law_for(
         allow_weak_privacy=allow_weak_privacy,
     )
     check_design(design)
-    return _request(design, (epsilon, delta), options).law.without_before()
+    return _request(design, (epsilon, delta), options).distribution.without_before()
 
 
 def compare_mechanisms(
@@ -387,7 +387,7 @@ def _width_at(
 ) -> float | None:
     """Return the width that a plan gives for one coefficient, without computing the others."""
     question = _from_keywords(design, **options)
-    if "target_square" not in question.law.sigma:
+    if "target_square" not in question.distribution.sigma:
         reason = _plan(question, checking(cancel)).coefficients[0].reason
         raise SpecError(f"no budget and no number of rows gives a width: {reason}. Leave the width out")
     if question.request.options.scaling == PRIVATE:
@@ -436,7 +436,7 @@ def second_release(
     >>> plans.both.epsilon
     3.0
     """
-    from discreet.analyst.planning.expected import both_laws, with_law
+    from discreet.analyst.planning.expected import both_distributions, with_distribution
 
     guarantee = release.guarantee
     if guarantee is None:
@@ -454,7 +454,7 @@ def second_release(
         allow_weak_privacy=allow_weak_privacy,
     )
     request = _request(release.design, (epsilon, delta), options)
-    chosen, law = request.mechanism, request.law.without_before()
+    chosen, distribution = request.mechanism, request.distribution.without_before()
     if chosen.kind == "coefficients":
         raise SpecError(
             f"the mechanism {chosen.name!r} publishes coefficients, which cannot be combined with the sums of this "
@@ -470,8 +470,8 @@ def second_release(
     sums = without_noise(centred(release))
     return SecondRelease(
         now=read_off(release, spent),
-        second=planned(with_law(sums, law), more),
-        both=planned(with_law(sums, both_laws(release.noise, law)), total),
+        second=planned(with_distribution(sums, distribution), more),
+        both=planned(with_distribution(sums, both_distributions(release.noise, distribution)), total),
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import astuple, dataclass, replace
 from itertools import chain
 
 from discreet import __version__
-from discreet.accounting.noise_distribution import DISCOVERY, GUARD, NoiseLaw, Settings
+from discreet.accounting.noise_distribution import DISCOVERY, GUARD, NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import loss_of, stopped_loss
 from discreet.curator.sums.gram import Totals
 from discreet.design.design import Design
@@ -19,9 +19,9 @@ from discreet.mechanisms.guard import (
     GuardCounts,
     committed_counts,
     discovered,
-    discovered_law,
+    discovered_distribution,
     guard_counts,
-    guarded_law,
+    guarded_distribution,
     part_of,
     stops,
 )
@@ -69,7 +69,7 @@ class ReleaseRequest:
         Budget of the guarantee; delta is 0 if the noise satisfies epsilon alone.
     domain
         Public geometry of a row.
-    settings, law
+    settings, distribution
         Public settings of the mechanism, and its noise distribution, including that of preliminary counts.
     residual_bound
         Public bound of residuals in scaled units of the target, if there is one.
@@ -81,7 +81,7 @@ class ReleaseRequest:
     domain: RowDomain
     mechanism: Mechanism
     settings: Settings
-    law: NoiseLaw
+    distribution: NoiseDistribution
     residual_bound: float | None = None
 
     @classmethod
@@ -92,8 +92,8 @@ class ReleaseRequest:
         domain = RowDomain.of(design, options.grid_bits)
         errors = options.robust_errors
         bound = None if errors is None else scaled_residual_bound(design, errors)
-        mechanism, settings, law = chosen_mechanism(design, budget, options)
-        if law.calibration == "pure":
+        mechanism, settings, distribution = chosen_mechanism(design, budget, options)
+        if distribution.calibration == "pure":
             if budget.delta > 0 and not quiet:
                 warnings.warn(
                     f"delta = {budget.delta:g} is not used by {mechanism.name!r} with these settings: the release "
@@ -104,15 +104,23 @@ class ReleaseRequest:
             # the guarantee holds without delta, so it states none
             budget = PrivacyBudget(budget.epsilon)
 
-        def law_for(part: PrivacyBudget) -> NoiseLaw:
+        def distribution_for(part: PrivacyBudget) -> NoiseDistribution:
             return mechanism.noise_model(design, domain, part, settings)
 
-        def searched_law(part: PrivacyBudget) -> NoiseLaw:
-            return discovered_law(design, domain, part, law_for) if design.searched else law_for(part)
+        def searched_distribution(part: PrivacyBudget) -> NoiseDistribution:
+            return (
+                discovered_distribution(design, domain, part, distribution_for)
+                if design.searched
+                else distribution_for(part)
+            )
 
         if options.guard or design.searched:
-            law = guarded_law(design, domain, budget, searched_law) if options.guard else searched_law(budget)
-        return cls(design, budget, options, domain, mechanism, settings, law, bound)
+            distribution = (
+                guarded_distribution(design, domain, budget, searched_distribution)
+                if options.guard
+                else searched_distribution(budget)
+            )
+        return cls(design, budget, options, domain, mechanism, settings, distribution, bound)
 
     @property
     def robust(self) -> bool:
@@ -140,7 +148,7 @@ class ReleaseRequest:
     def loss(self) -> Loss:
         """Privacy loss in every privacy measure, from the noise; epsilon and delta are those of the guarantee."""
         epsilon, delta = self.budget.epsilon, self.budget.delta
-        loss = loss_of(self.mechanism.name, self.design, self.law, self.settings, epsilon, delta)
+        loss = loss_of(self.mechanism.name, self.design, self.distribution, self.settings, epsilon, delta)
         return replace(loss, epsilon=epsilon, delta=delta, failure=min(loss.failure, delta))
 
     def guarded(self, first: Totals, receipt: SpendReceipt, sampler: Sampler) -> GuardCounts:
@@ -150,8 +158,8 @@ class ReleaseRequest:
                 receipt,
                 GUARD,
                 2,
-                lambda: astuple(guard_counts(first.fitting, self.law, sampler)),
-                lambda counts: stops(GuardCounts(*counts), self.law),
+                lambda: astuple(guard_counts(first.fitting, self.distribution, sampler)),
+                lambda counts: stops(GuardCounts(*counts), self.distribution),
             )
         )
 
@@ -159,30 +167,32 @@ class ReleaseRequest:
         """Return the noisy counts by cell, as committed by the ledger, or new ones without a ledger."""
 
         def draw() -> list[int]:
-            part = discovered(first, self.design, self.law, sampler)
+            part = discovered(first, self.design, self.distribution, sampler)
             return [*chain.from_iterable(part.cells.values()), part.rows]
 
         def stops_release(counts: Sequence[int]) -> bool:
-            return bool(self.not_found(part_of(counts, self.design, self.law)))
+            return bool(self.not_found(part_of(counts, self.design, self.distribution)))
 
         return part_of(
-            committed_counts(receipt, DISCOVERY, len(first.values), draw, stops_release), self.design, self.law
+            committed_counts(receipt, DISCOVERY, len(first.values), draw, stops_release), self.design, self.distribution
         )
 
     def stopped(self, *, found_nothing: bool = False) -> Loss:
         """Return the loss of a release that a guard, or a search without a result, stops."""
-        return stopped_loss(self.design, self.law, self.budget.epsilon, self.budget.delta, found_nothing=found_nothing)
+        return stopped_loss(
+            self.design, self.distribution, self.budget.epsilon, self.budget.delta, found_nothing=found_nothing
+        )
 
     def not_found(self, part: DiscoveryPart) -> list[str]:
         """Return the columns whose bounds the noisy counts do not show."""
-        found = found_bounds(part, self.design, self.law.family)
+        found = found_bounds(part, self.design, self.distribution.family)
         return [name for name, ends in found.items() if ends is None]
 
     def resolved(self, part: DiscoveryPart | None) -> ReleaseRequest:
         """Return the request with the bounds that were found; the noise does not depend on them."""
         if part is None:
             return self
-        found = found_bounds(part, self.design, self.law.family)
+        found = found_bounds(part, self.design, self.distribution.family)
         return replace(self, design=self.design.with_found({name: ends for name, ends in found.items() if ends}))
 
     @property
@@ -196,7 +206,7 @@ class ReleaseRequest:
             "epsilon": self.budget.epsilon,
             "delta": self.budget.delta,
             "mechanism_version": self.mechanism.version,
-            "noise": self.law.to_dict(),
+            "noise": self.distribution.to_dict(),
             "options": options
             | {
                 "mechanism": self.mechanism.name,
@@ -208,7 +218,7 @@ class ReleaseRequest:
 
     def context(self, sampler: Sampler) -> RunContext:
         """Build the context in which the mechanism runs."""
-        return RunContext(self.design, self.domain, self.law.without_before(), self.settings, sampler)
+        return RunContext(self.design, self.domain, self.distribution.without_before(), self.settings, sampler)
 
     def release(
         self,
@@ -224,11 +234,13 @@ class ReleaseRequest:
         noisy = published if isinstance(published, NoisyMoments) else None
         return Release(
             design=self.design,
-            guarantee=with_curve(with_origin(Guarantee.promised(unit, self.budget, tracked=tracked), origin), self.law),
+            guarantee=with_curve(
+                with_origin(Guarantee.promised(unit, self.budget, tracked=tracked), origin), self.distribution
+            ),
             mechanism=self.mechanism.name,
             mechanism_version=self.mechanism.version,
-            noise=self.law.without_before(),
-            guard=None if counts is None else GuardPart(self.law.sigma[GUARD], counts.fitting, counts.other),
+            noise=self.distribution.without_before(),
+            guard=None if counts is None else GuardPart(self.distribution.sigma[GUARD], counts.fitting, counts.other),
             discovery=discovery,
             totals=() if noisy is None else noisy.totals,
             units_public=first.count if unit.neighbours == "replace" else None,

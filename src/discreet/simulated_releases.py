@@ -25,7 +25,7 @@ from discreet.privacy.checks import is_number
 from discreet.privacy.spend import UNTRACKED
 from discreet.release_request import ReleaseRequest
 from discreet.releases.fields import DiscoveryPart, found_bounds
-from discreet.releases.reference_law import known
+from discreet.releases.reference_distribution import known
 from discreet.releases.release import Release
 
 _DRAWS: Final = 25
@@ -125,7 +125,7 @@ def simulated_plan(
             reason = f"fewer than {ENOUGH:.0%} of simulated releases give a bounded interval"
             row = PlannedCoefficient(name, None, None, None, reason, None, share, supposed[index])
         coefficients.append(row)
-    return asked.answered(request.design, coefficients, request.law.without_before())
+    return asked.answered(request.design, coefficients, request.distribution.without_before())
 
 
 def _read(model: Fit, level: float) -> FloatArray:
@@ -154,12 +154,12 @@ def expected_bounds(request: ReleaseRequest, rows: float, assume: Mapping[str, M
     A column with private bounds is assumed to be normal with the stated mean and sd, and the counts of its cells to be
     the expected ones.
     """
-    design, law = request.design, request.law
+    design, distribution = request.design, request.distribution
     if not design.searched or not is_number(rows):
         return design
     from scipy.special import ndtr
 
-    unit = law.unit
+    unit = distribution.unit
     cells: dict[str, tuple[int, ...]] = {}
     for name in design.searched:
         stated = (assume or {}).get(name)
@@ -173,8 +173,8 @@ def expected_bounds(request: ReleaseRequest, rows: float, assume: Mapping[str, M
         # the lowest and the highest cell include everything beyond them
         below[0], below[-1] = 0.0, 1.0
         cells[name] = tuple(round(rows * unit * share) for share in np.diff(below).tolist())
-    part = DiscoveryPart(law.sigma[DISCOVERY], round(rows * unit), cells)
-    bounds = found_bounds(part, design, law.family)
+    part = DiscoveryPart(distribution.sigma[DISCOVERY], round(rows * unit), cells)
+    bounds = found_bounds(part, design, distribution.family)
     missing = [name for name, ends in bounds.items() if ends is None]
     if missing:
         raise SpecError(

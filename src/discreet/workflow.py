@@ -218,8 +218,8 @@ def release_with(
             if options.guard:
                 stop = how_to_stop(receipt)
                 counts = asked.guarded(first, receipt, sampler)
-                if stops(counts, asked.law):
-                    return stop(guard_record(counts, asked.law), asked.stopped())
+                if stops(counts, asked.distribution):
+                    return stop(guard_record(counts, asked.distribution), asked.stopped())
             found = asked.searched(first, receipt, sampler) if passes is None else None
             if found is not None and (lost := asked.not_found(found)):
                 spent = asked.stopped(found_nothing=True)

@@ -10,7 +10,7 @@ from discreet.analyst.comparison import ComparedModel, ModelComparison, compare_
 from discreet.analyst.confidence_sets import NotEstimableError
 from discreet.analyst.model import fit
 from discreet.errors import SpecError
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from support.compared import release
 
 

@@ -13,7 +13,7 @@ from discreet.analyst.model import fit
 from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.releases import BLOCKS
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from support.made_releases import made
 from support.scored_tables import COLUMNS, table
 

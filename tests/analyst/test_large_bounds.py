@@ -10,7 +10,7 @@ import pytest
 import discreet
 from discreet.pages.page import render
 from discreet.pages.view import report_view
-from discreet.releases.reference_law import known
+from discreet.releases.reference_distribution import known
 from discreet.testing import exact_release, seeded_release
 
 LEVELS = ["a", "b", "c"]

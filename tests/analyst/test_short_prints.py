@@ -9,7 +9,7 @@ import discreet
 from discreet.analyst.inference.tests import JointTest
 from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.guarantee import Guarantee
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from discreet.testing import exact_release
 
 WIDE = discreet.Design("y", {"y": (0, 8), **{f"x{k}": (0, 2) for k in range(20)}})

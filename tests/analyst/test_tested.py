@@ -9,7 +9,7 @@ import pytest
 
 import discreet
 from discreet.analyst.model import fit
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from support.compared import DESIGN, release
 
 

@@ -52,7 +52,7 @@ def halved(variates):
     return lambda scale, how_many: [value // 2 for value in variates(scale, how_many)]
 
 
-def test_half_the_gaussian_noise_is_caught_by_mu_and_by_its_law(monkeypatch):
+def test_half_the_gaussian_noise_is_caught_by_mu_and_by_its_distribution(monkeypatch):
     """The true mu is 1.68, its bound some 0.34 lower, the claim 0.84: passing is 12 standard errors away."""
     monkeypatch.setattr(sampler, "_gaussian", halved(sampler._gaussian))
     found = audited(Task("gaussian", 4.0, 4000, 1e-9))
@@ -64,8 +64,8 @@ def test_half_the_gaussian_noise_is_caught_by_mu_and_by_its_law(monkeypatch):
     assert len(found.violations) == 3
 
 
-def test_half_the_laplace_noise_is_caught_by_its_law(monkeypatch):
-    """Half of it lies 0.125 from its law; 24,000 draws err by 0.1 with probability below 1e-200."""
+def test_half_the_laplace_noise_is_caught_by_its_distribution(monkeypatch):
+    """Half of it lies 0.125 from its distribution; 24,000 draws err by 0.1 with probability below 1e-200."""
     monkeypatch.setattr(sampler, "laplace_variates", halved(sampler.laplace_variates))
     found = audited(Task("laplace", 4.0, 2000, 1e-9))
     assert [check.name for check in found.checks if not check.passed] == [

@@ -14,7 +14,7 @@ from discreet.curator import buffered_rows as scratch
 from discreet.curator import individuals as order_module
 from discreet.curator import individuals as persons_module
 from discreet.curator.buffered_rows import KeptRows
-from discreet.curator.individuals import Candidates, PersonCap, PersonRows, cap_key, ordered_rows, row_digests
+from discreet.curator.individuals import Candidates, IndividualCap, IndividualRows, cap_key, ordered_rows, row_digests
 from discreet.design.design import Design
 
 PLAN = {"y": (0, 1), "x": (0, 1), "z": (0, 1)}
@@ -75,7 +75,7 @@ def test_the_rows_that_stay_are_those_of_the_database(table, max_rows, batch_row
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(scratch, "IN_MEMORY_BYTES", in_memory)
             patch.setattr(persons_module, "row_digests", lambda values, key: digests_of(values, table[1]))
-            with PersonCap(plan, 2) as cap, KeptRows(3, 1, 1000) as aside:
+            with IndividualCap(plan, 2) as cap, KeptRows(3, 1, 1000) as aside:
                 for start in range(0, rows, batch_rows):
                     part = slice(start, start + batch_rows)
                     grid = np.concatenate([np.ones((1, rows)), values])[:, part][:, kept[part]]
@@ -111,7 +111,7 @@ def test_candidates_hold_the_first_rows_of_each_person_in_any_batches(at_once, m
             ids = pa.array(persons[start:end])
             ids = ids.cast(pa.string()) if rng.random() < 0.2 else ids
             # what is handed over is written over afterwards
-            rows = PersonRows(persons, kept, digest, values).some(np.arange(start, end))
+            rows = IndividualRows(persons, kept, digest, values).some(np.arange(start, end))
             candidates.add([ids.slice(0, 1), ids.slice(1)], rows)
             rows.kept[:], rows.digests[:], rows.values[:] = True, 0, 0
             if rng.random() < 0.7:
@@ -136,7 +136,7 @@ def test_memory_grows_with_persons_and_not_with_their_rows(monkeypatch):
     who, values = rng.integers(0, 30, rows), rng.integers(-5, 5, (2, rows)).astype(np.int32)
     kept = rng.random(rows) < 0.9
     most = 0
-    with PersonCap(plan, 2) as cap, KeptRows(3, 1, 1000) as aside:
+    with IndividualCap(plan, 2) as cap, KeptRows(3, 1, 1000) as aside:
         for start in range(0, rows, 100):
             part = slice(start, start + 100)
             grid = np.concatenate([np.ones((1, rows)), values])[:, part][:, kept[part]]
@@ -156,7 +156,7 @@ def test_integers_and_their_text_are_one_person_in_different_batches(in_memory, 
     monkeypatch.setattr(scratch, "IN_MEMORY_BYTES", in_memory)
     plan = Design("y", PLAN, unit={"id": "who", "max_rows": 1})
     batches = [pa.array([1, 2]), pa.array([2, 3], pa.uint8()), pa.array(["3", "4"])]
-    with PersonCap(plan, 2, count_over=True) as cap, KeptRows(3, 1, 10) as aside:
+    with IndividualCap(plan, 2, count_over=True) as cap, KeptRows(3, 1, 10) as aside:
         for persons in batches:
             cap.add(persons, None, np.zeros((3, 2)))
         assert cap.over_cap() == (4, 2, 2)
@@ -174,7 +174,7 @@ def test_small_batches_are_joined_and_give_the_same_rows(in_memory, monkeypatch)
     design = Design("y", PLAN, unit={"id": "p", "max_rows": 2})
     found, most = [], []
     for step in (1, 300):
-        with PersonCap(design, 2, count_over=True) as cap, KeptRows(3, 1, 1000) as aside:
+        with IndividualCap(design, 2, count_over=True) as cap, KeptRows(3, 1, 1000) as aside:
             for start in range(0, 300, step):
                 part = slice(start, start + step)
                 cap.add(pa.array(who[part]), kept[part], grid[:, part][:, kept[part]])
@@ -187,6 +187,6 @@ def test_small_batches_are_joined_and_give_the_same_rows(in_memory, monkeypatch)
 
 
 def test_a_table_without_rows_has_no_persons():
-    with PersonCap(Design("y", PLAN, unit={"id": "who", "max_rows": 1}), 2) as cap, KeptRows(3, 1, 10) as aside:
+    with IndividualCap(Design("y", PLAN, unit={"id": "who", "max_rows": 1}), 2) as cap, KeptRows(3, 1, 10) as aside:
         assert cap.over_cap() == (0, 0, 0)
         assert cap.keep(aside, 10) == (0, (0, 0))

@@ -17,7 +17,7 @@ import pytest
 
 import discreet
 from discreet.accounting.moments import Blocks, weighted_loss
-from discreet.curator.individuals import PersonCap, Places, known_persons, row_digests
+from discreet.curator.individuals import IndividualCap, Places, known_persons, row_digests
 from discreet.curator.sums.residuals import ResidualGram
 from discreet.curator.table import accumulate
 from discreet.design.columns import Identifier
@@ -142,7 +142,7 @@ def test_places_go_on_from_batch_to_batch_whatever_the_cuts():
 
 def test_the_database_uses_as_many_threads_as_it_is_given():
     for threads in (1, 2):
-        with PersonCap(design(), len(design().released) - 1, threads=threads) as cap:
+        with IndividualCap(design(), len(design().released) - 1, threads=threads) as cap:
             assert cap._database.execute("SELECT current_setting('threads')").fetchone() == (threads,)
 
 
@@ -330,7 +330,7 @@ def test_many_columns_get_memory_for_a_block_of_each(tmp_path, monkeypatch):
 
     monkeypatch.setattr("discreet.curator.individuals._duckdb_connect", lambda: connect)
     for columns in (5, 512, 700):
-        with PersonCap(design(), columns) as cap:
+        with IndividualCap(design(), columns) as cap:
             assert cap._database is cap._opened
     assert asked == ["512MB", "512MB", "700MB"]
 
@@ -429,11 +429,11 @@ def test_a_signal_while_the_database_sorts_ends_the_program_like_any_interrupt(s
         "import os, signal, threading, time\n"
         f"signal.signal({int(sent)}, signal.SIG_DFL)\n"
         "from discreet.cli.main import run\n"
-        "from discreet.curator.individuals import PersonCap\n"
-        "keep = PersonCap.keep\n"
+        "from discreet.curator.individuals import IndividualCap\n"
+        "keep = IndividualCap.keep\n"
         f"def late():\n    time.sleep(0.02)\n    os.kill(os.getpid(), {int(sent)})\n"
         "def asked(*given):\n    threading.Thread(target=late).start()\n    return keep(*given)\n"
-        "PersonCap.keep = asked\n"
+        "IndividualCap.keep = asked\n"
         "run()"
     )
     rng = np.random.default_rng(8)
@@ -452,7 +452,7 @@ def test_a_signal_while_the_database_sorts_ends_the_program_like_any_interrupt(s
 
 
 def test_the_database_reaches_nothing_outside_and_draws_nothing():
-    with PersonCap(design(), len(design().released) - 1) as cap:
+    with IndividualCap(design(), len(design().released) - 1) as cap:
         for setting in ("enable_external_access", "autoinstall_known_extensions", "enable_progress_bar"):
             assert cap._database.execute(f"SELECT current_setting('{setting}')").fetchone() == (False,)
 
@@ -481,7 +481,7 @@ def test_persons_over_their_cap_are_counted_as_the_cap_counts_them(max_rows, in_
     rng = np.random.default_rng(8)
     persons = rng.integers(0, 30, 100)
     kept = rng.random(100) < 0.7
-    with PersonCap(declared, len(declared.released) - 1, count_over=True) as cap:
+    with IndividualCap(declared, len(declared.released) - 1, count_over=True) as cap:
         for rows in (slice(0, 60), slice(60, 100), slice(100, 100)):
             zeros = np.zeros((len(declared.released), int(kept[rows].sum())))
             cap.add(pa.array(persons[rows].astype(str)), kept[rows], zeros)
@@ -492,7 +492,7 @@ def test_persons_over_their_cap_are_counted_as_the_cap_counts_them(max_rows, in_
 
 
 def test_a_table_without_rows_has_nobody_over_the_cap():
-    with PersonCap(design(), len(design().released) - 1) as cap:
+    with IndividualCap(design(), len(design().released) - 1) as cap:
         assert cap.over_cap() == (0, 0, 0)
 
 

@@ -31,7 +31,7 @@ for sent in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
     signal.signal(sent, signal.default_int_handler if sent == signal.SIGINT else signal.SIG_DFL)
 import discreet
 from discreet.curator import buffered_rows as scratch
-from discreet.curator.individuals import PersonCap
+from discreet.curator.individuals import IndividualCap
 from discreet.tables.source import ComputeOptions
 scratch.IN_MEMORY_BYTES = 0
 from discreet.privacy.spend import untracked
@@ -51,9 +51,9 @@ READING = "release(progress=wait)\n"
 SPENDING = "release(spend=wait)\n"
 # the database sorts when the signal is sent
 SORTING = (
-    "keep = PersonCap.keep\n"
+    "keep = IndividualCap.keep\n"
     "def asked(*given):\n    print('ready', flush=True)\n    return keep(*given)\n"
-    "PersonCap.keep = asked\nwhile True: release()\n"
+    "IndividualCap.keep = asked\nwhile True: release()\n"
 )
 
 
@@ -179,8 +179,8 @@ def test_ids_are_on_disk_as_digests_only(scratch, nothing_in_memory, monkeypatch
 
 def test_the_key_is_another_for_every_table():
     with (
-        persons.PersonCap(PLAN, len(PLAN.released) - 1) as one,
-        persons.PersonCap(PLAN, len(PLAN.released) - 1) as other,
+        persons.IndividualCap(PLAN, len(PLAN.released) - 1) as one,
+        persons.IndividualCap(PLAN, len(PLAN.released) - 1) as other,
     ):
         assert one._keyed.copy().digest() != other._keyed.copy().digest()
 

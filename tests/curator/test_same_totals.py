@@ -47,7 +47,7 @@ SEARCHED = Design("y", {**COLUMNS, "x": {"bounds": "private", "missing": "drop"}
 POINT = (0.1, -0.3, 0.2, 0.4, -0.1)
 
 
-def made_up(rows=ROWS):
+def synthetic(rows=ROWS):
     rng = np.random.default_rng(8)
     return pa.table(
         {
@@ -68,7 +68,7 @@ def write_arrow(table, path):
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory):
     """One table in every form, files in two ways of splitting them."""
-    folder, table = tmp_path_factory.mktemp("forms"), made_up()
+    folder, table = tmp_path_factory.mktemp("forms"), synthetic()
     arrow_csv.write_csv(table, folder / "t.csv")
     pq.write_table(table, folder / "t.parquet", row_group_size=100)
     pq.write_table(table, folder / "one group.parquet")
@@ -143,7 +143,7 @@ _expected = {}
 
 def expected(kind):
     if kind not in _expected:
-        _expected[kind] = passes(made_up(), DESIGNS[kind], ComputeOptions(workers=1))
+        _expected[kind] = passes(synthetic(), DESIGNS[kind], ComputeOptions(workers=1))
     return _expected[kind]
 
 
@@ -175,7 +175,7 @@ def test_two_workers_share_every_form(sources, kind, monkeypatch):
 
 def test_a_row_more_gives_other_totals():
     """Negative control."""
-    table = made_up()
+    table = synthetic()
     more = pa.concat_tables([table, table.slice(0, 1)])
     assert passes(more, ALONE, ComputeOptions(workers=2, batch_rows=100)) != expected("rows")
 
@@ -234,7 +234,7 @@ def test_the_error_is_that_of_the_earliest_row_whatever_the_workers(fault, tmp_p
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_a_file_that_changes_while_it_is_read_costs_nothing(tmp_path, workers):
-    spent, table = [], made_up()
+    spent, table = [], synthetic()
     for number in range(4):
         # the last one is long: it is still being read when the first progress is heard, whatever the worker
         rows = pa.concat_tables([table] * (50 if number == 3 else 1))
@@ -252,7 +252,7 @@ def test_a_file_that_changes_while_it_is_read_costs_nothing(tmp_path, workers):
 
 @pytest.mark.parametrize("workers", [1, 3])
 def test_files_of_different_types_cost_nothing(tmp_path, workers):
-    spent, table = [], made_up()
+    spent, table = [], synthetic()
     for number in range(3):
         pq.write_table(table, tmp_path / f"{number}.parquet", row_group_size=100)
     pq.write_table(table.set_column(1, "y", table.column("k").cast(pa.string())), tmp_path / "3.parquet")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import discreet
-from discreet.curator.individuals import PersonCap, row_digests
+from discreet.curator.individuals import IndividualCap, row_digests
 from discreet.curator.rows import GridRows
 from discreet.curator.sums.cell_counts import ColumnCells
 from discreet.curator.sums.gram import ExactGram
@@ -53,7 +53,7 @@ def rows_that_count(table, plan, domain):
     rows = GridRows(plan, domain, 1)
     cells = [np.array([table[name][at] for at in complete], dtype=float) for name in ("x", "y")]
     grid = rows.encoded(cells).astype(np.int64)
-    with PersonCap(plan, len(plan.released) - 1) as cap:
+    with IndividualCap(plan, len(plan.released) - 1) as cap:
         digests = row_digests(grid[1:].astype(np.int32), cap._key)
     of_person = defaultdict(list)
     for index, at in enumerate(complete):

@@ -8,7 +8,7 @@ import pytest
 
 from discreet.curator import engine as tasks
 from discreet.curator.engine import NoSums, Work, capped_rows, capped_sums, part_rows, part_sums, person_rows
-from discreet.curator.individuals import PersonCap
+from discreet.curator.individuals import IndividualCap
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.residuals import ResidualGram
 from discreet.curator.table import Table, accumulate
@@ -166,7 +166,7 @@ def test_what_leaves_a_worker_holds_no_id():
 
 def test_digests_are_those_of_one_machine():
     batch = next(person_rows(table().to_batches(), work(PERSONS), KEY))
-    with PersonCap(PERSONS, 2) as cap:
+    with IndividualCap(PERSONS, 2) as cap:
         key = cap._key
     values = tasks._values(batch["row"], 2)
     flipped = np.from_dlpack(batch["digest"]).view(np.uint64) ^ np.uint64(1 << 63)

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from discreet.audit.runs import MadeUpRows
+from discreet.audit.runs import SyntheticRows
 from discreet.design.design import Design
 from discreet.design.domain import (
     RowDomain,
@@ -83,7 +83,7 @@ def test_no_row_of_any_table_is_longer_than_the_domain_of_a_model_and_some_are_a
     for _ in range(60):
         design = random_design(rng, derived=bool(rng.random() < 0.5))
         domain = RowDomain.of(design, 12)
-        rows = MadeUpRows(random_table(design, 40, rng), design, domain).grid.astype(np.int64)
+        rows = SyntheticRows(random_table(design, 40, rng), design, domain).grid.astype(np.int64)
         for _ in range(4):
             places = [at for at in range(1, len(design.released)) if rng.random() < 0.5]
             found = model_domain(design, domain, (*places, len(design.released) - 1))

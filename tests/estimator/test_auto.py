@@ -66,7 +66,8 @@ def test_a_number_of_a_penalty_needs_the_penalty(name):
 
 
 def test_no_cell_has_a_say(monkeypatch):
-    """Two tables with nothing in common but their columns get the same mechanism and the same law of the noise."""
+    """Two tables with nothing in common but their columns get the same mechanism and the same distribution of the
+    noise."""
     others = np.where(X > 0.5, 1e9, -1e9)
     first, second = estimator().fit(X, Y), estimator().fit(others[:3], [1e9, -5.0, 0.0])
     assert first.release_.mechanism == second.release_.mechanism == "refined"

@@ -147,8 +147,8 @@ def test_a_process_that_is_killed_around_a_stage_leaves_one_verdict_for_one_spen
 
 
 def stage_texts(ledger: Ledger) -> list[str]:
-    with ledger._storage.reading() as tape:
-        return [str(event.content) for event in tape.events("kind = 'stage'")]
+    with ledger._storage.reading() as log:
+        return [str(event.content) for event in log.events("kind = 'stage'")]
 
 
 def race(children: Children, folder: Path, processes: int, *, same: bool) -> Counter[int]:

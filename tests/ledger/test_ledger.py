@@ -242,8 +242,8 @@ def test_a_budget_that_was_exceeded_behind_its_back_is_found(tmp_path):
         "digest": "", "question": "", "charge": Charge.of(Loss.pure(0.9)).to_dict(), "route": "sums",
         "fingerprint": None,
     }  # fmt: skip
-    with ledger._storage.writing() as tape:
-        tape.append("reserve", DATASET, "smuggled", as_json(body))
+    with ledger._storage.writing() as log:
+        log.append("reserve", DATASET, "smuggled", as_json(body))
     with pytest.raises(LedgerError, match="has spent more than its budget"):
         ledger.verify()
 

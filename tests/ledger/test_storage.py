@@ -15,7 +15,7 @@ import pytest
 
 from discreet.errors import LedgerError, OutputError, SpecError
 from discreet.ledger import event_log as module
-from discreet.ledger.event_log import Storage, Tape, created, plain_words
+from discreet.ledger.event_log import EventLog, Storage, created, plain_words
 from discreet.ledger.ledger import Ledger
 from support.spends import DATASET, asking, ledger_of
 
@@ -203,7 +203,7 @@ def test_a_large_ledger_is_followed_only_where_it_is_asked_for(path, monkeypatch
 
 def test_an_index_that_does_not_match_is_found_by_verify(path, monkeypatch):
     storage = Storage(path)
-    real = Tape.events
+    real = EventLog.events
 
     class Connection(sqlite3.Connection):
         def execute(self, sql, *values):
@@ -213,7 +213,7 @@ def test_an_index_that_does_not_match_is_found_by_verify(path, monkeypatch):
     monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: connect(*given, **named, factory=Connection))
     with pytest.raises(LedgerError, match="SQLite finds the file inconsistent"):
         storage.check_whole()
-    assert Tape.events is real
+    assert EventLog.events is real
 
 
 def test_a_full_disk_is_refused_before_anything_is_reserved(path, monkeypatch):
@@ -428,8 +428,8 @@ def test_a_truncated_ledger_is_refused(path, share):
 
 
 def test_every_event_has_a_salt_of_its_own(path):
-    with Storage(path).reading() as tape:
-        salts = [event.salt for event in tape.events()]
+    with Storage(path).reading() as log:
+        salts = [event.salt for event in log.events()]
     assert len(set(salts)) == len(salts) == 5
     assert all(len(salt) == 32 and len(set(salt)) > 4 for salt in salts)
 

@@ -140,18 +140,18 @@ def test_a_setting_that_needs_delta_is_told_too():
 def test_a_grid_that_is_too_fine_is_refused_with_the_finest_that_works(epsilon, delta, options):
     design = Design("y", {**{f"x{j}": (-1, 1) for j in range(20)}, "y": (-1, 1)})
 
-    def law(grid_bits):
-        return discreet.planning.noise_law_for(design, epsilon, delta, grid_bits=grid_bits, **options)
+    def distribution(grid_bits):
+        return discreet.planning.noise_distribution_for(design, epsilon, delta, grid_bits=grid_bits, **options)
 
     with pytest.raises(
         SpecError, match=r"at grid_bits = 26; choose grid_bits from 8 to \d+, or raise epsilon"
     ) as found:
-        law(26)
+        distribution(26)
     finest = int(re.search(r"8 to (\d+)", str(found.value))[1])
     assert found.value.exit_code == 2
-    assert law(finest).grid_bits == finest
+    assert distribution(finest).grid_bits == finest
     with pytest.raises(SpecError, match=f"choose grid_bits from 8 to {finest},"):
-        law(finest + 1)
+        distribution(finest + 1)
 
 
 def test_noise_that_no_grid_holds_is_refused_without_one():

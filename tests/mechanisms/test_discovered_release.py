@@ -298,7 +298,7 @@ def test_a_check_copes_and_a_plan_needs_a_mean_and_an_sd():
         with pytest.raises(SpecError, match="the bounds of 'y' are private, and what a release gives depends on"):
             plan()
     # the noise does not depend on the bounds
-    assert discreet.planning.noise_law_for(DESIGN, 4.0, 1e-6).sigma == MADE.noise.sigma
+    assert discreet.planning.noise_distribution_for(DESIGN, 4.0, 1e-6).sigma == MADE.noise.sigma
     assert discreet.planning.second_release(MADE, epsilon=1.0, delta=1e-6).both.epsilon == 5.0
 
 

@@ -20,9 +20,9 @@ import discreet
 from discreet.cli.main import program
 from discreet.errors import SpecError
 from discreet.mechanisms.registry import mechanism_named, mechanisms, table_row
-from discreet.planning import noise_law_for
+from discreet.planning import noise_distribution_for
 from discreet.releases import Release
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from support.tables import Untouchable
 
 NAMES = sorted(mechanisms())
@@ -122,13 +122,13 @@ def test_no_standard_error_is_ever_nan(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_planned_noise_is_the_released_noise(name):
     release = made(name, FEW)
-    law = noise_law_for(release.design, **budget(name), mechanism=name)
-    assert law == release.noise
+    distribution = noise_distribution_for(release.design, **budget(name), mechanism=name)
+    assert distribution == release.noise
     plan = discreet.plan(release.design, rows=ROWS, **budget(name), mechanism=name)
     assert len(plan.coefficients) == 2
     if release.kind == "moments":
         assert np.array_equal(np.array(plan.noise_sd, dtype=float), release.noise_sd, equal_nan=True)
-        assert all(law.sd(block) > 0 for block in law.sigma)
+        assert all(distribution.sd(block) > 0 for block in distribution.sigma)
     else:
         assert all(coefficient.reason for coefficient in plan.coefficients)
 
@@ -205,10 +205,10 @@ def test_a_budget_that_it_cannot_keep_is_refused_before_data(name):
 def test_every_setting_has_a_default_that_is_allowed_and_a_range_that_is_kept(name):
     design = discreet.Design("y", FEW)
     for key, setting in mechanism_named(name).info.settings.items():
-        noise_law_for(design, **budget(name), mechanism=name, settings={key: setting.default})
+        noise_distribution_for(design, **budget(name), mechanism=name, settings={key: setting.default})
         wrong = "neither" if isinstance(setting.default, bool) or setting.choices else math.nan
         with pytest.raises(SpecError, match=key):
-            noise_law_for(design, **budget(name), mechanism=name, settings={key: wrong})
+            noise_distribution_for(design, **budget(name), mechanism=name, settings={key: wrong})
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,4 @@
-"""The guard: sensitivities on all small pairs, the joint loss against the budget, the law of its noise, false stops."""
+"""The guard: sensitivities on all small pairs, the joint loss against the budget, its noise, false stops."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from discreet.accounting.noise_distribution import GUARD, NoiseLaw
+from discreet.accounting.noise_distribution import GUARD, NoiseDistribution
 from discreet.accounting.preliminary_counts import guard_l1_sensitivity, guard_sensitivity
 from discreet.accounting.settings import checked_settings
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
-from discreet.mechanisms.guard import GuardCounts, guard_counts, guarded_law, stops
+from discreet.mechanisms.guard import GuardCounts, guard_counts, guarded_distribution, stops
 from discreet.mechanisms.registry import mechanism_named
 from discreet.mechanisms.sampler import ExactSampler
 from discreet.privacy.budget import PrivacyBudget, PrivacyUnit
@@ -25,16 +25,18 @@ COLUMNS = {"y": (0, 1), "x": {"bounds": (0, 1), "missing": "drop"}, "z": (0, 1)}
 BUDGET = PrivacyBudget(1.0, 1e-6)
 
 
-def law_for(name: str, design: Design, bits: int = 16, **settings: object):
+def distribution_for(name: str, design: Design, bits: int = 16, **settings: object):
     mechanism, domain = mechanism_named(name), RowDomain.of(design, bits)
     public = checked_settings(name, mechanism.info.settings, settings)
     return domain, lambda budget: mechanism.noise_model(design, domain, budget, public)
 
 
-def guarded(name: str, budget: PrivacyBudget, unit: PrivacyUnit, bits: int = 16, **settings: object) -> NoiseLaw:
+def guarded(
+    name: str, budget: PrivacyBudget, unit: PrivacyUnit, bits: int = 16, **settings: object
+) -> NoiseDistribution:
     design = Design("y", COLUMNS, unit=unit)
-    domain, law = law_for(name, design, bits, **settings)
-    return guarded_law(design, domain, budget, law)
+    domain, distribution = distribution_for(name, design, bits, **settings)
+    return guarded_distribution(design, domain, budget, distribution)
 
 
 @pytest.mark.parametrize(
@@ -44,8 +46,8 @@ def guarded(name: str, budget: PrivacyBudget, unit: PrivacyUnit, bits: int = 16,
 def test_guard_and_gaussian_mechanism_together_keep_the_budget(unit, budget):
     """The mechanism's share is read off by how much its noise grew; gaussian.proof.md says what it had alone."""
     design = Design("y", COLUMNS, unit=unit)
-    domain, law = law_for("gaussian", design)
-    alone, joint = law(budget), guarded_law(design, domain, budget, law)
+    domain, distribution = distribution_for("gaussian", design)
+    alone, joint = distribution(budget), guarded_distribution(design, domain, budget, distribution)
     assert joint.calibration == "gaussian"
     grown = min(joint.sigma[block] / alone.sigma[block] for block in alone.sigma if alone.sigma[block])
     # alone it has at most the mu of the whole budget
@@ -66,8 +68,8 @@ def test_without_delta_the_guard_takes_a_hundredth_of_epsilon(name):
     budget = PrivacyBudget(1.0)
     unit = PrivacyUnit(neighbours="replace")
     design = Design("y", COLUMNS, unit=unit)
-    domain, law = law_for(name, design)
-    alone, joint = law(budget), guarded_law(design, domain, budget, law)
+    domain, distribution = distribution_for(name, design)
+    alone, joint = distribution(budget), guarded_distribution(design, domain, budget, distribution)
     spent = guard_l1_sensitivity(unit) * joint.unit / joint.sigma[GUARD]
     grown = min(joint.sigma[block] / alone.sigma[block] for block in alone.sigma)
     assert spent + 1 / grown <= 1 + 1e-9
@@ -77,8 +79,8 @@ def test_without_delta_the_guard_takes_a_hundredth_of_epsilon(name):
 def test_under_concentrated_accounting_the_guard_gets_what_the_mechanism_leaves():
     unit, budget = PrivacyUnit(), PrivacyBudget(1.0, 1e-12)
     design = Design("y", COLUMNS)
-    domain, law = law_for("gaussian", design, bits=8)
-    alone, joint = law(budget), guarded_law(design, domain, budget, law)
+    domain, distribution = distribution_for("gaussian", design, bits=8)
+    alone, joint = distribution(budget), guarded_distribution(design, domain, budget, distribution)
     assert joint.calibration == "discrete-zcdp"
     grown = min(joint.sigma[block] / alone.sigma[block] for block in alone.sigma)
     mechanism = rho_from(1.0, 1e-12) / grown**2
@@ -134,22 +136,22 @@ class Fixed:
     ("family", "asked"), [("discrete-gaussian", "gaussian"), ("discrete-laplace", "laplace"), ("k-norm", "laplace")]
 )
 def test_each_count_gets_one_variate_of_the_family_that_was_charged(family, asked):
-    law, sampler = NoiseLaw(8, {GUARD: 9}, "pure", family, {"dimension": 3}), Fixed()
+    distribution, sampler = NoiseDistribution(8, {GUARD: 9}, "pure", family, {"dimension": 3}), Fixed()
     huge = 2**90
-    assert guard_counts((huge, 2), law, sampler) == GuardCounts(huge * 4**8 + 5, 2 * 4**8 + 7)
+    assert guard_counts((huge, 2), distribution, sampler) == GuardCounts(huge * 4**8 + 5, 2 * 4**8 + 7)
     assert sampler.calls == [(asked, 9, 9)]
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.0])
-def test_the_noise_of_the_counts_has_its_law(delta):
+def test_the_noise_of_the_counts_has_its_distribution(delta):
     """Kolmogorov-Smirnov, 4,000 variates; false alarm 1e-9, and a scale that is 60% off fails."""
     joint = guarded("gaussian" if delta else "laplace", PrivacyBudget(1.0, delta), PrivacyUnit())
     drawn = [guard_counts((3, 1), joint, ExactSampler()) for _ in range(2000)]
     noise = [one.fitting - 3 * joint.unit for one in drawn] + [one.other - joint.unit for one in drawn]
     scaled = np.array(noise, dtype=float) / joint.sigma[GUARD]
-    law = stats.norm if delta else stats.laplace
-    assert stats.kstest(scaled, law.cdf).pvalue > 1e-9
-    assert stats.kstest(scaled * 1.6, law.cdf).pvalue < 1e-9
+    distribution = stats.norm if delta else stats.laplace
+    assert stats.kstest(scaled, distribution.cdf).pvalue > 1e-9
+    assert stats.kstest(scaled * 1.6, distribution.cdf).pvalue < 1e-9
 
 
 @pytest.mark.parametrize("delta", [1e-6, 0.0])

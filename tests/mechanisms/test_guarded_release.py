@@ -94,7 +94,7 @@ def test_a_guard_needs_a_ledger_that_can_record_a_stop():
     with pytest.raises(SpecError, match="a guard needs a ledger"):
         discreet.release(table(50, 0.5), DESIGN, **BUDGET, guard=True)
 
-    class Books:
+    class AccountState:
         def advise(self, request):
             pass
 
@@ -103,7 +103,7 @@ def test_a_guard_needs_a_ledger_that_can_record_a_stop():
 
     with pytest.raises(discreet.DiscreetError, match="cannot record that a guard stopped") as failed:
         # refused whatever the counts are, before they are drawn
-        discreet.release(table(5000, 1.0), DESIGN, **BUDGET, guard=True, spend=Books())
+        discreet.release(table(5000, 1.0), DESIGN, **BUDGET, guard=True, spend=AccountState())
     assert not isinstance(failed.value, LedgerError)
     assert failed.value.exit_code == 5
 
@@ -180,17 +180,21 @@ def test_study_share_of_tables_stopped(rows):
     """Share of 2,000 tables that are stopped at 30, 50 and 70% fitting rows, epsilon 1, delta 1e-6."""
     from discreet.design.domain import RowDomain
     from discreet.mechanisms.gaussian import GaussianMoments
-    from discreet.mechanisms.guard import guard_counts, guarded_law, stops
+    from discreet.mechanisms.guard import guard_counts, guarded_distribution, stops
     from discreet.mechanisms.sampler import ExactSampler
     from discreet.privacy.budget import PrivacyBudget
 
     domain = RowDomain.of(DESIGN)
     budget = PrivacyBudget(1.0, 1e-6)
-    law = guarded_law(DESIGN, domain, budget, lambda b: GaussianMoments().noise_model(DESIGN, domain, b, {}))
+    distribution = guarded_distribution(
+        DESIGN, domain, budget, lambda b: GaussianMoments().noise_model(DESIGN, domain, b, {})
+    )
     shares = {}
     for fitting in (0.3, 0.5, 0.7):
         kept = round(rows * fitting)
-        verdicts = [stops(guard_counts((kept, rows - kept), law, ExactSampler()), law) for _ in range(2000)]
+        verdicts = [
+            stops(guard_counts((kept, rows - kept), distribution, ExactSampler()), distribution) for _ in range(2000)
+        ]
         shares[fitting] = float(np.mean(verdicts))
     print(f"\n{rows} rows: stopped {shares}")
     assert shares[0.3] > (0.7 if rows == 500 else 0.9999)

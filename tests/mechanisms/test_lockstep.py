@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import discreet
-from discreet.accounting.noise_distribution import NoiseLaw
+from discreet.accounting.noise_distribution import NoiseDistribution
 from discreet.audit.exact_losses import ReplaySampler
-from discreet.planning import noise_law_for
+from discreet.planning import noise_distribution_for
 from discreet.testing.not_private import SeededSampler
 from support.iterative_runs import grid_rows
 from support.lockstep import Run, Setup, seeded, shifted, watched_release
@@ -224,11 +224,11 @@ def test_refined_publishes_a_function_of_its_noisy_numbers(unit, intercept, seed
     setup = refined_setup(unit, intercept=intercept)
     third = ReplaySampler(SeededSampler(seed), first)
     kept, _ = replayed_release(setup, unrelated(1, unit), third)
-    index = first.scales.index(law_of(setup).sigma["score"])
+    index = first.scales.index(distribution_of(setup).sigma["score"])
     first.noisy[index] += 10 * first.scales[index]
     third = ReplaySampler(SeededSampler(seed), first)
     assert replayed_release(setup, unrelated(1, unit), third)[0] != kept
 
 
-def law_of(setup: Setup) -> NoiseLaw:
-    return noise_law_for(setup.design, setup.epsilon, setup.delta, mechanism=setup.mechanism)
+def distribution_of(setup: Setup) -> NoiseDistribution:
+    return noise_distribution_for(setup.design, setup.epsilon, setup.delta, mechanism=setup.mechanism)

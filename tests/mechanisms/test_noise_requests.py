@@ -51,9 +51,9 @@ def test_every_mechanism_says_which_variates_its_files_state():
 def exchanged_scales(patch):
     """As many variates of each scale as stated, on other entries."""
 
-    def noisy(sums, law, source):
-        exact = sums.on_grid(law.unit)
-        diagonal, off = law.sigma["residual_diagonal"], law.sigma["residual_off_diagonal"]
+    def noisy(sums, distribution, source):
+        exact = sums.on_grid(distribution.unit)
+        diagonal, off = distribution.sigma["residual_diagonal"], distribution.sigma["residual_off_diagonal"]
         scales = sorted(diagonal if i == j else off for i, j in pairs(size_of(len(exact))))
         return tuple(a + b for a, b in zip(exact, source.draw(scales), strict=True))
 

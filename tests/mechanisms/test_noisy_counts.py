@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.accounting.noise_distribution import DISCOVERY, GUARD, NoiseLaw
+from discreet.accounting.noise_distribution import DISCOVERY, GUARD, NoiseDistribution
 from discreet.mechanisms.guard import noisy_counts
 
 
@@ -28,6 +28,6 @@ class Counted:
 )
 @pytest.mark.parametrize("block", [GUARD, DISCOVERY])
 def test_each_count_gets_one_variate_of_its_block(family, asked, block):
-    law, sampler = NoiseLaw(8, {GUARD: 5, DISCOVERY: 9}, "pure", family, {"dimension": 3}), Counted()
-    assert noisy_counts((2**90, 0, 1), block, law, sampler) == [2**90 * 4**8, 1, 4**8 + 2]
-    assert sampler.calls == [(asked, *[law.sigma[block]] * 3)]
+    distribution, sampler = NoiseDistribution(8, {GUARD: 5, DISCOVERY: 9}, "pure", family, {"dimension": 3}), Counted()
+    assert noisy_counts((2**90, 0, 1), block, distribution, sampler) == [2**90 * 4**8, 1, 4**8 + 2]
+    assert sampler.calls == [(asked, *[distribution.sigma[block]] * 3)]

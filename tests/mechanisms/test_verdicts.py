@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import discreet
-from discreet.accounting.noise_distribution import GUARD, NoiseLaw
+from discreet.accounting.noise_distribution import GUARD, NoiseDistribution
 from discreet.errors import BoundsNotFound, GuardStop, LedgerError, SpecError
 from discreet.mechanisms.guard import GuardCounts, bounds_record, committed_counts, guard_record, how_to_stop, stop_of
 from discreet.options import ReleaseOptions
@@ -19,8 +19,8 @@ from discreet.workflow import release_with
 
 
 def test_a_guard_is_recorded_in_rows():
-    law = NoiseLaw(8, {GUARD: 2 * 4**8}, "gaussian")
-    record = guard_record(GuardCounts(3 * 4**8, 700 * 4**8), law)
+    distribution = NoiseDistribution(8, {GUARD: 2 * 4**8}, "gaussian")
+    record = guard_record(GuardCounts(3 * 4**8, 700 * 4**8), distribution)
     stop = stop_of(record, SpendReceipt("here", balance=lambda: "Much is left"))
     assert isinstance(stop, GuardStop)
     assert "about 3 rows fit the design and about 700 do not (noisy counts, standard deviation 2). Much is" in str(stop)
@@ -266,7 +266,7 @@ def test_a_committed_stage_holds_noisy_counts_alone(ledger):
             return [3 * 4**16, 7 * 4**16] if self.draws == 1 else [0] * len(sigmas)
 
     scripted(ledger, "guard", Shifted("go"))
-    with ledger._storage.reading() as tape:
-        (event,) = tape.events("kind = 'stage'")
+    with ledger._storage.reading() as log:
+        (event,) = log.events("kind = 'stage'")
     assert event.body == '{"stage":"guard"}'
     assert event.content == f'{{"counts":[{5003 * 4**16},{7 * 4**16}],"verdict":"go"}}'

@@ -65,7 +65,7 @@ def test_a_release_with_gaussian_noise_tells_the_risk_of_its_noise_beside_that_o
     assert told.curve == "gaussian"
     assert f"{told.power:.1%} {told.family_power:.1%}" == "13.6% 98.3%"
     assert f"{told.mechanism_power:.1%} {told.family_mechanism_power:.1%}" == "8.0% 24.3%"
-    # a fresh computation of the family's figure: four times the distance between the two normal laws
+    # a fresh computation of the family's figure: four times the distance between the two normal distributions
     mu = 4 * mu_from(1.0, 1e-6)
     assert told.family_mechanism_power == pytest.approx(stats.norm.sf(stats.norm.isf(0.05) - mu), abs=1e-6)
     page = render(report_view(discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6)))
@@ -118,7 +118,7 @@ def test_the_power_by_zcdp_is_the_best_over_all_orders(rho: float) -> None:
 
 
 def test_a_gap_adds_to_false_alarms_and_to_power() -> None:
-    # a law that, with probability gap, tells all: the best test uses it on both sides
+    # a distribution that, with probability gap, tells all: the best test uses it on both sides
     mu, gap = 0.5, 0.01
     assert gaussian_power(0.05, mu, gap) == pytest.approx(gaussian_power(0.06, mu) + gap)
     assert gaussian_power(0.995, mu, gap) == 1.0
@@ -156,7 +156,7 @@ def test_the_factor_of_the_odds_is_exceeded_more_often_than_delta_and_at_most_as
     # the outcome {noise > t} as one: the worst post-processing, with a factor of just e^epsilon
     alarm = stats.norm.isf(found) + mu
     assert stats.norm.sf(alarm) * math.exp(epsilon) == pytest.approx(found, rel=1e-8)
-    # the gap between lattice and continuous law adds to it
+    # the gap between lattice and continuous distribution adds to it
     gap = delta / 10
     more = odds_exceeded(Guarantee(epsilon, delta, PrivacyUnit(), (), mu=mu, mu_gap=gap))
     assert found + gap < more < 2 * found + 2 * math.exp(epsilon) * gap

@@ -1,4 +1,4 @@
-"""Pages of releases by other mechanisms: coefficients alone, sums left out, other laws of the noise."""
+"""Pages of releases by other mechanisms: coefficients alone, sums left out, other distributions of the noise."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet.pages.page import render
 from discreet.pages.provenance import provenance
 from discreet.pages.view import report_view
 from discreet.privacy.guarantee import Guarantee
-from discreet.releases import BLOCKS, NoiseLaw
+from discreet.releases import BLOCKS, NoiseDistribution
 from discreet.testing.not_private import seeded_release
 from support.page_reading import Reader
 from support.report_cases import PROMISE, table
@@ -67,7 +67,7 @@ def test_the_view_of_coefficients_is_plain_and_complete() -> None:
 
 
 def test_noise_that_was_added_to_the_coefficients_is_shown_with_what_it_does_not_cover() -> None:
-    release = replace(inside(trace=False), noise=NoiseLaw(16, {"coefficients": 2**28}, "gaussian"))
+    release = replace(inside(trace=False), noise=NoiseDistribution(16, {"coefficients": 2**28}, "gaussian"))
     model = fit(release)
     view = report_view(release, model, level=0.9)
     assert {row.name: row.privacy_sd for row in view.coefficients} == dict(model.privacy_sd)
@@ -96,7 +96,7 @@ def test_a_page_of_sums_left_out_says_so_and_no_nan_leaks(absent: tuple[str, ...
     design = Design("y", dict.fromkeys(names, (-1, 1)), intercept="sum_x" not in absent)
     whole = seeded_release(table(names, 4000), design, seed=1, epsilon=4.0, delta=1e-6)
     sigma = {block: scale for block, scale in whole.noise.sigma.items() if block not in absent}
-    kept = NoiseLaw(16, {block: int(block in sigma) for block in BLOCKS}, "none").steps(len(whole.columns))
+    kept = NoiseDistribution(16, {block: int(block in sigma) for block in BLOCKS}, "none").steps(len(whole.columns))
     release = replace(
         whole,
         noise=replace(whole.noise, sigma=sigma, calibration="gaussian"),

@@ -33,22 +33,22 @@ def test_exact_arithmetic_and_a_public_count_are_said_too() -> None:
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("calibration", CALIBRATIONS)
-def test_every_law_and_calibration_has_its_words(family: str, calibration: str) -> None:
+def test_every_distribution_and_calibration_has_its_words(family: str, calibration: str) -> None:
     plain = example()
-    law = replace(plain.noise, family=family, calibration=calibration, parameters=PARAMETERS.get(family, {}))
-    release = replace(plain, noise=law)
+    distribution = replace(plain.noise, family=family, calibration=calibration, parameters=PARAMETERS.get(family, {}))
+    release = replace(plain, noise=distribution)
     made = provenance(release)
     assert family.split("-")[-1] in made.family.lower().replace("k-norm", "norm")
     assert ("independent noise" in made.family) == (family in ("discrete-gaussian", "discrete-laplace"))
     assert made.calibration
     lines = {line.block: line.sd for line in made.noise}
-    assert lines["number of rows"] == law.sd("count")
-    assert lines["regressors times target"] == law.sd("cross")
+    assert lines["number of rows"] == distribution.sd("count")
+    assert lines["regressors times target"] == distribution.sd("cross")
 
 
 def test_a_mean_that_was_left_in_is_said() -> None:
-    law = replace(example().noise, family="wishart", parameters={"degrees": 40})
-    release = replace(example(), noise=law, settings={"debiased": False})
+    distribution = replace(example().noise, family="wishart", parameters={"degrees": 40})
+    release = replace(example(), noise=distribution, settings={"debiased": False})
     assert "including its mean" in provenance(release).family
     assert "minus its mean" in provenance(replace(release, settings={"debiased": True})).family
 

@@ -90,7 +90,7 @@ def test_two_tables_with_equal_noisy_sums_give_the_same_bytes(people, tmp_path):
     exact = []
     for table in (rows(1, 20), rows(2, 31)):
         with Table(open_source(table), DESIGN, asked.domain, ComputeOptions()) as opened:
-            exact.append(opened.sums().on_grid(asked.law.unit))
+            exact.append(opened.sums().on_grid(asked.distribution.unit))
     (tmp_path / "again").mkdir()
     again = replace(people, folder=tmp_path / "again")
     people.keys[0].save(again.path(0))
@@ -306,4 +306,4 @@ def test_exact_numbers_are_on_the_grid_of_the_noise(people):
     from discreet.curator.sums.gram import Totals
 
     asked = asked_by(people.session, DESIGN)
-    assert exact_numbers(Totals((3, -4), asked.law.unit, 2), asked, people.session) == [3, -4]
+    assert exact_numbers(Totals((3, -4), asked.distribution.unit, 2), asked, people.session) == [3, -4]

@@ -125,7 +125,7 @@ def test_errors_count_the_noise_of_all_shares(release):
     assert np.allclose(release.noise_sd[there] / alone.noise_sd[there], math.sqrt(3 / 2), rtol=1e-6)
 
 
-def test_the_noise_of_a_merged_release_has_the_law_it_states(tmp_path):
+def test_the_noise_of_a_merged_release_has_the_distribution_it_states(tmp_path):
     """Through the public path, with false alarms below 1e-9; the variance of two shares, or of nine, is rejected."""
     design = Design("y", {**{f"x{k}": (-1, 1) for k in range(60)}, "y": (-1, 1)})
     people = curators(tmp_path, design)
@@ -333,11 +333,11 @@ def test_another_number_of_sums_is_refused(parts, people):
 
 def test_sums_that_no_rows_have_are_refused(people):
     asked = asked_by(people.session, DESIGN)
-    fine = [10 * asked.law.unit, 0, 0]
+    fine = [10 * asked.distribution.unit, 0, 0]
     check_cancelled(fine, asked, people.session)
     # noise may bring the number of rows below 0, and nothing farther
-    check_cancelled([-5 * asked.law.sigma["count"], 0, 0], asked, people.session)
-    far = 3 * 2**48 * asked.law.unit * 2
+    check_cancelled([-5 * asked.distribution.sigma["count"], 0, 0], asked, people.session)
+    far = 3 * 2**48 * asked.distribution.unit * 2
     for wrong in ([-(10**18), 0, 0], [far, 0, 0], [fine[0], far, 0], [fine[0], 0, -far]):
         with pytest.raises(PartFileError, match="the masks of the parts do not cancel"):
             check_cancelled(wrong, asked, people.session)

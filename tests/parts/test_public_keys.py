@@ -70,7 +70,7 @@ D = -121665 * pow(121666, -1, PRIME) % PRIME
 
 
 def added(one, other):
-    """The law of addition of Edwards25519 [RFC 8032, 5.1.4]."""
+    """The distribution of addition of Edwards25519 [RFC 8032, 5.1.4]."""
     (a, b), (c, e) = one, other
     cross = D * a * b * c * e
     return (
@@ -119,7 +119,7 @@ def test_signature_keys_of_small_order_are_refused():
 
 
 def known():
-    """The base point plus every point whose order divides 8, by the law of addition."""
+    """The base point plus every point whose order divides 8, by the distribution of addition."""
     base = point(4 * pow(5, -1, PRIME) % PRIME)
     return [added(base, one) for one in small_order()]
 

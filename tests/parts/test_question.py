@@ -20,16 +20,16 @@ def session(design=DESIGN, **terms):
     return Session.new(design, PEOPLE, **({"epsilon": 1.0, "delta": 1e-6} | terms))
 
 
-def test_shares_have_their_own_law():
+def test_shares_have_their_own_distribution():
     asked = asked_by(session(parts_per_person=2, honest=1), DESIGN)
-    assert dict(asked.law.parameters) == {"shares": 3, "honest": 1, "parts_per_person": 2}
-    assert asked.law.parameters["shares"] == asked.mechanism.shares
+    assert dict(asked.distribution.parameters) == {"shares": 3, "honest": 1, "parts_per_person": 2}
+    assert asked.distribution.parameters["shares"] == asked.mechanism.shares
 
 
 @pytest.mark.parametrize("mechanism", ["gaussian", "ssp", "adassp", "wishart", "output"])
 def test_the_merger_may_draw_the_noise_of_mechanisms_of_one_pass(mechanism):
     asked = asked_by(session(noise="merger", mechanism=mechanism), DESIGN)
-    assert (asked.mechanism.name, asked.law.parameters.get("shares", 1)) == (mechanism, 1)
+    assert (asked.mechanism.name, asked.distribution.parameters.get("shares", 1)) == (mechanism, 1)
 
 
 @pytest.mark.parametrize("mechanism", ["laplace", "k-norm", "functional"])
@@ -41,7 +41,7 @@ def test_without_delta_too(mechanism):
 
 def test_the_merger_may_draw_the_noise_for_persons_in_several_parts():
     asked = asked_by(session(noise="merger", parts_per_person=2), DESIGN)
-    assert dict(asked.law.parameters) == {"shares": 1, "honest": 1, "parts_per_person": 2}
+    assert dict(asked.distribution.parameters) == {"shares": 1, "honest": 1, "parts_per_person": 2}
 
 
 @pytest.mark.parametrize("mechanism", ["irls", "gradient", "frank-wolfe", "refined", "dpme", "objective"])

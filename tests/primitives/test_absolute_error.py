@@ -1,4 +1,4 @@
-"""The law of the least absolute error on a range: its exact loss at the exact rate, and its sampler."""
+"""The distribution of the least absolute error on a range: its exact loss at the exact rate, and its sampler."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy import stats
 
 from discreet.primitives import mean as absolute_error
 from discreet.primitives.mean import absolute_error_draw, absolute_error_rate
-from support.discrete_laws import absolute_error_law
+from support.discrete_distributions import absolute_error_distribution
 
 FALSE_ALARM = 1e-9
 
@@ -19,8 +19,10 @@ FALSE_ALARM = 1e-9
 def worst_loss(n: int, unit: int, scale: float) -> float:
     """Largest log ratio over all sums of n numbers of at most `unit` steps and all exchanges of one of them."""
     furthest = n * unit
-    laws = np.array([absolute_error_law(total, furthest, scale) for total in range(-furthest, furthest + 1)])
-    return max(float(np.abs(laws[moved:] - laws[:-moved]).max()) for moved in range(1, 2 * unit + 1))
+    distributions = np.array(
+        [absolute_error_distribution(total, furthest, scale) for total in range(-furthest, furthest + 1)]
+    )
+    return max(float(np.abs(distributions[moved:] - distributions[:-moved]).max()) for moved in range(1, 2 * unit + 1))
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 4.0, 20.0, 1000.0, 1e6])
@@ -50,17 +52,17 @@ def test_the_rate_cannot_be_much_larger(epsilon):
 @pytest.mark.full
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("total", "furthest", "scale"), [(3, 4, 2.0), (-4, 4, 2.0), (2, 3, 10.0)])
-def test_draws_have_the_law(total, furthest, scale):
-    p = np.exp(absolute_error_law(total, furthest, scale))
+def test_draws_have_the_distribution(total, furthest, scale):
+    p = np.exp(absolute_error_distribution(total, furthest, scale))
     draws = np.array([absolute_error_draw(total, furthest, scale) for _ in range(3000)])
     observed = np.bincount(draws + furthest, minlength=2 * furthest + 1)
     # false alarm 1e-9
     assert stats.chisquare(observed, p * 3000).pvalue > FALSE_ALARM
-    # negative control: the law around the mirrored sum is rejected
+    # negative control: the distribution around the mirrored sum is rejected
     assert stats.chisquare(observed, p[::-1] * 3000).pvalue < FALSE_ALARM
 
 
-def test_a_nearly_flat_law_is_drawn_from_uniform_proposals(monkeypatch):
+def test_a_nearly_flat_distribution_is_drawn_from_uniform_proposals(monkeypatch):
     caught = []
     monkeypatch.setattr(absolute_error, "bernoulli_exp", lambda exponent: caught.append(exponent) or len(caught) == 3)
     proposals = iter([0, 4, 2])

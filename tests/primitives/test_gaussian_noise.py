@@ -53,7 +53,7 @@ def test_no_pair_of_neighbours_moves_further_than_the_noise_is_made_for(step, wi
 
 @pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
-def test_the_exact_loss_of_the_lattice_law_is_below_delta_and_near_it(epsilon):
+def test_the_exact_loss_of_the_lattice_distribution_is_below_delta_and_near_it(epsilon):
     delta = 0.01
     noisy = gaussian([0.0], 1.0, epsilon, delta, step=1 / 200, allow_weak_privacy=True)
     assert noisy.calibration == "analytic"
@@ -91,7 +91,7 @@ def test_the_classical_formula_is_larger_than_needed_wherever_it_is_allowed(delt
 
 @pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
 @pytest.mark.parametrize(("epsilon", "step"), [(1.0, 1.0), (800.0, None)])
-def test_a_coarse_grid_or_a_huge_epsilon_uses_the_discrete_law_itself(epsilon, step):
+def test_a_coarse_grid_or_a_huge_epsilon_uses_the_discrete_distribution_itself(epsilon, step):
     noisy = gaussian([3.0], 4.0, epsilon, 1e-6, step=step, allow_weak_privacy=epsilon > 20)
     assert noisy.calibration == "discrete-zcdp"
     moved = 4.0 + noisy.step

@@ -29,7 +29,7 @@ def seen(monkeypatch):
 
 
 def exact_loss(one, other, drawn) -> Fraction:
-    """Largest log ratio of two product Laplace laws: the sum of distances in steps over scales in steps."""
+    """Largest log ratio of two product Laplace distributions: the sum of distances in steps over scales in steps."""
     return sum(
         (abs(round(Fraction(a) / Fraction(step)) - round(Fraction(b) / Fraction(step))) / Fraction(scale)
          for a, b, step, scale in zip(one.values, other.values, one.steps, drawn, strict=True)),
@@ -95,7 +95,8 @@ def test_rounding_of_values_to_a_coarse_grid_is_paid_for(seen):
 
 
 def test_the_loss_of_noise_is_what_enumeration_says():
-    """Log ratios of the discrete law are whole distances over the scale: the maximum is at the far side of both."""
+    """Log ratios of the discrete distribution are whole distances over the scale: the maximum is at the far side of
+    both."""
     scale, shift = Fraction(7, 3), 4
     ratios = [(abs(z - shift) - abs(z)) / scale for z in range(-50, 51)]
     assert max(ratios) == shift / scale

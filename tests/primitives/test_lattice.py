@@ -28,7 +28,7 @@ def chi_square(draws: np.ndarray, scale: float, sensitivity: int = 9) -> float:
     return float(stats.chisquare(observed, np.append(p, 1 - p.sum()) * len(draws)).pvalue)
 
 
-def test_laplace_noise_of_a_scale_that_is_no_whole_number_has_the_stated_law():
+def test_laplace_noise_of_a_scale_that_is_no_whole_number_has_the_stated_distribution():
     scale = 1.442695
     draws = np.array(lattice.laplace_noise(scale, 30_000))
     assert chi_square(draws, scale) > FALSE_ALARM

@@ -1,4 +1,5 @@
-"""Private means: exact losses, intervals, the squared-error law on its lattice, and what the notes got wrong."""
+"""Private means: exact losses, intervals, the squared-error distribution on its lattice, and what the notes got
+wrong."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from scipy import stats
 from discreet.errors import DataError, SpecError
 from discreet.primitives import mean as module
 from discreet.primitives.mean import grid_size, private_mean
-from support.discrete_laws import squared_error_law
+from support.discrete_distributions import squared_error_distribution
 
 FALSE_ALARM = 1e-9
 
@@ -103,19 +104,19 @@ def test_untruncated_squared_error_loses_without_bound():
 
 
 @pytest.mark.parametrize(("n", "epsilon", "cells"), [(2, 1.0, 16), (10, 0.5, 3), (100, 1.0, 64), (1000, 1.0, 4096)])
-def test_the_truncated_law_on_the_lattice_keeps_epsilon(n, epsilon, cells):
+def test_the_truncated_distribution_on_the_lattice_keeps_epsilon(n, epsilon, cells):
     worst = 0.0
     for k in range(n):
-        one, other = (squared_error_law(Fraction(index, n), n, epsilon, cells) for index in (k, k + 1))
+        one, other = (squared_error_distribution(Fraction(index, n), n, epsilon, cells) for index in (k, k + 1))
         worst = max(worst, float(np.abs(one - other).max()))
     assert worst <= epsilon
     assert worst >= 0.5 * epsilon
-    # teeth: with many rows the law is narrow and nearly all of epsilon is spent
+    # teeth: with many rows the distribution is narrow and nearly all of epsilon is spent
     assert n < 1000 or worst >= 0.95 * epsilon
 
 
 def test_twice_the_rate_would_break_the_promise():
-    one, other = (squared_error_law(Fraction(index, 1000), 1000, 2.0, 4096) for index in (0, 1))
+    one, other = (squared_error_distribution(Fraction(index, 1000), 1000, 2.0, 4096) for index in (0, 1))
     assert np.abs(one - other).max() > 1.9
 
 

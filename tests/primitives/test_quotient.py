@@ -1,4 +1,5 @@
-"""The interval of a private mean whose number of entries is hidden: the law behind it, its coverage and its width."""
+"""The interval of a private mean whose number of entries is hidden: the distribution behind it, its coverage and its
+width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Randomised response: its exact law, its loss on every pair of neighbours, and what can be read off it."""
+"""Randomised response: its exact distribution, its loss on every pair of neighbours, and what can be read off it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ QS = [Fraction(0), Fraction(1, 3), Fraction(1, 2), Fraction(0.9), Fraction(99, 1
 
 
 def outcomes(answers, q, monkeypatch) -> dict[tuple[bool, ...], Fraction]:
-    """Exact law of what is said, by walking every toss of the public function."""
-    law: dict[tuple[bool, ...], Fraction] = {}
+    """Exact distribution of what is said, by walking every toss of the public function."""
+    distribution: dict[tuple[bool, ...], Fraction] = {}
     for path in itertools.product([True, False], repeat=2 * len(answers)):
         tosses, weight = iter(path), Fraction(1)
 
@@ -42,8 +42,8 @@ def outcomes(answers, q, monkeypatch) -> dict[tuple[bool, ...], Fraction]:
         said = randomised_response(answers, q=q).values
         # tosses that this path did not need stand for two equal paths each
         unused = len(list(tosses))
-        law[said] = law.get(said, Fraction(0)) + weight / 2**unused
-    return law
+        distribution[said] = distribution.get(said, Fraction(0)) + weight / 2**unused
+    return distribution
 
 
 @pytest.mark.parametrize("q", QS)
@@ -51,12 +51,12 @@ def test_the_loss_on_all_neighbours_is_epsilon_exactly(q, monkeypatch):
     epsilon = response_epsilon(q)
     worst = Fraction(1)
     for answers in itertools.product([True, False], repeat=2):
-        law = outcomes(answers, q, monkeypatch)
-        assert sum(law.values()) == 1
+        distribution = outcomes(answers, q, monkeypatch)
+        assert sum(distribution.values()) == 1
         for person in range(2):
             neighbour = tuple(not a if k == person else a for k, a in enumerate(answers))
             other = outcomes(neighbour, q, monkeypatch)
-            worst = max(worst, *(law[said] / other[said] for said in law))
+            worst = max(worst, *(distribution[said] / other[said] for said in distribution))
     assert worst == (1 + q) / (1 - q)
     assert Fraction(epsilon) >= Fraction(_log(worst))
     # teeth: a millionth less would be a false promise
@@ -84,7 +84,7 @@ def test_a_huge_epsilon_still_leaves_a_coin():
     assert asked.guarantee.epsilon == 1000.0
 
 
-def test_drawn_responses_have_the_stated_law_and_a_wrong_q_is_rejected():
+def test_drawn_responses_have_the_stated_distribution_and_a_wrong_q_is_rejected():
     said = sum(randomised_response([True] * 30_000, q=Fraction(1, 3)).values)
     assert stats.binomtest(said, 30_000, 2 / 3).pvalue > FALSE_ALARM
     assert stats.binomtest(said, 30_000, 0.63).pvalue < FALSE_ALARM
@@ -107,24 +107,24 @@ def test_the_interval_covers_with_its_level_computed_not_sampled(q, share):
     assert float(stats.binom.pmf(np.arange(n + 1), n, said_yes)[covered].sum()) >= 0.95
     # a table whose share of yes is fixed spreads less than a drawn one
     yes = round(n * share)
-    law = np.convolve(
+    distribution = np.convolve(
         stats.binom.pmf(np.arange(yes + 1), yes, (1 + float(q)) / 2),
         stats.binom.pmf(np.arange(n - yes + 1), n - yes, (1 - float(q)) / 2),
     )
-    assert float(law[covered].sum()) >= 0.95
+    assert float(distribution[covered].sum()) >= 0.95
 
 
 def test_coverage_has_teeth_and_the_estimate_is_unbiased():
     n, q, share = 60, Fraction(1, 2), 0.3
     said_yes = 0.25 + 0.5 * share
-    law = stats.binom.pmf(np.arange(n + 1), n, said_yes)
+    distribution = stats.binom.pmf(np.arange(n + 1), n, said_yes)
     guarantee = randomised_response([True], q=q).guarantee
     estimates = [Responses((True,) * k + (False,) * (n - k), q, guarantee).estimate() for k in range(n + 1)]
-    assert sum(p * e.unbiased for p, e in zip(law, estimates, strict=True)) == pytest.approx(share, abs=1e-12)
+    assert sum(p * e.unbiased for p, e in zip(distribution, estimates, strict=True)) == pytest.approx(share, abs=1e-12)
     # an interval for the share of said yes, used as if q were 1, misses the truth
     naive = [stats.binomtest(k, n).proportion_ci().low <= share <= stats.binomtest(k, n).proportion_ci().high
              for k in range(n + 1)]  # fmt: skip
-    assert law[np.array(naive)].sum() < 0.75
+    assert distribution[np.array(naive)].sum() < 0.75
     assert all(0 <= e.value <= 1 and 0 <= e.interval[0] <= e.interval[1] <= 1 for e in estimates)
     middle = estimates[24]
     assert middle.standard_error == pytest.approx(math.sqrt(0.4 * 0.6 / n) / 0.5)

@@ -52,7 +52,7 @@ def test_the_probabilities_sum_to_one_and_match_the_draws():
     assert stats.chisquare(observed, exact * 2000).pvalue > FALSE_ALARM
     wrong = win_probabilities(scores, 1 / epsilon)
     assert stats.chisquare(observed, wrong * 2000).pvalue < FALSE_ALARM
-    # the fine grid has hardly any ties and hardly another law
+    # the fine grid has hardly any ties and hardly another distribution
     fine = Counter(report_noisy_max([0, 0], 1, epsilon).index for _ in range(1000))
     assert stats.binomtest(fine[0], 1000, 0.5).pvalue > FALSE_ALARM
 
@@ -98,9 +98,9 @@ def test_only_the_index_is_released():
 
 @pytest.fixture
 def exponents(monkeypatch):
-    """The exact law of the exponential mechanism: what each candidate is accepted with."""
+    """The exact distribution of the exponential mechanism: what each candidate is accepted with."""
 
-    def law(utilities, *arguments, **settings) -> list[Fraction]:
+    def distribution(utilities, *arguments, **settings) -> list[Fraction]:
         found = []
         every = iter(range(len(utilities)))
         # each candidate is proposed once, and only the last is accepted
@@ -109,10 +109,10 @@ def exponents(monkeypatch):
         exponential_mechanism(range(len(utilities)), utilities, *arguments, **settings)
         return found
 
-    return law
+    return distribution
 
 
-def log_law(exponents: list[Fraction]) -> np.ndarray:
+def log_distribution(exponents: list[Fraction]) -> np.ndarray:
     powers = -np.array([float(e) for e in exponents])
     return powers - np.log(np.exp(powers).sum())
 
@@ -124,31 +124,35 @@ def test_the_exponential_mechanism_keeps_epsilon_on_neighbours_and_comes_near_it
         utilities = [draws.uniform(-3, 3) for _ in range(draws.randint(1, 6))]
         low = 0 if monotone else -sensitivity
         other = [u + draws.choice([low, draws.uniform(low, sensitivity), sensitivity]) for u in utilities]
-        laws = [log_law(exponents(u, sensitivity, epsilon, monotone=monotone)) for u in (utilities, other)]
-        assert np.abs(laws[0] - laws[1]).max() <= epsilon * (1 + 1e-12)
+        distributions = [
+            log_distribution(exponents(u, sensitivity, epsilon, monotone=monotone)) for u in (utilities, other)
+        ]
+        assert np.abs(distributions[0] - distributions[1]).max() <= epsilon * (1 + 1e-12)
     many = 2000
     one = [0.0] * many
     other = [sensitivity] + [0.0 if monotone else -sensitivity] * (many - 1)
-    laws = [log_law(exponents(u, sensitivity, epsilon, monotone=monotone)) for u in (one, other)]
-    assert 0.99 * epsilon <= np.abs(laws[0] - laws[1]).max() <= epsilon
+    distributions = [log_distribution(exponents(u, sensitivity, epsilon, monotone=monotone)) for u in (one, other)]
+    assert 0.99 * epsilon <= np.abs(distributions[0] - distributions[1]).max() <= epsilon
 
 
 def test_without_the_two_utilities_that_move_both_ways_lose_twice_epsilon(exponents):
     epsilon, many = 1.0, 2000
-    laws = [log_law(exponents(u, 1, epsilon, monotone=True)) for u in ([0] * many, [1] + [-1] * (many - 1))]
-    assert np.abs(laws[0] - laws[1]).max() >= 1.99 * epsilon
+    distributions = [
+        log_distribution(exponents(u, 1, epsilon, monotone=True)) for u in ([0] * many, [1] + [-1] * (many - 1))
+    ]
+    assert np.abs(distributions[0] - distributions[1]).max() >= 1.99 * epsilon
 
 
 def test_where_the_normaliser_does_not_move_the_two_is_wasted(exponents):
     """Erratum: absolute error on a long line is the Laplace mechanism with half of its epsilon unused."""
     indices = range(-400, 401)
-    laws = [log_law(exponents([-abs(a - t) for t in indices], 1, 1.0)) for a in (0, 1)]
-    assert np.abs(laws[0] - laws[1]).max() == pytest.approx(0.5, abs=1e-9)
-    laws = [log_law(exponents([-abs(a - t) for t in indices], 1, 1.0, monotone=True)) for a in (0, 1)]
-    assert np.abs(laws[0] - laws[1]).max() == pytest.approx(1.0, abs=1e-9)
+    distributions = [log_distribution(exponents([-abs(a - t) for t in indices], 1, 1.0)) for a in (0, 1)]
+    assert np.abs(distributions[0] - distributions[1]).max() == pytest.approx(0.5, abs=1e-9)
+    distributions = [log_distribution(exponents([-abs(a - t) for t in indices], 1, 1.0, monotone=True)) for a in (0, 1)]
+    assert np.abs(distributions[0] - distributions[1]).max() == pytest.approx(1.0, abs=1e-9)
 
 
-def test_draws_of_the_exponential_mechanism_have_the_stated_law():
+def test_draws_of_the_exponential_mechanism_have_the_stated_distribution():
     utilities, epsilon = [0, 1.5, 2, -1], 1.0
     powers = np.exp(np.array(utilities) * epsilon / 2)
     chosen = Counter(exponential_mechanism(list("abcd"), utilities, 1, epsilon).candidate for _ in range(4000))

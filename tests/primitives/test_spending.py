@@ -1,4 +1,4 @@
-"""Every primitive asks before it draws, is recorded as answered, and costs what its law says."""
+"""Every primitive asks before it draws, is recorded as answered, and costs what its distribution says."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def test_the_gap_is_the_formula_rounded_up(epsilon):
 
 
 @pytest.mark.parametrize("sigma", [1, 2, 5])
-def test_the_gap_covers_the_distance_of_the_two_laws(sigma):
+def test_the_gap_covers_the_distance_of_the_two_distributions(sigma):
     distance = total_variation(sigma)
     claimed = lattice_gap(1.0, [(1, sigma)]) / (1 + math.e)
     assert distance <= claimed
@@ -103,7 +103,7 @@ def test_without_a_gap_the_promise_is_broken(monkeypatch):
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (20.0, 1e-6), (900.0, 1e-3)])
-def test_on_a_coarse_lattice_the_discrete_law_is_calibrated_itself(epsilon, delta):
+def test_on_a_coarse_lattice_the_discrete_distribution_is_calibrated_itself(epsilon, delta):
     mu, rule = gaussian_mu(PrivacyBudget(epsilon, delta), lambda mu: [(2, math.ceil(3 / mu))])
     assert rule == "discrete-zcdp"
     assert mu == concentrated_mu(epsilon, delta)

@@ -15,7 +15,7 @@ import discreet
 from discreet import datasets, testing
 from discreet.mechanisms.sampler import ExactSampler
 from discreet.releases.fields import SCHEMA_VERSION
-from discreet.releases.reference_law import known
+from discreet.releases.reference_distribution import known
 from support.curators import curators
 
 ROOT = Path(__file__).parents[2]

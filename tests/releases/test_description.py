@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet.errors import SpecError
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from discreet.testing import exact_release, seeded_release
 
 COLUMNS = {"age": (18, 90), "member": bool, "region": ["n", "s", "w"], "income": (0, 200_000)}

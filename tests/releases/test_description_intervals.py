@@ -15,7 +15,7 @@ from scipy import stats
 import discreet
 from discreet.errors import SpecError
 from discreet.releases.description import Description, _accepted
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from discreet.testing import exact_release, seeded_release
 
 N = 400

@@ -26,8 +26,8 @@ def found(cells, rows, sigma=10, family="discrete-gaussian"):
 @pytest.mark.parametrize("family", ["discrete-gaussian", "discrete-laplace", "k-norm"])
 @pytest.mark.parametrize("cells", [41, 82, 1722])
 def test_noise_alone_keeps_a_cell_with_a_hundredth_over_all_cells(family, cells):
-    law = stats.norm if family == "discrete-gaussian" else stats.laplace
-    exceeds = cells * float(law.sf(threshold_parts(cells, family) / 1000))
+    distribution = stats.norm if family == "discrete-gaussian" else stats.laplace
+    exceeds = cells * float(distribution.sf(threshold_parts(cells, family) / 1000))
     assert 0.0099 < exceeds <= 0.01
 
 

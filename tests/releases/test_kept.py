@@ -19,7 +19,7 @@ from discreet.privacy.lattice import lattice_curve
 from discreet.releases import Release
 from discreet.releases.fields import digest_of
 from discreet.releases.reading import given_in_words
-from support.moment_laws import noise_law
+from support.moment_distributions import noise_distribution
 from support.release_edits import DELETE, edited
 
 COLUMNS = {"x": (0, 1), "z": (-1, 1), "y": (0, 10)}
@@ -254,13 +254,13 @@ def test_nine_tenths_of_the_noise_are_refused_however_it_is_shared(neighbours):
     declared = {"y": (0, 1)} | {f"x{k}": (0, 1) for k in range(6)}
     design = discreet.Design("y", declared, unit={"neighbours": neighbours})
     made = discreet.release({name: [0.5, 0.25] for name in declared}, design, epsilon=1.0, delta=1e-6)
-    law = noise_law(
+    distribution = noise_distribution(
         RowDomain.of(design), neighbours, 8, PrivacyBudget(1.0, 1e-6), count_public=design.count_public
     )  # fmt: skip
-    assert made.noise != law
-    other = replace(made, noise=law)
+    assert made.noise != distribution
+    other = replace(made, noise=distribution)
     assert discreet.Release.from_json(other.to_json()) == other
     assert 0.99 < discreet.verify(other).epsilon_given <= 1
-    less = replace(law, sigma={block: sigma * 9 // 10 for block, sigma in law.sigma.items()})
+    less = replace(distribution, sigma={block: sigma * 9 // 10 for block, sigma in distribution.sigma.items()})
     with pytest.raises(ReleaseFileError):
         discreet.Release.from_json(replace(other, noise=less).to_json())

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import discreet
-from discreet.releases import NoiseLaw, NoisyCount
+from discreet.releases import NoiseDistribution, NoisyCount
 from discreet.releases.fields import centred, released_count
 from discreet.testing import exact_release
 
@@ -15,9 +15,9 @@ from discreet.testing import exact_release
 def test_degrees_times_scale_leave_the_diagonal_and_nothing_else():
     design = discreet.Design("y", {"y": (-1, 1), "x": (-1, 1)})
     exact = exact_release({"y": [0.5, -0.5], "x": [1.0, 0.25]}, design)
-    law = NoiseLaw(16, dict.fromkeys(exact.noise.sigma, 2**32), "none", "wishart", {"degrees": 7})
+    distribution = NoiseDistribution(16, dict.fromkeys(exact.noise.sigma, 2**32), "none", "wishart", {"degrees": 7})
     with_mean = tuple(total + 7 * 2**32 * (index in (0, 3, 5)) for index, total in enumerate(exact.totals))
-    biased = replace(exact, noise=law, totals=with_mean, settings={"debiased": False})
+    biased = replace(exact, noise=distribution, totals=with_mean, settings={"debiased": False})
     assert centred(biased).totals == exact.totals
     assert centred(centred(biased)) == centred(biased)
     assert centred(exact) is exact

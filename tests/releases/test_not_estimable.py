@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from discreet.releases.reference_law import NotEstimable, known, reason_of, shown_number
+from discreet.releases.reference_distribution import NotEstimable, known, reason_of, shown_number
 
 MISSING = NotEstimable("the noise is too large")
 

@@ -12,7 +12,7 @@ import pytest
 import discreet
 from discreet.errors import ReleaseFileError, SpecError
 from discreet.options import RobustErrors
-from discreet.planning import noise_law_for
+from discreet.planning import noise_distribution_for
 from discreet.releases import Release
 from support.release_edits import DELETE, SCHEMA, edited
 
@@ -108,12 +108,12 @@ def test_a_forged_gap_or_residual_part_is_refused():
 
 
 @pytest.mark.parametrize("robust", [False, True])
-def test_the_law_of_a_release_with_clip_counts_can_be_checked_from_public_numbers(robust):
+def test_the_distribution_of_a_release_with_clip_counts_can_be_checked_from_public_numbers(robust):
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
     table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
     options = {"robust": robust, "clip_counts": True, "grid_bits": 20}
     made = discreet.release(table, design, epsilon=1.0, delta=1e-6, **options)
-    assert noise_law_for(design, 1.0, 1e-6, **options) == made.noise
+    assert noise_distribution_for(design, 1.0, 1e-6, **options) == made.noise
 
 
 def test_ranges_are_read_back_and_ranges_that_cannot_be_are_refused():
@@ -141,7 +141,7 @@ def test_numbers_that_scaled_the_rows_are_read_back_and_must_hold_together(robus
     table = {"x": [0.1, 0.9], "b": [True, False], "y": [0.3, 0.4]}
     made = discreet.release(table, design, epsilon=1.0, delta=1e-6, scaling="private", robust=robust)
     assert Release.from_json(made.to_json()) == made
-    assert noise_law_for(design, 1.0, 1e-6, scaling="private", robust=robust) == made.noise
+    assert noise_distribution_for(design, 1.0, 1e-6, scaling="private", robust=robust) == made.noise
     jsonschema.validate(json.loads(made.to_json()), SCHEMA)
     other = {"fourth": ["1"] * 6} if robust else {"fourth": []}
     rows = {"scalars__rows": DELETE} if neighbours == "add-remove" else {"scalars": {"rows": "5"}}

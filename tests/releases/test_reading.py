@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet.errors import ReleaseFileError
-from discreet.releases import NoiseLaw, Release
+from discreet.releases import NoiseDistribution, Release
 from discreet.releases.reading import _settings, unknown_fields
 from support.release_edits import DELETE, SCHEMA, edited
 from support.small_releases import a_release, fitted_inside
@@ -47,8 +47,11 @@ BAD_CHANGES = {
     ),
     "bits of weights": ({"noise__parameters": {"weight_bits": "14"}}, "has weight_bits, but the design has no weights"),
     "scalars": ({"scalars": {"smallest_eigenvalue": "5"}}, "must list the blocks"),
-    "sum without its law": ({"noise__sigma__target_square": DELETE}, "differ on whether the block 'target_square'"),
-    "law without its sum": ({"totals": ["1"] * 19 + [None]}, "differ on whether the block 'target_square'"),
+    "sum without its distribution": (
+        {"noise__sigma__target_square": DELETE},
+        "differ on whether the block 'target_square'",
+    ),
+    "distribution without its sum": ({"totals": ["1"] * 19 + [None]}, "differ on whether the block 'target_square'"),
     "missing field": ({"anchor": DELETE}, "no field 'anchor'"),
     "not private yet promised": ({"private": False}, "contradict each other"),
     "promise gone": ({"guarantee": None}, "contradict each other"),
@@ -212,7 +215,7 @@ def test_a_model_without_intercept_has_no_constant():
 
 
 def test_coefficients_that_are_not_private_may_have_no_noise():
-    release = replace(fitted_inside(), guarantee=None, noise=NoiseLaw(16, {"score": 0}, "none"))
+    release = replace(fitted_inside(), guarantee=None, noise=NoiseDistribution(16, {"score": 0}, "none"))
     assert Release.from_json(release.to_json()) == release
 
 

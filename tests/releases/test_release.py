@@ -86,7 +86,8 @@ def test_every_single_changed_character_of_the_content_is_noticed():
         Release.from_json(flipped)
 
 
-# -- coefficients, absent sums and other laws of the noise -------------------------------------------------------------
+# -- coefficients, absent sums and other distributions of the noise
+# -------------------------------------------------------------
 
 
 @pytest.mark.parametrize("options", [{}, {"intercept": False}, {"unit": {"neighbours": "replace"}}], ids=str)

@@ -23,7 +23,7 @@ from click.testing import CliRunner
 
 import discreet
 from discreet.cli.main import program
-from discreet.curator.individuals import PersonCap
+from discreet.curator.individuals import IndividualCap
 from discreet.curator.table import Table
 from discreet.errors import DataError, DiscreetError
 from discreet.estimator import PrivateLinearRegression
@@ -291,7 +291,7 @@ def test_a_database_that_fails_shows_no_marker(method, failure, scratch, monkeyp
     """DuckDB puts rows of a person together; what it says of a failure is its own."""
     import duckdb
 
-    monkeypatch.setattr(PersonCap, method, lambda *_: raising(getattr(duckdb, failure)(QUOTED)))
+    monkeypatch.setattr(IndividualCap, method, lambda *_: raising(getattr(duckdb, failure)(QUOTED)))
     places = released(arrow(), design(persons=True), scratch, hook=ledger.account("persons"))
     interrupt = failure == "InterruptException"
     check(bytes_of_the_ledger(places, tmp_path), error=KeyboardInterrupt if interrupt else DataError)

@@ -117,10 +117,10 @@ def test_names_behind_the_public_ones_are_found_and_public_ones_are_not(code, de
 def test_pages_are_searched_in_blocks_hidden_checks_and_sentences():
     page = (
         "Call `discreet.analyst.path.path(release)`, or `discreet.path`.\n\n"
-        "```python\nfrom discreet.releases import NoiseLaw\n```\n\n"
+        "```python\nfrom discreet.releases import NoiseDistribution\n```\n\n"
         "% check: from discreet.design import design as model\n\n"
         "```text\nfrom discreet.curator import rows\n```\n"
     )
     assert markdown_names(page) == [
-        "discreet.design.design", "discreet.releases.NoiseLaw", "discreet.analyst.path.path",
+        "discreet.design.design", "discreet.releases.NoiseDistribution", "discreet.analyst.path.path",
     ]  # fmt: skip

@@ -30,7 +30,7 @@ def test_two_million_counts_have_the_stated_errors(delta, max_memberships):
     )
     # seven standard errors of a mean of two million; sizes spread no more than their mean
     assert sizes.mean() == pytest.approx(noisy.mean_error, rel=7 / math.sqrt(K))
-    # the largest of K: 25 scales of a Gumbel law above and 4 below have a probability under 1e-10
+    # the largest of K: 25 scales of a Gumbel distribution above and 4 below have a probability under 1e-10
     spread = noisy.scale if noisy.noise == "laplace" else noisy.scale / math.sqrt(2 * math.log(K))
     assert noisy.largest_error - 4 * spread < sizes.max() < noisy.largest_error + 25 * spread
     # the notes' conclusion: useless for a study of thousands of people

@@ -117,7 +117,7 @@ OTHERS = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "columns", "draw", "options"), OTHERS)
 def test_other_designs_cover_too(name, columns, draw, options):
-    """The target is least squares on four million rows of the same law, clipped as the release clips them."""
+    """The target is least squares on four million rows of the same distribution, clipped as the release clips them."""
     random = np.random.default_rng(77)
     design = discreet.Design("y", columns, **options)
     noisy = NoisyReleases(design, EPSILONS)
@@ -160,7 +160,8 @@ PUBLIC = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "design", "draw", "mechanism"), PUBLIC, ids=[case[0] for case in PUBLIC])
 def test_the_public_path_agrees_with_the_fast_one(name, design, draw, mechanism):
-    """`discreet.release` with its own sampler against exact moments with noise of the same law; n = 10,000, epsilon 1.
+    """`discreet.release` with its own sampler against exact moments with noise of the same distribution; n = 10,000,
+    epsilon 1.
 
     Their coverages differ by at most five binomial errors (false alarm below 1e-6), their median widths by a tenth.
     """

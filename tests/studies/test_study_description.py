@@ -14,7 +14,7 @@ from scipy import stats
 
 import discreet
 from discreet.releases.description import Intervals, NoNumberError, ReleasedSums
-from discreet.releases.reference_law import family_of
+from discreet.releases.reference_distribution import family_of
 from support.simulated import NoisyReleases
 
 RELEASES = int(os.environ.get("COVERAGE_REPLICATIONS", "2000"))
@@ -34,7 +34,8 @@ def gaussian_table(n, random):
 
 
 def skewed_table(n, random):
-    """An indicator of 5%, an exponential law clipped at 20 times its mean, zeros and ones beside uniform numbers."""
+    """An indicator of 5%, an exponential distribution clipped at 20 times its mean, zeros and ones beside uniform
+    numbers."""
     mixed = np.where(random.random(n) < 0.5, random.random(n) < 0.9, random.random(n))
     return {"rare": random.random(n) < 0.05, "skewed": random.exponential(1.0, n), "y": mixed}
 

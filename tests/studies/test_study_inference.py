@@ -108,18 +108,18 @@ def test_power_grows_with_the_slope_and_with_epsilon():
     random = np.random.default_rng(33)
     population = Population(5)
     design = population.design()
-    laws = {
+    distributions = {
         ("gaussian", 1.0): NoisyReleases(design, (1.0,)),
         ("gaussian", 5.0): NoisyReleases(design, (5.0,)),
         **{(name, 5.0): NoisyReleases(design, (5.0,), 0.0, name) for name in PURE},
     }
-    rejected = {key: dict.fromkeys(SLOPES, 0) for key in (*laws, ("none", np.inf))}
+    rejected = {key: dict.fromkeys(SLOPES, 0) for key in (*distributions, ("none", np.inf))}
     for _ in range(REPLICATIONS):
         table = population.table(10_000, random)
         for slope in SLOPES:
-            exact = laws["gaussian", 1.0].exact({**table, "y": table["y"] + slope * table["x4"]})
+            exact = distributions["gaussian", 1.0].exact({**table, "y": table["y"] + slope * table["x4"]})
             rejected["none", np.inf][slope] += discreet.fit(exact).pvalues["x4"] < 0.05
-            for key, noisy in laws.items():
+            for key, noisy in distributions.items():
                 model = fitted(noisy.at(exact, key[1], random))
                 p = 1.0 if model is None else model.pvalues["x4"]
                 # what is not estimable rejects nothing

@@ -14,7 +14,7 @@ import discreet
 from discreet.accounting.noise_distribution import DISCOVERY
 from discreet.design.domain import RowDomain, cell_edges
 from discreet.mechanisms.gaussian import GaussianMoments
-from discreet.mechanisms.guard import discovered_law
+from discreet.mechanisms.guard import discovered_distribution
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases.fields import DiscoveryPart, found_bounds
 from discreet.testing.not_private import SeededSampler, seeded_release
@@ -34,23 +34,25 @@ def tables(columns: int, rows: int, seed: int) -> np.ndarray:
 @pytest.mark.parametrize("columns", [6, 21])
 @pytest.mark.parametrize(("epsilon", "rows"), [(1.0, 10_000), (1.0, 1_000), (5.0, 1_000)])
 def test_study_share_of_columns_found_and_of_values_clipped(epsilon, rows, columns):
-    """Each run is a new table with new noise of the stated law."""
+    """Each run is a new table with new noise of the stated distribution."""
     names = [f"x{place}" for place in range(columns)]
     design = discreet.Design(names[-1], dict.fromkeys(names, "private"))
     domain, budget = RowDomain.of(design), PrivacyBudget(epsilon, 1e-6)
-    law = discovered_law(design, domain, budget, lambda b: GaussianMoments().noise_model(design, domain, b, {}))
+    distribution = discovered_distribution(
+        design, domain, budget, lambda b: GaussianMoments().noise_model(design, domain, b, {})
+    )
     edges = np.array(cell_edges(*design.ranges[names[0]]))
     found_shares, clipped, complete = [], [], 0
     for seed in range(RUNS):
         values, sampler = tables(columns, rows, seed), SeededSampler(seed)
         cells = np.searchsorted(edges[1:-1], values, side="right")
         counts = [np.bincount(one, minlength=len(edges) - 1).tolist() for one in cells]
-        sigma, unit = law.sigma[DISCOVERY], law.unit
+        sigma, unit = distribution.sigma[DISCOVERY], distribution.unit
         noisy = [
             tuple(a * unit + b for a, b in zip(one, sampler.draw([sigma] * len(one)), strict=True)) for one in counts
         ]
         part = DiscoveryPart(sigma, rows * unit + sampler.draw([sigma])[0], dict(zip(names, noisy, strict=True)))
-        bounds = found_bounds(part, design, law.family)
+        bounds = found_bounds(part, design, distribution.family)
         known = [(one, ends) for one, ends in zip(values, bounds.values(), strict=True) if ends is not None]
         found_shares.append(len(known) / columns)
         complete += len(known) == columns

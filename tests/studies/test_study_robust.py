@@ -18,7 +18,7 @@ from discreet.curator.sums.residuals import RatioSquares, ResidualGram, Residual
 from discreet.curator.table import accumulate
 from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
-from support.clustered_releases import DESIGN, TRUTH, Visits, empty_release, person_law, visits
+from support.clustered_releases import DESIGN, TRUTH, Visits, empty_release, person_distribution, visits
 from support.resampled import Resampled, holds, k401, lognormal, wage1, width
 
 TABLES = int(os.environ.get("ROBUST_TABLES", "2000"))
@@ -42,7 +42,7 @@ def test_resampled_tables_add_up_to_the_integers_of_the_public_path(name):
     table, design = SOURCES[name]()
     counts = population.counts(3_000, random)
     drawn = {column: np.repeat(np.asarray(values), counts.astype(int)) for column, values in table.items()}
-    made = population.first(counts, population.law(5.0), random)
+    made = population.first(counts, population.distribution(5.0), random)
     plan, domain = residual_plan(made), population.domain
 
     def totals(sums=None):
@@ -59,7 +59,7 @@ def test_resampled_tables_add_up_to_the_integers_of_the_public_path(name):
 def fits(population: Resampled, n: int, epsilon: float, random: np.random.Generator):
     """A plain fit, a robust one with the old bound and one with the default; none where there is no least squares."""
     counts = population.counts(n, random)
-    made = population.first(counts, population.law(epsilon), random)
+    made = population.first(counts, population.distribution(epsilon), random)
     try:
         plain = discreet.fit(made)
         old = discreet.fit(population.second(made, counts, random, bound=OLD_BOUND)).robust()
@@ -118,36 +118,40 @@ def test_robust_intervals_cover_on_skewed_tables(name):
 
 @pytest.mark.filterwarnings("ignore::discreet.errors.PrivacyNotice")
 def test_tables_of_persons_add_up_to_the_integers_of_the_public_path():
-    """The same persons through the curator's own passes: every total to the last digit, and the same law of noise."""
+    """The same persons through the curator's own passes: every total to the last digit, and the same distribution of
+    noise."""
     random = np.random.default_rng(8)
     own = Visits.of(visits(400, random), empty_release())
 
     def totals(sums=None):
         return list(accumulate(open_source(own.table), DESIGN, own.domain, ComputeOptions(), sums).values)
 
-    laws = person_laws()
-    made = own.robust(laws[True], random)
+    distributions = person_distributions()
+    made = own.robust(distributions[True], random)
     plan = residual_plan(made)
     assert totals() == own.first_totals()
     assert totals(own.residual_pass(plan)) == own.second_totals(plan)
-    for robust, law in laws.items():
+    for robust, distribution in distributions.items():
         public = discreet.release(own.table, DESIGN, epsilon=PERSON_EPSILON, delta=1e-6, robust=robust)
-        assert public.noise.sigma == law.sigma
+        assert public.noise.sigma == distribution.sigma
 
 
-def person_laws():
-    return {robust: person_law(PERSON_EPSILON, robust=robust) for robust in (False, True)}
+def person_distributions():
+    return {robust: person_distribution(PERSON_EPSILON, robust=robust) for robust in (False, True)}
 
 
 @pytest.mark.slow
 def test_clustered_intervals_cover_for_persons_and_plain_ones_do_not():
     """Clustered intervals cover each coefficient in 93 to 98% of releases, plain ones in less than 92.5%."""
     random = np.random.default_rng(9)
-    laws, empty = person_laws(), empty_release()
+    distributions, empty = person_distributions(), empty_release()
     inside = np.zeros((2, len(TRUTH)))
     for _ in range(PERSON_RELEASES):
         table = Visits.of(visits(6_000, random), empty)
-        fits = [discreet.fit(table.plain(laws[False], random)), discreet.fit(table.robust(laws[True], random))]
+        fits = [
+            discreet.fit(table.plain(distributions[False], random)),
+            discreet.fit(table.robust(distributions[True], random)),
+        ]
         assert [one.is_robust for one in fits] == [False, True]
         inside += [[holds(one.conf_int()[name], true) for name, true in TRUTH.items()] for one in fits]
     plain, clustered = inside / PERSON_RELEASES

@@ -1,8 +1,8 @@
 """Robust sets where a clipped target makes variances differ: nine cells. Figures for the record: make slow.
 
-Tables are drawn, clipped and summed twice, and both parts get noise of the law that the mechanism has at that budget.
-The formulas are the library's as arrays, held against `discreet.fit` release by release in every cell, and against
-`discreet.release` with its own sampler in two.
+Tables are drawn, clipped and summed twice, and both parts get noise of the distribution that the mechanism has at that
+budget. The formulas are the library's as arrays, held against `discreet.fit` release by release in every cell, and
+against `discreet.release` with its own sampler in two.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import discreet
 from discreet.analyst.residual_plan import residual_plan
 from discreet.errors import PrivacyNotice
 from support.many_releases import ALPHA, Case, Many, Setup, as_release
-from support.many_robust import ManyRobust, drawn_releases, robust_law
+from support.many_robust import ManyRobust, drawn_releases, robust_distribution
 
 RELEASES = int(os.environ.get("ROBUST_RELEASES", "4000"))
 PUBLIC = int(os.environ.get("PUBLIC_RELEASES", "1000"))
@@ -58,8 +58,8 @@ def test_robust_sets_cover_where_variances_differ(n, population):
     """Coverage at least 93.5% of all and of definite releases, at most 97% of bounded cells; sizes 2.5 to 6.5%."""
     setup, theta = population
     began, random, slopes = time.process_time(), np.random.default_rng([15, n]), np.eye(setup.size)[1:]
-    laws = [robust_law(CASE, epsilon) for epsilon in EPSILONS]
-    cells, exact = drawn_releases(CASE, setup, n, laws, RELEASES, random)
+    distributions = [robust_distribution(CASE, epsilon) for epsilon in EPSILONS]
+    cells, exact = drawn_releases(CASE, setup, n, distributions, RELEASES, random)
     without = Many.of(exact, np.zeros((setup.size + 1, setup.size + 1)), setup)
     single = [without.test(row[None, :], row[None, :] @ theta).p >= ALPHA for row in setup.units]
     size = (without.test(slopes, theta[1:]).p < ALPHA).mean()
@@ -105,7 +105,7 @@ def compare(setup, drawn, robust, tests, joint, kinds, theta):
     truth = dict(zip(setup.names, setup.original(CASE, theta).tolist(), strict=True))
     slopes = {name: truth[name] for name in setup.names[1:]}
     for index, run in enumerate(np.flatnonzero(robust.plain.definite)[:COMPARED].tolist()):
-        plan = residual_plan(as_release(setup, drawn.law, drawn.moments[run]))
+        plan = residual_plan(as_release(setup, drawn.distribution, drawn.moments[run]))
         assert plan.bound == pytest.approx(drawn.bound[run], rel=1e-6)
         fit = discreet.fit(drawn.release(setup, run)).robust()
         assert [*fit.t_test(truth).pvalue.values()] == pytest.approx(
@@ -137,7 +137,7 @@ def test_the_public_path_agrees_with_the_fast_one(n, epsilon, population):
         for name, ends in shown.conf_int().items():
             counts[name] += [fit.estimable, ends.bounded, not ends.contains(truth[name])]
         rejected += fit.estimable and shown.f_test(slopes).pvalue < ALPHA
-    (drawn,), _ = drawn_releases(CASE, setup, n, [robust_law(CASE, epsilon)], RELEASES, random)
+    (drawn,), _ = drawn_releases(CASE, setup, n, [robust_distribution(CASE, epsilon)], RELEASES, random)
     robust = ManyRobust.of(drawn, setup)
     size = (robust.joint(np.eye(setup.size)[1:], theta[1:]).p < ALPHA).sum() / RELEASES
     print(f"\n{CASE.name}, n = {n}, epsilon {epsilon}: definite, bounded, missing and F, public against fast, %")

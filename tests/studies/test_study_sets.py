@@ -1,6 +1,6 @@
 """Coverage of sets over all releases, size of tests, and forecasts of rows. Figures for the record: make slow.
 
-Every cell has at least 4,000 releases: tables are drawn, clipped and summed, and get noise of the law that the
+Every cell has at least 4,000 releases: tables are drawn, clipped and summed, and get noise of the distribution that the
 mechanism has at that budget. The formulas are the library's as arrays, held against `discreet.fit` release by release
 in every cell, and against `discreet.release` with its own sampler in two.
 
@@ -23,7 +23,18 @@ from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.inference.rows_needed import bounded, rows_factors
 from discreet.analyst.inference.score import score_from_sums
 from discreet.design.model_columns import model_of
-from support.many_releases import ALPHA, BLOCK, Case, Many, Setup, as_release, drawn_moments, forms, law_of, with_noise
+from support.many_releases import (
+    ALPHA,
+    BLOCK,
+    Case,
+    Many,
+    Setup,
+    as_release,
+    distribution_of,
+    drawn_moments,
+    forms,
+    with_noise,
+)
 
 RELEASES = int(os.environ.get("SET_RELEASES", "4000"))
 PUBLIC = int(os.environ.get("PUBLIC_RELEASES", "1000"))
@@ -151,10 +162,13 @@ def test_sets_cover_and_tests_keep_their_size(index):
     misses = []
     for n in ROWS:
         for epsilon in EPSILONS:
-            random, law = np.random.default_rng([11, index, n, round(10 * epsilon)]), law_of(case, epsilon)
-            sd = law.entry_sd(len(setup.empty.columns))
-            noisy = with_noise(tables[n], sd, random, law.indicator_columns)
-            many = Many.of(noisy, sd, setup, law.indicator_columns)
+            random, distribution = (
+                np.random.default_rng([11, index, n, round(10 * epsilon)]),
+                distribution_of(case, epsilon),
+            )
+            sd = distribution.entry_sd(len(setup.empty.columns))
+            noisy = with_noise(tables[n], sd, random, distribution.indicator_columns)
+            many = Many.of(noisy, sd, setup, distribution.indicator_columns)
             definite = int(many.definite.sum())
             if definite < 10:
                 print(f"  {n:7d} {epsilon:4.1f}  {100 * definite / RELEASES:7.1f}   too few")
@@ -179,17 +193,17 @@ def test_sets_cover_and_tests_keep_their_size(index):
             tested = [(name, one.p, own) for name, one, own in zip(setup.names, single, kinds, strict=True)]
             tested += [("two slopes", joint[0].p, None), ("all slopes", joint[1].p, None)]
             misses += missed((case.name, n, epsilon), tested, definite)
-            compare(case, setup, law, noisy[:COMPARED], many, single, joint[0], kinds, theta)
+            compare(case, setup, distribution, noisy[:COMPARED], many, single, joint[0], kinds, theta)
     print(f"  ({time.perf_counter() - began:.0f} s)")
     assert not misses, "\n".join(misses)
 
 
-def compare(case, setup, law, noisy, many, single, joint, kinds, theta):
+def compare(case, setup, distribution, noisy, many, single, joint, kinds, theta):
     """The same p-values and kinds of set as the library's, release by release."""
     truth = dict(zip(setup.names, setup.original(case, theta).tolist(), strict=True))
     two = {setup.names[index]: truth[setup.names[index]] for index in setup.slopes[:2]}
     for run, moments in enumerate(noisy):
-        fit = discreet.fit(as_release(setup, law, moments), **case.model)
+        fit = discreet.fit(as_release(setup, distribution, moments), **case.model)
         assert fit.estimable == many.definite[run]
         if not fit.estimable:
             assert all(ends.kind == "everything" for ends in fit.conf_int().values())
@@ -220,7 +234,7 @@ def test_positive_definite_sums_take_one_tail_of_a_test():
     setup, k = Setup.of(case), Setup.of(case).size
     own = np.ix_(range(count), setup.positions, setup.positions)
     exact = np.concatenate([Z.transpose(0, 2, 1) @ Z for Z in batches(case, n, count, random)])
-    sd = law_of(case, epsilon).entry_sd(len(setup.empty.columns))
+    sd = distribution_of(case, epsilon).entry_sd(len(setup.empty.columns))
     noisy = with_noise(exact, sd, random)
     many = Many.of(noisy, sd, setup)
     population = exact.mean(axis=0) / n
@@ -273,10 +287,10 @@ def test_the_public_path_agrees_with_the_fast_one(name, n, epsilon):
     index = IDS.index(name)
     case, setup = CASES[index], Setup.of(CASES[index])
     tables, population = moments_of(index)
-    theta, law, random = setup.truth(population), law_of(case, epsilon), np.random.default_rng(12)
-    sd = law.entry_sd(len(setup.empty.columns))
-    noisy = with_noise(tables[n], sd, random, law.indicator_columns)
-    many = Many.of(noisy, sd, setup, law.indicator_columns)
+    theta, distribution, random = setup.truth(population), distribution_of(case, epsilon), np.random.default_rng(12)
+    sd = distribution.entry_sd(len(setup.empty.columns))
+    noisy = with_noise(tables[n], sd, random, distribution.indicator_columns)
+    many = Many.of(noisy, sd, setup, distribution.indicator_columns)
     truth = dict(zip(setup.names, setup.original(case, theta).tolist(), strict=True))
     counts = {name: np.zeros(3, dtype=int) for name in setup.names}
     for _ in range(PUBLIC):
@@ -316,13 +330,13 @@ def test_tables_with_as_many_rows_as_forecast_give_an_interval(name, n, epsilon)
     index = IDS.index(name)
     case, setup = CASES[index], Setup.of(CASES[index])
     tables, _ = moments_of(index)
-    law, random = law_of(case, epsilon), np.random.default_rng([14, index])
-    sd = law.entry_sd(len(setup.empty.columns))
+    distribution, random = distribution_of(case, epsilon), np.random.default_rng([14, index])
+    sd = distribution.entry_sd(len(setup.empty.columns))
     own = np.ix_(setup.positions, setup.positions)
     L = setup.units / np.abs(setup.units).max(axis=1, keepdims=True)
     factors, shares, without = [], [], 0
-    for moments in with_noise(tables[n][:150], sd, random, law.indicator_columns):
-        release = as_release(setup, law, moments)
+    for moments in with_noise(tables[n][:150], sd, random, distribution.indicator_columns):
+        release = as_release(setup, distribution, moments)
         fit = discreet.fit(release, **case.model)
         weak = [index for index, ends in enumerate(fit.conf_int().values()) if not ends.bounded]
         if not weak:
@@ -335,10 +349,10 @@ def test_tables_with_as_many_rows_as_forecast_give_an_interval(name, n, epsilon)
                 continue
             blocks = random.integers(0, RELEASES, (60, round(factor * n / BLOCK)))
             new = np.array([tables[BLOCK][chosen].sum(axis=0) for chosen in blocks])
-            new = with_noise(new, sd, random, law.indicator_columns)[:, setup.positions][:, :, setup.positions]
+            new = with_noise(new, sd, random, distribution.indicator_columns)[:, setup.positions][:, :, setup.positions]
             again = zip(setup.C @ new @ setup.C.T, new[:, 0, 0].tolist(), strict=True)
             scores = [
-                score_from_sums(*table, setup.C, EntryNoise(sd[own], setup.own(law.indicator_columns)))
+                score_from_sums(*table, setup.C, EntryNoise(sd[own], setup.own(distribution.indicator_columns)))
                 for table in again
             ]
             yes = bounded(scores, L[[coefficient]], 1.96)

@@ -16,7 +16,7 @@ from scipy.special import stdtrit
 
 import discreet
 from discreet.analyst.inference.contrasts import simultaneous_value
-from support.many_releases import Case, Many, Setup, as_release, drawn_moments, law_of, with_noise
+from support.many_releases import Case, Many, Setup, as_release, distribution_of, drawn_moments, with_noise
 
 COUNT = int(os.environ.get("TERM_RELEASES", "1000"))
 COMPARED = 3
@@ -100,10 +100,10 @@ def test_study_tests_of_terms_keep_their_size_pairs_cover_and_criteria_count_the
     misses = []
     for n in (1_000, 10_000):
         for epsilon in (1.0, 5.0, math.inf):
-            law = law_of(full, 1.0 if math.isinf(epsilon) else epsilon)
-            sd = law.entry_sd(len(main.empty.columns)) * (0.0 if math.isinf(epsilon) else 1.0)
-            noisy = with_noise(tables[n], sd, random, law.indicator_columns)
-            many = Many.of(noisy, sd, main, law.indicator_columns)
+            distribution = distribution_of(full, 1.0 if math.isinf(epsilon) else epsilon)
+            sd = distribution.entry_sd(len(main.empty.columns)) * (0.0 if math.isinf(epsilon) else 1.0)
+            noisy = with_noise(tables[n], sd, random, distribution.indicator_columns)
+            many = Many.of(noisy, sd, main, distribution.indicator_columns)
             theta = truths["y"]
             tests = {}
             for name, L in (("w", picked(main, "w")), ("h", picked(main, "h[b]", "h[c]"))):
@@ -112,7 +112,7 @@ def test_study_tests_of_terms_keep_their_size_pairs_cover_and_criteria_count_the
             two_sided, above = many.test(one, one @ theta).p, many.theta @ one[0] > one[0] @ theta
             tests["larger"] = np.where(above, two_sided / 2, 1 - two_sided / 2)
             tests["smaller"] = 1 - tests["larger"]
-            other = Many.of(noisy, sd, setups["u"], law.indicator_columns)
+            other = Many.of(noisy, sd, setups["u"], distribution.indicator_columns)
             slopes = np.eye(main.size)[1:]
             tests["all"] = other.test(slopes, slopes @ truths["u"]).p
             single = np.array([many.test(row[None, :], row[None, :] @ theta).p for row in weights])
@@ -124,7 +124,9 @@ def test_study_tests_of_terms_keep_their_size_pairs_cover_and_criteria_count_the
                 "alone": (single >= 0.05).all(axis=0),
             }
             let_in = {}
-            definite = {name: Many.of(noisy, sd, setup, law.indicator_columns) for name, setup in choices.items()}
+            definite = {
+                name: Many.of(noisy, sd, setup, distribution.indicator_columns) for name, setup in choices.items()
+            }
             both = definite["x"].definite & definite["xw"].definite
             values = {name: criteria(one) for name, one in definite.items()}
             for name in values["x"]:
@@ -154,15 +156,15 @@ def test_study_tests_of_terms_keep_their_size_pairs_cover_and_criteria_count_the
             if let_in["aic"] > 0.20 + spread(0.20, runs):
                 misses.append(f"n={n} epsilon={epsilon}: aic lets in {let_in['aic']:.3f}")
             if not math.isinf(epsilon):
-                compare(main, law, noisy, many, theta, tests, critical, values, both)
+                compare(main, distribution, noisy, many, theta, tests, critical, values, both)
     assert not misses, "\n".join(misses)
 
 
-def compare(setup, law, noisy, many, theta, tests, critical, values, both):
+def compare(setup, distribution, noisy, many, theta, tests, critical, values, both):
     """The first releases as `discreet.fit` reads them: the same p-values, critical values and criteria."""
     for index in range(COMPARED):
         place = np.flatnonzero(many.definite & both)[index]
-        release = as_release(setup, law, noisy[place])
+        release = as_release(setup, distribution, noisy[place])
         fit = discreet.fit(release, features=FEATURES)
         own = int(many.definite[:place].sum())
         # scaled slopes are in units of the scaled target, half of whose width is 5

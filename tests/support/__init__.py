@@ -1,1 +1,1 @@
-"""Tables, releases, laws and oracles that several tests share."""
+"""Tables, releases, distributions and oracles that several tests share."""

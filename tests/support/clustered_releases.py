@@ -1,4 +1,5 @@
-"""Releases of persons with three rows: the integers that the public path adds up, and noise of its law from a seed.
+"""Releases of persons with three rows: the integers that the public path adds up, and noise of its distribution from a
+seed.
 
 NOT PRIVATE. `test_study_robust` holds the integers against the curator's own passes.
 """
@@ -17,7 +18,7 @@ from discreet.design.domain import RowDomain
 from discreet.mechanisms.registry import chosen_mechanism
 from discreet.options import DEFAULT_GRID_BITS, ReleaseOptions
 from discreet.privacy.budget import PrivacyBudget
-from discreet.releases import NoiseLaw, RatioPart, Release, ResidualPart
+from discreet.releases import NoiseDistribution, RatioPart, Release, ResidualPart
 from discreet.testing.not_private import exact_release
 from support.resampled import noisy, upper
 
@@ -67,17 +68,19 @@ class Visits:
         sums.add_persons(self.rows, np.arange(0, self.rows.shape[1], ROWS))
         return list(sums.totals())
 
-    def plain(self, law: NoiseLaw, random: np.random.Generator) -> Release:
+    def plain(self, distribution: NoiseDistribution, random: np.random.Generator) -> Release:
         """The noisy moments."""
-        totals = noisy(self.first_totals(), law.steps(len(self.rows)), random)
-        return replace(self.empty, noise=law, totals=tuple(law.with_copies(totals, len(self.rows))))
+        totals = noisy(self.first_totals(), distribution.steps(len(self.rows)), random)
+        return replace(self.empty, noise=distribution, totals=tuple(distribution.with_copies(totals, len(self.rows))))
 
-    def robust(self, law: NoiseLaw, random: np.random.Generator) -> Release:
+    def robust(self, distribution: NoiseDistribution, random: np.random.Generator) -> Release:
         """Noisy moments, and noisy sums over residuals from them."""
-        made = self.plain(law, random)
+        made = self.plain(distribution, random)
         plan = residual_plan(made)
-        sides = [law.sigma[name] for name in ("residual_diagonal", "residual_off_diagonal", "residual_diagonal")]
-        *totals, square = noisy(self.second_totals(plan), [*sides, law.sigma["residual_ratio"]], random)
+        sides = [
+            distribution.sigma[name] for name in ("residual_diagonal", "residual_off_diagonal", "residual_diagonal")
+        ]
+        *totals, square = noisy(self.second_totals(plan), [*sides, distribution.sigma["residual_ratio"]], random)
         ratio = RatioPart(plan.ratio, plan.mean, plan.ratio_bound, square)
         return replace(made, residuals=ResidualPart(plan.coefficients, plan.bound, tuple(totals), ratio))
 
@@ -87,7 +90,7 @@ def empty_release() -> Release:
     return exact_release(visits(5, np.random.default_rng(0)), DESIGN)
 
 
-def person_law(epsilon: float, *, robust: bool) -> NoiseLaw:
+def person_distribution(epsilon: float, *, robust: bool) -> NoiseDistribution:
     return chosen_mechanism(DESIGN, PrivacyBudget(epsilon, 1e-6), ReleaseOptions(mechanism="gaussian", robust=robust))[
         2
     ]

@@ -12,12 +12,12 @@ from support.production_patches import Changed, Patch, half
 
 def counts_free(patch: Patch) -> None:
     """The mechanism has the whole budget, and the counts have noise beside it."""
-    law = release_request.discovered_law
+    distribution = release_request.discovered_distribution
     patch.setattr(
         release_request,
-        "discovered_law",
-        lambda design, domain, budget, law_for: law_for(budget).with_before(
-            DISCOVERY, law(design, domain, budget, law_for).sigma[DISCOVERY]
+        "discovered_distribution",
+        lambda design, domain, budget, distribution_for: distribution_for(budget).with_before(
+            DISCOVERY, distribution(design, domain, budget, distribution_for).sigma[DISCOVERY]
         ),
     )
 
@@ -27,7 +27,7 @@ def counts_halved(patch: Patch) -> None:
     patch.setattr(
         release_request,
         "discovered",
-        lambda totals, design, law, source: made(totals, design, law, Changed(source, half)),
+        lambda totals, design, distribution, source: made(totals, design, distribution, Changed(source, half)),
     )
 
 
@@ -36,7 +36,9 @@ def counts_exact(patch: Patch) -> None:
     patch.setattr(
         release_request,
         "discovered",
-        lambda totals, design, law, source: _exact(made(totals, design, law, source), totals, law),
+        lambda totals, design, distribution, source: _exact(
+            made(totals, design, distribution, source), totals, distribution
+        ),
     )
 
 
@@ -44,18 +46,18 @@ def exact_bounds(patch: Patch) -> None:
     """Noisy counts are published, and exact ones decide about the bounds."""
     made, found, kept = release_request.discovered, release_request.found_bounds, []
 
-    def discovered(totals, design, law, source):
-        part = made(totals, design, law, source)
-        kept.append(_exact(part, totals, law))
+    def discovered(totals, design, distribution, source):
+        part = made(totals, design, distribution, source)
+        kept.append(_exact(part, totals, distribution))
         return part
 
     patch.setattr(release_request, "discovered", discovered)
     patch.setattr(release_request, "found_bounds", lambda part, design, family: found(kept[-1], design, family))
 
 
-def _exact(part: DiscoveryPart, totals, law) -> DiscoveryPart:
+def _exact(part: DiscoveryPart, totals, distribution) -> DiscoveryPart:
     """The same counts without noise."""
-    *cells, rows = (count * law.unit for count in totals.values)
+    *cells, rows = (count * distribution.unit for count in totals.values)
     left = iter(cells)
     by_name = {name: tuple(next(left) for _ in counts) for name, counts in part.cells.items()}
     return replace(part, rows=rows, cells=by_name)

@@ -74,8 +74,8 @@ def prepared(mechanism, design, epsilon=1.0, delta=1e-6, sampler=None, grid_bits
     """A job of a mechanism."""
     domain = RowDomain.of(design, grid_bits)
     settings = checked_settings(mechanism.name, mechanism.info.settings, given)
-    law = mechanism.noise_model(design, domain, PrivacyBudget(epsilon, delta), settings)
-    return RunContext(design, domain, law, settings, sampler or NoNoise())
+    distribution = mechanism.noise_model(design, domain, PrivacyBudget(epsilon, delta), settings)
+    return RunContext(design, domain, distribution, settings, sampler or NoNoise())
 
 
 def carried_out(mechanism, context, rows):

@@ -9,7 +9,7 @@ FILTER = "tests/ledger/test_filter.py"
 STORAGE = "tests/ledger/test_storage.py"
 GUARD = "tests/mechanisms/test_guard.py"
 GUARDED = "tests/mechanisms/test_guarded_release.py"
-MAPS = "tests/losses/maps/test_before.py"
+MAPS = "tests/accounting/maps/test_before.py"
 VERDICTS = "tests/mechanisms/test_verdicts.py"
 WORKFLOW = "tests/test_workflow.py"
 
@@ -28,8 +28,8 @@ PLACES = {
     "pure requests": "discreet.ledger.filter:Terms.within_pure",
     "only request": "discreet.ledger.filter:Terms.route",
     "cost of a lattice": "discreet.ledger.filter:Terms.lattice_units",
-    "what was spent": "discreet.ledger.account:Books.spent",
-    "what an event changes": "discreet.ledger.account:Books.add",
+    "what was spent": "discreet.ledger.account:AccountState.spent",
+    "what an event changes": "discreet.ledger.account:AccountState.add",
     "output of a stage": "discreet.ledger.account:Account._staged",
     "form of a file": "discreet.ledger.event_log:Storage._check_form",
     "names of a file": "discreet.ledger.event_log:Storage._refuse_other_files",
@@ -40,8 +40,8 @@ PLACES = {
     "what was verified": "discreet.ledger.event_log:Storage._follow",
     "steps of an amount": "discreet.ledger.filter:rounded_up",
     "order of a release": "discreet.workflow:release_with",
-    "law with a guard": "discreet.mechanisms.calibration:_Shared.joint",
-    "law with a pure guard": "discreet.mechanisms.calibration:_Shared.pure",
+    "distribution with a guard": "discreet.mechanisms.calibration:_Shared.joint",
+    "distribution with a pure guard": "discreet.mechanisms.calibration:_Shared.pure",
     "noise of a guard": "discreet.mechanisms.guard:noisy_counts",
     "rule of a guard": "discreet.mechanisms.guard:stops",
     "loss with a guard": "discreet.accounting.preliminary_counts:with_counts",
@@ -67,7 +67,7 @@ MUTANTS: dict[str, Mutant] = {
         "spending", "if known.digest != digest:", "if False:", ACCOUNT
     ),
     "ledger: the request id of another data set": Mutant(
-        "spending", 'next(tape.events("request = ?", name), None) is not None', "False", ACCOUNT
+        "spending", 'next(log.events("request = ?", name), None) is not None', "False", ACCOUNT
     ),
     "ledger: a release that is there is drawn once more": Mutant(
         "receipt", "return replace(receipt, stored=known.content)", "pass", ACCOUNT
@@ -79,7 +79,7 @@ MUTANTS: dict[str, Mutant] = {
         "receipt", 'known.whole if known.route == "first" else charge', "charge", ACCOUNT
     ),
     "ledger: twins are both recorded": Mutant(
-        "end of a request", "if next(tape.events(ends, known.request), None) is None:", "if True:", ACCOUNT
+        "end of a request", "if next(log.events(ends, known.request), None) is None:", "if True:", ACCOUNT
     ),
     "ledger: what is published is not what is recorded": Mutant(
         "end of a request", "return str(event.content)", "return text", ACCOUNT
@@ -139,7 +139,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "stages: a second draw overrules the first": Mutant(
         "output of a stage",
-        "if next(tape.events(committed, known.request, body), None) is None:",
+        "if next(log.events(committed, known.request, body), None) is None:",
         "if True:",
         ACCOUNT,
         "first_output",
@@ -187,21 +187,29 @@ MUTANTS: dict[str, Mutant] = {
         "what was verified", "if seq and [", "if False and [", STORAGE, "last_event_removed"
     ),
     "guard: the mechanism keeps the whole budget": Mutant(
-        "law with a guard", "whole * math.sqrt(1 - share) / ROUNDING", "whole", GUARD, "gaussian_mechanism_together"
+        "distribution with a guard",
+        "whole * math.sqrt(1 - share) / ROUNDING",
+        "whole",
+        GUARD,
+        "gaussian_mechanism_together",
     ),
     "guard: the mechanism keeps all of epsilon": Mutant(
-        "law with a pure guard",
+        "distribution with a pure guard",
         "PrivacyBudget((self.epsilon - part) / ROUNDING, self.delta)",
         "PrivacyBudget(self.epsilon, self.delta)",
         GUARD,
         "hundredth",
     ),
     "guard: counts without noise": Mutant(
-        "noise of a guard", "count * law.unit + variate for", "count * law.unit for", GUARD, "one_variate"
+        "noise of a guard",
+        "count * distribution.unit + variate for",
+        "count * distribution.unit for",
+        GUARD,
+        "one_variate",
     ),
     "guard: stops at no difference": Mutant(
         "rule of a guard",
-        "counts.other - counts.fitting > factor * law.sigma[GUARD]",
+        "counts.other - counts.fitting > factor * distribution.sigma[GUARD]",
         "counts.other > counts.fitting",
         GUARD,
         "half_the_rows",

@@ -24,7 +24,7 @@ import pytest
 import discreet
 from discreet.accounting.noise_distribution import entry_blocks
 from discreet.options import ReleaseOptions
-from discreet.planning import noise_law_for
+from discreet.planning import noise_distribution_for
 from discreet.privacy.budget import PrivacyBudget
 from discreet.testing.not_private import SeededSampler
 from discreet.workflow import release_with
@@ -128,8 +128,10 @@ class Setup:
 
     def released_entries(self) -> list[bool]:
         """Which sums are released, from what can be known before the table is."""
-        law = noise_law_for(self.design, self.epsilon, self.delta, mechanism=self.mechanism, settings=self.settings)
-        return [block in law.sigma for block in entry_blocks(len(self.design.released))]
+        distribution = noise_distribution_for(
+            self.design, self.epsilon, self.delta, mechanism=self.mechanism, settings=self.settings
+        )
+        return [block in distribution.sigma for block in entry_blocks(len(self.design.released))]
 
     @property
     def inner(self) -> range:
@@ -265,7 +267,7 @@ def shifted(setup: Setup, first: Run, more: Callable[[int, int, int], int] = lam
         assert step < len(first.passes), "more passes than the first table had"
         assert index < len(first.passes[step].draws), "more noise is drawn than for the first table"
         before = first.passes[step].draws[index]
-        assert before[:2] == (kind, sigmas), "another law of noise than for the first table"
+        assert before[:2] == (kind, sigmas), "another distribution of noise than for the first table"
         mine = setup.covered(run, step, index, len(sigmas))
         theirs = setup.covered(_until(first, step, index), step, index, len(sigmas))
         return [

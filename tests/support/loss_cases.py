@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.noise_distribution import NoiseDistribution, Settings
 from discreet.accounting.privacy_loss import keeps
 from discreet.accounting.privacy_maps import loss_of
 from discreet.design.design import Design
@@ -55,18 +55,18 @@ class Case:
 
     mechanism: Mechanism
     design: Design
-    law: NoiseLaw
+    distribution: NoiseDistribution
     settings: Settings
     epsilon: float
     delta: float
 
     @property
     def loss(self) -> Loss:
-        return self.loss_with(self.law)
+        return self.loss_with(self.distribution)
 
-    def loss_with(self, law: NoiseLaw, **settings: object) -> Loss:
+    def loss_with(self, distribution: NoiseDistribution, **settings: object) -> Loss:
         public = {**self.settings, **settings}
-        return loss_of(self.mechanism.name, self.design, law, public, self.epsilon, self.delta)
+        return loss_of(self.mechanism.name, self.design, distribution, public, self.epsilon, self.delta)
 
     @property
     def kept(self) -> bool:
@@ -74,9 +74,9 @@ class Case:
 
     def kept_with_half(self, block: str) -> bool:
         """Whether the promise would be kept with half the scale of one statistic; a refusal counts as not kept."""
-        sigma = {**self.law.sigma, block: max(1, self.law.sigma[block] // 2)}
+        sigma = {**self.distribution.sigma, block: max(1, self.distribution.sigma[block] // 2)}
         try:
-            return keeps(self.loss_with(replace(self.law, sigma=sigma)), self.epsilon, self.delta)
+            return keeps(self.loss_with(replace(self.distribution, sigma=sigma)), self.epsilon, self.delta)
         except SpecError:
             return False
 
@@ -94,14 +94,14 @@ def cases(name: str, budgets=BUDGETS, grids=(16,)) -> Iterator[Case]:
     choices = itertools.product(designs(), SETTINGS.get(name, ({},)), BESIDE.get(name, ({},)), budgets, grids)
     for design, given, beside, (epsilon, delta), bits in choices:
         try:
-            one, settings, law = chosen_mechanism(
+            one, settings, distribution = chosen_mechanism(
                 design,
                 PrivacyBudget(epsilon, delta),
                 ReleaseOptions(mechanism=name, settings=given, grid_bits=bits, **beside),
             )
         except SpecError:
             continue
-        yield Case(one, design, law, settings, epsilon, 0.0 if law.calibration == "pure" else delta)
+        yield Case(one, design, distribution, settings, epsilon, 0.0 if distribution.calibration == "pure" else delta)
 
 
 def one_case(name: str, design: Design | None = None, epsilon=1.0, delta=1e-6, beside=None, **settings) -> Case:
@@ -112,9 +112,9 @@ def one_case(name: str, design: Design | None = None, epsilon=1.0, delta=1e-6, b
         names = [["1", *(design.released[index] for index in columns)] for columns in more.pop("models")]
         formulas = [f"{target} ~ {' + '.join(features)}" for *features, target in names]
         more["robust"] = RobustErrors(models=formulas)
-    one, public, law = chosen_mechanism(
+    one, public, distribution = chosen_mechanism(
         design,
         PrivacyBudget(epsilon, delta),
         ReleaseOptions(mechanism=name, settings=settings or None, **more),
     )
-    return Case(one, design, law, public, epsilon, 0.0 if law.calibration == "pure" else delta)
+    return Case(one, design, distribution, public, epsilon, 0.0 if distribution.calibration == "pure" else delta)

@@ -11,7 +11,7 @@ import numpy as np
 from discreet.design.columns import Boolean, Numeric
 from discreet.design.design import Design
 from discreet.privacy.guarantee import Guarantee
-from discreet.releases import BLOCKS, NoiseLaw, Release, block_of
+from discreet.releases import BLOCKS, NoiseDistribution, Release, block_of
 
 FOUR_FEATURES = Design("y", {"y": (0, 10), "a": (-1, 1), "b": (0, 4), "c": (10, 30), "flag": bool})
 
@@ -62,21 +62,23 @@ def made(
                     rows[f"{name}[{level}]"] = [Fraction(value == level) for value in table[name]]
     names = design.released
     size = len(names)
-    law = {block: round((sigma if not isinstance(sigma, Mapping) else sigma[block]) * unit**2) for block in BLOCKS}
+    distribution = {
+        block: round((sigma if not isinstance(sigma, Mapping) else sigma[block]) * unit**2) for block in BLOCKS
+    }
     if units_public:
-        law["count"] = 0
+        distribution["count"] = 0
     random = np.random.default_rng(seed)
     totals = []
     for i in range(size):
         for j in range(i, size):
             exact = sum(a * b for a, b in zip(steps[names[i]], steps[names[j]], strict=True))
-            totals.append(exact + round(law[block_of(i, j, size)] * random.standard_normal()))
+            totals.append(exact + round(distribution[block_of(i, j, size)] * random.standard_normal()))
     release = Release(
         design=design,
         guarantee=guarantee,
         mechanism="gaussian" if guarantee else "none",
         mechanism_version="1",
-        noise=NoiseLaw(grid_bits, law, "gaussian" if guarantee else "none"),
+        noise=NoiseDistribution(grid_bits, distribution, "gaussian" if guarantee else "none"),
         totals=tuple(totals),
         units_public=count if units_public else None,
         anchor="untracked",

@@ -1,4 +1,5 @@
-"""Many releases at once: moments of drawn tables, noise of the mechanism's law, and the library's formulas as arrays.
+"""Many releases at once: moments of drawn tables, noise of the mechanism's distribution, and the library's formulas as
+arrays.
 
 NOT PRIVATE: the noise comes from seeded NumPy draws. `test_study_sets` holds the results against `discreet.fit`.
 """
@@ -127,7 +128,7 @@ def drawn_moments(case: Case, count: int, random: np.random.Generator) -> tuple[
     return tables, blocks.mean(axis=0) / BLOCK
 
 
-def law_of(case: Case, epsilon: float, *, robust: bool = False):
+def distribution_of(case: Case, epsilon: float, *, robust: bool = False):
     budget = PrivacyBudget(epsilon, DELTA)
     return chosen_mechanism(case.design, budget, ReleaseOptions(mechanism="gaussian", robust=robust))[2]
 
@@ -145,11 +146,11 @@ def with_noise(
     return out
 
 
-def as_release(setup: Setup, law, moments: np.ndarray) -> discreet.Release:
+def as_release(setup: Setup, distribution, moments: np.ndarray) -> discreet.Release:
     """One of the noisy matrices as the value that `discreet.fit` reads."""
     unit = 4**DEFAULT_GRID_BITS
     totals = tuple(round(value * unit) for value in moments[np.triu_indices(len(moments))].tolist())
-    return replace(setup.empty, noise=replace(law, calibration="none"), totals=totals)
+    return replace(setup.empty, noise=replace(distribution, calibration="none"), totals=totals)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,5 @@
-"""Many robust releases at once: both passes over drawn tables, noise of the mechanism's law, the library's formulas.
+"""Many robust releases at once: both passes over drawn tables, noise of the mechanism's distribution, the library's
+formulas.
 
 NOT PRIVATE: the noise comes from seeded NumPy draws. `test_study_robust_sets` holds the results against `discreet.fit`.
 """
@@ -13,18 +14,18 @@ import numpy as np
 import discreet
 from discreet.analyst.residual_plan import _DEVIATIONS, _NOISE, _SMALLEST_BOUND, WIDEST_BOUND
 from discreet.options import DEFAULT_GRID_BITS
-from discreet.releases import NoiseLaw, ResidualPart
-from support.many_releases import Case, Many, Setup, Tested, as_release, forms, law_of, with_noise
+from discreet.releases import NoiseDistribution, ResidualPart
+from support.many_releases import Case, Many, Setup, Tested, as_release, distribution_of, forms, with_noise
 
 
-def robust_law(case: Case, epsilon: float) -> NoiseLaw:
-    return law_of(case, epsilon, robust=True)
+def robust_distribution(case: Case, epsilon: float) -> NoiseDistribution:
+    return distribution_of(case, epsilon, robust=True)
 
 
-def middle_sd(law: NoiseLaw, size: int) -> np.ndarray:
+def middle_sd(distribution: NoiseDistribution, size: int) -> np.ndarray:
     """Standard deviations of the noise in the middle of the sandwich where residuals are clipped at 1."""
-    out = np.full((size, size), law.sd("residual_off_diagonal"))
-    np.fill_diagonal(out, law.sd("residual_diagonal"))
+    out = np.full((size, size), distribution.sd("residual_off_diagonal"))
+    np.fill_diagonal(out, distribution.sd("residual_diagonal"))
     return out
 
 
@@ -34,7 +35,7 @@ class Drawn:
 
     Attributes
     ----------
-    law
+    distribution
         Of the noise.
     moments
         Noisy sums of (1, x, y), shape (count, p, p).
@@ -44,7 +45,7 @@ class Drawn:
         Noisy sums over clipped residuals, shape (count, p - 1, p - 1).
     """
 
-    law: NoiseLaw
+    distribution: NoiseDistribution
     moments: np.ndarray
     bound: np.ndarray
     middle: np.ndarray
@@ -52,25 +53,25 @@ class Drawn:
     def release(self, setup: Setup, index: int) -> discreet.Release:
         """One of them as the value that `discreet.fit` reads."""
         bound = float(self.bound[index])
-        made = as_release(setup, self.law, self.moments[index])
+        made = as_release(setup, self.distribution, self.moments[index])
         size = self.middle.shape[-1]
         inner = self.middle[index][np.triu_indices(size)] / bound**2 * 4**DEFAULT_GRID_BITS
         return replace(made, residuals=ResidualPart((0.0,) * size, bound, tuple(round(value) for value in inner)))
 
 
 def drawn_releases(
-    case: Case, setup: Setup, n: int, laws: list[NoiseLaw], count: int, random: np.random.Generator
+    case: Case, setup: Setup, n: int, distributions: list[NoiseDistribution], count: int, random: np.random.Generator
 ) -> tuple[list[Drawn], np.ndarray]:
     """Release `count` tables of n rows at each budget; also give their sums without noise, shape (count, p, p).
 
     Every table is summed, gets noise, and is summed again with residuals from the noisy coefficients.
     """
     size = len(setup.names) + 1
-    sds = [law.entry_sd(size) for law in laws]
+    sds = [distribution.entry_sd(size) for distribution in distributions]
     i, j = np.triu_indices(size - 1)
     exact = np.empty((count, size, size))
-    noisy = np.empty((len(laws), count, size, size))
-    bounds, middles = np.zeros((len(laws), count)), np.zeros((len(laws), count, size - 1, size - 1))
+    noisy = np.empty((len(distributions), count, size, size))
+    bounds, middles = np.zeros((len(distributions), count)), np.zeros((len(distributions), count, size - 1, size - 1))
     batch = max(1, 100_000 // n)
     for start in range(0, count, batch):
         Z = case.rows(n * min(batch, count - start), random).reshape(-1, n, size)
@@ -87,11 +88,11 @@ def drawn_releases(
             sums = (np.square(residual)[:, None, :] @ products[found])[:, 0]
             filled = np.zeros((len(found), size - 1, size - 1))
             filled[:, i, j] = filled[:, j, i] = sums
-            sd_middle = middle_sd(laws[index], size - 1)
+            sd_middle = middle_sd(distributions[index], size - 1)
             middles[index, start + found] = with_noise(filled / bound[:, None, None] ** 2, sd_middle, random)
             middles[index, start + found] *= bound[:, None, None] ** 2
             bounds[index, start + found] = bound
-    return [Drawn(*one) for one in zip(laws, noisy, bounds, middles, strict=True)], exact
+    return [Drawn(*one) for one in zip(distributions, noisy, bounds, middles, strict=True)], exact
 
 
 def default_bounds(many: Many) -> np.ndarray:
@@ -116,9 +117,9 @@ class ManyRobust:
 
     @classmethod
     def of(cls, drawn: Drawn, setup: Setup) -> ManyRobust:
-        many = Many.of(drawn.moments, drawn.law.entry_sd(setup.size + 1), setup)
+        many = Many.of(drawn.moments, drawn.distribution.entry_sd(setup.size + 1), setup)
         bound = drawn.bound[many.definite][:, None, None]
-        return cls(many, drawn.middle[many.definite], middle_sd(drawn.law, setup.size) ** 2 * bound**4)
+        return cls(many, drawn.middle[many.definite], middle_sd(drawn.distribution, setup.size) ** 2 * bound**4)
 
     def single(self, row: np.ndarray, value: float) -> Tested:
         """Test row'theta = value in every release; the sets belong to it."""

@@ -29,7 +29,8 @@ LEVEL = 0.01
 def false_alarms(name: str, runs: int = RUNS) -> int:
     """How many of so many runs of an entry at a level of 1% find something, each with new draws.
 
-    Bounds and tests of laws; exact losses have no chance in them. Few draws take the whole path, which is slow.
+    Bounds and tests of distributions; exact losses have no chance in them. Few draws take the whole path, which is
+    slow.
     """
     alarms = 0
     with pytest.MonkeyPatch.context() as patch:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 CALIBRATION = "tests/mechanisms/calibration"
-SENSITIVITY = "tests/losses/sensitivity"
+SENSITIVITY = "tests/accounting/sensitivity"
 RULES = f"{CALIBRATION}/test_pieces_rules.py"
 PURE_SCORES = "tests/mechanisms/coefficients/test_pure_scores.py"
 WEIGHTED_WISHART = "tests/mechanisms/coefficients/test_wishart_moments.py"
@@ -32,7 +32,7 @@ PLACES = {
     "irls cross": "discreet.mechanisms.irls:noisy_cross",
     "score noise": "discreet.mechanisms.irls:noisy_score",
     "family of noise": "discreet.mechanisms.irls:variates",
-    "pure scores": "discreet.mechanisms.irls:pure_score_law",
+    "pure scores": "discreet.mechanisms.irls:pure_score_distribution",
     "pure score sensitivity": "discreet.accounting.iterations:score_l1_sensitivity",
     "weighted wishart": "discreet.mechanisms.irls:noisy_moments",
     "weighted shift": "discreet.accounting.iterations:weighted_row_shift",
@@ -64,8 +64,8 @@ PLACES = {
     "rows from disk": "discreet.curator.buffered_rows:KeptRows._from_disk",
     "rows set aside": "discreet.curator.buffered_rows:KeptRows.add",
     "whole persons": "discreet.curator.buffered_rows:whole_persons",
-    "rows of a person": "discreet.curator.individuals:PersonCap.keep",
-    "rows of persons on disk": "discreet.curator.individuals:PersonCap._sorted_on_disk",
+    "rows of a person": "discreet.curator.individuals:IndividualCap.keep",
+    "rows of persons on disk": "discreet.curator.individuals:IndividualCap._sorted_on_disk",
     "rows of persons in memory": "discreet.curator.individuals:ordered_rows",
     "ties in memory": "discreet.curator.individuals:_settle_ties",
     "digest of a row": "discreet.curator.individuals:row_digests",
@@ -254,7 +254,8 @@ MUTANTS: dict[str, Mutant] = {
         "frank-wolfe passes",
         "column, sign = first",
         "best = max(range(2 * len(scores)), key=[*scores, *(-score for score in scores)].__getitem__); "
-        'chosen = best if iteration + 1 == context.law.parameters["iterations"] else chosen; column, sign = first',
+        'chosen = best if iteration + 1 == context.distribution.parameters["iterations"] else chosen; '
+        "column, sign = first",
         f"{LOCKSTEP}::test_frank_wolfe_publishes_a_function_of_its_choices",
     ),
     "output: no noise on the first coefficient": Mutant(
@@ -457,14 +458,14 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "forwards: the ratio is free": Mutant(
         "sum for the ratio", "ratio_sensitivity()", "1e-9",
-        "tests/losses/maps/test_gaussian.py", "clipped_rows_are_counted",
+        "tests/accounting/maps/test_gaussian.py", "clipped_rows_are_counted",
     ),
     "forwards: one step counts": Mutant(
-        "loss of a query", "self.times * (", "(", "tests/losses/maps/test_iterative.py",
+        "loss of a query", "self.times * (", "(", "tests/accounting/maps/test_iterative.py",
         "twice_the_passes",
     ),
     "forwards: every Gaussian promise is kept": Mutant(
-        "promise kept", "smaller(loss, epsilon) <= delta * (1 + TOLERANCE)", "True", "tests/losses/test_promise.py",
+        "promise kept", "smaller(loss, epsilon) <= delta * (1 + TOLERANCE)", "True", "tests/accounting/test_promise.py",
         "last_bits",
     ),
     "sensitivity: the square of the target is free": Mutant(

@@ -27,7 +27,7 @@ from discreet.mechanisms import k_norm, sampler, wishart
 from discreet.mechanisms.registry import mechanism_named
 from discreet.options import RobustErrors
 from discreet.parts import making, merging
-from discreet.releases import NoiseLaw, Release
+from discreet.releases import NoiseDistribution, Release
 from support.curators import DESIGN, NAMES, curators, rows
 
 ROWS = 600
@@ -248,15 +248,15 @@ class _Noted:
 
 def stated(release: Release) -> list[Request]:
     """Every request of a release, from its file alone; in any order, but entries of a matrix in theirs."""
-    law, counts = release.noise, []
-    before = "discrete-gaussian" if law.family == "discrete-gaussian" else "discrete-laplace"
+    distribution, counts = release.noise, []
+    before = "discrete-gaussian" if distribution.family == "discrete-gaussian" else "discrete-laplace"
     if release.guard is not None:
         counts.append(Request(before, (release.guard.sigma,) * 2))
     if release.discovery is not None:
         cells = sum(len(column) for column in release.discovery.cells.values())
         counts.append(Request(before, (release.discovery.sigma,) * (cells + 1)))
-    family = law.family if law.family.startswith("discrete") else "discrete-gaussian"
-    requests = STATED[release.mechanism](release, law, len(release.columns))
+    family = distribution.family if distribution.family.startswith("discrete") else "discrete-gaussian"
+    requests = STATED[release.mechanism](release, distribution, len(release.columns))
     return [*counts, *(one if isinstance(one, Request) else Request(family, tuple(one)) for one in requests if one)]
 
 
@@ -269,11 +269,11 @@ def _matrix(size: int, diagonal: int, off: int) -> list[int]:
     return [diagonal if i == j else off for i in range(size) for j in range(i, size)]
 
 
-def _moments(law: NoiseLaw, size: int) -> list[int]:
+def _moments(distribution: NoiseDistribution, size: int) -> list[int]:
     """Scales of the upper triangle of the moments of (1, x, y), without entries that have no noise of their own."""
     last, scales = size - 1, []
-    copied = {column for first, end in law.indicators for column in range(first, end + 1)}
-    factor = {column: first for first, end in law.factors for column in range(first, end + 1)}
+    copied = {column for first, end in distribution.indicators for column in range(first, end + 1)}
+    factor = {column: first for first, end in distribution.factors for column in range(first, end + 1)}
     for i in range(size):
         for j in range(i, size):
             if i == 0:
@@ -284,111 +284,126 @@ def _moments(law: NoiseLaw, size: int) -> list[int]:
                 block = "gram_diagonal" if i == j else "gram_off_diagonal"
             same_factor = i != j and i in factor and factor[i] == factor.get(j)
             if not same_factor and not (i == j and i in copied):
-                scales.append(law.sigma.get(block, 0))
+                scales.append(distribution.sigma.get(block, 0))
     return [scale for scale in scales if scale]
 
 
-def _residuals(law: NoiseLaw, size: int) -> list[int]:
+def _residuals(distribution: NoiseDistribution, size: int) -> list[int]:
     """Scales of the sums over residuals of the full model, of additional ones, and for R^2."""
-    if "residual_diagonal" not in law.sigma:
+    if "residual_diagonal" not in distribution.sigma:
         return []
-    sizes = {"": size - 1} | {f"_{number}": len(columns) for number, columns in enumerate(law.models, start=1)}
+    sizes = {"": size - 1} | {f"_{number}": len(columns) for number, columns in enumerate(distribution.models, start=1)}
     scales = []
     for end, columns in sizes.items():
-        scales += _matrix(columns, law.sigma[f"residual_diagonal{end}"], law.sigma[f"residual_off_diagonal{end}"])
-    return [*scales, *([law.sigma["residual_ratio"]] if "residual_ratio" in law.sigma else [])]
+        scales += _matrix(
+            columns, distribution.sigma[f"residual_diagonal{end}"], distribution.sigma[f"residual_off_diagonal{end}"]
+        )
+    return [*scales, *([distribution.sigma["residual_ratio"]] if "residual_ratio" in distribution.sigma else [])]
 
 
-def _searches(release: Release, law: NoiseLaw, times: Mapping[str, int], columns: Sequence[str]) -> list[list[int]]:
+def _searches(
+    release: Release, distribution: NoiseDistribution, times: Mapping[str, int], columns: Sequence[str]
+) -> list[list[int]]:
     """Comparisons of noisy counts: of all numeric columns at once for `columns`, of one number for others."""
     design = release.design
     numeric = sum(isinstance(design.columns[name], Numeric) for name in design.regressors)
     return [
-        [law.sigma[block]] * (numeric if block in columns else 1)
+        [distribution.sigma[block]] * (numeric if block in columns else 1)
         for block, many in times.items()
-        for _ in range(many if block in law.sigma else 0)
+        for _ in range(many if block in distribution.sigma else 0)
     ]
 
 
-def _gaussian(release: Release, law: NoiseLaw, size: int) -> list[list[int]]:
+def _gaussian(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:
     if release.scaling is not None:
-        return _scaled(release, law, size)
-    moments = [_moments(law, size)] * law.parameters.get("shares", 1)
-    clipped = [law.sigma["clipped"]] * len(release.design.clippable) if "clipped" in law.sigma else []
-    return [*moments, clipped, [law.sigma["rows"]] if "rows" in law.sigma else [], _residuals(law, size)]
+        return _scaled(release, distribution, size)
+    moments = [_moments(distribution, size)] * distribution.parameters.get("shares", 1)
+    clipped = [distribution.sigma["clipped"]] * len(release.design.clippable) if "clipped" in distribution.sigma else []
+    return [
+        *moments,
+        clipped,
+        [distribution.sigma["rows"]] if "rows" in distribution.sigma else [],
+        _residuals(distribution, size),
+    ]
 
 
-def _scaled(release: Release, law: NoiseLaw, size: int) -> list[list[int]]:
+def _scaled(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:
     columns = {"centre": 5, "spread": 2, "zoomed_centre": 4, "zoomed_spread": 2, "size": 1}
     others = {"rows": 1, "target_centre": 5, "target_spread": 5, "target_size": 1, "radius": 5}
-    clipped = [law.sigma["target_clipped"]] * 2
-    searches = _searches(release, law, columns | others, list(columns))
+    clipped = [distribution.sigma["target_clipped"]] * 2
+    searches = _searches(release, distribution, columns | others, list(columns))
     fourth = []
-    if "fourth_diagonal" in law.sigma:
-        fourth = _matrix(size - 1, law.sigma["fourth_diagonal"], law.sigma["fourth_off_diagonal"])
-    return [*searches, [*_moments(law, size), *fourth], clipped, _residuals(law, size)]
+    if "fourth_diagonal" in distribution.sigma:
+        fourth = _matrix(size - 1, distribution.sigma["fourth_diagonal"], distribution.sigma["fourth_off_diagonal"])
+    return [*searches, [*_moments(distribution, size), *fourth], clipped, _residuals(distribution, size)]
 
 
-def _refined(release: Release, law: NoiseLaw, size: int) -> list[list[int]]:
+def _refined(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:
     columns = {"centre": 5, "spread": 2, "zoomed_centre": 4, "zoomed_spread": 2, "one_spread": 3, "mean_square": 2}
     others = {"count": 1, "target_mean": 1, "target_spread": 5, "target_zoom": 1, "radius": 5, "clip": 6, "below": 20}
-    searches = _searches(release, law, columns | others | {"offset": 1}, list(columns))
+    searches = _searches(release, distribution, columns | others | {"offset": 1}, list(columns))
     many = _fitted(release, size)
-    gram = _matrix(many, law.sigma["gram_diagonal"], law.sigma["gram_off_diagonal"])
-    return [*searches, gram, *[[law.sigma["score"]] * many] * 20]
+    gram = _matrix(many, distribution.sigma["gram_diagonal"], distribution.sigma["gram_off_diagonal"])
+    return [*searches, gram, *[[distribution.sigma["score"]] * many] * 20]
 
 
-def _one_model(release: Release, law: NoiseLaw, size: int) -> list[list[int]]:
-    beside = [law.sigma["smallest_eigenvalue"]] if "smallest_eigenvalue" in law.sigma else []
-    return [_moments(law, size), beside]
+def _one_model(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:
+    beside = [distribution.sigma["smallest_eigenvalue"]] if "smallest_eigenvalue" in distribution.sigma else []
+    return [_moments(distribution, size), beside]
 
 
-def _irls(release: Release, law: NoiseLaw, size: int) -> list[list[int] | Request]:
-    settings, diagonal = release.settings, law.sigma["gram_diagonal"]
-    laplace, moment = law.family == "discrete-laplace", settings["form"] == "moment"
+def _irls(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int] | Request]:
+    settings, diagonal = release.settings, distribution.sigma["gram_diagonal"]
+    laplace, moment = distribution.family == "discrete-laplace", settings["form"] == "moment"
     steps = int(settings["iterations"]) or (10 if moment else 20 if laplace else 100)
-    if law.family == "wishart":
+    if distribution.family == "wishart":
         row = math.isqrt(diagonal)
         assert row * row == diagonal
-        scales = *[row] * (size - 1), law.sigma["cross"] // row, law.parameters["degrees"]
+        scales = *[row] * (size - 1), distribution.sigma["cross"] // row, distribution.parameters["degrees"]
         return [Request("wishart", scales)] * steps
     many = _fitted(release, size)
-    gram = _matrix(many, diagonal, law.sigma["gram_off_diagonal"])
+    gram = _matrix(many, diagonal, distribution.sigma["gram_off_diagonal"])
     if moment:
-        return [gram, [law.sigma["cross"]] * many] * steps
-    return [gram, *[[law.sigma["score"]] * many] * steps]
+        return [gram, [distribution.sigma["cross"]] * many] * steps
+    return [gram, *[[distribution.sigma["score"]] * many] * steps]
 
 
-def _gradient(release: Release, law: NoiseLaw, size: int) -> list[list[int]]:
-    count = [law.sigma["count"]] if "count" in law.sigma else []
-    return [count, *[[law.sigma["score"]] * _fitted(release, size)] * int(release.settings["iterations"])]
+def _gradient(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:
+    count = [distribution.sigma["count"]] if "count" in distribution.sigma else []
+    return [count, *[[distribution.sigma["score"]] * _fitted(release, size)] * int(release.settings["iterations"])]
 
 
-def _wishart(release: Release, law: NoiseLaw, size: int) -> list[Request]:
-    x = math.isqrt(law.sigma["gram_diagonal"])
-    one, y = law.sigma["sum_x"] // x, law.sigma["cross"] // x
+def _wishart(release: Release, distribution: NoiseDistribution, size: int) -> list[Request]:
+    x = math.isqrt(distribution.sigma["gram_diagonal"])
+    one, y = distribution.sigma["sum_x"] // x, distribution.sigma["cross"] // x
     scales = {"sum_x": one * x, "gram_diagonal": x * x, "sum_y": one * y, "cross": x * y, "target_square": y * y}
-    assert scales == {block: law.sigma[block] for block in scales}
-    assert law.sigma["count"] in (0, one * one)
-    return [Request("wishart", (one, *[x] * (size - 2), y, law.parameters["degrees"]))]
+    assert scales == {block: distribution.sigma[block] for block in scales}
+    assert distribution.sigma["count"] in (0, one * one)
+    return [Request("wishart", (one, *[x] * (size - 2), y, distribution.parameters["degrees"]))]
 
 
-def _minimum(release: Release, law: NoiseLaw, size: int) -> list[list[int]]:
-    return [[law.sigma[name]] * _fitted(release, size) for name in ("linear", "coefficients") if name in law.sigma]
+def _minimum(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:
+    return [
+        [distribution.sigma[name]] * _fitted(release, size)
+        for name in ("linear", "coefficients")
+        if name in distribution.sigma
+    ]
 
 
 # one entry for every mechanism: a new one says here which variates its files promise
-STATED: Mapping[str, Callable[[Release, NoiseLaw, int], Sequence[Any]]] = {
+STATED: Mapping[str, Callable[[Release, NoiseDistribution, int], Sequence[Any]]] = {
     "gaussian": _gaussian,
     "laplace": _gaussian,
     "functional": _gaussian,
     "ssp": _one_model,
     "adassp": _one_model,
-    "k-norm": lambda release, law, size: [Request("k-norm", tuple(_moments(law, size)))],
+    "k-norm": lambda release, distribution, size: [Request("k-norm", tuple(_moments(distribution, size)))],
     "wishart": _wishart,
-    "dpme": lambda release, law, size: [[law.sigma["cells"]] * law.parameters["cells"]],
+    "dpme": lambda release, distribution, size: [[distribution.sigma["cells"]] * distribution.parameters["cells"]],
     # a choice draws batches of 32 until one is accepted; the least number of them
-    "frank-wolfe": lambda release, law, size: [[law.sigma["selection"]] * 32] * law.parameters["iterations"],
+    "frank-wolfe": lambda release, distribution, size: (
+        [[distribution.sigma["selection"]] * 32] * distribution.parameters["iterations"]
+    ),
     "irls": _irls,
     "gradient": _gradient,
     "output": _minimum,

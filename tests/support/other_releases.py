@@ -1,4 +1,4 @@
-"""Releases as other mechanisms make them: coefficients alone, sums left out, other laws of the noise."""
+"""Releases as other mechanisms make them: coefficients alone, sums left out, other distributions of the noise."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.design.design import Design
-from discreet.releases import BLOCKS, Coefficients, NoiseLaw, Release
+from discreet.releases import BLOCKS, Coefficients, NoiseDistribution, Release
 from support.made_releases import made
 
 DESIGN = Design("y", {"y": (0, 10), "a": (-1, 3), "g": ["p", "q", "r"], "b": bool})
@@ -33,7 +33,7 @@ def fitted_inside(design: Design = DESIGN, *, rows_public: bool = False, trace: 
     steps = (tuple(value / 2 for value in values), values) if trace else ()
     return Release(
         design=design, guarantee=None, mechanism="steps", mechanism_version="1",
-        noise=NoiseLaw(16, {"score": 2**36}, "composed", "discrete-laplace"), totals=(),
+        noise=NoiseDistribution(16, {"score": 2**36}, "composed", "discrete-laplace"), totals=(),
         units_public=500 if rows_public else None, anchor="untracked", made_by="a test",
         coefficients=Coefficients(values, steps), settings={"passes": 2}, numerics="idealised",
     )  # fmt: skip
@@ -42,7 +42,7 @@ def fitted_inside(design: Design = DESIGN, *, rows_public: bool = False, trace: 
 def without(release: Release, *absent: str) -> Release:
     """The same release with blocks left out."""
     sigma = {block: scale for block, scale in release.noise.sigma.items() if block not in absent}
-    kept = NoiseLaw(16, {block: int(block in sigma) for block in BLOCKS}, "none").steps(len(release.columns))
+    kept = NoiseDistribution(16, {block: int(block in sigma) for block in BLOCKS}, "none").steps(len(release.columns))
     totals = tuple(total if keep else None for total, keep in zip(release.totals, kept, strict=True))
     return replace(release, noise=replace(release.noise, sigma=sigma), totals=totals, mechanism="ssp")
 

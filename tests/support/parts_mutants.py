@@ -10,7 +10,7 @@ MAKING = "tests/parts/test_making.py"
 MASKS = "tests/parts/test_masks.py"
 MERGING = "tests/parts/test_merging.py"
 RECORD = "tests/parts/test_record.py"
-SHARES = "tests/losses/test_shares.py"
+SHARES = "tests/accounting/test_shares.py"
 
 PLACES = {
     "mask of a part": "discreet.parts.part_file:masked",
@@ -30,10 +30,10 @@ PLACES = {
     "public key for signatures": "discreet.parts.keys:sign_key_bytes",
     "new session": "discreet.parts.agreement:Session.new",
     "scale of a share": "discreet.accounting.noise_shares:share_steps",
-    "counted shares": "discreet.accounting.noise_shares:counted_law",
+    "counted shares": "discreet.accounting.noise_shares:counted_distribution",
     "few steps": "discreet.accounting.noise_shares:check_share",
     "honest curators": "discreet.privacy.guarantee:CuratorTerms.__post_init__",
-    "noise of all shares": "discreet.accounting.noise_distribution:NoiseLaw._factor",
+    "noise of all shares": "discreet.accounting.noise_distribution:NoiseDistribution._factor",
 }
 
 MUTANTS = {
@@ -58,7 +58,7 @@ MUTANTS = {
         "numbers of a part", 'asked.design.unit.neighbours == "replace"', "asked.design.unit", MAKING
     ),
     "parts: exact sums are masked": Mutant(
-        "share of a part", "asked.mechanism.randomise(first, asked.law, sampler)", "tuple(exact)", MERGING
+        "share of a part", "asked.mechanism.randomise(first, asked.distribution, sampler)", "tuple(exact)", MERGING
     ),
     "parts: shares for all curators in place of the honest ones": Mutant(
         "question of a session", "honest=terms.counted", "honest=terms.shares", "tests/parts/test_question.py"
@@ -84,7 +84,10 @@ MUTANTS = {
         "scale of a share", "(parts_per_person * sigma)", "sigma", "tests/mechanisms/moments/test_shares.py"
     ),
     "parts: all shares are counted": Mutant(
-        "counted shares", "isqrt(honest *", "isqrt(law.parameters[SHARES] *", "tests/losses/maps/test_shares.py"
+        "counted shares",
+        "isqrt(honest *",
+        "isqrt(distribution.parameters[SHARES] *",
+        "tests/accounting/maps/test_shares.py",
     ),
     "parts: shares of few steps": Mutant("few steps", "0 < sigma < LEAST_SHARE", "False", SHARES),
     "parts: everybody's own share counts": Mutant(

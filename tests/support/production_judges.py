@@ -175,20 +175,20 @@ def wishart_reference(draws: int = 300) -> Judge:
         ]
         found = np.array([one.coefficients.values for one in made])
         check = agreement_check("coefficients", found, _reference(made[0].noise, table, 20_000), ALPHA)
-        return [] if check.passed else [f"coefficients lie {check.distance:.2f} from their law"]
+        return [] if check.passed else [f"coefficients lie {check.distance:.2f} from their distribution"]
 
     return Judge("exact", "irls wishart", findings)
 
 
-def _reference(law: discreet.NoiseLaw, table: dict[str, list[float]], draws: int) -> np.ndarray:
+def _reference(distribution: discreet.NoiseDistribution, table: dict[str, list[float]], draws: int) -> np.ndarray:
     """Least squares on weighted moments; every residual at coefficients 0 is below the threshold, so weights are 1."""
     rows = np.array([np.ones(len(table["x"])), table["x"], table["y"]])
-    degrees = law.parameters["degrees"]
-    row = math.sqrt(law.sigma["gram_diagonal"] / law.unit)
-    scales = np.diag([row, row, law.sigma["cross"] / law.unit / row])
+    degrees = distribution.parameters["degrees"]
+    row = math.sqrt(distribution.sigma["gram_diagonal"] / distribution.unit)
+    scales = np.diag([row, row, distribution.sigma["cross"] / distribution.unit / row])
     noise = stats.wishart(degrees, scales**2).rvs(draws, random_state=0)
     noisy = rows @ rows.T + noise
-    edge = law.sd("gram_diagonal") * 2
+    edge = distribution.sd("gram_diagonal") * 2
     found = []
     for matrix in noisy:
         gram = matrix[:2, :2] - degrees * row**2 * np.eye(2)

@@ -171,7 +171,9 @@ def _table() -> list[ProductionMutant]:
             mistakes.exponent_doubled,
             audit("primitives.exponential_mechanism", 10_000),
         ),
-        ProductionMutant("one pass uncharged", "irls", mistakes.one_pass_less(irls, "pure_score_law"), audit("irls")),
+        ProductionMutant(
+            "one pass uncharged", "irls", mistakes.one_pass_less(irls, "pure_score_distribution"), audit("irls")
+        ),
         ProductionMutant(
             "one pass uncharged",
             "irls gaussian",
@@ -213,7 +215,9 @@ def _table() -> list[ProductionMutant]:
         ProductionMutant(
             "count uncharged",
             "clip counts",
-            mistakes.beside_free(gaussian.GaussianMoments, CLIPPED, lambda one, law: law(gaussian.GaussianMoments())),
+            mistakes.beside_free(
+                gaussian.GaussianMoments, CLIPPED, lambda one, distribution: distribution(gaussian.GaussianMoments())
+            ),
             audit("gaussian clip counts"),
         ),
         ProductionMutant(

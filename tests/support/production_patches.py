@@ -29,7 +29,7 @@ from discreet.primitives import counts, gaussian_noise, laplace_noise, mean, res
 from discreet.primitives import grid_noise as grids
 from discreet.privacy import lattice
 from discreet.release_request import ReleaseRequest
-from discreet.releases import NoiseLaw
+from discreet.releases import NoiseDistribution
 
 Patch = pytest.MonkeyPatch
 
@@ -90,7 +90,7 @@ def formed_halved(patch: Patch) -> None:
             try:
                 run.send(totals)
             except StopIteration as done:
-                exact = totals.on_grid(context.law.unit)
+                exact = totals.on_grid(context.distribution.unit)
                 pairs = zip(exact, done.value.totals, strict=True)
                 return replace(done.value, totals=tuple(a + (b - a) // 2 for a, b in pairs))
 
@@ -104,13 +104,21 @@ def half(values: list[int], scales: Sequence[int]) -> list[int]:
 def guard_halved(patch: Patch) -> None:
     counts = release_request.guard_counts
     for module in (release_request, runs):
-        patch.setattr(module, "guard_counts", lambda fitting, law, source: counts(fitting, law, Changed(source, half)))
+        patch.setattr(
+            module,
+            "guard_counts",
+            lambda fitting, distribution, source: counts(fitting, distribution, Changed(source, half)),
+        )
 
 
 def clips_halved(patch: Patch) -> None:
     for module in (gaussian, laplace):
         grid = module.on_product_grid
-        patch.setattr(module, "on_product_grid", lambda found, noise, law, grid=grid: grid(found, half(noise, ()), law))
+        patch.setattr(
+            module,
+            "on_product_grid",
+            lambda found, noise, distribution, grid=grid: grid(found, half(noise, ()), distribution),
+        )
 
 
 def residuals_halved(patch: Patch) -> None:
@@ -118,7 +126,7 @@ def residuals_halved(patch: Patch) -> None:
     patch.setattr(
         second_pass,
         "residuals_with_noise",
-        lambda sums, law, size, source: noisy(sums, law, size, Changed(source, half)),
+        lambda sums, distribution, size, source: noisy(sums, distribution, size, Changed(source, half)),
     )
 
 
@@ -135,7 +143,7 @@ def point_noise_halved(patch: Patch) -> None:
     context = ReleaseRequest.context
 
     def smaller(self: Any, source: Any) -> Any:
-        point = self.law.sigma["coefficients"]
+        point = self.distribution.sigma["coefficients"]
         return context(self, Changed(source, lambda values, scales: half(values, ()) if point in scales else values))
 
     patch.setattr(ReleaseRequest, "context", smaller)
@@ -155,18 +163,23 @@ def asked_at_half_the_scale(patch: Patch) -> None:
 
 
 def halved_in(module: Any, name: str, block: str) -> Callable[[Patch], None]:
-    """A function that draws sees a law in which one block has half its scale; the file states the right one."""
+    """A function that draws sees a distribution in which one block has half its scale; the file states the right
+    one."""
 
     def apply(patch: Patch) -> None:
         drawn = getattr(module, name)
 
-        def smaller(law: NoiseLaw) -> NoiseLaw:
-            return replace(law, sigma={**law.sigma, block: law.sigma[block] // 2}) if block in law.sigma else law
+        def smaller(distribution: NoiseDistribution) -> NoiseDistribution:
+            return (
+                replace(distribution, sigma={**distribution.sigma, block: distribution.sigma[block] // 2})
+                if block in distribution.sigma
+                else distribution
+            )
 
         def seen(one: Any) -> Any:
             if isinstance(one, RunContext):
-                return replace(one, law=smaller(one.law))
-            return smaller(one) if isinstance(one, NoiseLaw) else one
+                return replace(one, distribution=smaller(one.distribution))
+            return smaller(one) if isinstance(one, NoiseDistribution) else one
 
         patch.setattr(module, name, lambda *given: drawn(*map(seen, given)))
 
@@ -240,23 +253,23 @@ def residual_pass_free(patch: Patch) -> None:
 
 
 def guard_free(patch: Patch) -> None:
-    guarded = release_request.guarded_law
+    guarded = release_request.guarded_distribution
     patch.setattr(
         release_request,
-        "guarded_law",
-        lambda design, domain, budget, law_for: law_for(budget).with_before(
-            "guard", guarded(design, domain, budget, law_for).sigma["guard"]
+        "guarded_distribution",
+        lambda design, domain, budget, distribution_for: distribution_for(budget).with_before(
+            "guard", guarded(design, domain, budget, distribution_for).sigma["guard"]
         ),
     )
 
 
 def beside_free(kind: Any, block: str, without: Callable[[Any, Any], Any]) -> Callable[[Patch], None]:
-    """The law of a mechanism as it is without one of its parts, which keeps its noise."""
+    """The distribution of a mechanism as it is without one of its parts, which keeps its noise."""
 
     def apply(patch: Patch) -> None:
         model = kind.noise_model
 
-        def free(self: Any, design: Any, domain: Any, budget: Any, settings: Any) -> NoiseLaw:
+        def free(self: Any, design: Any, domain: Any, budget: Any, settings: Any) -> NoiseDistribution:
             made = model(self, design, domain, budget, settings)
             if block not in made.sigma:
                 return made
@@ -269,14 +282,14 @@ def beside_free(kind: Any, block: str, without: Callable[[Any, Any], Any]) -> Ca
 
 
 def eigenvalue_free(patch: Patch) -> None:
-    law = blocks.noise_law
+    distribution = blocks.noise_distribution
 
-    def free(moments: Any, budget: Any, shares: Any, others: Any, *, share: float) -> NoiseLaw:
-        made = law(moments, budget, shares, others, share=share)
-        alone = law(moments, budget, shares)
+    def free(moments: Any, budget: Any, shares: Any, others: Any, *, share: float) -> NoiseDistribution:
+        made = distribution(moments, budget, shares, others, share=share)
+        alone = distribution(moments, budget, shares)
         return replace(alone, sigma={**alone.sigma, EIGENVALUE: made.sigma[EIGENVALUE]})
 
-    patch.setattr("discreet.mechanisms.adassp.noise_law", free)
+    patch.setattr("discreet.mechanisms.adassp.noise_distribution", free)
 
 
 def count_free_in_laplace(patch: Patch) -> None:
@@ -286,29 +299,31 @@ def count_free_in_laplace(patch: Patch) -> None:
 
 
 def count_free_in_gradient(patch: Patch) -> None:
-    law = gradient.queries_law
+    distribution = gradient.queries_distribution
 
-    def free(domain: Any, budget: Any, given: Any) -> NoiseLaw:
-        made = law(domain, budget, given)
-        alone = law(domain, budget, [(query, 1.0) for query, _ in given if query.block == "score"])
+    def free(domain: Any, budget: Any, given: Any) -> NoiseDistribution:
+        made = distribution(domain, budget, given)
+        alone = distribution(domain, budget, [(query, 1.0) for query, _ in given if query.block == "score"])
         return replace(alone, sigma={**made.sigma, **alone.sigma})
 
-    patch.setattr(gradient, "queries_law", free)
+    patch.setattr(gradient, "queries_distribution", free)
 
 
 def each_entry_alone(patch: Patch) -> None:
     """Every block has the noise that it would need if nothing else were released."""
 
-    def law(design: Any, domain: Any, budget: Any, weights: Any, *, clip_counts: bool = False) -> NoiseLaw:
+    def distribution(
+        design: Any, domain: Any, budget: Any, weights: Any, *, clip_counts: bool = False
+    ) -> NoiseDistribution:
         scales = {
             block: sampler.rounded_up(math.ceil(
                 Fraction(l1_sensitivity(design, domain, {block: 1.0})) / Fraction(budget.epsilon) * 4**domain.grid_bits
             ) or 1)
             for block in weights
         }  # fmt: skip
-        return NoiseLaw(domain.grid_bits, scales, "pure", family="discrete-laplace")
+        return NoiseDistribution(domain.grid_bits, scales, "pure", family="discrete-laplace")
 
-    patch.setattr(laplace, "pure_law", law)
+    patch.setattr(laplace, "pure_distribution", distribution)
 
 
 def lattice_free(patch: Patch) -> None:
@@ -384,9 +399,9 @@ def threshold_from_sums(patch: Patch) -> None:
 def residuals_exact(patch: Patch) -> None:
     noisy = second_pass.residuals_with_noise
 
-    def exact(sums: Any, law: NoiseLaw, size: int, source: Any) -> tuple[int, ...]:
-        noisy(sums, law, size, source)
-        return sums.on_grid(law.unit)
+    def exact(sums: Any, distribution: NoiseDistribution, size: int, source: Any) -> tuple[int, ...]:
+        noisy(sums, distribution, size, source)
+        return sums.on_grid(distribution.unit)
 
     patch.setattr(second_pass, "residuals_with_noise", exact)
 
@@ -394,7 +409,9 @@ def residuals_exact(patch: Patch) -> None:
 def guard_exact(patch: Patch) -> None:
     for module in (release_request, runs):
         patch.setattr(
-            module, "guard_counts", lambda fitting, law, source: GuardCounts(*(one * law.unit for one in fitting))
+            module,
+            "guard_counts",
+            lambda fitting, distribution, source: GuardCounts(*(one * distribution.unit for one in fitting)),
         )
 
 
@@ -402,15 +419,17 @@ def clips_exact(patch: Patch) -> None:
     for module in (gaussian, laplace):
         grid = module.on_product_grid
         patch.setattr(
-            module, "on_product_grid", lambda found, noise, law, grid=grid: grid(found, [0] * len(noise), law)
+            module,
+            "on_product_grid",
+            lambda found, noise, distribution, grid=grid: grid(found, [0] * len(noise), distribution),
         )
 
 
 def empty_cells_exact(patch: Patch) -> None:
     noisy = PerturbedHistogram.randomise
 
-    def randomise(self: Any, totals: Sequence[int], law: NoiseLaw, source: Any) -> list[int]:
-        return [a if a else 0 for a in map(_where, totals, noisy(self, totals, law, source))]
+    def randomise(self: Any, totals: Sequence[int], distribution: NoiseDistribution, source: Any) -> list[int]:
+        return [a if a else 0 for a in map(_where, totals, noisy(self, totals, distribution, source))]
 
     def _where(total: int, found: int) -> int:
         return found if total else 0
@@ -455,11 +474,11 @@ def the_same_in_every_pass(patch: Patch) -> None:
 
 
 def doubles_in_moments(patch: Patch) -> None:
-    def randomise(self: Any, moments: Any, law: NoiseLaw, source: Any) -> tuple[float, ...]:
-        exact = moments.on_grid(law.unit)
+    def randomise(self: Any, moments: Any, distribution: NoiseDistribution, source: Any) -> tuple[float, ...]:
+        exact = moments.on_grid(distribution.unit)
         size = blocks_size(len(exact))
-        drawn = [a + random.gauss(0, scale) for a, scale in zip(exact, law.steps(size), strict=True)]
-        return tuple(law.with_copies(drawn, size))
+        drawn = [a + random.gauss(0, scale) for a, scale in zip(exact, distribution.steps(size), strict=True)]
+        return tuple(distribution.with_copies(drawn, size))
 
     patch.setattr(gaussian.GaussianMoments, "randomise", randomise)
 
@@ -513,7 +532,7 @@ def wishart_as_published(patch: Patch) -> None:
     """The fewest degrees of freedom that a release may state, and a scale of 3/(2 epsilon) for a row of length 1."""
     model = wishart.WishartMoments.noise_model
 
-    def published(self: Any, design: Any, domain: Any, budget: Any, settings: Any) -> NoiseLaw:
+    def published(self: Any, design: Any, domain: Any, budget: Any, settings: Any) -> NoiseDistribution:
         made = model(self, design, domain, budget, settings)
         column = math.ceil(domain.unit * math.sqrt(1.5 / budget.epsilon * (len(design.released))))
         scales = wishart.Scales(column, column, column)

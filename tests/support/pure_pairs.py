@@ -9,7 +9,7 @@ import numpy as np
 from discreet.curator.table import accumulate
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.releases import NoiseLaw
+from discreet.releases import NoiseDistribution
 from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 
@@ -26,11 +26,11 @@ def two_slopes(rows: int = 5000) -> dict[str, np.ndarray]:
     return {"x0": x[:, 0], "x1": x[:, 1], "y": np.clip(0.2 + x @ [0.4, 0.2] + rng.normal(size=rows) * 0.05, 0, 1)}
 
 
-def exact_epsilon(design: Design, law: NoiseLaw, table: object, neighbour: object) -> Fraction:
+def exact_epsilon(design: Design, distribution: NoiseDistribution, table: object, neighbour: object) -> Fraction:
     """Largest privacy loss between two tables under the noise that is really drawn: sum of |change| / scale."""
     one, other = (
         accumulate(open_source(rows), design, RowDomain.of(design), ComputeOptions()).values
         for rows in (table, neighbour)
     )
-    scales = law.steps(len(design.released))
+    scales = distribution.steps(len(design.released))
     return sum((Fraction(abs(a - b), s) for a, b, s in zip(one, other, scales, strict=True) if s), Fraction(0))

@@ -73,13 +73,13 @@ def type_of_the_whole_column(patch: Patch) -> None:
 
 
 def one_row_too_many(patch: Patch) -> None:
-    made = persons.PersonCap.__init__
+    made = persons.IndividualCap.__init__
 
     def init(self: Any, *given: Any, **more: Any) -> None:
         made(self, *given, **more)
         self._max_rows += 1
 
-    patch.setattr(persons.PersonCap, "__init__", init)
+    patch.setattr(persons.IndividualCap, "__init__", init)
 
 
 def noise_of_one_row(patch: Patch) -> None:

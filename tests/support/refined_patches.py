@@ -14,7 +14,7 @@ from discreet.exact.linear import pairs, position, symmetric
 from discreet.mechanisms import private_scaling as columns
 from discreet.mechanisms import refined
 from discreet.mechanisms.irls import fitted_indices
-from discreet.releases import NoiseLaw
+from discreet.releases import NoiseDistribution
 
 Patch = pytest.MonkeyPatch
 
@@ -26,14 +26,14 @@ def part_free(name: str) -> Callable[[Patch], None]:
     """The account of all other parts is that without one of them, which keeps its noise."""
 
     def apply(patch: Patch) -> None:
-        law = refined.queries_law
+        distribution = refined.queries_distribution
 
-        def free(domain: Any, budget: Any, given: Any) -> NoiseLaw:
-            made = law(domain, budget, given)
-            alone = law(domain, budget, [(query, share) for query, share in given if name not in query.blocks])
+        def free(domain: Any, budget: Any, given: Any) -> NoiseDistribution:
+            made = distribution(domain, budget, given)
+            alone = distribution(domain, budget, [(query, share) for query, share in given if name not in query.blocks])
             return replace(alone, sigma={**made.sigma, **alone.sigma})
 
-        patch.setattr(refined, "queries_law", free)
+        patch.setattr(refined, "queries_distribution", free)
 
     return apply
 
@@ -84,7 +84,7 @@ def one_variate_for_all(patch: Patch) -> None:
     """Every column, and every coordinate of a score, has the same noise, so that their differences have none."""
 
     def noisy(context: Any, block: str, exact: Sequence[int]) -> list[int]:
-        (variate,) = context.sampler.draw([context.law.sigma[block]])
+        (variate,) = context.sampler.draw([context.distribution.sigma[block]])
         return [total + variate for total in exact]
 
     for module in (columns, refined):
@@ -105,9 +105,9 @@ def exact_gram(patch: Patch) -> None:
     def gram(totals: Any, context: Any) -> np.ndarray:
         noisy(totals, context)
         indices, size = fitted_indices(context.design), len(context.design.released) - 1
-        exact = totals.on_grid(context.law.unit)
+        exact = totals.on_grid(context.distribution.unit)
         at = [position(indices[i], indices[j], size) for i, j in pairs(len(indices))]
-        return symmetric((exact[k] / context.law.unit for k in at), len(indices))
+        return symmetric((exact[k] / context.distribution.unit for k in at), len(indices))
 
     patch.setattr(refined, "_noisy_gram", gram)
 
@@ -117,7 +117,7 @@ def exact_clip(patch: Patch) -> None:
 
     def first_clip(totals: Any, context: Any, pace: Any) -> int:
         noisy(totals, context, pace)
-        *counts, rows = totals.on_grid(context.law.unit)[-LAST["clip"] - 2 :]
+        *counts, rows = totals.on_grid(context.distribution.unit)[-LAST["clip"] - 2 :]
         return next(k for k, count in enumerate(counts) if count >= pace.quantile * rows or k == LAST["clip"])
 
     patch.setattr(refined, "_first_clip", first_clip)

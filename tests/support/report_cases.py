@@ -16,7 +16,7 @@ from discreet.pages.provenance import DeclaredColumn, NoiseLine, Provenance
 from discreet.pages.view import Coefficient, CoefficientTrace, ModelView, Promise, ReportView, Usage
 from discreet.privacy.budget import PrivacyBudget, PrivacyUnit
 from discreet.privacy.guarantee import Guarantee
-from discreet.releases import NoiseLaw, Release
+from discreet.releases import NoiseDistribution, Release
 from discreet.testing.not_private import seeded_release
 
 PROMISE = Guarantee(1.0, 1e-6, PrivacyUnit(), ("each person appears in at most one row",))
@@ -191,7 +191,7 @@ def promised(release: Release, guarantee: Guarantee | None = None) -> Release:
         guarantee=guarantee or Guarantee.promised(release.design.unit, PrivacyBudget(4.0, 1e-6)),
         mechanism="gaussian",
         mechanism_version="1",
-        noise=NoiseLaw(release.noise.grid_bits, release.noise.sigma, "gaussian"),
+        noise=NoiseDistribution(release.noise.grid_bits, release.noise.sigma, "gaussian"),
     )
 
 

@@ -10,7 +10,7 @@ from discreet.analyst.model import fit
 from discreet.design.design import Design
 from discreet.pages.page import render
 from discreet.pages.view import report_view
-from discreet.releases import Coefficients, NoiseLaw, Release
+from discreet.releases import Coefficients, NoiseDistribution, Release
 from support.report_cases import example
 
 
@@ -23,7 +23,7 @@ def inside(*, intercept: bool = True, trace: bool = True, numerics: str = "ideal
     return replace(
         plain, design=design, mechanism="steps", mechanism_version="1", totals=(),
         coefficients=Coefficients(values, steps),
-        noise=NoiseLaw(16, {"score": 2**35, "first_sum": 2**33}, "composed", "discrete-laplace"),
+        noise=NoiseDistribution(16, {"score": 2**35, "first_sum": 2**33}, "composed", "discrete-laplace"),
         settings={"passes": 3, "averaged": True, "rate": 0.5, "loss": "huber"}, numerics=numerics,
     )  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""Robust releases of resampled tables: the integers that the public path adds up, and noise of its law from a seed."""
+"""Robust releases of resampled tables: the integers that the public path adds up, and noise of its distribution from a
+seed."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from discreet.mechanisms.registry import chosen_mechanism
 from discreet.options import DEFAULT_GRID_BITS, ReleaseOptions
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases import RatioPart, Release, ResidualPart
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import exact_release
@@ -54,7 +55,7 @@ class Resampled:
         self.truth = dict(population.params)
         self.rsquared = float(population.rsquared)
 
-    def law(self, epsilon: float, delta: float = 1e-6):
+    def distribution(self, epsilon: float, delta: float = 1e-6):
         return chosen_mechanism(
             self.design, PrivacyBudget(epsilon, delta), ReleaseOptions(mechanism="gaussian", robust=True)
         )[2]
@@ -66,10 +67,10 @@ class Resampled:
         """What the first pass adds up; below 2**53, so exact in doubles."""
         return upper((self.rows * counts) @ self.rows.T)
 
-    def first(self, counts: np.ndarray, law, random: np.random.Generator) -> Release:
+    def first(self, counts: np.ndarray, distribution, random: np.random.Generator) -> Release:
         """The noisy moments."""
-        totals = noisy(self.exact_totals(counts), law.steps(len(self.rows)), random)
-        return replace(self._exact, noise=law, totals=tuple(law.with_copies(totals, len(self.rows))))
+        totals = noisy(self.exact_totals(counts), distribution.steps(len(self.rows)), random)
+        return replace(self._exact, noise=distribution, totals=tuple(distribution.with_copies(totals, len(self.rows))))
 
     def second_totals(self, counts: np.ndarray, plan: ResidualPlan) -> list[int]:
         """What the second pass adds up."""

@@ -12,7 +12,7 @@ import pytest
 from discreet.curator.sums.cell_counts import CELLS
 from discreet.mechanisms import private_scaling as scaled
 from discreet.mechanisms import private_scaling as searches
-from discreet.releases import NoiseLaw
+from discreet.releases import NoiseDistribution
 
 Patch = pytest.MonkeyPatch
 _FIRST_PASS = ("centre", "spread", "zoomed_centre", "zoomed_spread")
@@ -20,15 +20,15 @@ _FIRST_PASS = ("centre", "spread", "zoomed_centre", "zoomed_spread")
 
 def searches_free(patch: Patch) -> None:
     """The account of all other parts is that without the first pass, whose searches keep their noise."""
-    law = scaled.scaled_law
+    distribution = scaled.scaled_distribution
 
-    def free(design: Any, domain: Any, queries: Any, mu: Any, calibration: Any) -> NoiseLaw:
-        made = law(design, domain, queries, mu, calibration)
+    def free(design: Any, domain: Any, queries: Any, mu: Any, calibration: Any) -> NoiseDistribution:
+        made = distribution(design, domain, queries, mu, calibration)
         rest = [query for query in queries if not {*query.blocks} & {*_FIRST_PASS}]
-        alone = law(design, domain, rest, mu, calibration)
+        alone = distribution(design, domain, rest, mu, calibration)
         return replace(alone, sigma={**alone.sigma, **{name: made.sigma[name] for name in _FIRST_PASS}})
 
-    patch.setattr(scaled, "scaled_law", free)
+    patch.setattr(scaled, "scaled_distribution", free)
 
 
 def exact_scaling(module: Any) -> Callable[[Patch], None]:

@@ -1,4 +1,4 @@
-"""Simulated tables for coverage: exact moments once, then noise of the mechanism's law as often as wanted."""
+"""Simulated tables for coverage: exact moments once, then noise of the mechanism's distribution as often as wanted."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import discreet
 from discreet.mechanisms.registry import chosen_mechanism
 from discreet.options import ReleaseOptions
 from discreet.privacy.budget import PrivacyBudget
-from discreet.releases import NoiseLaw
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases import NoiseDistribution
+from discreet.releases.reference_distribution import NotEstimable
 from discreet.testing.not_private import exact_release
 
 INTERCEPT, RESIDUAL_SD = 0.5, 0.5
@@ -56,35 +56,36 @@ class Population:
 
 
 class NoisyReleases:
-    """Releases of one exact one at many budgets, with noise of the law that the mechanism would use."""
+    """Releases of one exact one at many budgets, with noise of the distribution that the mechanism would use."""
 
     def __init__(self, design: discreet.Design, epsilons, delta: float = 1e-6, mechanism: str = "gaussian") -> None:
-        self.laws = {
+        self.distributions = {
             one: chosen_mechanism(design, PrivacyBudget(one, delta), ReleaseOptions(mechanism=mechanism))[2]
             for one in epsilons
         }
         self.design = design
         self._steps = {
-            one: np.array([float(s) for s in law.steps(len(design.released))]) for one, law in self.laws.items()
+            one: np.array([float(s) for s in distribution.steps(len(design.released))])
+            for one, distribution in self.distributions.items()
         }
 
     def exact(self, table) -> discreet.Release:
         return exact_release(table, self.design)
 
     def at(self, exact: discreet.Release, epsilon: float, random: np.random.Generator) -> discreet.Release:
-        law, steps = self.laws[epsilon], self._steps[epsilon]
-        noise = (steps * _variates(law, random, len(steps))).round().tolist()
+        distribution, steps = self.distributions[epsilon], self._steps[epsilon]
+        noise = (steps * _variates(distribution, random, len(steps))).round().tolist()
         totals = [total + int(value) for total, value in zip(exact.totals, noise, strict=True)]
-        return replace(exact, noise=law, totals=tuple(law.with_copies(totals, len(exact.columns))))
+        return replace(exact, noise=distribution, totals=tuple(distribution.with_copies(totals, len(exact.columns))))
 
 
-def _variates(law: NoiseLaw, random: np.random.Generator, count: int) -> np.ndarray:
+def _variates(distribution: NoiseDistribution, random: np.random.Generator, count: int) -> np.ndarray:
     """Variates of unit scale: normal, Laplace, or the first coordinates of a K-norm vector."""
-    if law.family == "discrete-laplace":
+    if distribution.family == "discrete-laplace":
         return random.laplace(size=count)
-    if law.family == "k-norm":
-        normals = random.standard_normal(max(law.parameters["dimension"], count))
-        length = random.gamma(law.parameters["dimension"])
+    if distribution.family == "k-norm":
+        normals = random.standard_normal(max(distribution.parameters["dimension"], count))
+        length = random.gamma(distribution.parameters["dimension"])
         return length * normals[:count] / np.linalg.norm(normals)
     return random.standard_normal(count)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import discreet
-from discreet.planning import noise_law_for
+from discreet.planning import noise_distribution_for
 from discreet.releases import Coefficients, Release
 
 
@@ -21,10 +21,10 @@ def fitted_inside(**options) -> Release:
     values = (0.25 if plain.design.intercept else 0.0, 0.5, -0.125, 1e-17, 2.0)
     # its noise depends on the unit alone
     any_columns = discreet.Design("y", {"x": (0, 1), "y": (0, 1)}, unit=plain.design.unit)
-    law = noise_law_for(any_columns, 1.0, 1e-6, mechanism="frank-wolfe", settings={"iterations": 2})
+    distribution = noise_distribution_for(any_columns, 1.0, 1e-6, mechanism="frank-wolfe", settings={"iterations": 2})
     promise = replace(plain.guarantee, mu=None, mu_gap=None)
     return replace(
-        plain, guarantee=promise, mechanism="frank-wolfe", mechanism_version="1", noise=law, totals=(),
+        plain, guarantee=promise, mechanism="frank-wolfe", mechanism_version="1", noise=distribution, totals=(),
         coefficients=Coefficients(values, (values, values)),
         settings={"iterations": 2, "radius_l1": 1.0, "residual_bound": 1.0}, numerics="idealised",
     )  # fmt: skip

@@ -11,7 +11,7 @@ from discreet.accounting.noise_distribution import entry_blocks
 from discreet.curator.table import accumulate
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.releases import NoiseLaw
+from discreet.releases import NoiseDistribution
 from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from support.tables import random_design, random_table
@@ -22,12 +22,12 @@ def totals_of(table, design: Design, chunk_rows: int = 16_384) -> tuple[int, ...
     return accumulate(open_source(table), design, domain, ComputeOptions(chunk_rows=chunk_rows)).values
 
 
-def exact_mu2(design: Design, law: NoiseLaw, one, other) -> Fraction:
+def exact_mu2(design: Design, distribution: NoiseDistribution, one, other) -> Fraction:
     """Sum of squared changes over variances of every released entry; a public count must not change."""
     loss, size = Fraction(0), len(design.released)
-    copies = law.copies(size)
+    copies = distribution.copies(size)
     for place, (block, a, b) in enumerate(zip(entry_blocks(size), one, other, strict=True)):
-        sigma = law.sigma.get(block)
+        sigma = distribution.sigma.get(block)
         if place in copies:
             assert a - b == one[copies[place]] - other[copies[place]], "an indicator's square is not its sum"
         elif sigma == 0:

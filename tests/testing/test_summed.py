@@ -34,7 +34,7 @@ def test_a_mechanism_that_needs_other_sums_is_refused():
         table.release(seed=1, epsilon=1.0, delta=1e-6, mechanism="irls")
 
 
-def test_tables_of_one_design_share_a_noise_law_and_not_their_sums():
+def test_tables_of_one_design_share_a_noise_distribution_and_not_their_sums():
     asked = {"seed": 5, "epsilon": 0.7, "delta": 1e-6, "mechanism": "ssp"}
     other = {name: values[::2] for name, values in ROWS.items()}
     one, two = (summed_table(rows, design()).release(**asked) for rows in (ROWS, other))

@@ -264,7 +264,7 @@ def cells_query(design: Design, cells: int) -> VectorQuery:
 
 def dpme(stated: Stated) -> Account:
     """Account for `dpme`."""
-    design, law = stated.design, stated.law
+    design, distribution = stated.design, stated.distribution
     if stated.word("noise", ("laplace", "gaussian")) == "laplace":
         stated.check("discrete-laplace", ("pure",), ["cells"], ["bins", "cells"])
     else:
@@ -277,7 +277,7 @@ def dpme(stated: Stated) -> Account:
     ):
         raise SpecError("got a spline or an interaction with a number, for which there are no cells")
     requested = stated.integer("bins", 0, 100_000)
-    bins, cells = law.parameters["bins"], law.parameters["cells"]
+    bins, cells = distribution.parameters["bins"], distribution.parameters["cells"]
     if bins > 100_000 or (requested and bins != requested) or cells != cell_count(design, bins):
         raise SpecError("the bins and cells of the noise are not those of the design and the settings")
     return Account(stated, [cells_query(design, cells)])  # [P:forward-cells]
@@ -305,7 +305,7 @@ def objective(stated: Stated) -> Account:
     stated.number("bound", 1e-3, 1e3)
     stated.number("threshold", 1e-4, 2.0)
     requested = stated.number("strength", 0.0, 1e12)
-    steps = stated.law.parameters["strength"]
+    steps = stated.distribution.parameters["strength"]
     if requested and steps != math.ceil(Fraction(requested) * stated.domain.unit**2):
         raise SpecError("the penalty of the noise is not that of the settings")
     return _ObjectiveAccount(stated, [query])
@@ -315,8 +315,8 @@ class _ObjectiveAccount(Account):
     """Loss of the linear term, the lattice and the noise of the point, each with a part of epsilon or delta."""
 
     def loss(self) -> Loss:
-        stated, sigma = self.stated, self.stated.law.sigma
-        strength = in_units(stated.law.parameters["strength"], stated.domain)
+        stated, sigma = self.stated, self.stated.distribution.sigma
+        strength = in_units(stated.distribution.parameters["strength"], stated.domain)
         size = coefficient_count(stated.design)
         epsilon = min(stated.epsilon, EPSILON_USED)
         row, shifts = sensitivity_and_shifts(stated.design, stated.domain, stated.settings)

@@ -159,7 +159,7 @@ class _WishartAccount(Account):
     """Account of one Wishart matrix on all moments."""
 
     def loss(self) -> Loss:
-        stated, sigma = self.stated, self.stated.law.sigma
+        stated, sigma = self.stated, self.stated.distribution.sigma
         x = math.isqrt(sigma["gram_diagonal"])
         c, y = sigma["sum_x"] // x, sigma["cross"] // x
         _check_products(stated, {
@@ -190,7 +190,7 @@ class _WishartPassesAccount(Account):
     """Account of one Wishart matrix in each pass, composed by the rule in the settings."""
 
     def loss(self) -> Loss:
-        stated, sigma = self.stated, self.stated.law.sigma
+        stated, sigma = self.stated, self.stated.distribution.sigma
         rule = "advanced" if stated.settings["composition"] == "advanced" else "basic"
         row = math.isqrt(sigma["gram_diagonal"])
         target = sigma["cross"] // row
@@ -208,10 +208,10 @@ class _WishartPassesAccount(Account):
 
 def _delta(stated: Stated, shift: Fraction, epsilon: float) -> Decimal:
     """Return a proved upper bound of delta at epsilon of one Wishart matrix."""
-    unit, degrees = stated.design.unit, stated.law.parameters["degrees"] - stated.size + 1
+    unit, degrees = stated.design.unit, stated.distribution.parameters["degrees"] - stated.size + 1
     if unit.max_rows > 1:
         raise SpecError("the privacy loss of Wishart noise is proved for one row per person only")
-    if degrees < 3 or stated.law.parameters["degrees"] > 4_000_000:
+    if degrees < 3 or stated.distribution.parameters["degrees"] > 4_000_000:
         raise SpecError("the degrees of freedom of the noise are not those of this mechanism")
     if not (EPSILON_LOWEST <= epsilon <= EPSILON_HIGHEST and stated.delta >= DELTA_LOWEST):
         raise SpecError("epsilon or delta is outside the range for which Wishart noise is proved")
@@ -223,7 +223,7 @@ def _delta(stated: Stated, shift: Fraction, epsilon: float) -> Decimal:
 
 def _check_products(stated: Stated, wanted: dict[str, int]) -> None:
     """Check that the scales of the entries are products of column scales."""
-    if dict(stated.law.sigma) != wanted:
+    if dict(stated.distribution.sigma) != wanted:
         raise SpecError("the scales of Wishart noise must be products of column scales")
 
 
@@ -334,7 +334,7 @@ def irls(stated: Stated) -> Account:
     if noise == "wishart":
         return wishart_products(stated)
     design, domain = stated.design, stated.domain
-    if noise == "laplace" or (noise == "auto" and stated.law.family == "discrete-laplace"):
+    if noise == "laplace" or (noise == "auto" and stated.distribution.family == "discrete-laplace"):
         scores = pure_score_queries(design, domain, iteration_count(stated.settings, pure=True))
         stated.check("discrete-laplace", ("pure",), blocks_of(scores))
         stated.word("form", ("score",))
@@ -358,8 +358,10 @@ def frank_wolfe(stated: Stated) -> Account:
     passes = stated.integer("iterations", 1, 1000)
     query = choices_query(stated.design, passes)
     stated.check("discrete-laplace", ("pure", "composed"), query.blocks, ["iterations"])
-    if stated.law.parameters["iterations"] != passes:
-        raise SpecError(f"expected {passes} selections as in the settings, got {stated.law.parameters['iterations']}")
+    if stated.distribution.parameters["iterations"] != passes:
+        raise SpecError(
+            f"expected {passes} selections as in the settings, got {stated.distribution.parameters['iterations']}"
+        )
     return _ChoicesAccount(stated, [query])
 
 
@@ -369,11 +371,11 @@ class _ChoicesAccount(Account):
     def loss(self) -> Loss:
         stated, scales = self.stated, self.stated.scales
         total = sum((query.pure_loss(scales) for query in self.queries), Fraction(0))
-        passes = stated.law.parameters["iterations"]
+        passes = stated.distribution.parameters["iterations"]
         each = total / passes
         rho = up(passes * each**2 / 8)
         mu = root_up(passes * Fraction(pure_mu(up(each))) ** 2)
-        if stated.law.calibration == "pure":
+        if stated.distribution.calibration == "pure":
             return Loss(up(total), 0.0, mu, rho)
         delta = min(concentrated_delta(stated.epsilon, rho), NOTHING_KEPT)
         return Loss(stated.epsilon, delta, mu, rho)  # [P:forward-choices]

@@ -21,7 +21,7 @@ from discreet.accounting.noise_distribution import (
     SHARES,
     WEIGHT_STEPS,
     Columns,
-    NoiseLaw,
+    NoiseDistribution,
     is_privately_scaled,
     model_blocks,
 )
@@ -56,18 +56,20 @@ def gaussian_queries(
     return [*queries, ratio_query()] if robust and not weighted else queries
 
 
-def released_queries(design: Design, law: NoiseLaw, *, robust: bool, clip_counts: bool) -> list[Query]:
+def released_queries(
+    design: Design, distribution: NoiseDistribution, *, robust: bool, clip_counts: bool
+) -> list[Query]:
     """List the queries of a release of moments, by the parts that the release has.
 
     This holds for any mechanism that publishes moments, and for releases that are not private.
     """
-    domain = RowDomain.of(design, law.grid_bits)
-    if is_privately_scaled(law):
+    domain = RowDomain.of(design, distribution.grid_bits)
+    if is_privately_scaled(distribution):
         from discreet.accounting.scaling import scaled_queries
 
         return scaled_queries(design, domain, robust=robust)
-    _, *others = gaussian_queries(design, domain, robust=robust, models=law.models, clip_counts=clip_counts)
-    return [MomentsQuery(design, domain, exact_entries=bool(law.factors or law.indicators)), *others]
+    _, *others = gaussian_queries(design, domain, robust=robust, models=distribution.models, clip_counts=clip_counts)
+    return [MomentsQuery(design, domain, exact_entries=bool(distribution.factors or distribution.indicators)), *others]
 
 
 def residual_queries(design: Design, domain: RowDomain, models: Sequence[Columns] = ()) -> list[GramQuery]:
@@ -118,21 +120,21 @@ def one_model_query(design: Design, domain: RowDomain, *, target_square: bool) -
 
 def gaussian(stated: Stated) -> Account:
     """Account for `gaussian`: plain, weighted, privately scaled, or with noise in shares of several curators."""
-    law, design = stated.law, stated.design
-    weighted, shared = design.weights is not None, SHARES in law.parameters
-    if is_privately_scaled(law) and not weighted:
+    distribution, design = stated.distribution, stated.design
+    weighted, shared = design.weights is not None, SHARES in distribution.parameters
+    if is_privately_scaled(distribution) and not weighted:
         from discreet.accounting.scaling import scaled_account
 
         return scaled_account(stated)
-    robust = any(block in law.sigma for block in (*RESIDUAL_BLOCKS, RATIO_BLOCK)) or bool(law.models)
+    robust = any(block in distribution.sigma for block in (*RESIDUAL_BLOCKS, RATIO_BLOCK)) or bool(distribution.models)
     queries = gaussian_queries(
         design,
         stated.domain,
         robust=robust and not shared,
         models=[] if shared else stated.models(),
-        clip_counts=CLIPPED in law.sigma and not (weighted or shared),
+        clip_counts=CLIPPED in distribution.sigma and not (weighted or shared),
     )
-    from discreet.accounting.noise_shares import PARAMETERS, check_terms, counted_law
+    from discreet.accounting.noise_shares import PARAMETERS, check_terms, counted_distribution
 
     stated.check_count()
     stated.check(
@@ -144,12 +146,12 @@ def gaussian(stated: Stated) -> Account:
         indicators=design.indicators,
         models=not shared,
     )  # [P:forward-indicators]
-    if weighted and law.parameters[WEIGHT_STEPS] != WEIGHT_BITS:
-        raise SpecError(f"expected weights of {WEIGHT_BITS} bits, got {law.parameters[WEIGHT_STEPS]}")
+    if weighted and distribution.parameters[WEIGHT_STEPS] != WEIGHT_BITS:
+        raise SpecError(f"expected weights of {WEIGHT_BITS} bits, got {distribution.parameters[WEIGHT_STEPS]}")
     if shared:
-        check_terms(law, design.unit)
-        counted = replace(stated, law=counted_law(law))
-        counted.check_scales(law.sigma)
+        check_terms(distribution, design.unit)
+        counted = replace(stated, distribution=counted_distribution(distribution))
+        counted.check_scales(distribution.sigma)
         return Account(counted, queries)  # [P:forward-shares]
     return Account(stated, queries)  # [P:forward-weights]
 
@@ -157,7 +159,7 @@ def gaussian(stated: Stated) -> Account:
 def laplace(stated: Stated) -> Account:
     """Account for `laplace`: all moments, with or without counts of clipped rows."""
     moments = MomentsQuery(stated.design, stated.domain)
-    queries: list[Query] = [moments, *([clip_query(stated.design)] if CLIPPED in stated.law.sigma else [])]
+    queries: list[Query] = [moments, *([clip_query(stated.design)] if CLIPPED in stated.distribution.sigma else [])]
     stated.check_count()
     stated.check("discrete-laplace", ("pure",), blocks_of(queries))
     return Account(stated, queries)
@@ -177,8 +179,8 @@ def k_norm(stated: Stated) -> Account:
     stated.check_count()
     stated.check("k-norm", ("pure",), query.blocks, ["dimension"])
     dimension = entry_count(stated.size) - stated.design.count_public
-    if stated.law.parameters["dimension"] != dimension:
-        raise SpecError(f"expected noise in {dimension} dimensions, got {stated.law.parameters['dimension']}")
+    if stated.distribution.parameters["dimension"] != dimension:
+        raise SpecError(f"expected noise in {dimension} dimensions, got {stated.distribution.parameters['dimension']}")
     return Account(stated, [query])
 
 

@@ -18,8 +18,9 @@ from discreet.exact.linear import pairs, position, symmetric
 from discreet.options import MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.privacy.checks import is_integer
 
-# -- law ---------------------------------------------------------------------------------------------------------------
-# The noise distribution of a release, as it is published.
+# -- distribution
+# --------------------------------------------------------------------------------------------------------------- The
+# noise distribution of a release, as it is published.
 
 # public settings of a mechanism by name
 Settings: TypeAlias = Mapping[str, bool | int | float | str]
@@ -65,7 +66,7 @@ JOINT: Final[tuple[Calibration, ...]] = ("gaussian", "discrete-zcdp")
 
 
 @dataclass(frozen=True)
-class NoiseLaw:
+class NoiseDistribution:
     """Noise on the product grid, with one scale for each block of moments or other statistic.
 
     Attributes
@@ -78,9 +79,9 @@ class NoiseLaw:
         the noise is switched off. A block that is absent is not released.
         `coefficients` alone: all noise was added to the published coefficients, after everything else.
     calibration
-        `gaussian`: exact Gaussian accounting with the lattice gap paid in delta; `discrete-zcdp`: the discrete law's
-        own concentrated privacy; `pure`: epsilon alone; `chi-square`: the exact loss of Wishart noise; `composed`:
-        several pieces through an accountant; `bound`: a proved upper bound on delta; `none`: not private.
+        `gaussian`: exact Gaussian accounting with the lattice gap paid in delta; `discrete-zcdp`: the discrete
+        distribution's own concentrated privacy; `pure`: epsilon alone; `chi-square`: the exact loss of Wishart noise;
+        `composed`: several pieces through an accountant; `bound`: a proved upper bound on delta; `none`: not private.
     family
         `discrete-gaussian`: independent entries, the scale is the standard deviation. `discrete-laplace`: independent,
         `P(z)` proportional to `exp(-abs(z) / scale)`. `k-norm`: entries scale * z, z with density proportional to
@@ -116,13 +117,13 @@ class NoiseLaw:
     def __reduce__(self) -> tuple[object, ...]:
         # read-only mappings do not travel by themselves
         plain = self.grid_bits, dict(self.sigma), self.calibration, self.family, dict(self.parameters)
-        return NoiseLaw, (*plain, self.factors, self.indicators, self.models)
+        return NoiseDistribution, (*plain, self.factors, self.indicators, self.models)
 
-    def with_before(self, block: str, sigma: int) -> NoiseLaw:
+    def with_before(self, block: str, sigma: int) -> NoiseDistribution:
         """Return the joint noise of a mechanism and of preliminary counts."""
         return replace(self, sigma={**self.sigma, block: sigma})
 
-    def without_before(self) -> NoiseLaw:
+    def without_before(self) -> NoiseDistribution:
         """Return the noise of the mechanism without preliminary counts."""
         rest = {block: sigma for block, sigma in self.sigma.items() if block not in BEFORE}
         return self if len(rest) == len(self.sigma) else replace(self, sigma=rest)
@@ -157,7 +158,7 @@ class NoiseLaw:
     def indicator_columns(self) -> list[int]:
         """Columns whose sum of squares is their sum.
 
-        >>> NoiseLaw(8, {}, "none", indicators=((1, 1), (3, 4))).indicator_columns
+        >>> NoiseDistribution(8, {}, "none", indicators=((1, 1), (3, 4))).indicator_columns
         [1, 3, 4]
         """
         return [column for first, last in self.indicators for column in range(first, last + 1)]
@@ -165,7 +166,7 @@ class NoiseLaw:
     def copies(self, size: int) -> dict[int, int]:
         """Return the positions in the triangle of squares of indicators, and of the sums that they copy.
 
-        >>> NoiseLaw(8, {}, "none", indicators=((1, 2),)).copies(4)
+        >>> NoiseDistribution(8, {}, "none", indicators=((1, 2),)).copies(4)
         {4: 1, 7: 2}
         """
         return {position(j, j, size): position(0, j, size) for j in self.indicator_columns}
@@ -173,7 +174,7 @@ class NoiseLaw:
     def with_copies(self, upper: Sequence[_Entry], size: int) -> list[_Entry]:
         """Return an upper triangle with the squares of indicators copied from their sums.
 
-        >>> NoiseLaw(8, {}, "none", indicators=((1, 1),)).with_copies("nsyqcv", 3)
+        >>> NoiseDistribution(8, {}, "none", indicators=((1, 1),)).with_copies("nsyqcv", 3)
         ['n', 's', 'y', 's', 'c', 'v']
         """
         out = list(upper)
@@ -186,7 +187,7 @@ class NoiseLaw:
 
         They are 0 and have no noise.
 
-        >>> NoiseLaw(8, {}, "none", factors=((1, 3),)).zero_runs(5)
+        >>> NoiseDistribution(8, {}, "none", factors=((1, 3),)).zero_runs(5)
         [(6, 8), (10, 11)]
         """
         return [
@@ -198,7 +199,7 @@ class NoiseLaw:
     def without_zeros(self, upper: Sequence[_Entry], size: int) -> list[_Entry]:
         """Return the entries of an upper triangle that are not products of two indicators of one factor.
 
-        >>> NoiseLaw(8, {}, "none", factors=((1, 2),)).without_zeros("abcdef", 3)
+        >>> NoiseDistribution(8, {}, "none", factors=((1, 2),)).without_zeros("abcdef", 3)
         ['a', 'b', 'c', 'd', 'f']
         """
         kept: list[_Entry] = []
@@ -211,7 +212,7 @@ class NoiseLaw:
     def with_zeros(self, kept: Sequence[_Entry], size: int, zero: _Entry) -> list[_Entry]:
         """Rebuild the full upper triangle by inserting zeros for the omitted products.
 
-        >>> NoiseLaw(8, {}, "none", factors=((1, 2),)).with_zeros([7, 7, 7, 7, 7], 3, 0)
+        >>> NoiseDistribution(8, {}, "none", factors=((1, 2),)).with_zeros([7, 7, 7, 7, 7], 3, 0)
         [7, 7, 7, 7, 0, 7]
         """
         upper: list[_Entry] = []
@@ -226,7 +227,7 @@ class NoiseLaw:
     def residual_sizes(self, size: int) -> list[int]:
         """Return the number of columns (1, features) of each residual Gram matrix, the full model first.
 
-        >>> NoiseLaw(8, {}, "none", models=((1, 4), (2, 3, 4))).residual_sizes(5)
+        >>> NoiseDistribution(8, {}, "none", models=((1, 4), (2, 3, 4))).residual_sizes(5)
         [4, 2, 3]
         """
         return [size - 1, *(len(columns) for columns in self.models)]
@@ -235,7 +236,7 @@ class NoiseLaw:
         """Return the noise scale of each number released in the residual pass.
 
         >>> sigma = {"residual_diagonal": 9, "residual_off_diagonal": 7, "residual_ratio": 2}
-        >>> NoiseLaw(8, sigma, "none").residual_steps(3)
+        >>> NoiseDistribution(8, sigma, "none").residual_steps(3)
         [9, 7, 9, 2]
         """
         steps = []
@@ -276,13 +277,13 @@ class NoiseLaw:
         return math.sqrt(self.parameters.get(SHARES, 1))
 
 
-def is_privately_scaled(law: NoiseLaw) -> bool:
+def is_privately_scaled(distribution: NoiseDistribution) -> bool:
     """Return whether the moments are those of privately scaled rows, whose radius was searched."""
-    return RADIUS in law.sigma and "sum_y" in law.sigma
+    return RADIUS in distribution.sigma and "sum_y" in distribution.sigma
 
 
 def model_blocks(number: int) -> tuple[str, str]:
-    """Return the blocks of the residual Gram matrix of a model. 0 is the full one, others are `NoiseLaw.models`.
+    """Return the blocks of the residual Gram matrix of a model: 0 for the full one, else its number in `models`.
 
     >>> model_blocks(0), model_blocks(2)
     (('residual_diagonal', 'residual_off_diagonal'), ('residual_diagonal_2', 'residual_off_diagonal_2'))
@@ -363,13 +364,14 @@ def integer_of(value: object, name: str) -> int:
     return int(cast("str", value))
 
 
-# -- law reading -------------------------------------------------------------------------------------------------------
-# From the field `noise` of a release file to the noise distribution. Anything inconsistent is rejected.
+# -- distribution reading
+# ------------------------------------------------------------------------------------------------------- From the field
+# `noise` of a release file to the noise distribution. Anything inconsistent is rejected.
 
 _NEEDED: Final[Mapping[str, set[str]]] = {"k-norm": {"dimension"}, "wishart": {"degrees"}}
 
 
-def law_of(table: Mapping[str, object], design: Design) -> NoiseLaw:
+def distribution_of(table: Mapping[str, object], design: Design) -> NoiseDistribution:
     """Return the noise distribution in a file for a design."""
     bits, calibration, family = table.get("grid_bits"), table.get("calibration"), table.get("family")
     if family not in FAMILIES or calibration not in CALIBRATIONS:
@@ -387,7 +389,7 @@ def law_of(table: Mapping[str, object], design: Design) -> NoiseLaw:
     factors = _factors(table["factors"], design) if "factors" in table else ()
     indicators = _indicators(table["indicators"], design) if "indicators" in table else ()
     models = _models(table["models"], design) if "models" in table else ()
-    return NoiseLaw(bits, sigma, calibration, family, parameters, factors, indicators, models)
+    return NoiseDistribution(bits, sigma, calibration, family, parameters, factors, indicators, models)
 
 
 def _factors(stated: object, design: Design) -> tuple[tuple[int, int], ...]:

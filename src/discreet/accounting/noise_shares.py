@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import Final
 
-from discreet.accounting.noise_distribution import SHARES, NoiseLaw
+from discreet.accounting.noise_distribution import SHARES, NoiseDistribution
 from discreet.errors import SpecError
 from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.guarantee import FEWEST_PARTS, MOST_PARTS
@@ -30,17 +30,18 @@ def share_steps(sigma: int, honest: int, parts_per_person: int) -> int:
     return root if root * root == wanted else root + 1  # [P:share-scale]
 
 
-def counted_law(law: NoiseLaw) -> NoiseLaw:
+def counted_distribution(distribution: NoiseDistribution) -> NoiseDistribution:
     """Return the noise of one variate that protects at most as much as the counted shares, for one part.
 
-    >>> law = NoiseLaw(8, {"count": 708}, "gaussian", parameters={"shares": 3, "honest": 2, "parts_per_person": 1})
-    >>> counted_law(law).sigma["count"]
+    >>> shares = {"shares": 3, "honest": 2, "parts_per_person": 1}
+    >>> distribution = NoiseDistribution(8, {"count": 708}, "gaussian", parameters=shares)
+    >>> counted_distribution(distribution).sigma["count"]
     1001
     """
-    honest, most = law.parameters[HONEST], law.parameters[PERSON_PARTS]
-    counted = {block: math.isqrt(honest * sigma * sigma // most**2) for block, sigma in law.sigma.items()}
-    rest = {name: value for name, value in law.parameters.items() if name not in PARAMETERS}
-    return replace(law, sigma=counted, parameters=rest)  # [P:counted-shares]
+    honest, most = distribution.parameters[HONEST], distribution.parameters[PERSON_PARTS]
+    counted = {block: math.isqrt(honest * sigma * sigma // most**2) for block, sigma in distribution.sigma.items()}
+    rest = {name: value for name, value in distribution.parameters.items() if name not in PARAMETERS}
+    return replace(distribution, sigma=counted, parameters=rest)  # [P:counted-shares]
 
 
 def check_share(block: str, sigma: int) -> None:
@@ -52,9 +53,9 @@ def check_share(block: str, sigma: int) -> None:
         )  # [P:least-share]
 
 
-def check_terms(law: NoiseLaw, unit: PrivacyUnit) -> None:
+def check_terms(distribution: NoiseDistribution, unit: PrivacyUnit) -> None:
     """Reject terms of several curators for which the noise of the counted shares is not proved to suffice."""
-    shares, honest, most = (law.parameters[name] for name in PARAMETERS)
+    shares, honest, most = (distribution.parameters[name] for name in PARAMETERS)
     whole = shares == 1
     if not (whole or FEWEST_PARTS <= shares <= MOST_PARTS):
         raise SpecError(f"the parameter {SHARES!r}: expected 1 or {FEWEST_PARTS} to {MOST_PARTS}, got {shares}")
@@ -64,5 +65,5 @@ def check_terms(law: NoiseLaw, unit: PrivacyUnit) -> None:
         raise SpecError(f"the parameter {PERSON_PARTS!r}: expected 1 to the number of parts, got {most}")
     if most > 1 and unit.neighbours == "replace":
         raise SpecError("a person in several parts is not proved for replace neighbours; expected parts_per_person = 1")
-    for block, sigma in law.sigma.items():
+    for block, sigma in distribution.sigma.items():
         check_share(block, sigma)

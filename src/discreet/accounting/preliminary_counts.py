@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Final
 
-from discreet.accounting.noise_distribution import DISCOVERY, GUARD, GUARD_COUNTS, NoiseLaw
+from discreet.accounting.noise_distribution import DISCOVERY, GUARD, GUARD_COUNTS, NoiseDistribution
 from discreet.accounting.privacy_loss import Stated, concentrated_delta, gaussian_delta
 from discreet.accounting.queries import NOTHING_KEPT, VectorQuery
 from discreet.design.design import Design
@@ -97,12 +97,15 @@ def guard_query(design: Design) -> VectorQuery:
     )
 
 
-def preliminary_queries(design: Design, law: NoiseLaw) -> list[VectorQuery]:
+def preliminary_queries(design: Design, distribution: NoiseDistribution) -> list[VectorQuery]:
     """List the preliminary counts, in order of release."""
-    has_bounds = DISCOVERY in law.sigma
+    has_bounds = DISCOVERY in distribution.sigma
     if (has_bounds and not design.ranges) or (design.searched and not has_bounds):
         raise SpecError("the noise of private bounds contradicts the columns of the design")
-    return [*([guard_query(design)] if GUARD in law.sigma else []), *([bounds_query(design)] if has_bounds else [])]
+    return [
+        *([guard_query(design)] if GUARD in distribution.sigma else []),
+        *([bounds_query(design)] if has_bounds else []),
+    ]
 
 
 # -- loss --------------------------------------------------------------------------------------------------------------
@@ -114,13 +117,13 @@ _DELTA_SHARE: Final = 0.01
 
 def counts_loss(stated: Stated, counts: VectorQuery) -> Loss:
     """Compute the loss of preliminary counts alone, Gaussian ones at an epsilon that takes a small part of delta."""
-    if stated.law.family == "wishart" or stated.law.calibration == "bound":
+    if stated.distribution.family == "wishart" or stated.distribution.calibration == "bound":
         raise SpecError(f"got noise of the preliminary counts {counts.block!r}, which this mechanism does not have")
     stated.check_scales([counts.block])
-    if stated.law.family != "discrete-gaussian":
+    if stated.distribution.family != "discrete-gaussian":
         return Loss.pure(up(counts.pure_loss(stated.scales)))
     mu = root_up(counts.squared_loss(stated.scales))
-    sigma = stated.law.sigma[counts.block]
+    sigma = stated.distribution.sigma[counts.block]
     tau = up(Fraction(counts.entries, 16 * sigma * sigma))
     epsilon = _own_epsilon(stated, mu)
     delta = min(gaussian_delta(epsilon, mu, tau), NOTHING_KEPT)
@@ -150,7 +153,7 @@ def _own_epsilon(stated: Stated, mu: float) -> float:
 def with_counts(stated: Stated, counts: VectorQuery, mechanism: Loss) -> Loss:
     """Compute the loss of preliminary counts and of a mechanism after them, whatever the counts decide."""
     first = counts_loss(stated, counts)
-    if stated.law.family == "discrete-gaussian":
+    if stated.distribution.family == "discrete-gaussian":
         mu = root_up(Fraction(mechanism.mu) ** 2 + Fraction(first.mu) ** 2)
         tau = min(up(Fraction(mechanism.tau) + Fraction(first.tau)), NOTHING_KEPT)
         delta = min(gaussian_delta(stated.epsilon, mu, tau), NOTHING_KEPT)

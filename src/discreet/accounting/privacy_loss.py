@@ -9,7 +9,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
 
-from discreet.accounting.noise_distribution import Calibration, Columns, NoiseFamily, NoiseLaw, Settings
+from discreet.accounting.noise_distribution import Calibration, Columns, NoiseDistribution, NoiseFamily, Settings
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain, is_model
 from discreet.errors import SpecError
@@ -48,7 +48,7 @@ class Stated:
 
     design: Design
     domain: RowDomain
-    law: NoiseLaw
+    distribution: NoiseDistribution
     settings: Settings
     epsilon: float
     delta: float
@@ -61,14 +61,14 @@ class Stated:
     @property
     def scales(self) -> dict[str, Fraction]:
         """Scale of each block in scaled units."""
-        return {block: Fraction(sigma, self.law.unit) for block, sigma in self.law.sigma.items()}
+        return {block: Fraction(sigma, self.distribution.unit) for block, sigma in self.distribution.sigma.items()}
 
     def models(self) -> tuple[Columns, ...]:
         """Return the columns of additional models, or reject those that are not columns of a model of the design."""
-        for columns in self.law.models:
+        for columns in self.distribution.models:
             if not is_model(self.design, columns):
                 raise SpecError(f"expected the columns of a model other than the full one, got {list(columns)}")
-        return self.law.models
+        return self.distribution.models
 
     def check(
         self,
@@ -87,32 +87,32 @@ class Stated:
         are those between whose indicators the mechanism adds no noise, `indicators` those whose squares it releases as
         their sums. With `models` it can sum residuals of additional models.
         """
-        law = self.law
-        if law.models and not models:
+        distribution = self.distribution
+        if distribution.models and not models:
             raise SpecError(
                 "the noise is that of sums over residuals of additional models, which this mechanism does not release"
             )
         self.models()
-        if law.factors != factors:
+        if distribution.factors != factors:
             raise SpecError(
-                f"the noise leaves out products of the factors {list(law.factors)}; expected {list(factors)}"
+                f"the noise leaves out products of the factors {list(distribution.factors)}; expected {list(factors)}"
             )
-        if law.indicators != indicators:
+        if distribution.indicators != indicators:
             raise SpecError(
-                f"the noise has one number for sum and square of the indicators {list(law.indicators)}; "
+                f"the noise has one number for sum and square of the indicators {list(distribution.indicators)}; "
                 f"expected {list(indicators)}"
             )
-        _same("the family of the noise", law.family, (family,))
-        _same("the calibration of the noise", law.calibration, tuple(calibrations))
-        _same_names("scale", law.sigma, blocks)
-        _same_names("parameter", law.parameters, parameters)
-        self.check_scales(law.sigma)
+        _same("the family of the noise", distribution.family, (family,))
+        _same("the calibration of the noise", distribution.calibration, tuple(calibrations))
+        _same_names("scale", distribution.sigma, blocks)
+        _same_names("parameter", distribution.parameters, parameters)
+        self.check_scales(distribution.sigma)
 
     def check_scales(self, blocks: Iterable[str]) -> None:
         """Reject a block without noise, or with more than any release has. A public count has none."""
         public = self.design.count_public
         for block in blocks:
-            sigma = self.law.sigma[block]
+            sigma = self.distribution.sigma[block]
             if block == "count" and public and sigma == 0:
                 continue
             if not 1 <= sigma <= _MOST_STEPS:
@@ -120,7 +120,7 @@ class Stated:
 
     def check_count(self) -> None:
         """Check that the count of a release of moments has no noise exactly where the number of rows is public."""
-        if "count" in self.law.sigma and (self.law.sigma["count"] == 0) != self.design.count_public:
+        if "count" in self.distribution.sigma and (self.distribution.sigma["count"] == 0) != self.design.count_public:
             raise SpecError("the noise of the count contradicts the neighbouring relation")
 
     def flag(self, name: str) -> bool:

@@ -7,7 +7,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
-from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.noise_distribution import NoiseDistribution, Settings
 from discreet.accounting.privacy_loss import Stated
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
@@ -65,50 +65,54 @@ def account_of(mechanism: str, stated: Stated) -> Account:
     return map_of(mechanism)(stated)
 
 
-def queries_of(mechanism: str, design: Design, law: NoiseLaw, settings: Settings) -> list[Query]:
+def queries_of(mechanism: str, design: Design, distribution: NoiseDistribution, settings: Settings) -> list[Query]:
     """List everything to which a release adds noise, preliminary counts first.
 
-    >>> from discreet.planning import noise_law_for
+    >>> from discreet.planning import noise_distribution_for
     >>> design = Design("y", {"y": (0, 10), "x": (0, 5)})
-    >>> law = noise_law_for(design, 1.0, 1e-6, clip_counts=True)
-    >>> [dict(query.blocks) for query in queries_of("gaussian", design, law, {})][1]
+    >>> distribution = noise_distribution_for(design, 1.0, 1e-6, clip_counts=True)
+    >>> [dict(query.blocks) for query in queries_of("gaussian", design, distribution, {})][1]
     {'clipped': 2}
     """
     from discreet.accounting.preliminary_counts import preliminary_queries
 
-    stated = Stated(design, RowDomain.of(design, law.grid_bits), law.without_before(), settings, 1.0, 1e-6)
-    return [*preliminary_queries(design, law), *account_of(mechanism, stated).queries]
+    stated = Stated(
+        design, RowDomain.of(design, distribution.grid_bits), distribution.without_before(), settings, 1.0, 1e-6
+    )
+    return [*preliminary_queries(design, distribution), *account_of(mechanism, stated).queries]
 
 
-def loss_of(mechanism: str, design: Design, law: NoiseLaw, settings: Settings, epsilon: float, delta: float) -> Loss:
+def loss_of(
+    mechanism: str, design: Design, distribution: NoiseDistribution, settings: Settings, epsilon: float, delta: float
+) -> Loss:
     """Compute the privacy loss of a noise distribution. Reject one that the mechanism cannot produce.
 
-    `law` has all released blocks. `epsilon` and `delta` are the guarantee: a loss that is not pure is given at this
-    epsilon, and `delta` matters only where an account divides it. Epsilon and delta of the result are those of the
+    `distribution` has all released blocks. `epsilon` and `delta` are the guarantee: a loss that is not pure is given at
+    this epsilon, and `delta` matters only where an account divides it. Epsilon and delta of the result are those of the
     noise, and may be above or below the guarantee.
 
-    >>> from discreet.planning import noise_law_for
+    >>> from discreet.planning import noise_distribution_for
     >>> design = Design("y", {"y": (0, 10), "x": (0, 5)})
-    >>> law = noise_law_for(design, 1.0, 1e-6)
-    >>> loss = loss_of("gaussian", design, law, {}, 1.0, 1e-6)
+    >>> distribution = noise_distribution_for(design, 1.0, 1e-6)
+    >>> loss = loss_of("gaussian", design, distribution, {}, 1.0, 1e-6)
     >>> 0.99e-6 < loss.delta <= 1e-6, round(loss.mu, 4)
     (True, 0.2367)
     """
     from discreet.accounting.preliminary_counts import preliminary_queries, with_counts
 
-    domain = RowDomain.of(design, law.grid_bits)
-    loss = account_of(mechanism, Stated(design, domain, law.without_before(), settings, epsilon, delta)).loss()
-    for counts in reversed(preliminary_queries(design, law)):
-        loss = with_counts(Stated(design, domain, law, settings, epsilon, delta), counts, loss)
+    domain = RowDomain.of(design, distribution.grid_bits)
+    loss = account_of(mechanism, Stated(design, domain, distribution.without_before(), settings, epsilon, delta)).loss()
+    for counts in reversed(preliminary_queries(design, distribution)):
+        loss = with_counts(Stated(design, domain, distribution, settings, epsilon, delta), counts, loss)
     return loss
 
 
-def published_steps(mechanism: str, law: NoiseLaw, settings: Settings) -> int:
+def published_steps(mechanism: str, distribution: NoiseDistribution, settings: Settings) -> int:
     """Return the number of steps in a release of coefficients, each of which was charged.
 
     `loss_of` has checked the arguments.
 
-    >>> published_steps("gradient", NoiseLaw(16, {"score": 100}, "gaussian"), {"iterations": 7})
+    >>> published_steps("gradient", NoiseDistribution(16, {"score": 100}, "gaussian"), {"iterations": 7})
     7
     """
     if mechanism not in ("gradient", "irls", "frank-wolfe"):
@@ -116,11 +120,13 @@ def published_steps(mechanism: str, law: NoiseLaw, settings: Settings) -> int:
     if mechanism == "irls":
         from discreet.accounting.privacy_loss import iteration_count
 
-        return iteration_count(settings, pure=law.family == "discrete-laplace")
+        return iteration_count(settings, pure=distribution.family == "discrete-laplace")
     return int(settings["iterations"])
 
 
-def stopped_loss(design: Design, law: NoiseLaw, epsilon: float, delta: float, *, found_nothing: bool = False) -> Loss:
+def stopped_loss(
+    design: Design, distribution: NoiseDistribution, epsilon: float, delta: float, *, found_nothing: bool = False
+) -> Loss:
     """Compute the loss of a release that was stopped by its preliminary counts: that of these counts alone.
 
     With `found_nothing` bounds were not found, after the guard, if there is one, did not stop the release. Otherwise
@@ -128,6 +134,6 @@ def stopped_loss(design: Design, law: NoiseLaw, epsilon: float, delta: float, *,
     """
     from discreet.accounting.preliminary_counts import both_losses, counts_loss, preliminary_queries
 
-    stated = Stated(design, RowDomain.of(design, law.grid_bits), law, {}, epsilon, delta)
-    losses = [counts_loss(stated, counts) for counts in preliminary_queries(design, law)]
+    stated = Stated(design, RowDomain.of(design, distribution.grid_bits), distribution, {}, epsilon, delta)
+    losses = [counts_loss(stated, counts) for counts in preliminary_queries(design, distribution)]
     return both_losses(stated, *losses) if found_nothing and len(losses) == 2 else losses[0]

@@ -348,12 +348,12 @@ class Account:
     def loss(self) -> Loss:
         """Compute the privacy loss of the noise."""
         stated, scales = self.stated, self.stated.scales
-        if stated.law.family == "discrete-laplace":
+        if stated.distribution.family == "discrete-laplace":
             return Loss.pure(up(sum((query.pure_loss(scales) for query in self.queries), Fraction(0))))
         square = sum((query.squared_loss(scales) for query in self.queries), Fraction(0))
-        if stated.law.family == "k-norm":
+        if stated.distribution.family == "k-norm":
             return Loss.pure(root_up(square))  # [P:forward-norm]
-        return gaussian_loss(stated, square, variates(self.queries, stated.law.sigma))
+        return gaussian_loss(stated, square, variates(self.queries, stated.distribution.sigma))
 
 
 def gaussian_loss(stated: Stated, square: Fraction, drawn: Iterable[tuple[int, int]]) -> Loss:

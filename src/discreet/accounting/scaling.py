@@ -187,10 +187,10 @@ def weighted_domain(design: Design, grid_bits: int) -> RowDomain:
 
 def scaled_account(stated: Stated) -> Account:
     """Account for `gaussian` on privately scaled rows."""
-    robust = any(block in stated.law.sigma for block in RESIDUAL_BLOCKS)
+    robust = any(block in stated.distribution.sigma for block in RESIDUAL_BLOCKS)
     queries = scaled_queries(stated.design, stated.domain, robust=robust)
     stated.check("discrete-gaussian", JOINT, blocks_of(queries))
-    if stated.law.sigma["count"] == 0:
+    if stated.distribution.sigma["count"] == 0:
         raise SpecError("expected noise on the sum of squared weights, got none")
     return Account(stated, queries)
 

@@ -122,7 +122,7 @@ DECLARED: Final[Mapping[str, Mapping[str, Setting]]] = MappingProxyType(
             ),
             "noise": Setting(
                 "auto",
-                "law of the noise; laplace keeps epsilon alone; auto: gaussian, or laplace if delta is 0",
+                "distribution of the noise; laplace keeps epsilon alone; auto: gaussian, or laplace if delta is 0",
                 choices=("auto", "gaussian", "laplace", "wishart"),
             ),
             "composition": Setting("exact", "rule that adds up the privacy loss of the steps", choices=RULES),

@@ -17,7 +17,7 @@ from discreet.design.design import Design
 from discreet.design.model_columns import SubModel
 from discreet.exact.arrays import FloatArray
 from discreet.releases.fields import NoisyCount, centred, unsettled_ends
-from discreet.releases.reference_law import DEFAULT_LEVEL, critical_value, family_of, known
+from discreet.releases.reference_distribution import DEFAULT_LEVEL, critical_value, family_of, known
 from discreet.releases.release import Release
 from discreet.wording import Message, Option
 

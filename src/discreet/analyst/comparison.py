@@ -30,7 +30,14 @@ from discreet.analyst.values import Interval, Number
 from discreet.design.domain import formula_name
 from discreet.errors import ModelError, OptionError
 from discreet.privacy.checks import is_number, listed
-from discreet.releases.reference_law import DEFAULT_LEVEL, NotEstimable, checked_level, known, reason_of, shown_number
+from discreet.releases.reference_distribution import (
+    DEFAULT_LEVEL,
+    NotEstimable,
+    checked_level,
+    known,
+    reason_of,
+    shown_number,
+)
 from discreet.releases.release import Release
 from discreet.wording import LeaveOut
 

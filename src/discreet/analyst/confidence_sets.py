@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from discreet.errors import DiscreetError, OptionError
 from discreet.exact.arrays import FloatArray
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from discreet.wording import Message, SetOption
 
 # -- not estimable -----------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from discreet.analyst.solvers.adaptive import PenalisedGram, penalised_gram
 from discreet.design.design import INTERCEPT
 from discreet.design.model_columns import SubModel, model_of
 from discreet.exact.arrays import FloatArray
-from discreet.releases.reference_law import known
+from discreet.releases.reference_distribution import known
 from discreet.releases.release import Release
 from discreet.wording import Message
 

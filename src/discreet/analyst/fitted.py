@@ -31,7 +31,7 @@ from discreet.errors import ModelError, SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.privacy.checks import check_flag
 from discreet.releases.fields import Coefficients
-from discreet.releases.reference_law import NotEstimable, checked_level, known, reason_of
+from discreet.releases.reference_distribution import NotEstimable, checked_level, known, reason_of
 from discreet.releases.release import Release
 from discreet.wording import Message, Option
 

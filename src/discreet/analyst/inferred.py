@@ -21,7 +21,7 @@ from discreet.analyst.inference.contrasts import (
     checked_way,
     contrasts,
     in_double,
-    known_before,
+    noise_known_beforehand,
     noise_sds,
     read_each,
     simultaneous_value,
@@ -50,7 +50,7 @@ from discreet.analyst.values import (
     set_without,
 )
 from discreet.exact.arrays import FloatArray
-from discreet.releases.reference_law import (
+from discreet.releases.reference_distribution import (
     DEFAULT_LEVEL,
     Family,
     NotEstimable,
@@ -238,7 +238,7 @@ class InferenceMixin:
 
         Also available for a release of coefficients with noise added to the coefficients.
         """
-        if known_before(self.release.noise):
+        if noise_known_beforehand(self.release.noise):
             return NamedValues(self.names, noise_sds(self.release.noise, self._inputs.units))
         return self._each(Contrasts.privacy_sd)
 
@@ -305,7 +305,7 @@ class InferenceMixin:
             As for `conf_int`.
         """
         checked, noise = checked_level(level, alpha), self.release.noise
-        if known_before(noise):
+        if noise_known_beforehand(noise):
             return table_intervals(noise, self._inputs.units, self.names, self.coefficients.tolist(), checked)
         reason = no_errors(self.release) if self.fitted_inside else NOISE_IN_SUMS
         return NamedValues[Interval].constant(self.names, reason)

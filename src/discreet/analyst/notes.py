@@ -18,14 +18,14 @@ from discreet.analyst.bound_costs import (
 )
 from discreet.analyst.confidence_sets import REMEDY, known_values, missing_values
 from discreet.analyst.diagnostics import clipped_residuals, independent_rows, noise_dominates, not_converged
-from discreet.analyst.inference.contrasts import known_before
+from discreet.analyst.inference.contrasts import noise_known_beforehand
 from discreet.analyst.inference.robust import has_clusters, has_ratio_spread, residual_bound
 from discreet.analyst.solvers.penalised import MIDDLE
 from discreet.analyst.values import bounded, unbounded
 from discreet.design.design import SAMPLING
 from discreet.design.model_columns import has_all_regressors
 from discreet.number_text import percent
-from discreet.releases.reference_law import DEFAULT_LEVEL, NotEstimable, known
+from discreet.releases.reference_distribution import DEFAULT_LEVEL, NotEstimable, known
 from discreet.releases.release import Release
 from discreet.wording import Message, Option, SetOption
 
@@ -80,7 +80,7 @@ def error_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
         out.append(f"{PRIVACY_PART} (largest for {noisiest}: {worst:.0%}).{narrower if f'{factor:.3g}' != '1' else ''}")
     out += set_notes(fit, level)
     what = "Not estimable"
-    if known_before(fit.release.noise):
+    if noise_known_beforehand(fit.release.noise):
         out.append(THIS_TABLE.format(level=percent(level)))
         what = "Standard errors and tests are not estimable"
     out += _by_reason(what, {name: why.reason for name, why in missing_values(sets).items()})

@@ -31,7 +31,7 @@ from discreet.design.model_columns import SubModel
 from discreet.errors import ModelError, OptionError
 from discreet.exact.arrays import FloatArray
 from discreet.privacy.checks import listed
-from discreet.releases.reference_law import NotEstimable, known
+from discreet.releases.reference_distribution import NotEstimable, known
 from discreet.releases.release import Release
 from discreet.wording import LeaveOut
 

@@ -22,7 +22,7 @@ from discreet.design.design import Design
 from discreet.design.model_columns import SubModel, has_all_regressors
 from discreet.errors import ColumnNotice, DataError, OptionError
 from discreet.exact.arrays import FloatArray
-from discreet.releases.reference_law import Family, NotEstimable, checked_level, critical_value, known
+from discreet.releases.reference_distribution import Family, NotEstimable, checked_level, critical_value, known
 from discreet.tables.arrow import declared_arrays
 from discreet.tables.cells import settle_missing, shrink_scaled, write_scaled
 from discreet.tables.frames import frame_batches, is_frame, position_notice

@@ -16,7 +16,7 @@ from discreet.analyst.inference.rsquared import variance_ratio
 from discreet.analyst.inference.score import score_inference
 from discreet.analyst.model import fit
 from discreet.design.domain import full_columns, model_names
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from discreet.releases.release import Release
 
 # largest residual, in scaled units, of a line within the bounds of the target

@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.confidence_sets import ConfidenceSet, mapped, split_words
-from discreet.analyst.inference.contrasts import known_before
+from discreet.analyst.inference.contrasts import noise_known_beforehand
 from discreet.analyst.notes import notes, reasons
 from discreet.analyst.values import (
     Interval,
@@ -19,7 +19,7 @@ from discreet.analyst.values import (
 )
 from discreet.number_text import percent
 from discreet.releases.fields import NoisyCount
-from discreet.releases.reference_law import DEFAULT_LEVEL, NotEstimable, known, reason_of, shown_number
+from discreet.releases.reference_distribution import DEFAULT_LEVEL, NotEstimable, known, reason_of, shown_number
 from discreet.releases.release import Release
 from discreet.text import aligned
 from discreet.wording import PYTHON, Wording, worded
@@ -115,13 +115,13 @@ def plain_values(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> dict[str,
 
 def headers(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> tuple[str, ...]:
     """Return the column titles of `cells`, which differ where only the noise of the coefficients is known."""
-    titles = NOISE_HEADERS if known_before(fit.release.noise) else HEADERS
+    titles = NOISE_HEADERS if noise_known_beforehand(fit.release.noise) else HEADERS
     return tuple(title.format(low=(1 - level) / 2, high=(1 + level) / 2) for title in titles)
 
 
 def cells(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> list[tuple[str, ...]]:
     """Return the rows of the table as text, with unbounded coefficients in brackets."""
-    if known_before(fit.release.noise):
+    if noise_known_beforehand(fit.release.noise):
         return _noise_cells(fit, level)
     sets = fit.conf_int(level)
     return [

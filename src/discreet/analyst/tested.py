@@ -18,7 +18,7 @@ from discreet.analyst.solvers.least_squares import solve_ols
 from discreet.analyst.values import NamedValues, Number, numbers_by_name
 from discreet.exact.arrays import FloatArray
 from discreet.privacy.checks import check_flag
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from discreet.wording import Message, SetOption
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from discreet.analyst.confidence_sets import ConfidenceSet, NotEstimableError, a
 from discreet.errors import ModelError
 from discreet.exact.arrays import FloatArray
 from discreet.number_text import rough
-from discreet.releases.reference_law import NotEstimable, shown_number
+from discreet.releases.reference_distribution import NotEstimable, shown_number
 from discreet.text import html_table
 from discreet.wording import Message
 

@@ -19,7 +19,7 @@ from scipy.stats import laplace, norm
 from discreet.accounting.noise_distribution import DISCOVERY, entry_blocks
 from discreet.audit.judging import Claim
 from discreet.audit.noise_tests import Check, distribution_check
-from discreet.audit.runs import NOISY, ExactLoss, MadeUpRows, padded, release_numbers
+from discreet.audit.runs import NOISY, ExactLoss, SyntheticRows, padded, release_numbers
 from discreet.curator.sums.cell_counts import DyadicCells
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.table import accumulate
@@ -80,16 +80,16 @@ class BoundsSubject:
     def __init__(self, entry: BoundsEntry, epsilon: float) -> None:
         self.name = entry.name
         self._design = Design("y", dict.fromkeys(_NAMES, "private"))
-        self._asked = ReleaseRequest.checked(
+        self._request = ReleaseRequest.checked(
             self._design, PrivacyBudget(epsilon, entry.delta), ReleaseOptions(mechanism=entry.mechanism)
         )
-        guarantee = Guarantee.promised(self._design.unit, self._asked.budget)
-        self.claim = Claim.of(with_curve(guarantee, self._asked.law))
-        law = self._asked.law
-        scale = law.sigma[DISCOVERY] / law.unit
+        guarantee = Guarantee.promised(self._design.unit, self._request.budget)
+        self.claim = Claim.of(with_curve(guarantee, self._request.distribution))
+        distribution = self._request.distribution
+        scale = distribution.sigma[DISCOVERY] / distribution.unit
         full = math.ceil(_FULL * scale)
         # one of the counts is the number of rows
-        parts = threshold_parts(len(DyadicCells(self._design).totals()) - 1, law.family)
+        parts = threshold_parts(len(DyadicCells(self._design).totals()) - 1, distribution.family)
         edge = round(parts / 1000 * scale)
         table = {"y": np.full(full + edge, 1.5), "x": np.repeat([1.5, 3.0], [full, edge])}
         self._tables = table, {name: np.append(cells, _FAR) for name, cells in table.items()}
@@ -108,16 +108,16 @@ class BoundsSubject:
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
         """Test the noise of counts and moments, and that the bounds follow from the noisy counts."""
-        law = self._asked.law
-        cdf = norm.cdf if law.family == "discrete-gaussian" else laplace.cdf
+        distribution = self._request.distribution
+        cdf = norm.cdf if distribution.family == "discrete-gaussian" else laplace.cdf
         counts = [
-            side[:, : len(exact)] - np.array(exact, dtype=np.float64) * law.unit
+            side[:, : len(exact)] - np.array(exact, dtype=np.float64) * distribution.unit
             for side, exact in zip(drawn, self._exact, strict=True)
         ]
         steps = np.concatenate(counts)
         steps = steps[np.isfinite(steps[:, 0])]
         return (
-            distribution_check("distribution of the counts", steps / law.sigma[DISCOVERY], cdf, alpha / 2),
+            distribution_check("distribution of the counts", steps / distribution.sigma[DISCOVERY], cdf, alpha / 2),
             distribution_check("noise distribution", np.array(self._noise), cdf, alpha / 2),
             Check("on the grid", float(np.mean(steps != np.rint(steps))), 0.0),
             Check("bounds inconsistent with the counts", float(self._inconsistent), 0.0),
@@ -125,16 +125,16 @@ class BoundsSubject:
         )
 
     def _numbers(self, side: int) -> list[float]:
-        asked = self._asked
+        request = self._request
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", PrivacyNotice)
                 released = release(
                     self._tables[side],
                     self._design,
-                    epsilon=asked.budget.epsilon,
-                    delta=asked.budget.delta,
-                    mechanism=asked.mechanism.name,
+                    epsilon=request.budget.epsilon,
+                    delta=request.budget.delta,
+                    mechanism=request.mechanism.name,
                 )
         except BoundsNotFound:
             return [math.nan]
@@ -159,19 +159,24 @@ class BoundsSubject:
         self._rests.add(json.dumps(rest, sort_keys=True))
 
     def _moments(self, side: int, design: Design) -> tuple[int, ...]:
-        rows = MadeUpRows(self._tables[side], design.redeclared(), self._asked.domain)
-        return rows.sums(ExactGram(len(design.released), self._asked.domain.grid_bits)).on_grid(self._asked.law.unit)
+        rows = SyntheticRows(self._tables[side], design.redeclared(), self._request.domain)
+        return rows.sums(ExactGram(len(design.released), self._request.domain.grid_bits)).on_grid(
+            self._request.distribution.unit
+        )
 
     def _cells(self, table: dict[str, FloatArray]) -> tuple[int, ...]:
         source, sums = open_source(table), DyadicCells(self._design)
-        return accumulate(source, self._design, self._asked.domain, ComputeOptions(), sums).values
+        return accumulate(source, self._design, self._request.domain, ComputeOptions(), sums).values
 
     def _loss(self, bounds: dict[str, tuple[float, float]]) -> ExactLoss:
-        law, design = self._asked.law, self._design.with_found(bounds)
+        distribution, design = self._request.distribution, self._design.with_found(bounds)
         blocks = entry_blocks(len(design.released))
-        changes = [Fraction((b - a) * law.unit, law.sigma[DISCOVERY]) for a, b in zip(*self._exact, strict=True)]
+        changes = [
+            Fraction((b - a) * distribution.unit, distribution.sigma[DISCOVERY])
+            for a, b in zip(*self._exact, strict=True)
+        ]
         sums = (self._moments(side, design) for side in (0, 1))
-        changes += [Fraction(b - a, law.sigma[block]) for a, b, block in zip(*sums, blocks, strict=True)]
+        changes += [Fraction(b - a, distribution.sigma[block]) for a, b, block in zip(*sums, blocks, strict=True)]
         pair = f"{self.pair}, bounds of x up to {bounds['x'][1]:g}"
         if self.claim.mu is None:
             return ExactLoss(pair, "epsilon", up(sum(map(abs, changes), Fraction(0))), self.claim.epsilon)

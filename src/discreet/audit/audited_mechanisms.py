@@ -18,8 +18,8 @@ from discreet.audit.noise_tests import Check, agreement_check
 from discreet.audit.pairs import NeighbourPair, Table, worst_pairs
 from discreet.audit.runs import (
     ExactLoss,
-    MadeUpRows,
     PooledSampler,
+    SyntheticRows,
     noise_checks,
     one_run,
     padded,
@@ -188,9 +188,9 @@ _ESTIMATOR: Final = MechanismEntry("gaussian estimator", "gaussian", _DELTA, est
 class PublicPath:
     """The whole public path. `rests` collects the texts of releases without their noisy numbers."""
 
-    def __init__(self, entry: MechanismEntry, asked: ReleaseRequest) -> None:
+    def __init__(self, entry: MechanismEntry, request: ReleaseRequest) -> None:
         self._entry = entry
-        self._asked = asked
+        self._request = request
         self.rests: set[str] = set()
 
     def numbers(self, table: Table) -> list[float]:
@@ -201,18 +201,18 @@ class PublicPath:
                 warnings.simplefilter("ignore", PrivacyNotice)
                 released = self._estimated(table) if self._entry.estimator else self._released(table, hook)
         except GuardStop:
-            return [count * self._asked.law.unit for count in hook.counts]
+            return [count * self._request.distribution.unit for count in hook.counts]
         self.rests.add(rest_of_release(released))
         return release_numbers(released)
 
     def _released(self, table: Table, hook: GuardStopHook) -> Release:
-        entry, budget = self._entry, self._asked.budget
+        entry, budget = self._entry, self._request.budget
         return release(
             table,
-            self._asked.design,
+            self._request.design,
             epsilon=budget.epsilon,
             delta=budget.delta,
-            **self._asked.options.keywords(),
+            **self._request.options.keywords(),
             spend=hook if entry.guard else untracked,
         )
 
@@ -220,7 +220,7 @@ class PublicPath:
         # needs the extra `sklearn`
         from discreet.estimator.regression import PrivateLinearRegression
 
-        design, budget = self._asked.design, self._asked.budget
+        design, budget = self._request.design, self._request.budget
         target = design.columns[design.target].to_dict()
         model = PrivateLinearRegression(
             epsilon=budget.epsilon,
@@ -303,11 +303,11 @@ class MechanismSubject:
         self._epsilon = epsilon
         design = entry.of(design)
         self._design = design
-        self._asked = ReleaseRequest.checked(design, PrivacyBudget(epsilon, entry.delta), entry.options(design))
-        guarantee = Guarantee.promised(design.unit, self._asked.budget)
-        self.claim = Claim.of(with_curve(guarantee, self._asked.law))
+        self._request = ReleaseRequest.checked(design, PrivacyBudget(epsilon, entry.delta), entry.options(design))
+        guarantee = Guarantee.promised(design.unit, self._request.budget)
+        self.claim = Claim.of(with_curve(guarantee, self._request.distribution))
         self._sampler = PooledSampler()
-        self._path = PublicPath(entry, self._asked)
+        self._path = PublicPath(entry, self._request)
         worst = partial(worst_pairs, entry.mechanism, design, clip_counts=entry.clip_counts)
         self._given = pair is not None
         self._pairs = worst() if pair is None else (pair,)
@@ -322,7 +322,7 @@ class MechanismSubject:
         if self._whole:
             return padded([self._released(side) for _ in range(how_many)])
         rows = _FirstOnce(self._sides(self._worst)[side])
-        return padded([one_run(self._asked, self._sampler, rows.reader()) for _ in range(how_many)])
+        return padded([one_run(self._request, self._sampler, rows.reader()) for _ in range(how_many)])
 
     def exact(self) -> tuple[ExactLoss, ...]:
         """Return the losses of the given pair, or of all pairs including other designs."""
@@ -334,11 +334,11 @@ class MechanismSubject:
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
         """Test the noise, run tables in lockstep, and compare with draws through the whole public path."""
-        noise = noise_checks(self._asked, self._sides(self._worst), drawn, alpha / 2)
+        noise = noise_checks(self._request, self._sides(self._worst), drawn, alpha / 2)
         if self._whole:
             return *noise, self._rest()
-        draws = sampler_checks(self._asked, self._sampler, alpha / 4)
-        lockstep = lockstep_checks(self._asked, self._sides(self._worst)[0], self._sampler)
+        draws = sampler_checks(self._request, self._sampler, alpha / 4)
+        lockstep = lockstep_checks(self._request, self._sides(self._worst)[0], self._sampler)
         whole = [
             agreement_check(f"whole path, {which}", self.whole_path(side), drawn[side], alpha / 8)
             for side, which in enumerate(("table", "neighbour"))
@@ -378,8 +378,10 @@ class MechanismSubject:
 
     def _loss(self, pair: NeighbourPair) -> ExactLoss | None:
         """Return the largest loss over several runs, if runs differ."""
-        runs = self._runs if self._asked.rereads else 1
-        losses = [exact_loss(pair.name, self._asked, self.claim, self._sides(pair), self._sampler) for _ in range(runs)]
+        runs = self._runs if self._request.rereads else 1
+        losses = [
+            exact_loss(pair.name, self._request, self.claim, self._sides(pair), self._sampler) for _ in range(runs)
+        ]
         return max((loss for loss in losses if loss is not None), key=lambda loss: loss.value, default=None)
 
     @cached_property
@@ -388,25 +390,25 @@ class MechanismSubject:
         values = [0.0 if loss is None else loss.value for loss in self._losses]
         return self._pairs[values.index(max(values))]
 
-    def _sides(self, pair: NeighbourPair) -> tuple[MadeUpRows, MadeUpRows]:
+    def _sides(self, pair: NeighbourPair) -> tuple[SyntheticRows, SyntheticRows]:
         sides = self._cached_sides.get(id(pair))
         if sides is None:
             first, second = (
-                MadeUpRows(table, self._design, self._asked.domain, clip_counts=self._entry.clip_counts)
+                SyntheticRows(table, self._design, self._request.domain, clip_counts=self._entry.clip_counts)
                 for table in (pair.table, pair.neighbour)
             )
             sides = self._cached_sides[id(pair)] = first, second
         return sides
 
     @cached_property
-    def _cached_sides(self) -> dict[int, tuple[MadeUpRows, MadeUpRows]]:
+    def _cached_sides(self) -> dict[int, tuple[SyntheticRows, SyntheticRows]]:
         return {}
 
 
 class _FirstOnce:
     """Sums over rows. The first sums of every run are equal and are computed once."""
 
-    def __init__(self, rows: MadeUpRows) -> None:
+    def __init__(self, rows: SyntheticRows) -> None:
         self._rows = rows
         self._first: Totals | None = None
 

@@ -22,7 +22,7 @@ from discreet.accounting.noise_distribution import entry_blocks
 from discreet.audit.judging import Claim
 from discreet.audit.noise_tests import Check, distribution_check
 from discreet.audit.pairs import NeighbourPair, Table, worst_pairs
-from discreet.audit.runs import ExactLoss, MadeUpRows, PooledSampler, sampler_checks
+from discreet.audit.runs import ExactLoss, PooledSampler, SyntheticRows, sampler_checks
 from discreet.curator.sums.gram import ExactGram, Totals
 from discreet.design.design import Design
 from discreet.errors import PrivacyNotice
@@ -79,9 +79,9 @@ class PartsSubject:
         self._keys = tuple(CuratorKey.new(name) for name in _NAMES)
         self._epsilon = epsilon
         session = self._session()
-        self._asked = asked_by(session, self._design)
-        guarantee = Guarantee.promised(self._design.unit, self._asked.budget, curators=session.terms)
-        self.claim = Claim.of(with_curve(guarantee, self._asked.law))
+        self._request = asked_by(session, self._design)
+        guarantee = Guarantee.promised(self._design.unit, self._request.budget, curators=session.terms)
+        self.claim = Claim.of(with_curve(guarantee, self._request.distribution))
         self._sampler = PooledSampler()
         self._pairs = worst_pairs("gaussian", self._design)
         self._worst = max(self._pairs, key=lambda pair: self._loss(pair).value)
@@ -93,15 +93,16 @@ class PartsSubject:
 
     def draws(self, side: int, how_many: int) -> FloatArray:
         """Draw sums of the honest parts with their noise shares."""
-        mechanism = self._asked.mechanism
+        mechanism = self._request.mechanism
         if not isinstance(mechanism, GaussianShares):
             raise TypeError("expected noise in shares")
         sums = [self._totals(table) for table in self._tables(side)[:_HONEST]]
+        distribution = self._request.distribution
         return np.array([
             [
                 float(sum(numbers))
                 for numbers in zip(
-                    *(mechanism.randomise(totals, self._asked.law, self._sampler) for totals in sums), strict=True
+                    *(mechanism.randomise(totals, distribution, self._sampler) for totals in sums), strict=True
                 )
             ]
             for _ in range(how_many)
@@ -117,7 +118,7 @@ class PartsSubject:
         whole = np.concatenate([self._noise(side, self.seen(side)) for side in (0, 1)])
         return (
             distribution_check("noise distribution", noise, norm.cdf, alpha / 2),
-            *sampler_checks(self._asked, self._sampler, alpha / 4),
+            *sampler_checks(self._request, self._sampler, alpha / 4),
             distribution_check("noise distribution in masked parts", whole, norm.cdf, alpha / 8),
             _variance_check("variance of the noise in masked parts", whole, alpha / 8),
         )
@@ -158,20 +159,20 @@ class PartsSubject:
         return [*with_person, *[pair.table] * (len(_NAMES) - self._most)]
 
     def _totals(self, table: Table) -> Totals:
-        rows = MadeUpRows(table, self._design, self._asked.domain)
-        return rows.sums(ExactGram(len(self._design.released), self._asked.domain.grid_bits))
+        rows = SyntheticRows(table, self._design, self._request.domain)
+        return rows.sums(ExactGram(len(self._design.released), self._request.domain.grid_bits))
 
     def _scales(self) -> list[int]:
-        return [self._asked.law.sigma[block] for block in entry_blocks(len(self._design.released))]
+        return [self._request.distribution.sigma[block] for block in entry_blocks(len(self._design.released))]
 
     def _noise(self, side: int, drawn: FloatArray) -> FloatArray:
-        sums = [self._totals(table).on_grid(self._asked.law.unit) for table in self._tables(side)[:_HONEST]]
+        sums = [self._totals(table).on_grid(self._request.distribution.unit) for table in self._tables(side)[:_HONEST]]
         exact = np.array([float(sum(numbers)) for numbers in zip(*sums, strict=True)])
         noise: FloatArray = (drawn - exact) / (math.sqrt(_HONEST) * np.array(self._scales(), dtype=np.float64))
         return noise
 
     def _loss(self, pair: NeighbourPair) -> ExactLoss:
-        unit = self._asked.law.unit
+        unit = self._request.distribution.unit
         first, second = (self._totals(table).on_grid(unit) for table in (pair.table, pair.neighbour))
         square = sum(
             (

@@ -46,7 +46,7 @@ class PrimitiveEntry:
     """A primitive with a pair of inputs.
 
     `drawn` returns one output per row. `scaled` maps epsilon to the exact loss of the pair if the output states its
-    noise. `law` tests outputs against the stated noise distribution if events reveal little about it.
+    noise. `distribution` tests outputs against the stated noise distribution if events reveal little about it.
     """
 
     name: str
@@ -54,7 +54,7 @@ class PrimitiveEntry:
     drawn: Drawn
     delta: float = 0.0
     scaled: Callable[[float], float] | None = None
-    law: NoiseTest | None = None
+    distribution: NoiseTest | None = None
 
 
 class PrimitiveSubject:
@@ -87,10 +87,12 @@ class PrimitiveSubject:
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
         """Test the noise distribution. Draws are already calls of the public function."""
-        if self._entry.law is None:
+        if self._entry.distribution is None:
             return ()
         epsilon = self.claim.epsilon
-        return tuple(self._entry.law(epsilon, side, draws[:, 0], alpha / 2) for side, draws in enumerate(drawn))
+        return tuple(
+            self._entry.distribution(epsilon, side, draws[:, 0], alpha / 2) for side, draws in enumerate(drawn)
+        )
 
 
 def _laplace(epsilon: float, side: int, how_many: int) -> object:
@@ -200,7 +202,7 @@ _ENTRIES: Final = (
         _PERSON,
         _discrete_laplace,
         scaled=_discrete_laplace_loss,
-        law=_test_discrete_laplace,
+        distribution=_test_discrete_laplace,
     ),
     PrimitiveEntry("primitives.gaussian", _ONE, _gaussian, _DELTA, _gaussian_loss),
     PrimitiveEntry("primitives.counting_queries", _PERSON, _counts, scaled=_counts_loss),
@@ -218,13 +220,13 @@ _ENTRIES: Final = (
         "primitives.private_mean absolute-error",
         _ONE,
         partial(_mean_of_one, method="absolute-error"),
-        law=_test_absolute_error,
+        distribution=_test_absolute_error,
     ),
     PrimitiveEntry(
         "primitives.private_mean squared-error",
         _ONE,
         partial(_mean_of_one, method="squared-error"),
-        law=_test_squared_error,
+        distribution=_test_squared_error,
     ),
     PrimitiveEntry("primitives.randomised_response", "yes or no", _response, scaled=_response_loss),
     PrimitiveEntry("primitives.report_noisy_max", _FALL, _noisy_max, scaled=_noisy_max_loss),

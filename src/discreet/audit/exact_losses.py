@@ -21,7 +21,7 @@ from discreet.accounting.fitted_models import HUBER, threshold_steps
 from discreet.accounting.moment_queries import EIGENVALUE
 from discreet.accounting.noise_distribution import CLIPPED, GUARD, entry_blocks, is_privately_scaled
 from discreet.audit.judging import Claim
-from discreet.audit.runs import ExactLoss, MadeUpRows, one_run
+from discreet.audit.runs import ExactLoss, SyntheticRows, one_run
 from discreet.curator.sums.gram import Sums, Totals
 from discreet.errors import UnsupportedError
 from discreet.exact.arrays import FloatArray
@@ -56,13 +56,13 @@ _LARGEST: Final = 64.0
 
 
 def objective_loss(
-    name: str, asked: ReleaseRequest, claim: Claim, sides: tuple[MadeUpRows, MadeUpRows]
+    name: str, request: ReleaseRequest, claim: Claim, sides: tuple[SyntheticRows, SyntheticRows]
 ) -> ExactLoss | None:
     """Return epsilon at the claimed delta, or None for the squared loss or rows that are not on one line."""
-    along = _along_one_line(asked, sides) if asked.settings["loss"] == HUBER else None
+    along = _along_one_line(request, sides) if request.settings["loss"] == HUBER else None
     if along is None:
         return None
-    pieces = tuple(_pieces(asked, along))
+    pieces = tuple(_pieces(request, along))
     low, high = 0.0, _LARGEST
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -106,10 +106,13 @@ def _delta(pieces: tuple[_Piece, ...], epsilon: float) -> float:
     )
 
 
-def _pieces(asked: ReleaseRequest, along: tuple[FloatArray, FloatArray]) -> Iterator[_Piece]:
+def _pieces(request: ReleaseRequest, along: tuple[FloatArray, FloatArray]) -> Iterator[_Piece]:
     """Yield all pieces within the range of the linear term."""
-    threshold = threshold_steps(asked.settings, asked.domain) / asked.domain.unit
-    strength, sd = asked.law.parameters["strength"] / asked.law.unit, asked.law.sd("linear")
+    threshold = threshold_steps(request.settings, request.domain) / request.domain.unit
+    strength, sd = (
+        request.distribution.parameters["strength"] / request.distribution.unit,
+        request.distribution.sd("linear"),
+    )
 
     def term(rows: FloatArray, place: float) -> float:
         lengths, targets = rows
@@ -127,14 +130,14 @@ def _pieces(asked: ReleaseRequest, along: tuple[FloatArray, FloatArray]) -> Iter
 
 
 def _along_one_line(
-    asked: ReleaseRequest, sides: tuple[MadeUpRows, MadeUpRows]
+    request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows]
 ) -> tuple[FloatArray, FloatArray] | None:
     """Return lengths along the line and targets of both tables in scaled units, or None for other rows."""
     tables = [Counter(map(tuple, side.grid.T.astype(np.int64).tolist())) for side in sides]
     differing = [*(tables[0] - tables[1]), *(tables[1] - tables[0])]
     if not differing:
         return None
-    fitted = fitted_indices(asked.design)
+    fitted = fitted_indices(request.design)
     line = np.array([differing[0][index] for index in fitted])
     length2 = int(line @ line)
     lines: list[FloatArray] = []
@@ -148,7 +151,7 @@ def _along_one_line(
                 return None
             if product:
                 along.append((product / math.sqrt(length2), row[-1]))
-        lines.append(np.array(along, dtype=np.float64).reshape(-1, 2).T / asked.domain.unit)
+        lines.append(np.array(along, dtype=np.float64).reshape(-1, 2).T / request.domain.unit)
     return lines[0], lines[1]
 
 
@@ -218,22 +221,24 @@ class ReplaySampler:
 
 
 def replayed(
-    asked: ReleaseRequest, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler
+    request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler
 ) -> tuple[tuple[ReplaySampler, Made], tuple[ReplaySampler, Made]]:
     """Run on the first table, then on the second with the same noisy numbers. Return samplers and publications."""
     first = ReplaySampler(sampler)
-    published = _run(asked, sides[0], first)
+    published = _run(request, sides[0], first)
     second = ReplaySampler(sampler, first)
-    return (first, published), (second, _run(asked, sides[1], second))
+    return (first, published), (second, _run(request, sides[1], second))
 
 
-def replayed_square(asked: ReleaseRequest, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler) -> Fraction | None:
+def replayed_square(
+    request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler
+) -> Fraction | None:
     """Return the exact mu^2 of a run: the sum of squared changes over squared noise scales.
 
     Return None if the loss is infinite. That is the case if equal noisy numbers give different publications, so that an
     exact number affects them, or if a variate is added to two numbers, whose difference then has no noise.
     """
-    (first, published), (second, again) = replayed(asked, sides, sampler)
+    (first, published), (second, again) = replayed(request, sides, sampler)
     if published != again or first.scales != second.scales or first.reused:
         return None
     return sum((Fraction(change * change, scale * scale) for change, scale in _changes(first, second)), Fraction(0))
@@ -245,15 +250,15 @@ def _changes(first: ReplaySampler, second: ReplaySampler) -> Iterator[tuple[int,
         yield one - other, scale or 1
 
 
-def _run(asked: ReleaseRequest, rows: MadeUpRows, sampler: ReplaySampler) -> Made:
+def _run(request: ReleaseRequest, rows: SyntheticRows, sampler: ReplaySampler) -> Made:
     read = rows.reader()
-    passes = asked.mechanism.passes(asked.context(sampler))
+    passes = request.mechanism.passes(request.context(sampler))
     first = read(next(passes))
     published = run_passes(passes, first, read)
-    if not asked.robust:
+    if not request.robust:
         return published
     released = with_residuals(
-        asked.release(published, first, UNTRACKED, None), asked.domain, asked.residual_bound, read, sampler
+        request.release(published, first, UNTRACKED, None), request.domain, request.residual_bound, read, sampler
     )
     # the number of units is the only exact sum in a release, and it is public
     return replace(released, units_public=None)
@@ -275,45 +280,45 @@ Compared: TypeAlias = Callable[[ReleaseRequest, int, Values, Values], Changes]
 
 
 def exact_loss(
-    name: str, asked: ReleaseRequest, claim: Claim, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler
+    name: str, request: ReleaseRequest, claim: Claim, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler
 ) -> ExactLoss | None:
     """Return the loss of one run on the first table of a pair, or None if the mechanism has no closed form."""
-    if asked.law.family == "wishart":
+    if request.distribution.family == "wishart":
         # the proof for a replaced row has two steps, of which the tables show only the sum
-        has_closed_form = asked.mechanism.name == "wishart" and not asked.design.count_public
-        return _wishart(name, asked, claim, sides, sampler) if has_closed_form else None
-    if is_replayed(asked):
-        square = replayed_square(asked, sides, sampler)
+        has_closed_form = request.mechanism.name == "wishart" and not request.design.count_public
+        return _wishart(name, request, claim, sides, sampler) if has_closed_form else None
+    if is_replayed(request):
+        square = replayed_square(request, sides, sampler)
         mu = math.inf if square is None else root_up(square)
         return None if claim.mu is None else ExactLoss(name, "mu", mu, claim.mu)
-    if asked.mechanism.name == "objective":
-        return objective_loss(name, asked, claim, sides)
-    compared = COMPARED[asked.mechanism.name]
+    if request.mechanism.name == "objective":
+        return objective_loss(name, request, claim, sides)
+    compared = COMPARED[request.mechanism.name]
     changes = [
         Fraction(abs(change), scale)
-        for change, scale in _all_changes(asked, compared, run_of(asked, sides, sampler))
+        for change, scale in _all_changes(request, compared, run_of(request, sides, sampler))
         if change
     ]
-    if asked.law.family == "discrete-laplace":
+    if request.distribution.family == "discrete-laplace":
         return ExactLoss(name, "epsilon", up(sum(changes, Fraction(0))), claim.epsilon)
     length = root_up(sum((change * change for change in changes), Fraction(0)))
-    if asked.law.family == "k-norm":
+    if request.distribution.family == "k-norm":
         return ExactLoss(name, "epsilon", length, claim.epsilon)
     return None if claim.mu is None else ExactLoss(name, "mu", length, claim.mu)
 
 
-def is_replayed(asked: ReleaseRequest) -> bool:
+def is_replayed(request: ReleaseRequest) -> bool:
     """Check whether a replay is needed, because more is released than the requested sums."""
     separate = (*COMPARED, "objective", "wishart")
-    return asked.mechanism.name not in separate or has_weighted_rows(asked)
+    return request.mechanism.name not in separate or has_weighted_rows(request)
 
 
-def has_weighted_rows(asked: ReleaseRequest) -> bool:
+def has_weighted_rows(request: ReleaseRequest) -> bool:
     """Check whether the sums are of weighted rows: declared weights, or those of private scaling."""
-    return asked.design.weights is not None or is_privately_scaled(asked.law)
+    return request.design.weights is not None or is_privately_scaled(request.distribution)
 
 
-def run_of(asked: ReleaseRequest, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler) -> list[Answers]:
+def run_of(request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler) -> list[Answers]:
     """Run on the first table, and compute the same sums for its neighbour."""
     answers: list[Answers] = []
 
@@ -322,136 +327,144 @@ def run_of(asked: ReleaseRequest, sides: tuple[MadeUpRows, MadeUpRows], sampler:
         answers.append((sides[0].sums(wanted), sides[1].sums(again)))
         return answers[-1][0]
 
-    if asked.rereads:
-        one_run(unguarded(asked), sampler, read)
+    if request.rereads:
+        one_run(unguarded(request), sampler, read)
     else:
-        read(next(asked.mechanism.passes(asked.context(sampler))))
+        read(next(request.mechanism.passes(request.context(sampler))))
     return answers
 
 
-def unguarded(asked: ReleaseRequest) -> ReleaseRequest:
+def unguarded(request: ReleaseRequest) -> ReleaseRequest:
     """Return the request as it continues when a guard does not stop it."""
-    return replace(asked, law=asked.law.without_before())
+    return replace(request, distribution=request.distribution.without_before())
 
 
-def _all_changes(asked: ReleaseRequest, compared: Compared, answers: Sequence[Answers]) -> Changes:
+def _all_changes(request: ReleaseRequest, compared: Compared, answers: Sequence[Answers]) -> Changes:
     """Yield the changes of every pass."""
     last = len(answers) - 1
     for step, (one, other) in enumerate(answers):
-        yield from pass_changes(asked, compared, step, one, other, residuals=asked.robust and step == last)
+        yield from pass_changes(request, compared, step, one, other, residuals=request.robust and step == last)
 
 
 def pass_changes(
-    asked: ReleaseRequest, compared: Compared, step: int, one: Totals, other: Totals, *, residuals: bool
+    request: ReleaseRequest, compared: Compared, step: int, one: Totals, other: Totals, *, residuals: bool
 ) -> Changes:
     """Yield the changes released after one pass, in the order of the noise draws."""
-    unit = asked.law.unit
+    unit = request.distribution.unit
     if residuals:
-        yield from _residuals(asked, one.on_grid(unit), other.on_grid(unit))
+        yield from _residuals(request, one.on_grid(unit), other.on_grid(unit))
         return
     if step == 0:
-        yield from _counts(asked, GUARD, one.fitting, other.fitting)
-    yield from compared(asked, step, one.on_grid(unit), other.on_grid(unit))
+        yield from _counts(request, GUARD, one.fitting, other.fitting)
+    yield from compared(request, step, one.on_grid(unit), other.on_grid(unit))
     if step == 0:
-        yield from _counts(asked, CLIPPED, one.clipped, other.clipped)
+        yield from _counts(request, CLIPPED, one.clipped, other.clipped)
 
 
-def _counts(asked: ReleaseRequest, block: str, one: Values, other: Values) -> Changes:
+def _counts(request: ReleaseRequest, block: str, one: Values, other: Values) -> Changes:
     """Yield changes of counts that are released with the first pass, if any."""
-    if block in asked.law.sigma:
-        yield from (((a - b) * asked.law.unit, asked.law.sigma[block]) for a, b in zip(one, other, strict=True))
+    if block in request.distribution.sigma:
+        yield from (
+            ((a - b) * request.distribution.unit, request.distribution.sigma[block])
+            for a, b in zip(one, other, strict=True)
+        )
 
 
-def _residuals(asked: ReleaseRequest, one: Values, other: Values) -> Changes:
+def _residuals(request: ReleaseRequest, one: Values, other: Values) -> Changes:
     """Return changes of products of residual rows of every model, and of the sum for the interval of R^2."""
-    scales = asked.law.residual_steps(len(asked.design.released))
+    scales = request.distribution.residual_steps(len(request.design.released))
     return ((a - b, scale) for a, b, scale in zip(one, other, scales, strict=True))
 
 
-def _moments(asked: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
+def _moments(request: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
     """Yield changes of every released entry. Public counts, and squares of indicators, must not change otherwise."""
-    size = len(asked.design.released)
-    copies = asked.law.copies(size)
+    size = len(request.design.released)
+    copies = request.distribution.copies(size)
     for place, (block, a, b) in enumerate(zip(entry_blocks(size), one, other, strict=True)):
         if place in copies:
             total = copies[place]
             if a - b != one[total] - other[total]:
                 yield a - b, 1
-        elif block in asked.law.sigma:
+        elif block in request.distribution.sigma:
             # a change without noise would be an infinite loss
-            yield a - b, asked.law.sigma[block] or 1
+            yield a - b, request.distribution.sigma[block] or 1
 
 
-def _with_eigenvalue(asked: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
-    yield from _moments(asked, step, one, other)
-    here, there = (smallest_eigenvalue(regressor_gram(side, constant=asked.design.needs_sums)) for side in (one, other))
-    yield here - there, asked.law.sigma[EIGENVALUE]
+def _with_eigenvalue(request: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
+    yield from _moments(request, step, one, other)
+    here, there = (
+        smallest_eigenvalue(regressor_gram(side, constant=request.design.needs_sums)) for side in (one, other)
+    )
+    yield here - there, request.distribution.sigma[EIGENVALUE]
 
 
-def _cells(asked: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
-    return ((a - b, asked.law.sigma["cells"]) for a, b in zip(one, other, strict=True))
+def _cells(request: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
+    return ((a - b, request.distribution.sigma["cells"]) for a, b in zip(one, other, strict=True))
 
 
-def _choice(asked: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
+def _choice(request: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
     """Yield twice the largest change of a score, the most that the exponential mechanism can lose."""
-    yield 2 * max(abs(a - b) for a, b in zip(one, other, strict=True)), asked.law.sigma["selection"]
+    yield 2 * max(abs(a - b) for a, b in zip(one, other, strict=True)), request.distribution.sigma["selection"]
 
 
-def _reweighted(asked: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
+def _reweighted(request: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
     """Return changes of the Gram matrix of (1, x) first, then of scores, or of weighted products in every pass."""
-    if asked.settings["form"] == "moment":
-        return itertools.chain(_gram(asked, one, other), _cross(asked, one, other))
-    return _scores(asked, one, other) if step else _gram(asked, one, other)
+    if request.settings["form"] == "moment":
+        return itertools.chain(_gram(request, one, other), _cross(request, one, other))
+    return _scores(request, one, other) if step else _gram(request, one, other)
 
 
-def _gram(asked: ReleaseRequest, one: Values, other: Values) -> Changes:
-    indices, sigma = fitted_indices(asked.design), asked.law.sigma
+def _gram(request: ReleaseRequest, one: Values, other: Values) -> Changes:
+    indices, sigma = fitted_indices(request.design), request.distribution.sigma
     inside = [(i, j) for i in indices for j in indices if i <= j]
     at = [position(i, j, indices[-1] + 2) for i, j in inside]
     scales = [sigma["gram_diagonal" if i == j else "gram_off_diagonal"] for i, j in inside]
     return ((one[k] - other[k], scale) for k, scale in zip(at, scales, strict=True))
 
 
-def _cross(asked: ReleaseRequest, one: Values, other: Values) -> Changes:
-    indices = fitted_indices(asked.design)
+def _cross(request: ReleaseRequest, one: Values, other: Values) -> Changes:
+    indices = fitted_indices(request.design)
     target = indices[-1] + 1
     at = [position(index, target, target + 1) for index in indices]
-    return ((one[k] - other[k], asked.law.sigma["cross"]) for k in at)
+    return ((one[k] - other[k], request.distribution.sigma["cross"]) for k in at)
 
 
-def _descent(asked: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
+def _descent(request: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
     """Return the change of the number of rows first, then of the scores."""
     if step:
-        return _scores(asked, one, other)
-    return iter([(one[0] - other[0], asked.law.sigma.get("count", 1))])
+        return _scores(request, one, other)
+    return iter([(one[0] - other[0], request.distribution.sigma.get("count", 1))])
 
 
-def _scores(asked: ReleaseRequest, one: Values, other: Values) -> Changes:
-    first = fitted_indices(asked.design)[0]
-    return ((a - b, asked.law.sigma["score"]) for a, b in zip(one[first:], other[first:], strict=True))
+def _scores(request: ReleaseRequest, one: Values, other: Values) -> Changes:
+    first = fitted_indices(request.design)[0]
+    return ((a - b, request.distribution.sigma["score"]) for a, b in zip(one[first:], other[first:], strict=True))
 
 
-def _coefficients(asked: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
+def _coefficients(request: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
     """Return how the ridge coefficients on the lattice differ between the two tables."""
     points: list[Sequence[int]] = []
     for side in (one, other):
-        gram, cross = normal_equations(side, len(asked.design.released), intercept=asked.design.intercept)
-        points.append(ridge_in_ball(gram, cross, asked.law.grid_bits, asked.settings))
-    return ((a - b, asked.law.sigma["coefficients"]) for a, b in zip(*points, strict=True))
+        gram, cross = normal_equations(side, len(request.design.released), intercept=request.design.intercept)
+        points.append(ridge_in_ball(gram, cross, request.distribution.grid_bits, request.settings))
+    return ((a - b, request.distribution.sigma["coefficients"]) for a, b in zip(*points, strict=True))
 
 
 def _wishart(
-    name: str, asked: ReleaseRequest, claim: Claim, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler
+    name: str, request: ReleaseRequest, claim: Claim, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler
 ) -> ExactLoss:
     """Return delta at the claimed epsilon for the squared length of the added row, each column over its scale."""
-    size = len(asked.design.released)
-    ((one, other),) = ([side.on_grid(asked.law.unit) for side in answer] for answer in run_of(asked, sides, sampler))
+    size = len(request.design.released)
+    ((one, other),) = (
+        [side.on_grid(request.distribution.unit) for side in answer] for answer in run_of(request, sides, sampler)
+    )
     # the diagonal of z z' over the scales: the count, the squares of x, and the square of y
     entries = zip(places(size), entry_blocks(size), one, other, strict=True)
     shift = sum(
-        (Fraction(abs(a - b), asked.law.sigma[block]) for (i, j), block, a, b in entries if i == j), Fraction(0)
+        (Fraction(abs(a - b), request.distribution.sigma[block]) for (i, j), block, a, b in entries if i == j),
+        Fraction(0),
     )
-    degrees = asked.law.parameters["degrees"] - size + 1
+    degrees = request.distribution.parameters["degrees"] - size + 1
     served = served_epsilon(claim.epsilon, exchanged=False)
     share = best_share(degrees, float(shift), served, exchanged=False)
     delta = max(proved_delta(degrees, shift, served, share, exchanged=False), Decimal(0))

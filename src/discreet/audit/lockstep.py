@@ -16,7 +16,7 @@ from discreet.accounting.noise_distribution import CLIPPED
 from discreet.audit.exact_losses import COMPARED, Compared, is_replayed, pass_changes, replayed
 from discreet.audit.noise_tests import Check
 from discreet.audit.pairs import Table
-from discreet.audit.runs import MadeUpRows, one_run
+from discreet.audit.runs import SyntheticRows, one_run
 from discreet.curator.sums.gram import Sums, Totals
 from discreet.curator.sums.residuals import ResidualPass
 from discreet.design.columns import Base, Boolean, Numeric
@@ -36,29 +36,29 @@ _EXTRA_COUNT: Final = 3
 _NOT_ADDED: Final = ("frank-wolfe", "k-norm")
 
 
-def lockstep_checks(asked: ReleaseRequest, rows: MadeUpRows, sampler: Sampler) -> tuple[Check, ...]:
+def lockstep_checks(request: ReleaseRequest, rows: SyntheticRows, sampler: Sampler) -> tuple[Check, ...]:
     """Count the published numbers and draws that differ, at most in one run. None should.
 
     There is no check if noise is not added to numbers one by one, or if the number of rows is public. A mechanism whose
     searches draw variates sequentially is replayed. Objective perturbation has no counterpart on another table, so only
     the noise on its minimum is tested.
     """
-    if asked.mechanism.name == "objective":
+    if request.mechanism.name == "objective":
         return (
-            Check("noise on the point", float(max(_off_point(asked, rows, sampler) for _ in range(_FEW_RUNS))), 0.0),
+            Check("noise on the point", float(max(_off_point(request, rows, sampler) for _ in range(_FEW_RUNS))), 0.0),
         )
-    if is_replayed(asked) and not asked.design.rows_public:
-        other = MadeUpRows(unrelated_table(asked.design), asked.design, asked.domain)
-        differing = [_replay_differs(asked, (rows, other), sampler) for _ in range(_FEW_RUNS)]
+    if is_replayed(request) and not request.design.rows_public:
+        other = SyntheticRows(unrelated_table(request.design), request.design, request.domain)
+        differing = [_replay_differs(request, (rows, other), sampler) for _ in range(_FEW_RUNS)]
         return (Check("tables in lockstep", float(max(differing)), 0.0),)
-    compared = COMPARED.get(asked.mechanism.name)
-    if compared is None or asked.mechanism.name in _NOT_ADDED:
+    compared = COMPARED.get(request.mechanism.name)
+    if compared is None or request.mechanism.name in _NOT_ADDED:
         return ()
-    if asked.law.family == "wishart" or asked.design.rows_public:
+    if request.distribution.family == "wishart" or request.design.rows_public:
         return ()
-    table = unrelated_table(asked.design)
-    other = MadeUpRows(table, asked.design, asked.domain, clip_counts=CLIPPED in asked.law.sigma)
-    counts = [_differing(asked, compared, (rows, other), sampler) for _ in range(LOCKSTEP_RUNS)]
+    table = unrelated_table(request.design)
+    other = SyntheticRows(table, request.design, request.domain, clip_counts=CLIPPED in request.distribution.sigma)
+    counts = [_differing(request, compared, (rows, other), sampler) for _ in range(LOCKSTEP_RUNS)]
     return (Check("tables in lockstep", float(max(counts)), 0.0),)
 
 
@@ -82,38 +82,38 @@ def _cells(column: Base, step: int) -> list[object]:
 
 
 def _differing(
-    asked: ReleaseRequest, compared: Compared, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler
+    request: ReleaseRequest, compared: Compared, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler
 ) -> int:
     """Count the numbers that differ between a run on the first table and the lockstep run on the second."""
     first = _First(sides[0], sampler)
-    published = one_run(asked, first, first.read)
-    second = _Second(asked, compared, sides[1], first)
-    again = one_run(asked, second, second.read)
+    published = one_run(request, first, first.read)
+    second = _Second(request, compared, sides[1], first)
+    again = one_run(request, second, second.read)
     # compare texts as in a file, where -0.0 differs from 0.0
     pairs = itertools.zip_longest(map(repr, published), map(repr, again))
     return sum(bool(first_number != second_number) for first_number, second_number in pairs) + second.strayed()
 
 
-def _replay_differs(asked: ReleaseRequest, sides: tuple[MadeUpRows, MadeUpRows], sampler: Sampler) -> bool:
+def _replay_differs(request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler) -> bool:
     """Check whether the second table publishes something else with the noisy numbers of the first."""
-    (first, published), (second, again) = replayed(asked, sides, sampler)
+    (first, published), (second, again) = replayed(request, sides, sampler)
     return bool(published != again or first.scales != second.scales or not first.scales)
 
 
-def _off_point(asked: ReleaseRequest, rows: MadeUpRows, sampler: Sampler) -> int:
+def _off_point(request: ReleaseRequest, rows: SyntheticRows, sampler: Sampler) -> int:
     """Count the coefficients that differ from the minimum plus noise. Without noise the minimum is published."""
     first = _First(rows, sampler)
-    published = one_run(asked, first, first.read)
+    published = one_run(request, first, first.read)
     drawn = [variate for part in first.drawn for variate in part]
-    on_point = [variate.scale == asked.law.sigma["coefficients"] for variate in drawn]
+    on_point = [variate.scale == request.distribution.sigma["coefficients"] for variate in drawn]
     quiet = _Repeated(
         [0 if is_point_noise else variate.value for variate, is_point_noise in zip(drawn, on_point, strict=True)]
     )
     noise = [variate.value for variate, is_point_noise in zip(drawn, on_point, strict=True) if is_point_noise]
-    point = one_run(asked, quiet, rows.sums)
+    point = one_run(request, quiet, rows.sums)
     # without an intercept the first coefficient is 0
-    fitted = slice(0 if asked.design.intercept else 1, None)
-    steps = [(a - b) * asked.law.unit for a, b in zip(published[fitted], point[fitted], strict=True)]
+    fitted = slice(0 if request.design.intercept else 1, None)
+    steps = [(a - b) * request.distribution.unit for a, b in zip(published[fitted], point[fitted], strict=True)]
     return sum(bool(step != added) for step, added in itertools.zip_longest(steps, noise))
 
 
@@ -130,7 +130,7 @@ class _Variates:
 class _First(_Variates):
     """A table and the recorded noise of a run on it, pass by pass."""
 
-    def __init__(self, rows: MadeUpRows, source: Sampler) -> None:
+    def __init__(self, rows: SyntheticRows, source: Sampler) -> None:
         self._rows = rows
         self._source = source
         self.totals: list[Totals] = []
@@ -158,8 +158,8 @@ class _First(_Variates):
 class _Second(_Variates):
     """Another table, with the noise of the first run shifted by the difference of the exact numbers."""
 
-    def __init__(self, asked: ReleaseRequest, compared: Compared, rows: MadeUpRows, first: _First) -> None:
-        self._asked = asked
+    def __init__(self, request: ReleaseRequest, compared: Compared, rows: SyntheticRows, first: _First) -> None:
+        self._request = request
         self._compared = compared
         self._rows = rows
         self._first = first
@@ -179,7 +179,7 @@ class _Second(_Variates):
         first_totals = self._first.totals[self._pass]
         residuals = isinstance(sums, ResidualPass)
         self._shifts = list(
-            pass_changes(self._asked, self._compared, self._pass, first_totals, totals, residuals=residuals)
+            pass_changes(self._request, self._compared, self._pass, first_totals, totals, residuals=residuals)
         )
         return totals
 

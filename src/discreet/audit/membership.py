@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
-from discreet.accounting.noise_distribution import NoiseLaw
+from discreet.accounting.noise_distribution import NoiseDistribution
 from discreet.audit.auditing import CONFIDENCE, DRAWS
 from discreet.audit.judging import FEWEST_DRAWS, Claim
 from discreet.audit.membership_result import NOT_PRIVATE, Attack, MembershipResult, certain, measured, thresholds
 from discreet.audit.pairs import corner_pairs
-from discreet.audit.runs import MadeUpRows, PooledSampler
+from discreet.audit.runs import PooledSampler, SyntheticRows
 from discreet.curator.sums.gram import ExactGram, Totals, chunk_rows
 from discreet.datasets.tables import Dataset, census2000
 from discreet.errors import OptionError, UnsupportedError
@@ -47,9 +47,9 @@ class Target:
     row: FloatArray
     others: FloatArray
 
-    def totals(self, asked: ReleaseRequest, *, with_row: bool) -> Totals:
+    def totals(self, request: ReleaseRequest, *, with_row: bool) -> Totals:
         """Return the exact sums of products of the table with or without the row."""
-        size, bits = len(asked.design.released), asked.domain.grid_bits
+        size, bits = len(request.design.released), request.domain.grid_bits
         gram, step = ExactGram(size, bits), chunk_rows(ComputeOptions().chunk_rows, size, bits)
         for start in range(0, self.others.shape[1], step):
             gram.add(self.others[:, start : start + step])
@@ -58,15 +58,15 @@ class Target:
         return Totals(gram.totals(), gram.unit, self.others.shape[1] + with_row)
 
 
-def targets(dataset: Dataset, asked: ReleaseRequest) -> tuple[Target, Target]:
+def targets(dataset: Dataset, request: ReleaseRequest) -> tuple[Target, Target]:
     """Return the worst row inside the declared bounds, added to the table, and a typical row, removed from it.
 
     The worst row moves the noisy sums farthest. The typical row has the median effect.
     """
-    rows = MadeUpRows(dataset.table, asked.design, asked.domain).grid
-    (corner,) = corner_pairs(asked.design)
-    worst = MadeUpRows(corner.neighbour, asked.design, asked.domain).grid
-    order = np.argsort(reach(rows, asked.law, asked.domain.unit), kind="stable")
+    rows = SyntheticRows(dataset.table, request.design, request.domain).grid
+    (corner,) = corner_pairs(request.design)
+    worst = SyntheticRows(corner.neighbour, request.design, request.domain).grid
+    order = np.argsort(reach(rows, request.distribution, request.domain.unit), kind="stable")
     typical = int(order[rows.shape[1] // 2])
     return (
         Target("worst row", worst, rows),
@@ -74,12 +74,12 @@ def targets(dataset: Dataset, asked: ReleaseRequest) -> tuple[Target, Target]:
     )
 
 
-def reach(rows: FloatArray, law: NoiseLaw, unit: int) -> FloatArray:
+def reach(rows: FloatArray, distribution: NoiseDistribution, unit: int) -> FloatArray:
     """Return how far each row moves the sums of products, in standard deviations of their noise (its mu)."""
     scaled = rows / unit
-    entry_sd = law.entry_sd(len(rows))
+    entry_sd = distribution.entry_sd(len(rows))
     # copies of other sums, and entries without noise, reveal nothing more
-    entry_sd[law.indicator_columns, law.indicator_columns] = 0.0
+    entry_sd[distribution.indicator_columns, distribution.indicator_columns] = 0.0
     squares = np.zeros(rows.shape[1])
     for i, j in places(len(rows)):
         if entry_sd[i, j] > 0:
@@ -120,17 +120,17 @@ class LikelihoodRatio:
     sigma: tuple[int, ...]
 
     @classmethod
-    def of(cls, target: Target, asked: ReleaseRequest) -> LikelihoodRatio:
+    def of(cls, target: Target, request: ReleaseRequest) -> LikelihoodRatio:
         """Build the test that knows the row, all others, and the noise distribution."""
         with_row, without_row = (
-            target.totals(asked, with_row=included).on_grid(asked.law.unit) for included in (True, False)
+            target.totals(request, with_row=included).on_grid(request.distribution.unit) for included in (True, False)
         )
         change = tuple(a - b for a, b in zip(with_row, without_row, strict=True))
-        size = len(asked.design.released)
+        size = len(request.design.released)
         # an entry without noise must not change; a scale of one step would reveal any change
-        sigma = [step or 1 for step in asked.law.steps(size)]
+        sigma = [step or 1 for step in request.distribution.steps(size)]
         # a copy of a noisy sum carries no more information than that sum
-        for square in asked.law.copies(size):
+        for square in request.distribution.copies(size):
             sigma[square] = 0
         return cls(without_row, change, tuple(sigma))
 
@@ -152,11 +152,11 @@ class LikelihoodRatio:
         return scores
 
 
-def drawn_releases(asked: ReleaseRequest, totals: Totals, sampler: Sampler, draws: int) -> list[tuple[int, ...]]:
+def drawn_releases(request: ReleaseRequest, totals: Totals, sampler: Sampler, draws: int) -> list[tuple[int, ...]]:
     """Draw noisy sums as production publishes them, from exact sums computed once."""
     published = []
     for _ in range(draws):
-        passes = asked.mechanism.passes(asked.context(sampler))
+        passes = request.mechanism.passes(request.context(sampler))
         next(passes)
         # the mechanism requests sums of products once
         moments = cast("NoisyMoments", run_passes(passes, totals, lambda _: totals))
@@ -171,13 +171,13 @@ def drawn_releases(asked: ReleaseRequest, totals: Totals, sampler: Sampler, draw
 MOST_DIGITS: Final = 15
 
 
-def telling_digits(target: Target, asked: ReleaseRequest) -> int | None:
+def telling_digits(target: Target, request: ReleaseRequest) -> int | None:
     """Return the number of significant digits at which exact least squares reveals the row, NOT PRIVATE.
 
     Return None if all digits of a double agree.
     """
     with_row, without_row = (
-        _coefficients(target.totals(asked, with_row=included), asked) for included in (True, False)
+        _coefficients(target.totals(request, with_row=included), request) for included in (True, False)
     )
     return next(
         (
@@ -189,9 +189,9 @@ def telling_digits(target: Target, asked: ReleaseRequest) -> int | None:
     )
 
 
-def _coefficients(totals: Totals, asked: ReleaseRequest) -> tuple[Fraction, ...]:
+def _coefficients(totals: Totals, request: ReleaseRequest) -> tuple[Fraction, ...]:
     """Solve least squares of the target on all other columns exactly, in scaled units."""
-    size = len(asked.design.released)
+    size = len(request.design.released)
     gram = symmetric_integers(totals.values, size)
     coefficients = exact_solution(gram[:-1, :-1], gram[:-1, -1])
     if coefficients is None:
@@ -269,45 +269,45 @@ def membership_attack(
     if not is_number(confidence) or not 0.5 <= confidence < 1:
         raise OptionError(option="confidence", given=confidence, allowed="a number of at least 0.5 and below 1")
     chosen = census2000() if dataset is None else dataset
-    asked = [attack_question(chosen, PrivacyBudget(epsilon, delta)) for epsilon in epsilons]
-    if not asked:
+    request = [attack_question(chosen, PrivacyBudget(epsilon, delta)) for epsilon in epsilons]
+    if not request:
         raise OptionError("expected at least one epsilon, got none", option="epsilons")
     start = time.process_time()
     with one_blas_thread():
-        attacks = list(_attacks(chosen, asked, draws, 1 - confidence, progress))
+        attacks = list(_attacks(chosen, request, draws, 1 - confidence, progress))
     name = f"{chosen.name}, simulated" if chosen.simulated else chosen.name
     return MembershipResult(tuple(attacks), name, confidence, time.process_time() - start)
 
 
 def _attacks(
     dataset: Dataset,
-    asked: Sequence[ReleaseRequest],
+    request: Sequence[ReleaseRequest],
     draws: int,
     alpha: float,
     progress: Callable[[str, int, int], None] | None,
 ) -> Iterator[Attack]:
-    worst, typical = targets(dataset, asked[0])
+    worst, typical = targets(dataset, request[0])
     for target in (worst, typical):
-        digits = telling_digits(target, asked[0])
+        digits = telling_digits(target, request[0])
         yield Attack(NOT_PRIVATE, target.name, None, None, digits, certain(known=digits is not None), 0)
-    for done, question in enumerate(asked):
-        yield from _releases(question, worst, typical, draws, alpha / (2 * len(asked)))
+    for done, question in enumerate(request):
+        yield from _releases(question, worst, typical, draws, alpha / (2 * len(request)))
         if progress is not None:
-            progress(f"epsilon {question.budget.epsilon:g}", done + 1, len(asked))
+            progress(f"epsilon {question.budget.epsilon:g}", done + 1, len(request))
 
 
-def _releases(asked: ReleaseRequest, worst: Target, typical: Target, draws: int, alpha: float) -> Iterator[Attack]:
+def _releases(request: ReleaseRequest, worst: Target, typical: Target, draws: int, alpha: float) -> Iterator[Attack]:
     """Attack both rows at one budget. The table is without the worst row and with the typical one."""
     sampler = PooledSampler()
     totals = [
-        worst.totals(asked, with_row=True),
-        worst.totals(asked, with_row=False),
-        typical.totals(asked, with_row=False),
+        worst.totals(request, with_row=True),
+        worst.totals(request, with_row=False),
+        typical.totals(request, with_row=False),
     ]
-    more, table, fewer = (drawn_releases(asked, sums, sampler, draws) for sums in totals)
-    claim = Claim.of(with_curve(Guarantee.promised(asked.design.unit, asked.budget), asked.law))
+    more, table, fewer = (drawn_releases(request, sums, sampler, draws) for sums in totals)
+    claim = Claim.of(with_curve(Guarantee.promised(request.design.unit, request.budget), request.distribution))
     for target, with_row, without_row in ((worst, more, table), (typical, table, fewer)):
-        ratio = LikelihoodRatio.of(target, asked)
+        ratio = LikelihoodRatio.of(target, request)
         roc = measured(ratio.scores(with_row), ratio.scores(without_row), thresholds(ratio.mu), alpha)
         yield Attack(f"{_MECHANISM}, epsilon {claim.epsilon:g}", target.name, claim, ratio.mu, None, roc, draws)
 

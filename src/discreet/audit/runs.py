@@ -23,7 +23,7 @@ from discreet.accounting.privacy_maps import MOMENTS
 from discreet.audit.judging import Claim
 from discreet.audit.noise_tests import Check, bits_check, distribution_check, integer_check
 from discreet.curator.rows import row_size
-from discreet.curator.sums.gram import CellSums, ExactGram, MadeAnew, PersonSums, RecodedSums, Sums, Totals
+from discreet.curator.sums.gram import CellSums, ExactGram, IndividualSums, MadeAnew, RecodedSums, Sums, Totals
 from discreet.curator.table import accumulate
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
@@ -95,12 +95,12 @@ class Subject(Protocol):
 # Rows of a synthetic table on the grid, kept in memory, and sums over them.
 
 
-class MadeUpRows:
+class SyntheticRows:
     """Rows (1, x, y) of a synthetic table in grid steps, read by the production reader and kept in memory.
 
     >>> from discreet.curator.sums.gram import ExactGram
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
-    >>> rows = MadeUpRows({"x": [1.0, 0.5], "y": [1.0, 1.0]}, design, RowDomain.of(design, 8))
+    >>> rows = SyntheticRows({"x": [1.0, 0.5], "y": [1.0, 1.0]}, design, RowDomain.of(design, 8))
     >>> rows.sums(ExactGram(3, 8)).values[0] / 4**8
     2.0
     """
@@ -126,7 +126,7 @@ class MadeUpRows:
             nonlocal rows
             if isinstance(sums, RecodedSums):
                 rows = sums.recoded(rows)
-            if self._starts is None or not isinstance(sums, PersonSums):
+            if self._starts is None or not isinstance(sums, IndividualSums):
                 sums.add(rows)
             elif len(self._starts):
                 sums.add_persons(rows, self._starts)
@@ -167,19 +167,19 @@ NOISY: Final = (
 )  # fmt: skip
 
 
-def one_run(asked: ReleaseRequest, sampler: Sampler, read: Callable[[Sums], Totals]) -> list[float]:
+def one_run(request: ReleaseRequest, sampler: Sampler, read: Callable[[Sums], Totals]) -> list[float]:
     """Run a mechanism, with the guard before it and the sums over residuals after it if requested."""
-    passes = asked.mechanism.passes(asked.context(sampler))
+    passes = request.mechanism.passes(request.context(sampler))
     first = read(next(passes))
-    counts = guard_counts(first.fitting, asked.law, sampler) if GUARD in asked.law.sigma else None
-    if counts is not None and stops(counts, asked.law):
+    counts = guard_counts(first.fitting, request.distribution, sampler) if GUARD in request.distribution.sigma else None
+    if counts is not None and stops(counts, request.distribution):
         return [float(counts.fitting), float(counts.other)]
     published = run_passes(passes, first, read)
-    if counts is None and not asked.robust:
+    if counts is None and not request.robust:
         return published_numbers(published)
-    released = asked.release(published, first, "untracked", None, counts)
+    released = request.release(published, first, "untracked", None, counts)
     return release_numbers(
-        with_residuals(released, asked.domain, asked.residual_bound, read, sampler) if asked.robust else released
+        with_residuals(released, request.domain, request.residual_bound, read, sampler) if request.robust else released
     )
 
 
@@ -309,46 +309,59 @@ _SELF_TEST_DRAWS: Final = 50_000
 
 
 def noise_checks(
-    asked: ReleaseRequest, sides: tuple[MadeUpRows, MadeUpRows], drawn: tuple[FloatArray, FloatArray], alpha: float
+    request: ReleaseRequest,
+    sides: tuple[SyntheticRows, SyntheticRows],
+    drawn: tuple[FloatArray, FloatArray],
+    alpha: float,
 ) -> tuple[Check, ...]:
     """Test the noise distribution and its lowest bits. There are no tests if noise cannot be recovered from outputs.
 
     `sides` are the two tables, and `drawn` their outputs, one per row. The false-alarm probability is at most `alpha`
     over all tests.
     """
-    if asked.mechanism.name == "objective":
+    if request.mechanism.name == "objective":
         terms = np.concatenate(
-            [_linear_terms(asked, rows, outputs) for rows, outputs in zip(sides, drawn, strict=True)]
+            [_linear_terms(request, rows, outputs) for rows, outputs in zip(sides, drawn, strict=True)]
         )
-        return (distribution_check("distribution of the linear term", terms / asked.law.sd("linear"), norm.cdf, alpha),)
+        return (
+            distribution_check(
+                "distribution of the linear term", terms / request.distribution.sd("linear"), norm.cdf, alpha
+            ),
+        )
     # sums of weighted rows have steps that are too fine for doubles; a replay tests them
-    if asked.mechanism.name not in MOMENTS or asked.design.weights is not None or is_privately_scaled(asked.law):
+    if (
+        request.mechanism.name not in MOMENTS
+        or request.design.weights is not None
+        or is_privately_scaled(request.distribution)
+    ):
         return ()
-    if GUARD in asked.law.sigma:
+    if GUARD in request.distribution.sigma:
         # skip the guard's counts, which come first, and the releases that it stopped
         drawn = drawn[0][:, GUARD_COUNTS:], drawn[1][:, GUARD_COUNTS:]
         drawn = drawn[0][np.isfinite(drawn[0][:, 0])], drawn[1][np.isfinite(drawn[1][:, 0])]
-    noise = np.concatenate([_moment_noise(asked, rows, outputs) for rows, outputs in zip(sides, drawn, strict=True)])
-    steps = np.array([asked.law.sigma[block] for block in _released(asked)], dtype=np.float64)
-    tests = [distribution_check("noise distribution", *_standard(asked, noise, steps), alpha / 2)]
+    noise = np.concatenate([_moment_noise(request, rows, outputs) for rows, outputs in zip(sides, drawn, strict=True)])
+    steps = np.array([request.distribution.sigma[block] for block in _released(request)], dtype=np.float64)
+    tests = [distribution_check("noise distribution", *_standard(request, noise, steps), alpha / 2)]
     wide = steps >= _WIDE
     # entries of a vector may be dependent, but their lowest bits are not if the density is smooth
     tests.append(bits_check("low-order bits", noise[:, wide].astype(np.int64), _BITS, alpha / 2))
     # noise that is not an integer has low-order bits that depend on the exact number
     tests.append(Check("on the grid", float(np.mean(noise != np.rint(noise))), 0.0))
-    if copies := asked.law.copies(len(asked.design.released)):
+    if copies := request.distribution.copies(len(request.design.released)):
         both = np.concatenate(drawn)
         differ = both[:, list(copies)] != both[:, list(copies.values())]
         tests.append(Check("sum and square of an indicator", float(np.mean(differ)), 0.0))
     return tuple(tests)
 
 
-def sampler_checks(asked: ReleaseRequest, sampler: PooledSampler, alpha: float) -> tuple[Check, ...]:
+def sampler_checks(request: ReleaseRequest, sampler: PooledSampler, alpha: float) -> tuple[Check, ...]:
     """Test that variates have the stated family and scales, and their distribution. None for uniform bits."""
     drawn = sampler.first_drawn()
     if not drawn:
         return ()
-    stated = {(asked.law.family.removeprefix("discrete-"), scale) for scale in asked.law.sigma.values()}
+    stated = {
+        (request.distribution.family.removeprefix("discrete-"), scale) for scale in request.distribution.sigma.values()
+    }
     return (
         Check("draws outside the stated distribution", float(len(set(drawn) - stated)), 0.0),
         integer_check("distribution of the draws", drawn, alpha),
@@ -372,46 +385,48 @@ def sampler_self_test(alpha: float) -> tuple[Check, ...]:
 
 
 def _standard(
-    asked: ReleaseRequest, noise: FloatArray, steps: FloatArray
+    request: ReleaseRequest, noise: FloatArray, steps: FloatArray
 ) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
     """Standardise the noise, and return the distribution that it should have."""
-    if asked.law.family == "discrete-gaussian":
+    if request.distribution.family == "discrete-gaussian":
         return noise / steps, norm.cdf
-    if asked.law.family == "discrete-laplace":
+    if request.distribution.family == "discrete-laplace":
         return noise / steps, laplace.cdf
-    if asked.law.family == "k-norm":
-        return np.linalg.norm(noise / steps, axis=1), gamma(asked.law.parameters["dimension"]).cdf
-    degrees = asked.law.parameters["degrees"]
-    diagonal = np.array([block in DIAGONAL_BLOCKS for block in _released(asked)])
-    mean = degrees if asked.settings["debiased"] else 0
+    if request.distribution.family == "k-norm":
+        return np.linalg.norm(noise / steps, axis=1), gamma(request.distribution.parameters["dimension"]).cdf
+    degrees = request.distribution.parameters["degrees"]
+    diagonal = np.array([block in DIAGONAL_BLOCKS for block in _released(request)])
+    mean = degrees if request.settings["debiased"] else 0
     return noise[:, diagonal] / steps[diagonal] + mean, chi2(degrees).cdf
 
 
-def _released(asked: ReleaseRequest) -> list[str]:
+def _released(request: ReleaseRequest) -> list[str]:
     """Return the blocks of the noisy entries. A public count, or a product that is always 0, has no noise."""
-    size = len(asked.design.released)
-    return [block for block, step in zip(entry_blocks(size), asked.law.steps(size), strict=True) if step]
+    size = len(request.design.released)
+    return [block for block, step in zip(entry_blocks(size), request.distribution.steps(size), strict=True) if step]
 
 
-def _moment_noise(asked: ReleaseRequest, rows: MadeUpRows, drawn: FloatArray) -> FloatArray:
+def _moment_noise(request: ReleaseRequest, rows: SyntheticRows, drawn: FloatArray) -> FloatArray:
     """Return the noise that was added to the exact moments."""
-    size = len(asked.design.released)
-    exact = rows.sums(ExactGram(size, asked.domain.grid_bits)).on_grid(asked.law.unit)
+    size = len(request.design.released)
+    exact = rows.sums(ExactGram(size, request.domain.grid_bits)).on_grid(request.distribution.unit)
     released = [
-        float(total) for total, block in zip(exact, entry_blocks(size), strict=True) if block in asked.law.sigma
+        float(total)
+        for total, block in zip(exact, entry_blocks(size), strict=True)
+        if block in request.distribution.sigma
     ]
-    steps = zip(entry_blocks(size), asked.law.steps(size), strict=True)
-    private = [step > 0 for block, step in steps if block in asked.law.sigma]
+    steps = zip(entry_blocks(size), request.distribution.steps(size), strict=True)
+    private = [step > 0 for block, step in steps if block in request.distribution.sigma]
     noise: FloatArray = (drawn[:, : len(released)] - np.array(released))[:, private]
     return noise
 
 
-def _linear_terms(asked: ReleaseRequest, rows: MadeUpRows, drawn: FloatArray) -> FloatArray:
+def _linear_terms(request: ReleaseRequest, rows: SyntheticRows, drawn: FloatArray) -> FloatArray:
     """Return the random linear term for which published coefficients are the minimum."""
-    scaled = rows.grid / asked.domain.unit
+    scaled = rows.grid / request.domain.unit
     z, y = scaled[:-1], scaled[-1]
-    threshold = float(asked.settings["threshold"])
-    strength = asked.law.parameters["strength"] / asked.law.unit
+    threshold = float(request.settings["threshold"])
+    strength = request.distribution.parameters["strength"] / request.distribution.unit
     bounded = np.clip(y - drawn @ z, -threshold, threshold)
     terms: FloatArray = bounded @ z.T - strength * drawn
     return terms

@@ -28,7 +28,7 @@ def command(release_path: str, formulas: tuple[str, ...], level: str, as_json: b
     """
     from discreet.analyst.comparison import compare_models
     from discreet.cli.terminal import warn_not_private
-    from discreet.releases.reference_law import checked_level
+    from discreet.releases.reference_distribution import checked_level
     from discreet.releases.release import Release
 
     wanted = checked_level(number("level", level))

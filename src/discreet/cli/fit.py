@@ -64,7 +64,7 @@ def command(
     """
     from discreet.cli.terminal import NOT_PRIVATE, print_fit, warn_not_private
     from discreet.files import check_output, write_bytes
-    from discreet.releases.reference_law import checked_level
+    from discreet.releases.reference_distribution import checked_level
     from discreet.releases.release import Release
 
     wanted = checked_level(number("level", level))

@@ -76,7 +76,7 @@ def command(
 def facts(found: Path) -> dict[str, object]:
     """Return what `--json` prints."""
     from discreet.analyst.notes import notes
-    from discreet.releases.reference_law import reason_of
+    from discreet.releases.reference_distribution import reason_of
 
     guarantee = found.release.guarantee
     reason = reason_of(found.criterion)
@@ -117,7 +117,7 @@ def print_path(found: Path) -> None:
     from discreet.analyst.path import HEADERS
     from discreet.analyst.summary import penalty_line
     from discreet.cli.terminal import LABEL, labelled, print_table
-    from discreet.releases.reference_law import reason_of
+    from discreet.releases.reference_distribution import reason_of
 
     chosen, places = found.chosen, found.shown
     title = f"{found.model.target} on {', '.join(found.model.features)}"
@@ -137,7 +137,7 @@ def print_path(found: Path) -> None:
 
 def criteria(found: Path) -> list[float] | list[None]:
     """Return the criterion at each strength, or None where the release does not provide it."""
-    from discreet.releases.reference_law import known
+    from discreet.releases.reference_distribution import known
 
     values = known(found.criterion)
     return [None] * len(found.strengths) if values is None else values.tolist()

@@ -72,7 +72,7 @@ def command(
     from discreet.analyst.plots.coefficient_plots import checked_scale
     from discreet.analyst.plots.style import checked_destination
     from discreet.cli.terminal import warn_not_private
-    from discreet.releases.reference_law import checked_level
+    from discreet.releases.reference_distribution import checked_level
     from discreet.releases.release import Release
 
     if output is None and not as_json:

@@ -90,7 +90,7 @@ def command(
     from discreet.analyst.values import unbounded
     from discreet.cli.terminal import NOT_PRIVATE
     from discreet.files import replacing
-    from discreet.releases.reference_law import reason_of
+    from discreet.releases.reference_distribution import reason_of
     from discreet.releases.release import Release
     from discreet.tables.opening import open_source
 
@@ -146,7 +146,7 @@ def command(
 def _wanted_level(model: Fit, level: str | None, *, intervals: bool) -> float | None:
     """Return the level of the requested sets, or None if none are requested."""
     from discreet.analyst.notes import reasons
-    from discreet.releases.reference_law import checked_level
+    from discreet.releases.reference_distribution import checked_level
 
     if not intervals:
         if level is not None:

@@ -21,7 +21,7 @@ from discreet.curator.individuals import cap_key, known_persons, person_digests,
 from discreet.curator.rows import digest_kind, row_size
 from discreet.curator.summing import summed, table_rows, totals_of
 from discreet.curator.sums.cell_counts import ClipCounter
-from discreet.curator.sums.gram import PersonSums, Sums, Totals, chunk_rows
+from discreet.curator.sums.gram import IndividualSums, Sums, Totals, chunk_rows
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import DataError
@@ -312,10 +312,10 @@ def part_rows(batches: Iterable[RecordBatch], work: Work, part: int) -> Iterator
 def person_rows(batches: Iterable[RecordBatch], work: Work, key: bytes) -> Iterator[RecordBatch]:
     """Yield the rows of one part with their individuals as `PERSON_ROWS`, to be grouped and capped.
 
-    An individual's rows are ordered by `kept` (true first), `digest` and `row`, as in `PersonCap`. The sorting program
-    has signed integers only, so the top bit of a digest is flipped. It compares bytes as unsigned, so the values of a
-    row are written in big-endian order with their top bits flipped. `key` is a secret of this release: without it, data
-    left on a disk cannot be linked to ids.
+    An individual's rows are ordered by `kept` (true first), `digest` and `row`, as in `IndividualCap`. The sorting
+    program has signed integers only, so the top bit of a digest is flipped. It compares bytes as unsigned, so the
+    values of a row are written in big-endian order with their top bits flipped. `key` is a secret of this release:
+    without it, data left on a disk cannot be linked to ids.
     """
     name, columns = str(work.design.unit.id), work.design.table_columns
     rows = table_rows(work.design, work.domain, work.chunk_rows)
@@ -349,7 +349,7 @@ def person_rows(batches: Iterable[RecordBatch], work: Work, key: bytes) -> Itera
 def capped_sums(batches: Iterable[RecordBatch], work: Work, sums: Sums, part: int) -> PartSums:
     """Sum the rows of complete individuals within the cap; batches have `place` (from 1), `kept` and `row`."""
     capped = _Capped(batches, work)
-    if isinstance(sums, PersonSums):
+    if isinstance(sums, IndividualSums):
         for chunk, starts in whole_persons(capped.marked_chunks()):
             sums.add_persons(chunk, starts)
     else:

@@ -39,7 +39,7 @@ _MOST_PIECES: Final = 2**8 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class PersonRows:
+class IndividualRows:
     """Rows with the index of their individual, whether each is kept, digests and values.
 
     Values have shape (values per row, rows) and are zero where a row is not kept.
@@ -51,10 +51,10 @@ class PersonRows:
     values: npt.NDArray[np.int32]
 
     @staticmethod
-    def empty(values: int, rows: int = 0) -> PersonRows:
+    def empty(values: int, rows: int = 0) -> IndividualRows:
         """Allocate uninitialised rows."""
         kept, digests = np.empty(rows, dtype=np.bool_), np.empty(rows, dtype=np.uint64)
-        return PersonRows(np.empty(rows, dtype=np.int32), kept, digests, np.empty((values, rows), dtype=np.int32))
+        return IndividualRows(np.empty(rows, dtype=np.int32), kept, digests, np.empty((values, rows), dtype=np.int32))
 
     @property
     def nbytes(self) -> int:
@@ -68,16 +68,18 @@ class PersonRows:
         ranks[~self.kept] |= np.uint64(1 << 63)  # [P:ranks]
         return ranks
 
-    def some(self, rows: npt.NDArray[np.intp]) -> PersonRows:
+    def some(self, rows: npt.NDArray[np.intp]) -> IndividualRows:
         """Copy the rows with the given indices."""
-        return PersonRows(self.persons[rows], self.kept[rows], self.digests[rows], np.take(self.values, rows, axis=1))
+        return IndividualRows(
+            self.persons[rows], self.kept[rows], self.digests[rows], np.take(self.values, rows, axis=1)
+        )
 
-    def part(self, start: int, end: int) -> PersonRows:
+    def part(self, start: int, end: int) -> IndividualRows:
         """Return a view of consecutive rows."""
         rows = slice(start, end)
-        return PersonRows(self.persons[rows], self.kept[rows], self.digests[rows], self.values[:, rows])
+        return IndividualRows(self.persons[rows], self.kept[rows], self.digests[rows], self.values[:, rows])
 
-    def write(self, rows: PersonRows) -> None:
+    def write(self, rows: IndividualRows) -> None:
         """Overwrite these rows with the same number of rows."""
         self.persons[:], self.kept[:], self.digests[:], self.values[:] = (
             rows.persons,
@@ -96,7 +98,7 @@ class Candidates:
     --------
     >>> import pyarrow as pa
     >>> candidates = Candidates(most=1, values=1)
-    >>> rows = PersonRows.empty(1, 2)
+    >>> rows = IndividualRows.empty(1, 2)
     >>> for digests in [5, 6], [4, 9]:
     ...     rows.kept[:], rows.digests[:], rows.values[:] = True, digests, digests
     ...     candidates.add([pa.array(["a", "b"])], rows)
@@ -112,7 +114,7 @@ class Candidates:
         self._most = most
         self._size = values
         # memory is allocated as rows are written: first the rows that survived pruning, then new ones
-        self._room = PersonRows.empty(values)
+        self._room = IndividualRows.empty(values)
         self._used = 0
         self._pruned_bytes = 0
         self.ids: Array | None = None
@@ -121,7 +123,7 @@ class Candidates:
         self._at_limit = np.empty(0, dtype=np.int32)
 
     @property
-    def rows(self) -> PersonRows:
+    def rows(self) -> IndividualRows:
         """All candidates."""
         return self._room.part(0, self._used)
 
@@ -141,7 +143,7 @@ class Candidates:
         """Whether enough rows were added to make pruning worthwhile."""
         return self.nbytes > _GROWTH * self._pruned_bytes
 
-    def add(self, ids: Sequence[Array], rows: PersonRows) -> None:
+    def add(self, ids: Sequence[Array], rows: IndividualRows) -> None:
         """Add rows (at least one) with their ids, given in parts; the caller may reuse the rows afterwards."""
         start = 0
         for persons in self._numbers(ids):
@@ -150,20 +152,20 @@ class Candidates:
             self._write(part.some(np.flatnonzero(self._may_count(part))))
             start = end
 
-    def _write(self, rows: PersonRows) -> None:
+    def _write(self, rows: IndividualRows) -> None:
         end = self._used + len(rows.kept)
         if end > len(self._room.kept):
-            room = PersonRows.empty(self._size, 2 * end)
+            room = IndividualRows.empty(self._size, 2 * end)
             room.part(0, self._used).write(self.rows)
             self._room = room
         self._room.part(self._used, end).write(rows)
         self._used = end
 
-    def by_person(self) -> Iterator[PersonRows]:
+    def by_person(self) -> Iterator[IndividualRows]:
         """Yield all candidates in the order of `ordered_rows`, a few individuals at a time to save memory."""
         return self._sorted(self.rows)
 
-    def _sorted(self, rows: PersonRows) -> Iterator[PersonRows]:
+    def _sorted(self, rows: IndividualRows) -> Iterator[IndividualRows]:
         pieces = min(len(rows.kept) // _ROWS_AT_ONCE + 1, _MOST_PIECES)
         shift = max(self.persons.bit_length() - pieces.bit_length(), 0)
         piece = (rows.persons >> shift).astype(np.uint8)  # [P:pieces]
@@ -174,7 +176,7 @@ class Candidates:
     def prune(self) -> None:
         """Drop all rows that cannot be included."""
         pieces = self._sorted(self.rows)
-        self._room, self._used = PersonRows.empty(self._size, len(self._room.kept)), 0
+        self._room, self._used = IndividualRows.empty(self._size, len(self._room.kept)), 0
         for rows in pieces:
             place = Places().of([rows.persons])
             within = np.flatnonzero(place < self._most)  # [P:candidates]
@@ -184,7 +186,7 @@ class Candidates:
             self._write(rows.some(within))
         self._pruned_bytes = self.nbytes
 
-    def _may_count(self, rows: PersonRows) -> npt.NDArray[np.bool_]:
+    def _may_count(self, rows: IndividualRows) -> npt.NDArray[np.bool_]:
         """Return whether each row precedes the last needed row of its individual, or fewer rows exist."""
         limits, ranks = np.take(self._limits, rows.persons), rows.ranks
         may_count = ranks <= limits
@@ -323,7 +325,7 @@ _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111
 _Sorted: TypeAlias = tuple[Sequence[npt.NDArray[Any]], npt.NDArray[np.bool_], npt.NDArray[np.int32]]
 
 
-class PersonCap:
+class IndividualCap:
     """Rows of a table by individual, in memory or in a database inside a temporary private folder.
 
     `values` is the number of integers in a row besides the constant: (x, y) or settled cells, and any clip marks; all
@@ -343,14 +345,14 @@ class PersonCap:
         self._opened: Any = None
         # rows that are not compared yet: their ids, and their values in one reusable block
         self._ids: list[Array] = []
-        self._block = PersonRows.empty(values)
+        self._block = IndividualRows.empty(values)
         self._used = 0
         self._fitting = 0
         self._candidates = Candidates(self._most, values)
         self._on_disk = False
         self._folder = PrivateFolder()
 
-    def __enter__(self) -> PersonCap:
+    def __enter__(self) -> IndividualCap:
         return self
 
     def __exit__(
@@ -382,7 +384,7 @@ class PersonCap:
             return
         if self._used + rows > len(self._block.kept):
             self._compare()
-            self._block = PersonRows.empty(
+            self._block = IndividualRows.empty(
                 self._size, max(rows, buffered_rows.IN_MEMORY_BYTES // _row_bytes(self._size))
             )
         block = self._block.part(self._used, self._used + rows)
@@ -512,7 +514,7 @@ class PersonCap:
 
 def _row_bytes(values: int) -> int:
     """Return the memory of a buffered row without its id."""
-    return PersonRows.empty(values, 1).nbytes
+    return IndividualRows.empty(values, 1).nbytes
 
 
 def person_digests(persons: Array, keyed: hashlib.blake2b) -> npt.NDArray[np.uint64]:

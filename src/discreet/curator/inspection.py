@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.curator.buffered_rows import remove_abandoned
-from discreet.curator.individuals import PersonCap, known_ids
+from discreet.curator.individuals import IndividualCap, known_ids
 from discreet.design.columns import Base, Boolean, Column, Fill, Identifier, Numeric, bad_cell
 from discreet.design.declarations import needed, unclipped
 from discreet.design.design import Design
@@ -152,7 +152,7 @@ class ColumnCheck:
 
 
 @dataclass(frozen=True, slots=True)
-class PersonCheck:
+class IndividualCheck:
     """Numbers of individuals and of their rows above the cap.
 
     Attributes
@@ -202,7 +202,7 @@ class CheckNotForPublication:
     rows_read: int
     rows_fit: int
     columns: tuple[ColumnCheck, ...]
-    persons: PersonCheck | None
+    persons: IndividualCheck | None
     stops: tuple[str, ...]
     numbered: Literal["line", "row"]
 
@@ -409,7 +409,7 @@ class _Persons:
         self._nobody = Tally()
         self._problem: str | None = None
         remove_abandoned()
-        self._cap = PersonCap(design, self._width - 1, threads=threads, count_over=True)
+        self._cap = IndividualCap(design, self._width - 1, threads=threads, count_over=True)
 
     def __enter__(self) -> _Persons:
         self._cap.__enter__()
@@ -433,12 +433,12 @@ class _Persons:
         self._cap.add(persons, kept, np.zeros((self._width, int(np.count_nonzero(kept)))))
         return fits & known
 
-    def check(self) -> PersonCheck | None:
+    def check(self) -> IndividualCheck | None:
         """Return the numbers of individuals and of rows above the cap."""
         if self._problem is not None:
             return None
         persons, over, beyond = self._cap.over_cap()
-        return PersonCheck(persons, self._max_rows, over, beyond)
+        return IndividualCheck(persons, self._max_rows, over, beyond)
 
     def column(self) -> ColumnCheck:
         """Return the id as a column; a row without an id is dropped if the design allows no errors."""

@@ -16,7 +16,7 @@ from discreet.curator.engine import Engine, PartSums, RowSetDigest, Work
 from discreet.curator.rows import GridRows, RowDigest, check_known, row_size, settled_cells
 from discreet.curator.summing import by_level, summed, table_rows, totals_of
 from discreet.curator.sums.cell_counts import ClipCounter
-from discreet.curator.sums.gram import PersonSums, RecodedSums, SettledSums, Sums, Totals, chunk_rows, row_products
+from discreet.curator.sums.gram import IndividualSums, RecodedSums, SettledSums, Sums, Totals, chunk_rows, row_products
 from discreet.curator.workers import Tick, each_part, shared_out, ticked
 from discreet.design.columns import Identifier
 from discreet.design.design import Design
@@ -240,7 +240,7 @@ class Table:
                 sums.add(rows)
                 anew.add(first, rows)
                 tick()
-        elif self._design.unit.id is not None and isinstance(sums, PersonSums):
+        elif self._design.unit.id is not None and isinstance(sums, IndividualSums):
             for chunk, starts in part.whole_persons():
                 sums.add_persons(counted(chunk), starts)
                 tick()
@@ -273,14 +273,14 @@ class Table:
 
     def _set_aside_persons(self) -> KeptParts:
         """Read the source and buffer the included rows, grouped by individual."""
-        from discreet.curator.individuals import PersonCap, known_ids
+        from discreet.curator.individuals import IndividualCap, known_ids
 
         name = str(self._design.unit.id)
         columns = self._design.table_columns
         rows = table_rows(self._design, self._domain, self._options.chunk_rows)
         clips = ClipCounter(self._design) if self._marks else None
         kept = self._new_parts(self._size + self._marks)
-        with PersonCap(self._design, self._size - 1 + self._marks, threads=self._options.workers) as cap:
+        with IndividualCap(self._design, self._size - 1 + self._marks, threads=self._options.workers) as cap:
             for batch in self._source.batches({**columns, name: Identifier()}, self._options.batch_rows):
                 arrays = declared_arrays(batch, columns)
                 persons, known = known_ids(name, batch.column(name), total=self._design.total)

@@ -14,7 +14,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from discreet.accounting.noise_distribution import BLOCKS, NoiseLaw
+from discreet.accounting.noise_distribution import BLOCKS, NoiseDistribution
 from discreet.analyst.confidence_sets import REMEDY
 from discreet.analyst.fitted import Fit
 from discreet.analyst.model import fit
@@ -234,8 +234,8 @@ def _tried(given: Mapping[str, Any], design: Design, formula: str | None) -> Fit
     """Fit a synthetic release of moments, because a refusal after the spend would be too late."""
     size = len(design.released)
     totals = tuple((4**9 if i == j else 0) for i in range(size) for j in range(i, size))
-    law = NoiseLaw(8, dict.fromkeys(BLOCKS, 0), "none")
-    stand_in = Release(design, None, "none", "0", law, totals, None, "untracked", "a stand-in")
+    distribution = NoiseDistribution(8, dict.fromkeys(BLOCKS, 0), "none")
+    stand_in = Release(design, None, "none", "0", distribution, totals, None, "untracked", "a stand-in")
     return fit(stand_in, formula, **fit_options(given, "moments"))
 
 

@@ -19,7 +19,7 @@ from typing import Any, Final, cast
 from discreet import __version__
 from discreet.errors import AfterSpendError, BudgetError, LedgerError, OptionError, SpecError, UnsupportedError, shown
 from discreet.exact.rounding import root_up, up
-from discreet.ledger.event_log import Anchor, Event, Storage, Tape, at
+from discreet.ledger.event_log import Anchor, Event, EventLog, Storage, at
 from discreet.ledger.filter import AMOUNT, CHANCE, CURVE_SHARE, Charge, Route, Terms
 from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.checks import check_flag
@@ -66,7 +66,7 @@ class Reservation:
 
 
 @dataclass
-class Books:
+class AccountState:
     """State of one data set after its events."""
 
     dataset: str
@@ -162,35 +162,35 @@ def budget_words(terms: Terms) -> str:
     return f":epsilon={terms.epsilon!r}:delta={terms.delta!r}"
 
 
-def every_book(tape: Tape, ledger_id: str, dataset: str | None = None) -> dict[str, Books]:
+def every_book(log: EventLog, ledger_id: str, dataset: str | None = None) -> dict[str, AccountState]:
     """Return the state of all data sets, or of one, by name."""
-    events = tape.events() if dataset is None else tape.events("dataset = ?", dataset)
+    events = log.events() if dataset is None else log.events("dataset = ?", dataset)
     return books_of(events, ledger_id)
 
 
-def books_of(events: Iterable[Event], ledger_id: str) -> dict[str, Books]:
+def books_of(events: Iterable[Event], ledger_id: str) -> dict[str, AccountState]:
     """Compute the state of data sets from events."""
-    found: dict[str, Books] = {}
+    found: dict[str, AccountState] = {}
     for event in events:
         with understood(event):
             if event.kind == "dataset":
                 body = facts_of(event)
                 unit = PrivacyUnit.from_dict(body["unit"])
-                found[event.dataset] = Books(event.dataset, unit, terms_from(body["terms"]))
+                found[event.dataset] = AccountState(event.dataset, unit, terms_from(body["terms"]))
             else:
                 found[event.dataset].add(event, ledger_id)
     return found
 
 
-def used_once(tape: Tape, once: str) -> str | None:
+def used_once(log: EventLog, once: str) -> str | None:
     """Return the request, of any data set, that used a single-use resource; None if it is unused."""
-    events = tape.events("kind = 'reserve'")
+    events = log.events("kind = 'reserve'")
     return next((event.request for event in events if facts_of(event).get("once") == once), None)
 
 
-def recorded_under(tape: Tape, fingerprint: Mapping[str, str], dataset: str) -> str | None:
+def recorded_under(log: EventLog, fingerprint: Mapping[str, str], dataset: str) -> str | None:
     """Return the first other data set to which a table with this fingerprint was charged; None if there is none."""
-    events = tape.events("kind = 'reserve' AND dataset != ?", dataset)
+    events = log.events("kind = 'reserve' AND dataset != ?", dataset)
     return next((event.dataset for event in events if facts_of(event).get("fingerprint") == fingerprint), None)
 
 
@@ -215,11 +215,11 @@ def _field(body: object, path: str) -> object:
     return body
 
 
-def book(tape: Tape, ledger_id: str, dataset: str) -> Books:
+def book(log: EventLog, ledger_id: str, dataset: str) -> AccountState:
     """Return the state of one data set."""
-    found = every_book(tape, ledger_id, dataset)
+    found = every_book(log, ledger_id, dataset)
     if dataset not in found:
-        known = sorted({event.dataset for event in tape.events("kind = 'dataset'")})
+        known = sorted({event.dataset for event in log.events("kind = 'dataset'")})
         raise (
             OptionError.unknown_name("data set", dataset, known, option="dataset")
             if known
@@ -356,12 +356,12 @@ class Account:
 
     def advise(self, request: SpendRequest) -> None:
         """Refuse early what would be refused later; record nothing."""
-        with self.storage.reading() as tape:
-            books = book(tape, self.storage.ledger_id, self.dataset)
+        with self.storage.reading() as log:
+            books = book(log, self.storage.ledger_id, self.dataset)
             # the same request may have been answered already, which costs nothing
             question = self._question(request)
             known = {one.request for one in books.reservations.values() if one.question == question}
-            _check_unused(tape, request, known)
+            _check_unused(log, request, known)
         _check_unit(books, request.unit)
         if not known or self.new_release:
             _route(books, request)
@@ -374,12 +374,12 @@ class Account:
         fingerprint = None if request.fingerprint is None else request.fingerprint(self.storage.key)
         digest = self._digest(request, fingerprint)
         name = self._named(digest, fingerprint)
-        with self.storage.writing() as tape:
-            books = book(tape, self.storage.ledger_id, self.dataset)
+        with self.storage.writing() as log:
+            books = book(log, self.storage.ledger_id, self.dataset)
             _check_unit(books, request.unit)
             known = books.reservations.get(name)
             if known is None:
-                if next(tape.events("request = ?", name), None) is not None:
+                if next(log.events("request = ?", name), None) is not None:
                     raise OptionError(
                         f"request {name!r} belongs to another data set of this ledger",
                         code="request-of-another-data-set",
@@ -388,12 +388,12 @@ class Account:
                         remedy="choose another request id",
                     )
                 # for any table: two answers under one mask reveal their difference
-                _check_unused(tape, request, ())
+                _check_unused(log, request, ())
                 self._check_same_table(books, fingerprint)
-                self._check_own_table(tape, fingerprint)
+                self._check_own_table(log, fingerprint)
                 charge, route = Charge.of(request.loss), _route(books, request)
                 self.storage.check_space()
-                tape.append("reserve", self.dataset, name, as_json({
+                log.append("reserve", self.dataset, name, as_json({
                     "digest": digest, "question": self._question(request), "charge": charge.to_dict(), "route": route,
                     "fingerprint": _kept(fingerprint), "epsilon": request.budget.epsilon,
                     "delta": request.budget.delta, "mechanism": request.mechanism, "made_by": f"discreet {__version__}",
@@ -401,7 +401,7 @@ class Account:
                     **({"answer": dict(request.answer)} if request.answer else {}),
                 }))  # fmt: skip
                 at("reserving")
-                books = book(tape, self.storage.ledger_id, self.dataset)
+                books = book(log, self.storage.ledger_id, self.dataset)
                 known = books.reservations[name]
         at("reserved")
         if known.digest != digest:
@@ -441,8 +441,8 @@ class Account:
 
     def _balance(self) -> str:
         """Describe the spent and remaining budget of the data set in one sentence."""
-        with self.storage.reading() as tape:
-            books = book(tape, self.storage.ledger_id, self.dataset)
+        with self.storage.reading() as log:
+            books = book(log, self.storage.ledger_id, self.dataset)
         spent = spent_epsilon(books.terms, books.spent)
         return (
             f"Data set {self.dataset!r} has spent epsilon = {spent:.4g} at delta = {books.terms.delta:g} in all; left: "
@@ -453,26 +453,26 @@ class Account:
         """Return the committed output of a stage, or draw and commit it."""
         body = as_json({"stage": name})
         committed = "request = ? AND kind = 'stage' AND body = ?"
-        with self.storage.writing() as tape:
-            if next(tape.events(committed, known.request, body), None) is None:
+        with self.storage.writing() as log:
+            if next(log.events(committed, known.request, body), None) is None:
                 # drawn under the write lock: which process draws does not depend on the result
-                tape.append("stage", self.dataset, known.request, body, draw())  # [P:one-stage]
+                log.append("stage", self.dataset, known.request, body, draw())  # [P:one-stage]
                 at("staging")
         at("staged")
-        with self.storage.reading() as tape:
-            (event,) = tape.events(committed, known.request, body)
+        with self.storage.reading() as log:
+            (event,) = log.events(committed, known.request, body)
         return str(event.content)
 
     def _ended(self, known: Reservation, kind: str, text: str, facts: Mapping[str, object]) -> str:
         """Record how the request ended unless another process did, and return the recorded text."""
         ends = "request = ? AND kind IN ('commit', 'stop')"
-        with self.storage.writing() as tape:
-            if next(tape.events(ends, known.request), None) is None:
-                tape.append("commit" if kind == "commit" else "stop", self.dataset, known.request, as_json(facts), text)
+        with self.storage.writing() as log:
+            if next(log.events(ends, known.request), None) is None:
+                log.append("commit" if kind == "commit" else "stop", self.dataset, known.request, as_json(facts), text)
                 at("committing")
         at("committed")
-        with self.storage.reading() as tape:
-            (event,) = tape.events(ends, known.request)
+        with self.storage.reading() as log:
+            (event,) = log.events(ends, known.request)
         if event.kind != kind:
             raise AfterSpendError(
                 f"request {known.request!r} ended otherwise in another process",
@@ -509,7 +509,7 @@ class Account:
             )
         return digest[:_ID_SIGNS]
 
-    def _check_same_table(self, books: Books, fingerprint: str | None) -> None:
+    def _check_same_table(self, books: AccountState, fingerprint: str | None) -> None:
         kept = _kept(fingerprint)
         before = None if kept is None else books.fingerprints.get(kept["kind"])
         if kept is not None and before not in (None, kept["value"]) and not self.accept_changed_data:
@@ -522,9 +522,9 @@ class Account:
                 ),
             )
 
-    def _check_own_table(self, tape: Tape, fingerprint: str | None) -> None:
+    def _check_own_table(self, log: EventLog, fingerprint: str | None) -> None:
         kept = _kept(fingerprint)
-        other = recorded_under(tape, kept, self.dataset) if kept is not None and self.refuse_shared_table else None
+        other = recorded_under(log, kept, self.dataset) if kept is not None and self.refuse_shared_table else None
         if other is not None:
             raise UnsupportedError(
                 f"this table is recorded under data set {other!r} of this ledger, and would now be charged to "
@@ -559,9 +559,9 @@ def _kept(fingerprint: str | None) -> dict[str, str] | None:
     return {"kind": kind, "value": value}
 
 
-def _check_unused(tape: Tape, request: SpendRequest, known: Collection[str]) -> None:
+def _check_unused(log: EventLog, request: SpendRequest, known: Collection[str]) -> None:
     """Refuse a single-use resource that another request of this ledger, of any data set, has used."""
-    other = used_once(tape, request.once) if request.once else None
+    other = used_once(log, request.once) if request.once else None
     if other is not None and other not in known:
         raise UnsupportedError(
             f"request {other!r} of this ledger has used up what is asked for ({request.description}), and a session is "
@@ -574,7 +574,7 @@ def _check_unused(tape: Tape, request: SpendRequest, known: Collection[str]) -> 
         )  # [P:ledger-once]
 
 
-def _check_unit(books: Books, unit: PrivacyUnit) -> None:
+def _check_unit(books: AccountState, unit: PrivacyUnit) -> None:
     if unit != books.unit:
         raise UnsupportedError(
             f"data set {books.dataset!r} protects {_unit_words(books.unit)}, and this request "
@@ -591,7 +591,7 @@ def _unit_words(unit: PrivacyUnit) -> str:
     return f"{one} ({unit.neighbours})"
 
 
-def _route(books: Books, request: SpendRequest) -> str:
+def _route(books: AccountState, request: SpendRequest) -> str:
     """Return the rule that accepts the request, or refuse it; depends on the ledger and on the request only."""
     route = books.terms.route(books.spent, books.requests, Charge.of(request.loss))
     if route is None:

@@ -354,7 +354,7 @@ class Storage:
             self.ledger_id, self.key = meta["id"], bytes.fromhex(meta["key"])
             self.seen = (0, genesis(self.ledger_id, self.key))
             if self.path.stat().st_size > _SMALL_BYTES:
-                head = Tape(connection).head()
+                head = EventLog(connection).head()
                 self.seen = self.seen if head is None else (head.seq, head.hash)
             self._follow(connection)
 
@@ -367,22 +367,22 @@ class Storage:
             if connection.execute("PRAGMA integrity_check").fetchall() != [("ok",)]:
                 raise self._damaged("SQLite finds the file inconsistent")
             start = genesis(self.ledger_id, self.key)
-            self.seen = checked_chain(Tape(connection).events(), 0, start)
+            self.seen = checked_chain(EventLog(connection).events(), 0, start)
         return self.seen
 
     @contextmanager
-    def reading(self) -> Iterator[Tape]:
+    def reading(self) -> Iterator[EventLog]:
         """Open a consistent snapshot of the ledger for reading."""
         self._refuse_other_files()
         with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection, "DEFERRED"):
-            yield Tape(connection, *self._follow(connection))
+            yield EventLog(connection, *self._follow(connection))
 
     @contextmanager
-    def writing(self) -> Iterator[Tape]:
+    def writing(self) -> Iterator[EventLog]:
         """Open the ledger for writing, exclusively; appended events are committed if the block succeeds."""
         self._refuse_other_files()
         with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection):
-            yield Tape(connection, *self._follow(connection))
+            yield EventLog(connection, *self._follow(connection))
 
     def check_space(self) -> None:
         """Refuse to start if a full disk could interrupt the work."""
@@ -396,11 +396,11 @@ class Storage:
 
     def _follow(self, connection: sqlite3.Connection) -> tuple[int, str]:
         """Verify events appended since the last check and that none is missing; return the last event."""
-        tape, (seq, last) = Tape(connection), self.seen
-        if seq and [event.hash for event in tape.events("seq = ?", seq)] != [last]:
+        log, (seq, last) = EventLog(connection), self.seen
+        if seq and [event.hash for event in log.events("seq = ?", seq)] != [last]:
             raise self._damaged(f"event {seq} is gone or was changed while it was open")
         # threads may set it in any order: each value was verified, and all belong to one chain
-        self.seen = found = checked_chain(tape.events("seq > ?", seq), seq, last)
+        self.seen = found = checked_chain(log.events("seq > ?", seq), seq, last)
         return found
 
     def _refuse_other_files(self) -> None:
@@ -492,7 +492,7 @@ def _event(row: Sequence[object]) -> Event:
     return Event(*row)  # type: ignore[arg-type]  # checked above; the number of a row is an integer always
 
 
-class Tape:
+class EventLog:
     """Events within a transaction."""
 
     def __init__(self, connection: sqlite3.Connection, seq: int = 0, last: str = "") -> None:

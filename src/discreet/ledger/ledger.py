@@ -12,7 +12,7 @@ from discreet.errors import BudgetError, LedgerError, OptionError, PrivacyNotice
 from discreet.files import checked_path
 from discreet.ledger.account import (
     Account,
-    Books,
+    AccountState,
     as_json,
     book,
     books_of,
@@ -28,7 +28,7 @@ from discreet.ledger.account import (
     understood,
     used_by,
 )
-from discreet.ledger.event_log import Anchor, Event, MergedAnchor, Storage, Tape, created
+from discreet.ledger.event_log import Anchor, Event, EventLog, MergedAnchor, Storage, created
 from discreet.ledger.filter import CURVE_SHARE, Charge, Rule, Terms
 from discreet.privacy.budget import PrivacyBudget, PrivacyUnit, check_strength
 from discreet.privacy.gaussian_dp import mu_from
@@ -78,7 +78,7 @@ class Status:
     alike: int = 0
 
     @classmethod
-    def of(cls, books: Books) -> Status:
+    def of(cls, books: AccountState) -> Status:
         """Compute the status from the state of a data set."""
         waiting = tuple(one.request for one in books.reservations.values() if one.ending is None)
         return _status(books, books.spent, books.requests, waiting)
@@ -93,7 +93,7 @@ class Status:
         }  # fmt: skip
 
 
-def _status(books: Books, spent: Charge, requests: int, waiting: tuple[str, ...]) -> Status:
+def _status(books: AccountState, spent: Charge, requests: int, waiting: tuple[str, ...]) -> Status:
     terms: Terms = books.terms
     return Status(
         books.dataset, books.unit, terms.rule, terms.epsilon, terms.delta, requests, waiting,
@@ -118,7 +118,7 @@ def typical_loss(epsilon: float, delta: float) -> Loss:
     return Loss.gaussian(promised.epsilon, promised.delta, mu=mu_from(promised.epsilon, promised.delta), tau=0.0)
 
 
-def planned_status(books: Books, loss: Loss) -> Status | None:
+def planned_status(books: AccountState, loss: Loss) -> Status | None:
     """Return the status after a request; None if it would be refused."""
     charge = Charge.of(loss)
     if books.terms.route(books.spent, books.requests, charge) is None:
@@ -128,7 +128,7 @@ def planned_status(books: Books, loss: Loss) -> Status | None:
     return replace(after, alike=_alike(books, charge))
 
 
-def _alike(books: Books, charge: Charge) -> int:
+def _alike(books: AccountState, charge: Charge) -> int:
     """Count how many requests of the same cost are accepted in a row."""
     spent, count = books.spent, 0
     while count < MOST_ALIKE and books.terms.route(spent, books.requests + count, charge) is not None:
@@ -281,8 +281,8 @@ class Ledger:
                 f"unit: expected a PrivacyUnit, got {type(unit).__name__}", option="unit", allowed="a PrivacyUnit"
             )
         self._storage.check_space()
-        with self._storage.writing() as tape:
-            if name in every_book(tape, self.ledger_id, name):
+        with self._storage.writing() as log:
+            if name in every_book(log, self.ledger_id, name):
                 raise OptionError(
                     f"data set {name!r} is declared already",
                     code="declared-already",
@@ -290,7 +290,7 @@ class Ledger:
                     given=name,
                     remedy=Call("Ledger.grant", "raise its budget"),
                 )
-            tape.append("dataset", name, None, as_json({"terms": terms.to_dict(), "unit": unit.to_dict()}))
+            log.append("dataset", name, None, as_json({"terms": terms.to_dict(), "unit": unit.to_dict()}))
 
     def grant(
         self, dataset: str, *, epsilon: float, delta: float | None = None, reason: str, allow_weak_privacy: bool = False
@@ -309,8 +309,8 @@ class Ledger:
             Accept epsilon above 20 or delta above 1e-3.
         """
         why = checked_name("reason", reason, _LONGEST_REASON)
-        with self._storage.writing() as tape:
-            books = book(tape, self.ledger_id, dataset)
+        with self._storage.writing() as log:
+            books = book(log, self.ledger_id, dataset)
             old = books.terms
             given = old.delta if delta is None else delta
             for notice in check_strength(PrivacyBudget(epsilon, given), allow_weak_privacy):
@@ -333,7 +333,7 @@ class Ledger:
                     option="delta",
                     remedy="raise delta, too",
                 )
-            tape.append("grant", dataset, None, as_json({"terms": terms.to_dict(), "reason": why}))
+            log.append("grant", dataset, None, as_json({"terms": terms.to_dict(), "reason": why}))
             return Status.of(books)
 
     def account(
@@ -379,15 +379,15 @@ class Ledger:
 
     def statuses(self) -> list[Status]:
         """Return the status of every data set, in the order of declaration."""
-        with self._storage.reading() as tape:
-            return [Status.of(books) for books in every_book(tape, self.ledger_id).values()]
+        with self._storage.reading() as log:
+            return [Status.of(books) for books in every_book(log, self.ledger_id).values()]
 
     def history(self, dataset: str | None = None) -> list[Line]:
         """Return all events in order, or those of one data set."""
         if dataset is not None:
             self._books(dataset)
-        with self._storage.reading() as tape:
-            events = tape.events() if dataset is None else tape.events("dataset = ?", dataset)
+        with self._storage.reading() as log:
+            events = log.events() if dataset is None else log.events("dataset = ?", dataset)
             return [Line.of(event) for event in events]
 
     def verify(self, given: Anchored | str | None = None) -> Anchor:
@@ -436,11 +436,11 @@ class Ledger:
                 f"the anchor is of another ledger: {anchor.ledger_id}; this one is {self.ledger_id}",
                 code="anchor-elsewhere",
             )
-        with self._storage.reading() as tape:
-            found = self._event(tape, anchor)
+        with self._storage.reading() as log:
+            found = self._event(log, anchor)
             if isinstance(given, str):
                 return
-            ending = next(tape.events("request = ? AND kind = 'commit'", found.request), None)
+            ending = next(log.events("request = ? AND kind = 'commit'", found.request), None)
         if ending is None or ending.content != given.to_json():
             raise LedgerError(
                 f"event {anchor.seq} of the anchor has another release in this ledger, or none: the file was edited",
@@ -460,9 +460,9 @@ class Ledger:
                 f"({self.ledger_id}); each curator's own ledger has that of its part",
                 code="anchor-elsewhere",
             )
-        with self._storage.reading() as tape:
+        with self._storage.reading() as log:
             for anchor in own:
-                found = self._event(tape, anchor)
+                found = self._event(log, anchor)
                 if used_by(found) != merged.session:
                     raise LedgerError(
                         f"event {anchor.seq} of the anchor is not a part of session {merged.session}: it was edited",
@@ -476,16 +476,16 @@ class Ledger:
                         code="anchor-edited",
                     )
 
-    def _event(self, tape: Tape, anchor: Anchor) -> Event:
+    def _event(self, log: EventLog, anchor: Anchor) -> Event:
         """Return the event of an anchor of this ledger, and check the budget in the anchor."""
-        found = next(tape.events("seq = ?", anchor.seq), None)
+        found = next(log.events("seq = ?", anchor.seq), None)
         if found is None or found.hash != anchor.hash:
             raise LedgerError(
                 f"event {anchor.seq} of the anchor is not in this ledger: it is an older copy, or was changed",
                 code="event-missing",
             )
         if anchor.budget:
-            before = books_of(tape.events("dataset = ? AND seq <= ?", found.dataset, anchor.seq), self.ledger_id)
+            before = books_of(log.events("dataset = ? AND seq <= ?", found.dataset, anchor.seq), self.ledger_id)
             if anchor.budget != budget_words(before[found.dataset].terms):
                 raise LedgerError(
                     f"the anchor names another budget than data set {found.dataset!r} had at event {anchor.seq}: "
@@ -500,8 +500,8 @@ class Ledger:
         For a part of several curators, `Part.from_text` reads the text.
         """
         checked_request(request)
-        with self._storage.reading() as tape:
-            events = list(tape.events("request = ?", request))
+        with self._storage.reading() as log:
+            events = list(log.events("request = ?", request))
         if not events:
             raise OptionError(
                 f"the ledger has no request {request!r}",
@@ -521,9 +521,9 @@ class Ledger:
             )
         return str(events[-1].content)
 
-    def _books(self, dataset: str) -> Books:
-        with self._storage.reading() as tape:
-            return book(tape, self.ledger_id, checked_name("data set", dataset, _LONGEST_NAME))
+    def _books(self, dataset: str) -> AccountState:
+        with self._storage.reading() as log:
+            return book(log, self.ledger_id, checked_name("data set", dataset, _LONGEST_NAME))
 
     def __repr__(self) -> str:
         return f"<Ledger {self._storage.path.name!r}>"

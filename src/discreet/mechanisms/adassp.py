@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Literal
 
 from discreet.accounting.moment_queries import EIGENVALUE, eigenvalue_query, one_model_query
 from discreet.accounting.moments import Blocks
-from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.noise_distribution import NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import DECLARED
 from discreet.curator.sums.gram import ExactGram
@@ -16,7 +16,7 @@ from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import UnsupportedError
 from discreet.exact.linear import position, size_of, smallest_eigenvalue
-from discreet.mechanisms.calibration import noise_law
+from discreet.mechanisms.calibration import noise_distribution
 from discreet.mechanisms.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.ssp import released_shares, with_noise
 from discreet.privacy.budget import PrivacyBudget
@@ -41,7 +41,9 @@ class AdaptiveSufficientStatistics:
         settings=DECLARED["adassp"],
     )
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Calibrate the noise to the budget, from public quantities only."""
         size = len(design.released)
         if size - 1 > _MOST_COLUMNS:
@@ -51,7 +53,7 @@ class AdaptiveSufficientStatistics:
                 remedy="use the mechanism 'ssp' or 'gaussian', whose adaptive fit needs no eigenvalue",
             )
         share, target_square = float(settings["eigenvalue_share"]), bool(settings["target_square"])
-        return noise_law(
+        return noise_distribution(
             one_model_query(design, domain, target_square=target_square),
             budget,
             equal_parts(design, target_square=target_square),
@@ -62,10 +64,10 @@ class AdaptiveSufficientStatistics:
     def passes(self, context: RunContext) -> Passes:
         """Compute exact moments in one pass and the smallest eigenvalue, then add noise to both."""
         moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
-        products = moments.on_grid(context.law.unit)
+        products = moments.on_grid(context.distribution.unit)
         exact = smallest_eigenvalue(regressor_gram(products, constant=context.design.needs_sums))
-        totals = with_noise(moments, context.law, context.sampler)
-        (noise,) = context.sampler.draw([context.law.sigma[EIGENVALUE]])
+        totals = with_noise(moments, context.distribution, context.sampler)
+        (noise,) = context.sampler.draw([context.distribution.sigma[EIGENVALUE]])
         return NoisyMoments(totals, {EIGENVALUE: exact + noise})  # [P:eigenvalue-noise]
 
 

@@ -17,7 +17,7 @@ from discreet.accounting.noise_distribution import (
     GUARD,
     Calibration,
     Columns,
-    NoiseLaw,
+    NoiseDistribution,
     structural_zeros,
 )
 from discreet.accounting.privacy_loss import split
@@ -194,7 +194,7 @@ def slope_variance(sigmas: Blocks, columns: int, zeros: int = 0, copies: int = 0
     return sigmas.cross**2 + gram * sigmas.gram**2 + (1 / 4 + copies / columns**2) * sigmas.sum_x**2
 
 
-def noise_law(
+def noise_distribution(
     moments: MomentsQuery,
     budget: PrivacyBudget,
     shares: Blocks = DEFAULT_SHARES,
@@ -204,7 +204,7 @@ def noise_law(
     margin: float = 1.0,
     parameters: Mapping[str, int] = MappingProxyType({}),
     models: tuple[Columns, ...] = (),
-) -> NoiseLaw:
+) -> NoiseDistribution:
     """Calibrate Gaussian noise on moments and on other queries to a budget, from public quantities only.
 
     Parameters
@@ -226,11 +226,11 @@ def noise_law(
     """
     domain, queries = moments.domain, [moments, *(query for query, _ in others)]
 
-    def law(mu: float, calibration: Calibration) -> NoiseLaw:
+    def distribution(mu: float, calibration: Calibration) -> NoiseDistribution:
         steps = moment_steps(moments, mu * math.sqrt(share), shares)
         for query, part in others:
             steps |= other_steps(query, mu * math.sqrt(part), domain, margin)
-        return NoiseLaw(
+        return NoiseDistribution(
             domain.grid_bits,
             steps,
             calibration,
@@ -240,8 +240,8 @@ def noise_law(
             models=models,
         )
 
-    mu, rule = gaussian_mu(budget, lambda mu: variates(queries, law(mu, "gaussian").sigma))
-    return law(mu, rule)
+    mu, rule = gaussian_mu(budget, lambda mu: variates(queries, distribution(mu, "gaussian").sigma))
+    return distribution(mu, rule)
 
 
 def moment_steps(moments: MomentsQuery, mu: float, shares: Blocks) -> dict[str, int]:
@@ -330,21 +330,21 @@ _WORDS: Final[Mapping[str, tuple[str, str | LeaveOut]]] = {
 }
 
 
-def preceded_law(
+def preceded_distribution(
     counts: VectorQuery,
     share: Fraction,
     domain: RowDomain,
     budget: PrivacyBudget,
-    law_for: Callable[[PrivacyBudget], NoiseLaw],
-) -> NoiseLaw:
+    distribution_for: Callable[[PrivacyBudget], NoiseDistribution],
+) -> NoiseDistribution:
     """Return the joint noise of preliminary counts and of a mechanism, which together satisfy the budget.
 
-    `share` is that of the counts in mu^2, or in epsilon for noise without delta. `law_for` gives the noise of the
-    mechanism at a budget, perhaps with other counts before it. The counts have Gaussian noise where the mechanism has,
-    and Laplace noise elsewhere.
+    `share` is that of the counts in mu^2, or in epsilon for noise without delta. `distribution_for` gives the noise of
+    the mechanism at a budget, perhaps with other counts before it. The counts have Gaussian noise where the mechanism
+    has, and Laplace noise elsewhere.
     """
     epsilon, delta = as_pair(budget)
-    whole = law_for(budget)
+    whole = distribution_for(budget)
     if whole.family == "wishart" or whole.calibration == "bound":
         what, otherwise = _WORDS[counts.block]
         name = "'wishart'" if whole.family == "wishart" else "this mechanism"
@@ -354,7 +354,7 @@ def preceded_law(
             option="mechanism",
             remedy=(otherwise, SetOption("mechanism", "gaussian")),
         )
-    shared = _Shared(counts, float(share), domain, epsilon, delta, law_for)
+    shared = _Shared(counts, float(share), domain, epsilon, delta, distribution_for)
     if whole.family != "discrete-gaussian":
         return shared.pure()
     return shared.composed() if whole.calibration == "composed" else shared.joint()
@@ -369,45 +369,47 @@ class _Shared:
     domain: RowDomain
     epsilon: float
     delta: float
-    law_for: Callable[[PrivacyBudget], NoiseLaw]
+    distribution_for: Callable[[PrivacyBudget], NoiseDistribution]
 
-    def pure(self) -> NoiseLaw:
+    def pure(self) -> NoiseDistribution:
         """Split epsilon, which adds up whatever delta the mechanism uses."""
         part = self.share * self.epsilon
-        law = self.law_for(PrivacyBudget((self.epsilon - part) / ROUNDING, self.delta))  # [P:before-epsilon]
-        return self._with(law, self.counts.laplace_sensitivity / part)
+        distribution = self.distribution_for(
+            PrivacyBudget((self.epsilon - part) / ROUNDING, self.delta)
+        )  # [P:before-epsilon]
+        return self._with(distribution, self.counts.laplace_sensitivity / part)
 
-    def composed(self) -> NoiseLaw:
+    def composed(self) -> NoiseDistribution:
         """Use basic composition with a mechanism that is calibrated by its own rule."""
         epsilon, delta, share = self.epsilon, self.delta, self.share
         rest = (1 - share) / ROUNDING
-        law = self.law_for(PrivacyBudget(epsilon * rest, delta * rest))
+        distribution = self.distribution_for(PrivacyBudget(epsilon * rest, delta * rest))
         mu = mu_from(share * epsilon, share * delta * (1 - LATTICE_SHARE) / ROUNDING)  # [P:before-composed]
-        made = self._with(law, self.counts.sensitivity / mu)
+        made = self._with(distribution, self.counts.sensitivity / mu)
         self._check_gap(made, share * epsilon, share * delta)
         return made
 
-    def joint(self) -> NoiseLaw:
+    def joint(self) -> NoiseDistribution:
         """Split mu^2, or rho where the mechanism uses zero-concentrated accounting."""
         epsilon, delta, share = self.epsilon, self.delta, self.share
         whole = mu_from(epsilon, delta * (1 - LATTICE_SHARE) / ROUNDING)
         rest = delta_from(epsilon, whole * math.sqrt(1 - share) / ROUNDING)  # [P:before-rest]
-        law = self.law_for(PrivacyBudget(epsilon, rest))
-        if law.calibration == "gaussian":
+        distribution = self.distribution_for(PrivacyBudget(epsilon, rest))
+        if distribution.calibration == "gaussian":
             mu = whole * math.sqrt(share)  # [P:before-mu]
-            made = self._with(law, self.counts.sensitivity / mu)
+            made = self._with(distribution, self.counts.sensitivity / mu)
             self._check_gap(made, epsilon, delta - rest)
             return made
         rho = (rho_from(epsilon, delta) - rho_from(epsilon, rest)) / ROUNDING  # [P:before-rho]
-        return self._with(law, self.counts.sensitivity / math.sqrt(2 * rho))
+        return self._with(distribution, self.counts.sensitivity / math.sqrt(2 * rho))
 
-    def _with(self, law: NoiseLaw, scale: float) -> NoiseLaw:
+    def _with(self, distribution: NoiseDistribution, scale: float) -> NoiseDistribution:
         block = self.counts.block
-        return law.with_before(block, in_steps(block, scale, self.domain))
+        return distribution.with_before(block, in_steps(block, scale, self.domain))
 
-    def _check_gap(self, law: NoiseLaw, epsilon: float, delta: float) -> None:
+    def _check_gap(self, distribution: NoiseDistribution, epsilon: float, delta: float) -> None:
         """Reject a lattice so coarse that discrete noise uses up the delta remaining for the counts."""
-        gap = lattice_gap(epsilon, [(self.counts.entries, law.sigma[self.counts.block])])
+        gap = lattice_gap(epsilon, [(self.counts.entries, distribution.sigma[self.counts.block])])
         allowed = LATTICE_SHARE * delta
         if gap > allowed:  # [P:before-gap]
             what, otherwise = _WORDS[self.counts.block]
@@ -431,7 +433,9 @@ class _Shared:
 JOINT_RULES: Final = ("exact", "zcdp", "cdp")
 
 
-def queries_law(domain: RowDomain, budget: PrivacyBudget, shares: Sequence[Share], rule: str = "exact") -> NoiseLaw:
+def queries_distribution(
+    domain: RowDomain, budget: PrivacyBudget, shares: Sequence[Share], rule: str = "exact"
+) -> NoiseDistribution:
     """Calibrate the noise of queries to a budget by one of `accounting.settings.RULES`.
 
     `exact`, and `zcdp` also called `cdp`, split mu^2 or rho in proportion to the shares of the queries: mu^2 is the sum
@@ -441,7 +445,7 @@ def queries_law(domain: RowDomain, budget: PrivacyBudget, shares: Sequence[Share
     >>> domain = RowDomain(1, 0, 0, None, False, 16)
     >>> shares = [(VectorQuery("score", 2, 1.0, times=20), 1.0)]
     >>> from discreet.accounting.settings import RULES
-    >>> [round(queries_law(domain, PrivacyBudget(1.0, 1e-6), shares, rule).sd("score"), 1) for rule in RULES]
+    >>> [round(queries_distribution(domain, PrivacyBudget(1.0, 1e-6), shares, rule).sd("score"), 1) for rule in RULES]
     [18.9, 20.3, 20.3, 105.2, 82.6]
     """
     total = math.fsum(share for _, share in shares)
@@ -451,11 +455,11 @@ def queries_law(domain: RowDomain, budget: PrivacyBudget, shares: Sequence[Share
             return [spread_scale(query, share, mu, total) for query, share in shares]
 
         mu, calibration = gaussian_mu(budget, lambda mu: _variates(domain, shares, joint(mu)))
-        return _law(domain, shares, joint(mu), calibration)  # [P:exact-composition]
+        return _distribution(domain, shares, joint(mu), calibration)  # [P:exact-composition]
     if rule in ("zcdp", "cdp"):
         mu = concentrated_mu(*approximate(budget))  # [P:zcdp-composition]
         mus = [mu * math.sqrt(share / (query.times * total)) for query, share in shares]
-        return _law(domain, shares, _scales(shares, mus), "discrete-zcdp")
+        return _distribution(domain, shares, _scales(shares, mus), "discrete-zcdp")
     releases = sum(query.times for query, _ in shares)
 
     def one_release(epsilon: float, delta: float) -> tuple[float, float]:
@@ -466,7 +470,7 @@ def queries_law(domain: RowDomain, budget: PrivacyBudget, shares: Sequence[Share
 
     # [P:split-gap-paid] [P:split-own-zcdp]
     mu, _ = gaussian_mu(budget, lambda mu: _variates(domain, shares, alike(mu)), one_release)
-    return _law(domain, shares, alike(mu), "composed")
+    return _distribution(domain, shares, alike(mu), "composed")
 
 
 def spread_scale(query: VectorQuery | GramQuery, share: float, mu: float, total: float = 1.0) -> float:
@@ -479,7 +483,9 @@ def _scales(shares: Sequence[Share], mus: Sequence[float]) -> list[float]:
     return [query.sensitivity * ROUNDING / mu for (query, _), mu in zip(shares, mus, strict=True)]
 
 
-def _law(domain: RowDomain, shares: Sequence[Share], scales: Sequence[float], calibration: Calibration) -> NoiseLaw:
+def _distribution(
+    domain: RowDomain, shares: Sequence[Share], scales: Sequence[float], calibration: Calibration
+) -> NoiseDistribution:
     """Return the noise in steps. Off the diagonal of a Gram matrix the scale is smaller by sqrt(2)."""
     steps: dict[str, int] = {}
     for (query, _), scale in zip(shares, scales, strict=True):
@@ -487,7 +493,7 @@ def _law(domain: RowDomain, shares: Sequence[Share], scales: Sequence[float], ca
             steps[query.block] = in_steps(query.block, scale, domain)
         else:
             steps |= triangle_steps(query, in_steps(query.diagonal, scale, domain))
-    return NoiseLaw(domain.grid_bits, steps, calibration)
+    return NoiseDistribution(domain.grid_bits, steps, calibration)
 
 
 def triangle_steps(query: GramQuery, diagonal: int) -> dict[str, int]:

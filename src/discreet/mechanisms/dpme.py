@@ -10,7 +10,7 @@ from typing import Final, Literal
 import numpy as np
 
 from discreet.accounting.fitted_models import cells_query
-from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.noise_distribution import NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import DECLARED
 from discreet.curator.sums.cell_counts import CellCounts, Partition
@@ -18,7 +18,7 @@ from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import OptionError, UnsupportedError
 from discreet.exact.arrays import FloatArray
-from discreet.mechanisms.calibration import in_steps, queries_law
+from discreet.mechanisms.calibration import in_steps, queries_distribution
 from discreet.mechanisms.protocol import MechanismInfo, Passes, RunContext
 from discreet.mechanisms.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget, as_pair
@@ -54,7 +54,9 @@ class PerturbedHistogram:
         settings=DECLARED["dpme"],
     )
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Calibrate the noise to the budget, with the numbers of bins and cells."""
         epsilon, _ = as_pair(budget)
         if domain.norm2_bound < domain.box_norm2:
@@ -69,27 +71,27 @@ class PerturbedHistogram:
         query = cells_query(design, cells)
         if settings["noise"] == "laplace":
             scale = in_steps("cells", query.laplace_sensitivity / epsilon, domain)
-            law = NoiseLaw(domain.grid_bits, {"cells": scale}, "pure", "discrete-laplace")
+            distribution = NoiseDistribution(domain.grid_bits, {"cells": scale}, "pure", "discrete-laplace")
         else:
-            law = queries_law(domain, budget, [(query, 1.0)])
-        return replace(law, parameters={"bins": bins, "cells": cells})
+            distribution = queries_distribution(domain, budget, [(query, 1.0)])
+        return replace(distribution, parameters={"bins": bins, "cells": cells})
 
     def passes(self, context: RunContext) -> Passes:
         """Count rows in one pass, add noise to every count, and fit the model."""
-        partition = Partition.of(context.design, context.law.parameters["bins"])
+        partition = Partition.of(context.design, context.distribution.parameters["bins"])
         counted = yield CellCounts(context.domain, partition)
-        noisy = self.randomise(counted.on_grid(context.law.unit), context.law, context.sampler)
-        weights = np.array([total / context.law.unit for total in noisy])
-        cells = BinnedModel.of(partition, weights, context.law.sd("cells"), intercept=context.design.intercept)
+        noisy = self.randomise(counted.on_grid(context.distribution.unit), context.distribution, context.sampler)
+        weights = np.array([total / context.distribution.unit for total in noisy])
+        cells = BinnedModel.of(partition, weights, context.distribution.sd("cells"), intercept=context.design.intercept)
         huber = context.settings["loss"] == "huber"
         fitted = cells.huber(float(context.settings["threshold"])) if huber else cells.squares()
         values = fitted.tolist() if context.design.intercept else [0.0, *fitted.tolist()]
         return Coefficients(tuple(values))
 
-    def randomise(self, totals: Sequence[int], law: NoiseLaw, sampler: Sampler) -> list[int]:
+    def randomise(self, totals: Sequence[int], distribution: NoiseDistribution, sampler: Sampler) -> list[int]:
         """Return exact counts plus one independent variate each, added in unlimited integers."""
-        scales = [law.sigma["cells"]] * len(totals)
-        noise = sampler.laplace(scales) if law.family == "discrete-laplace" else sampler.draw(scales)
+        scales = [distribution.sigma["cells"]] * len(totals)
+        noise = sampler.laplace(scales) if distribution.family == "discrete-laplace" else sampler.draw(scales)
         return [total + variate for total, variate in zip(totals, noise, strict=True)]  # [P:cell-noise]
 
 

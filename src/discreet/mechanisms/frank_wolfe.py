@@ -9,7 +9,7 @@ from typing import Final, Literal
 import numpy as np
 
 from discreet.accounting.iterations import choices_query
-from discreet.accounting.noise_distribution import Calibration, NoiseLaw, Settings
+from discreet.accounting.noise_distribution import Calibration, NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import DECLARED
 from discreet.curator.sums.residuals import ScoreSum, Weight
@@ -44,13 +44,15 @@ class PrivateFrankWolfe:
         settings=DECLARED["frank-wolfe"],
     )
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Return the scale of the scores in each selection."""
         iterations = int(settings["iterations"])
         each, calibration = epsilon_of_a_choice(budget, iterations)
         query = choices_query(design, iterations)
         scale = in_steps("selection", query.laplace_sensitivity / each, domain)  # [P:selection-scale]
-        return NoiseLaw(
+        return NoiseDistribution(
             domain.grid_bits, {"selection": scale}, calibration, "discrete-laplace", {"iterations": iterations}
         )
 
@@ -61,10 +63,12 @@ class PrivateFrankWolfe:
         radius, weight = float(context.settings["radius_l1"]), clipped_at(float(context.settings["residual_bound"]))
         fitted = np.zeros(size)
         trace = []
-        for iteration in range(context.law.parameters["iterations"]):
+        for iteration in range(context.distribution.parameters["iterations"]):
             summed = yield ScoreSum(context.domain, size, fitted.tolist(), weight, intercept=context.design.intercept)
-            scores = summed.on_grid(context.law.unit)[first:]
-            chosen = select([*scores, *(-score for score in scores)], context.law.sigma["selection"], context.sampler)
+            scores = summed.on_grid(context.distribution.unit)[first:]
+            chosen = select(
+                [*scores, *(-score for score in scores)], context.distribution.sigma["selection"], context.sampler
+            )
             column, sign = first + chosen % len(scores), 1.0 if chosen < len(scores) else -1.0
             share = 2 / (iteration + 2)
             fitted = (1 - share) * fitted

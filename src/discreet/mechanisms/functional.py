@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.noise_distribution import NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import DECLARED
 from discreet.curator.sums.gram import ExactGram
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
-from discreet.mechanisms.laplace import noisy_totals, pure_law
+from discreet.mechanisms.laplace import noisy_totals, pure_distribution
 from discreet.mechanisms.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.privacy.budget import PrivacyBudget
 
@@ -30,15 +30,17 @@ class FunctionalMechanism:
         settings=DECLARED["functional"],
     )
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Calibrate the noise to the budget, from public quantities only."""
         weights = monomial_weights(sums=design.needs_sums, target_square=bool(settings["target_square"]))
-        return pure_law(design, domain, budget, weights)
+        return pure_distribution(design, domain, budget, weights)
 
     def passes(self, context: RunContext) -> Passes:
         """Compute exact moments in one pass, and add noise to the coefficients of the polynomial."""
         moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
-        return NoisyMoments(noisy_totals(moments, context.law, context.sampler))
+        return NoisyMoments(noisy_totals(moments, context.distribution, context.sampler))
 
 
 def monomial_weights(*, sums: bool, target_square: bool) -> dict[str, float]:

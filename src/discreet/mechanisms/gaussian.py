@@ -19,7 +19,7 @@ from discreet.accounting.noise_distribution import (
     SHARES,
     WEIGHT_STEPS,
     Columns,
-    NoiseLaw,
+    NoiseDistribution,
     Settings,
 )
 from discreet.accounting.noise_shares import HONEST, PERSON_PARTS, check_share, share_steps
@@ -35,7 +35,7 @@ from discreet.mechanisms.calibration import (
     RATIO_SHARE,
     ROBUST_SHARE,
     Share,
-    noise_law,
+    noise_distribution,
     residual_shares,
     shares_by_design,
 )
@@ -67,10 +67,10 @@ def clip_columns(design: Design) -> int:
     return len(design.clippable)
 
 
-def on_product_grid(counts: Sequence[int], noise: Sequence[int], law: NoiseLaw) -> tuple[int, ...]:
+def on_product_grid(counts: Sequence[int], noise: Sequence[int], distribution: NoiseDistribution) -> tuple[int, ...]:
     """Return exact counts in steps of the product grid plus one independent variate each."""
     # [P:clip-noise]
-    return tuple(count * law.unit + variate for count, variate in zip(counts, noise, strict=True))
+    return tuple(count * distribution.unit + variate for count, variate in zip(counts, noise, strict=True))
 
 
 # -- gaussian ----------------------------------------------------------------------------------------------------------
@@ -110,13 +110,15 @@ class GaussianMoments:
         clip_counts=True,
     )
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Calibrate the noise to the budget, from public quantities only."""
         if self.clip_counts:
             clip_columns(design)
         weighted = design.weights is not None
         others, share = self.other_shares(design, domain)
-        return noise_law(
+        return noise_distribution(
             MomentsQuery(design, domain, exact_entries=True),
             budget,
             shares_by_design(
@@ -148,48 +150,52 @@ class GaussianMoments:
 
     def passes(self, context: RunContext) -> Passes:
         """Compute exact moments in one pass and add noise to every entry."""
-        design, law, sampler = context.design, context.law, context.sampler
+        design, distribution, sampler = context.design, context.distribution, context.sampler
         size = len(design.released)
         if design.weights is not None:
             totals = yield row_products(size, context.domain)
-            return weighted_moments(totals, design, law, sampler)
+            return weighted_moments(totals, design, distribution, sampler)
         moments = yield ExactGram(size, context.domain.grid_bits)
-        noisy = self.randomise(moments, law, sampler)
-        noise = sampler.draw([law.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
-        return NoisyMoments(noisy, clipped=on_product_grid(moments.clipped, noise, law))
+        noisy = self.randomise(moments, distribution, sampler)
+        noise = sampler.draw([distribution.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
+        return NoisyMoments(noisy, clipped=on_product_grid(moments.clipped, noise, distribution))
 
-    def randomise(self, moments: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
+    def randomise(self, moments: Totals, distribution: NoiseDistribution, sampler: Sampler) -> tuple[int, ...]:
         """Return exact totals plus one independent variate each, added in unlimited integers.
 
         Entries that are 0 in every row have none. Squares of indicators are copies of their noisy sums.
         """
-        exact = moments.on_grid(law.unit)
+        exact = moments.on_grid(distribution.unit)
         size = size_of(len(exact))
-        return plus_noise(exact, sampler.draw(law.steps(size)), law, size)
+        return plus_noise(exact, sampler.draw(distribution.steps(size)), distribution, size)
 
 
-def plus_noise(exact: Sequence[int], noise: Sequence[int], law: NoiseLaw, size: int) -> tuple[int, ...]:
+def plus_noise(
+    exact: Sequence[int], noise: Sequence[int], distribution: NoiseDistribution, size: int
+) -> tuple[int, ...]:
     """Return exact entries of an upper triangle plus their noise, without reading the squares of indicators.
 
-    >>> plus_noise((3, 1, 2, 9, 2, 2), (1, 2, 3, 0, 5, 6), NoiseLaw(8, {}, "none", indicators=((1, 1),)), 3)
+    >>> plus_noise((3, 1, 2, 9, 2, 2), (1, 2, 3, 0, 5, 6), NoiseDistribution(8, {}, "none", indicators=((1, 1),)), 3)
     (4, 3, 5, 3, 7, 8)
     """
-    copies = law.copies(size)
+    copies = distribution.copies(size)
     noisy = [
         0 if index in copies else total + variate  # [P:moments-noise]
         for index, (total, variate) in enumerate(zip(exact, noise, strict=True))
     ]
-    return tuple(law.with_copies(noisy, size))  # [P:copied-squares]
+    return tuple(distribution.with_copies(noisy, size))  # [P:copied-squares]
 
 
-def weighted_moments(moments: Totals, design: Design, law: NoiseLaw, sampler: Sampler) -> NoisyMoments:
+def weighted_moments(
+    moments: Totals, design: Design, distribution: NoiseDistribution, sampler: Sampler
+) -> NoisyMoments:
     """Return exact totals of weighted rows, and the number of rows, plus one independent variate each."""
-    *exact, rows = moments.on_grid(law.unit)
+    *exact, rows = moments.on_grid(distribution.unit)
     size = len(design.released)
-    noisy = plus_noise(exact, sampler.draw(law.steps(size)), law, size)  # [P:weighted-noise]
+    noisy = plus_noise(exact, sampler.draw(distribution.steps(size)), distribution, size)  # [P:weighted-noise]
     if design.rows_public:
         return NoisyMoments(noisy)
-    (more,) = sampler.draw([law.sigma[ROWS]])
+    (more,) = sampler.draw([distribution.sigma[ROWS]])
     return NoisyMoments(noisy, {ROWS: rows + more})  # [P:weighted-rows-noise]
 
 
@@ -197,13 +203,13 @@ def weighted_moments(moments: Totals, design: Design, law: NoiseLaw, sampler: Sa
 # The second part of a release with robust standard errors: sums over residuals. Proof: residuals.proof.md.
 
 
-def residuals_with_noise(sums: Totals, law: NoiseLaw, size: int, sampler: Sampler) -> tuple[int, ...]:
+def residuals_with_noise(sums: Totals, distribution: NoiseDistribution, size: int, sampler: Sampler) -> tuple[int, ...]:
     """Return exact totals of a `ResidualPass` plus one independent variate each, added in unlimited integers.
 
     `size` is the number of released columns.
     """
-    exact = sums.on_grid(law.unit)
-    noise = sampler.draw(law.residual_steps(size))
+    exact = sums.on_grid(distribution.unit)
+    noise = sampler.draw(distribution.residual_steps(size))
     return tuple(total + variate for total, variate in zip(exact, noise, strict=True))  # [P:residual-noise]
 
 
@@ -229,7 +235,9 @@ class GaussianShares(GaussianMoments):
     honest: int
     parts_per_person: int
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Calibrate one share of the noise to the budget, from public quantities only."""
         # zero arguments would need the class before it has slots
         whole = GaussianMoments.noise_model(self, design, domain, budget, settings)

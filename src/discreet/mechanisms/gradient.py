@@ -8,7 +8,7 @@ from typing import Final, Literal
 import numpy as np
 
 from discreet.accounting.iterations import MOMENTUM, gradient_queries, row_norm
-from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.noise_distribution import NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import DECLARED
 from discreet.curator.sums.gram import Totals
@@ -16,7 +16,7 @@ from discreet.curator.sums.residuals import ScoreSum
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import OptionError
-from discreet.mechanisms.calibration import Share, queries_law
+from discreet.mechanisms.calibration import Share, queries_distribution
 from discreet.mechanisms.irls import RobustLoss, noisy_score, published, stepped
 from discreet.mechanisms.protocol import MechanismInfo, Passes, RunContext
 from discreet.privacy.budget import PrivacyBudget
@@ -51,15 +51,17 @@ class NoisyGradientDescent:
         settings=DECLARED["gradient"],
     )
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Calibrate the noise to the budget and settings, from public quantities only."""
         iterations, step, carrying = int(settings["iterations"]), float(settings["step"]), bool(settings["momentum"])
         check_step(step, carrying=carrying)
-        law = queries_law(domain, budget, gradient_shares(design, domain, iterations))
+        distribution = queries_distribution(domain, budget, gradient_shares(design, domain, iterations))
         if not carrying:
-            return law
+            return distribution
         length2 = row_norm(domain, intercept=design.intercept) ** 2
-        return replace(law, parameters={MOMENTUM: momentum(length2, iterations, step)})
+        return replace(distribution, parameters={MOMENTUM: momentum(length2, iterations, step)})
 
     def passes(self, context: RunContext) -> Passes:
         """Count the rows in one pass, and make one pass for each step."""
@@ -69,7 +71,7 @@ class NoisyGradientDescent:
         # (psi/bound) has slope 1/bound, so the Hessian of what is summed is at most rows * longest^2 / bound
         curvature = row_bound(ones, context) * row_norm(context.domain, intercept=intercept) ** 2
         rate = float(context.settings["step"]) * clipped.bound / curvature
-        carried = context.law.parameters.get(MOMENTUM, 0) / 1000
+        carried = context.distribution.parameters.get(MOMENTUM, 0) / 1000
         before = theta = np.zeros(size)
         iterates = []
         for _ in range(int(context.settings["iterations"])):
@@ -124,9 +126,9 @@ def row_bound(ones: Totals, context: RunContext) -> float:
     """Return a number of rows that is rarely below the exact one and never below 1, from a sum of ones."""
     if context.design.count_public:
         return max(1.0, ones.values[0] / ones.unit)
-    (variate,) = context.sampler.draw([context.law.sigma["count"]])
-    noisy = ones.on_grid(context.law.unit)[0] + variate  # [P:count-noise]
-    return max(1.0, max(0.0, noisy / context.law.unit) + 2 * context.law.sd("count"))
+    (variate,) = context.sampler.draw([context.distribution.sigma["count"]])
+    noisy = ones.on_grid(context.distribution.unit)[0] + variate  # [P:count-noise]
+    return max(1.0, max(0.0, noisy / context.distribution.unit) + 2 * context.distribution.sd("count"))
 
 
 MECHANISM: Final = NoisyGradientDescent()

@@ -10,13 +10,13 @@ from fractions import Fraction
 from itertools import islice
 from typing import Final
 
-from discreet.accounting.noise_distribution import DISCOVERY, GUARD, Block, NoiseLaw
+from discreet.accounting.noise_distribution import DISCOVERY, GUARD, Block, NoiseDistribution
 from discreet.accounting.preliminary_counts import bounds_query, guard_query
 from discreet.curator.sums.gram import Totals
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain, cell_edges
 from discreet.errors import AfterSpendError, BoundsNotFound, GuardStop, LedgerError
-from discreet.mechanisms.calibration import preceded_law
+from discreet.mechanisms.calibration import preceded_distribution
 from discreet.mechanisms.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.spend import Loss, SpendReceipt
@@ -27,12 +27,12 @@ from discreet.wording import Call
 # Noise on preliminary counts, which are released before a mechanism runs. Proof: before.proof.md.
 
 
-def noisy_counts(exact: Sequence[int], block: Block, law: NoiseLaw, sampler: Sampler) -> list[int]:
+def noisy_counts(exact: Sequence[int], block: Block, distribution: NoiseDistribution, sampler: Sampler) -> list[int]:
     """Return exact counts in steps of the product grid plus one independent variate each."""
-    scales = [law.sigma[block]] * len(exact)
-    noise = sampler.draw(scales) if law.family == "discrete-gaussian" else sampler.laplace(scales)
+    scales = [distribution.sigma[block]] * len(exact)
+    noise = sampler.draw(scales) if distribution.family == "discrete-gaussian" else sampler.laplace(scales)
     # [P:before-noise]
-    return [count * law.unit + variate for count, variate in zip(exact, noise, strict=True)]
+    return [count * distribution.unit + variate for count, variate in zip(exact, noise, strict=True)]
 
 
 # -- guard -------------------------------------------------------------------------------------------------------------
@@ -59,28 +59,31 @@ class GuardCounts:
     other: int
 
 
-def guarded_law(
-    design: Design, domain: RowDomain, budget: PrivacyBudget, law_for: Callable[[PrivacyBudget], NoiseLaw]
-) -> NoiseLaw:
+def guarded_distribution(
+    design: Design,
+    domain: RowDomain,
+    budget: PrivacyBudget,
+    distribution_for: Callable[[PrivacyBudget], NoiseDistribution],
+) -> NoiseDistribution:
     """Return the joint noise of the guard and of what follows, which together satisfy the budget."""
-    return preceded_law(guard_query(design), GUARD_SHARE, domain, budget, law_for)
+    return preceded_distribution(guard_query(design), GUARD_SHARE, domain, budget, distribution_for)
 
 
-def guard_counts(fitting: tuple[int, int], law: NoiseLaw, sampler: Sampler) -> GuardCounts:
+def guard_counts(fitting: tuple[int, int], distribution: NoiseDistribution, sampler: Sampler) -> GuardCounts:
     """Return exact counts in steps of the product grid plus one independent variate each."""
     # [P:guard-noise]
-    return GuardCounts(*noisy_counts(fitting, GUARD, law, sampler))
+    return GuardCounts(*noisy_counts(fitting, GUARD, distribution, sampler))
 
 
-def stops(counts: GuardCounts, law: NoiseLaw) -> bool:
+def stops(counts: GuardCounts, distribution: NoiseDistribution) -> bool:
     """Return whether the rows that do not fit outnumber those that do by so much that the release must stop.
 
-    >>> law = NoiseLaw(16, {"guard": 100}, "gaussian")
-    >>> stops(GuardCounts(0, 329), law), stops(GuardCounts(0, 330), law)
+    >>> distribution = NoiseDistribution(16, {"guard": 100}, "gaussian")
+    >>> stops(GuardCounts(0, 329), distribution), stops(GuardCounts(0, 330), distribution)
     (False, True)
     """
-    factor = GAUSSIAN_FACTOR if law.family == "discrete-gaussian" else LAPLACE_FACTOR
-    return counts.other - counts.fitting > factor * law.sigma[GUARD]  # [P:guard-rule]
+    factor = GAUSSIAN_FACTOR if distribution.family == "discrete-gaussian" else LAPLACE_FACTOR
+    return counts.other - counts.fitting > factor * distribution.sigma[GUARD]  # [P:guard-rule]
 
 
 # -- discovery ---------------------------------------------------------------------------------------------------------
@@ -94,27 +97,32 @@ def stops(counts: GuardCounts, law: NoiseLaw) -> bool:
 DISCOVERY_SHARE: Final = Fraction(1, 20)
 
 
-def discovered_law(
-    design: Design, domain: RowDomain, budget: PrivacyBudget, law_for: Callable[[PrivacyBudget], NoiseLaw]
-) -> NoiseLaw:
+def discovered_distribution(
+    design: Design,
+    domain: RowDomain,
+    budget: PrivacyBudget,
+    distribution_for: Callable[[PrivacyBudget], NoiseDistribution],
+) -> NoiseDistribution:
     """Return the noise of both the counts for private bounds and the mechanism."""
-    return preceded_law(bounds_query(design), DISCOVERY_SHARE, domain, budget, law_for)
+    return preceded_distribution(bounds_query(design), DISCOVERY_SHARE, domain, budget, distribution_for)
 
 
-def discovered(totals: Totals, design: Design, law: NoiseLaw, sampler: Sampler) -> DiscoveryPart:
+def discovered(totals: Totals, design: Design, distribution: NoiseDistribution, sampler: Sampler) -> DiscoveryPart:
     """Add noise to the counts of `DyadicCells`.
 
     `totals` are the exact counts of every cell, column after column, and of the rows.
     """
-    return part_of(noisy_counts(totals.values, DISCOVERY, law, sampler), design, law)  # [P:discovery-noise]
+    return part_of(
+        noisy_counts(totals.values, DISCOVERY, distribution, sampler), design, distribution
+    )  # [P:discovery-noise]
 
 
-def part_of(counts: Sequence[int], design: Design, law: NoiseLaw) -> DiscoveryPart:
+def part_of(counts: Sequence[int], design: Design, distribution: NoiseDistribution) -> DiscoveryPart:
     """Split noisy counts by column. They are those of every cell, column after column, and of the rows."""
     *cells, rows = counts
     left = iter(cells)
     by_name = {name: tuple(islice(left, len(cell_edges(*design.ranges[name])) - 1)) for name in design.searched}
-    return DiscoveryPart(law.sigma[DISCOVERY], rows, by_name)
+    return DiscoveryPart(distribution.sigma[DISCOVERY], rows, by_name)
 
 
 # -- verdicts ----------------------------------------------------------------------------------------------------------
@@ -156,9 +164,13 @@ def committed_counts(
     return found
 
 
-def guard_record(counts: GuardCounts, law: NoiseLaw) -> str:
+def guard_record(counts: GuardCounts, distribution: NoiseDistribution) -> str:
     """Return the verdict of a guard: the two noisy counts in rows, and the standard deviation of their noise."""
-    found = {"fitting": counts.fitting / law.unit, "other": counts.other / law.unit, "sd": law.sd(GUARD)}
+    found = {
+        "fitting": counts.fitting / distribution.unit,
+        "other": counts.other / distribution.unit,
+        "sd": distribution.sd(GUARD),
+    }
     return json.dumps(found, sort_keys=True)
 
 

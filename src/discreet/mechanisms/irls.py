@@ -24,7 +24,7 @@ from discreet.accounting.iterations import (
     score_queries,
     weighted_row_shift,
 )
-from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.noise_distribution import NoiseDistribution, Settings
 from discreet.accounting.privacy_loss import iteration_count, split
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import DECLARED
@@ -37,7 +37,7 @@ from discreet.exact.arrays import FloatArray
 from discreet.exact.elementary import exp, log
 from discreet.exact.linear import position, symmetric
 from discreet.exact.rounding import MARGIN
-from discreet.mechanisms.calibration import JOINT_RULES, Share, in_steps, queries_law, triangle_steps
+from discreet.mechanisms.calibration import JOINT_RULES, Share, in_steps, queries_distribution, triangle_steps
 from discreet.mechanisms.protocol import MechanismInfo, Passes, RunContext
 from discreet.mechanisms.wishart import wishart_noise
 from discreet.privacy.budget import PrivacyBudget, as_pair
@@ -58,16 +58,16 @@ def fitted_indices(design: Design) -> range:
 
 def variates(context: RunContext, scales: Sequence[int]) -> list[int]:
     """Draw one independent variate for each scale, of the family of the noise."""
-    pure = context.law.family == "discrete-laplace"
+    pure = context.distribution.family == "discrete-laplace"
     return context.sampler.laplace(scales) if pure else context.sampler.draw(scales)  # [P:variate-family]
 
 
 def noisy_score(sums: Totals, context: RunContext) -> FloatArray:
     """Return the sums of scores of the fitted columns with noise, in scaled units."""
     indices = fitted_indices(context.design)
-    noise = variates(context, [context.law.sigma["score"]] * len(indices))
-    exact = sums.on_grid(context.law.unit)[indices[0] :]
-    return np.array([(a + b) / context.law.unit for a, b in zip(exact, noise, strict=True)])  # [P:score-noise]
+    noise = variates(context, [context.distribution.sigma["score"]] * len(indices))
+    exact = sums.on_grid(context.distribution.unit)[indices[0] :]
+    return np.array([(a + b) / context.distribution.unit for a, b in zip(exact, noise, strict=True)])  # [P:score-noise]
 
 
 def stepped(theta: FloatArray, step: FloatArray) -> FloatArray:
@@ -150,14 +150,16 @@ class RobustLoss:
 PURE_GRAM_SHARE: Final = 0.3
 
 
-def pure_score_law(design: Design, domain: RowDomain, budget: PrivacyBudget, iterations: int) -> NoiseLaw:
+def pure_score_distribution(
+    design: Design, domain: RowDomain, budget: PrivacyBudget, iterations: int
+) -> NoiseDistribution:
     """Return scales of discrete Laplace noise at which the Gram matrix and all scores satisfy epsilon-DP.
 
     The scale of the Gram matrix is that of its diagonal. Off the diagonal it may be smaller by sqrt(2).
 
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)}, intercept=False)
-    >>> law = pure_score_law(design, RowDomain.of(design), PrivacyBudget(1.0), 9)
-    >>> [round(scale / law.unit, 6) for scale in law.sigma.values()]
+    >>> distribution = pure_score_distribution(design, RowDomain.of(design), PrivacyBudget(1.0), 9)
+    >>> [round(scale / distribution.unit, 6) for scale in distribution.sigma.values()]
     [3.333333, 2.357023, 12.857143]
     """
     epsilon, _ = as_pair(budget, wanted="epsilon, and delta if any,")
@@ -166,7 +168,7 @@ def pure_score_law(design: Design, domain: RowDomain, budget: PrivacyBudget, ite
     score = iterations * scores.laplace_sensitivity / ((1 - PURE_GRAM_SHARE) * epsilon)  # [P:score-epsilon]
     steps = triangle_steps(products, in_steps(products.diagonal, gram, domain))
     steps[scores.block] = in_steps(scores.block, score, domain)
-    return NoiseLaw(domain.grid_bits, steps, "pure", "discrete-laplace")
+    return NoiseDistribution(domain.grid_bits, steps, "pure", "discrete-laplace")
 
 
 # -- wishart moments ---------------------------------------------------------------------------------------------------
@@ -179,12 +181,14 @@ ROW_SHARE: Final = 0.7
 _MOST_COLUMNS: Final = 200
 
 
-def wishart_law(design: Design, domain: RowDomain, budget: PrivacyBudget, iterations: int, rule: str) -> NoiseLaw:
+def wishart_distribution(
+    design: Design, domain: RowDomain, budget: PrivacyBudget, iterations: int, rule: str
+) -> NoiseDistribution:
     """Return scales at which all iterations together satisfy the budget, each with the same epsilon and delta.
 
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
-    >>> law = wishart_law(design, RowDomain.of(design), PrivacyBudget(1.0, 1e-6), 1, "basic")
-    >>> round(law.sd("gram_off_diagonal"), 1), law.parameters["degrees"]
+    >>> distribution = wishart_distribution(design, RowDomain.of(design), PrivacyBudget(1.0, 1e-6), 1, "basic")
+    >>> round(distribution.sd("gram_off_diagonal"), 1), distribution.parameters["degrees"]
     (9.8, 1000)
     """
     size = len(design.released)
@@ -197,7 +201,7 @@ def wishart_law(design: Design, domain: RowDomain, budget: PrivacyBudget, iterat
         "cross": row * target,
         "target_square": target * target,
     }
-    return NoiseLaw(domain.grid_bits, sigma, "composed", "wishart", {"degrees": DEGREES})
+    return NoiseDistribution(domain.grid_bits, sigma, "composed", "wishart", {"degrees": DEGREES})
 
 
 def accepted_scales(domain: RowDomain, size: int, epsilon: float, delta: float, *, exchanged: bool) -> tuple[int, int]:
@@ -216,16 +220,16 @@ def accepted_scales(domain: RowDomain, size: int, epsilon: float, delta: float, 
 def noisy_moments(moments: Totals, context: RunContext) -> tuple[FloatArray, FloatArray]:
     """Return noisy weighted products of fitted columns, and with the target, without the mean of the noise."""
     size = len(context.design.released)
-    law, degrees = context.law, context.law.parameters["degrees"]
-    row = math.isqrt(law.sigma["gram_diagonal"])
-    scales = [row] * (size - 1) + [law.sigma["cross"] // row]
+    distribution, degrees = context.distribution, context.distribution.parameters["degrees"]
+    row = math.isqrt(distribution.sigma["gram_diagonal"])
+    scales = [row] * (size - 1) + [distribution.sigma["cross"] // row]
     noise = wishart_noise(scales, degrees, context.sampler)
     totals = [
-        total + variate for total, variate in zip(moments.on_grid(law.unit), noise, strict=True)
+        total + variate for total, variate in zip(moments.on_grid(distribution.unit), noise, strict=True)
     ]  # [P:wishart-moments]
-    whole = symmetric((total / law.unit for total in totals), size)
+    whole = symmetric((total / distribution.unit for total in totals), size)
     kept = np.array(fitted_indices(context.design))
-    gram = whole[np.ix_(kept, kept)] - np.eye(len(kept)) * (degrees * row * row / law.unit)
+    gram = whole[np.ix_(kept, kept)] - np.eye(len(kept)) * (degrees * row * row / distribution.unit)
     return gram, whole[kept, -1]
 
 
@@ -279,20 +283,22 @@ class PrivateIRLS:
         settings=DECLARED["irls"],
     )
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Calibrate the noise to the budget and settings, from public quantities only."""
         pure, rule = is_pure(budget, settings), str(settings["composition"])
         iterations = iteration_count(settings, pure=pure)
         if pure:
             _check_pure(settings)
-            return pure_score_law(design, domain, budget, iterations)
+            return pure_score_distribution(design, domain, budget, iterations)
         if settings["noise"] == "wishart":
-            return wishart_law(design, domain, budget, iterations, _wishart_rule(settings))
+            return wishart_distribution(design, domain, budget, iterations, _wishart_rule(settings))
         if settings["form"] == "score":
             shares = score_shares(design, domain, iterations)
         else:
             shares = moment_shares(design, domain, iterations, joint=rule in JOINT_RULES)
-        return queries_law(domain, budget, shares, rule)
+        return queries_distribution(domain, budget, shares, rule)
 
     def passes(self, context: RunContext) -> Passes:
         """Run the passes of the chosen form, and average the last iterates."""
@@ -365,7 +371,7 @@ def score_iterates(context: RunContext) -> _Iterates:
     values = values + max(edge, 2 * edge - float(values[0]))
     theta = np.zeros(size)
     iterates = []
-    pure = context.law.family == "discrete-laplace"
+    pure = context.distribution.family == "discrete-laplace"
     for loss in graduated(_loss(context), iteration_count(context.settings, pure=pure)):
         scores = yield ScoreSum(context.domain, size, theta.tolist(), loss.score, intercept=context.design.intercept)
         score = loss.bound * noisy_score(scores, context)
@@ -400,7 +406,7 @@ def moment_iterates(context: RunContext) -> _Iterates:
         moments = yield WeightedGram(
             context.domain, size, theta.tolist(), loss.root, intercept=context.design.intercept
         )
-        if context.law.family == "wishart":
+        if context.distribution.family == "wishart":
             gram, cross = noisy_moments(moments, context)
         else:
             gram = noisy_gram(moments, context)
@@ -415,28 +421,28 @@ def moment_iterates(context: RunContext) -> _Iterates:
 def noisy_gram(moments: Totals, context: RunContext) -> FloatArray:
     """Return the products of (1, x), or of x without intercept, with noise, in scaled units."""
     indices = fitted_indices(context.design)
-    diagonal, off = context.law.sigma["gram_diagonal"], context.law.sigma["gram_off_diagonal"]
+    diagonal, off = context.distribution.sigma["gram_diagonal"], context.distribution.sigma["gram_off_diagonal"]
     pairs = [(i, j) for i in indices for j in indices if i <= j]
     noise = variates(context, [diagonal if i == j else off for i, j in pairs])
-    totals = moments.on_grid(context.law.unit)
+    totals = moments.on_grid(context.distribution.unit)
     exact = [totals[position(i, j, indices[-1] + 2)] for i, j in pairs]
     released = [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P:gram-noise]
-    return symmetric((value / context.law.unit for value in released), len(indices))
+    return symmetric((value / context.distribution.unit for value in released), len(indices))
 
 
 def noisy_cross(moments: Totals, context: RunContext) -> FloatArray:
     """Return the products of (1, x), or of x without intercept, with the target and noise, in scaled units."""
     indices = fitted_indices(context.design)
     target = indices[-1] + 1
-    noise = context.sampler.draw([context.law.sigma["cross"]] * len(indices))
-    totals = moments.on_grid(context.law.unit)
+    noise = context.sampler.draw([context.distribution.sigma["cross"]] * len(indices))
+    totals = moments.on_grid(context.distribution.unit)
     exact = [totals[position(index, target, target + 1)] for index in indices]
-    return np.array([(a + b) / context.law.unit for a, b in zip(exact, noise, strict=True)])  # [P:cross-noise]
+    return np.array([(a + b) / context.distribution.unit for a, b in zip(exact, noise, strict=True)])  # [P:cross-noise]
 
 
 def noise_edge(context: RunContext, size: int) -> float:
     """Return a bound of the mean of the largest noise eigenvalue: sd sqrt(2 size), in scaled units."""
-    return context.law.sd("gram_diagonal") * math.sqrt(2 * size)
+    return context.distribution.sd("gram_diagonal") * math.sqrt(2 * size)
 
 
 def _loss(context: RunContext) -> RobustLoss:

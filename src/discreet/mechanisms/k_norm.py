@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final, Literal
 
 from discreet.accounting.moments import Blocks
-from discreet.accounting.noise_distribution import BLOCKS, NoiseLaw, Settings
+from discreet.accounting.noise_distribution import BLOCKS, NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import VERSION
 from discreet.curator.sums.gram import ExactGram
 from discreet.design.design import Design
@@ -42,7 +42,9 @@ class KNormMoments:
         references=("Hardt & Talwar 2010",),
     )
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Calibrate the noise to the budget, from public quantities only."""
         epsilon, _ = as_pair(budget, wanted="epsilon")
         size = len(design.released)
@@ -59,7 +61,7 @@ class KNormMoments:
             rows_per_unit=design.unit.max_rows,
         )
         dimension = entry_count(size) - design.count_public
-        return NoiseLaw(
+        return NoiseDistribution(
             domain.grid_bits,
             _steps(scales, domain, count_public=design.count_public),
             "pure",
@@ -71,8 +73,8 @@ class KNormMoments:
         """Compute exact moments in one pass, and add one vector of noise to all entries."""
         size = len(context.design.released)
         moments = yield ExactGram(size, context.domain.grid_bits)
-        noise = k_norm_noise(context.law.steps(size), context.sampler)
-        exact = moments.on_grid(context.law.unit)
+        noise = k_norm_noise(context.distribution.steps(size), context.sampler)
+        exact = moments.on_grid(context.distribution.unit)
         return NoisyMoments(tuple(total + part for total, part in zip(exact, noise, strict=True)))  # [P:k-norm-sum]
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar, Final, Literal
 
 from discreet.accounting.moment_queries import clip_query
 from discreet.accounting.moments import l1_sensitivity
-from discreet.accounting.noise_distribution import BLOCKS, CLIPPED, NoiseLaw, Settings, entry_blocks
+from discreet.accounting.noise_distribution import BLOCKS, CLIPPED, NoiseDistribution, Settings, entry_blocks
 from discreet.accounting.privacy_maps import VERSION
 from discreet.curator.sums.gram import ExactGram, Totals
 from discreet.design.design import Design
@@ -47,18 +47,24 @@ class LaplaceMoments:
         clip_counts=True,
     )
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Calibrate the noise to the budget, from public quantities only."""
         if self.clip_counts:
             clip_columns(design)
-        return pure_law(design, domain, budget, block_weights(design, domain), clip_counts=self.clip_counts)
+        return pure_distribution(design, domain, budget, block_weights(design, domain), clip_counts=self.clip_counts)
 
     def passes(self, context: RunContext) -> Passes:
         """Compute exact moments in one pass and add noise to every entry."""
         moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
-        totals = noisy_totals(moments, context.law, context.sampler)
-        noise = context.sampler.laplace([context.law.sigma[CLIPPED]] * len(moments.clipped)) if self.clip_counts else ()
-        return NoisyMoments(totals, clipped=on_product_grid(moments.clipped, noise, context.law))
+        totals = noisy_totals(moments, context.distribution, context.sampler)
+        noise = (
+            context.sampler.laplace([context.distribution.sigma[CLIPPED]] * len(moments.clipped))
+            if self.clip_counts
+            else ()
+        )
+        return NoisyMoments(totals, clipped=on_product_grid(moments.clipped, noise, context.distribution))
 
 
 def block_costs(columns: int) -> dict[str, float]:
@@ -97,17 +103,17 @@ def block_weights(design: Design, domain: RowDomain) -> dict[str, float]:
     return weights
 
 
-def pure_law(
+def pure_distribution(
     design: Design, domain: RowDomain, budget: PrivacyBudget, weights: Mapping[str, float], *, clip_counts: bool = False
-) -> NoiseLaw:
+) -> NoiseDistribution:
     """Return discrete Laplace noise with scales proportional to 1 / weight, just large enough for epsilon.
 
     A block without a weight is not released, and a public count has no noise. `weights` are by block and all above 0.
     The budget may have any delta. `clip_counts` adds counts of clipped rows, for a share of epsilon.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
-    >>> law = pure_law(design, RowDomain.of(design), PrivacyBudget(0.5), {"count": 1.0, "sum_x": 2.0})
-    >>> [scale / 4**16 for scale in law.sigma.values()]
+    >>> distribution = pure_distribution(design, RowDomain.of(design), PrivacyBudget(0.5), {"count": 1.0, "sum_x": 2.0})
+    >>> [scale / 4**16 for scale in distribution.sigma.values()]
     [6.0, 3.0]
     """
     epsilon, _ = as_pair(budget, wanted="epsilon, and delta if any,")
@@ -122,16 +128,16 @@ def pure_law(
         sigma[CLIPPED] = _steps(
             CLIPPED, Fraction(clip_query(design).laplace_sensitivity) / for_clips, domain
         )  # [P:clip-scale]
-    return NoiseLaw(domain.grid_bits, sigma, "pure", family="discrete-laplace")
+    return NoiseDistribution(domain.grid_bits, sigma, "pure", family="discrete-laplace")
 
 
-def noisy_totals(moments: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int | None, ...]:
+def noisy_totals(moments: Totals, distribution: NoiseDistribution, sampler: Sampler) -> tuple[int | None, ...]:
     """Return exact totals plus one independent variate each, None for a block that is not released."""
-    exact = moments.on_grid(law.unit)
+    exact = moments.on_grid(distribution.unit)
     size = size_of(len(exact))
-    noise = sampler.laplace(law.steps(size))
+    noise = sampler.laplace(distribution.steps(size))
     return tuple(
-        total + variate if block in law.sigma else None  # [P:released-entries]
+        total + variate if block in distribution.sigma else None  # [P:released-entries]
         for block, total, variate in zip(entry_blocks(size), exact, noise, strict=True)
     )
 

@@ -25,7 +25,7 @@ from discreet.accounting.fitted_models import (
     threshold_steps,
     volume_loss,
 )
-from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.noise_distribution import NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import BALL_SETTINGS, DECLARED
 from discreet.curator.sums.gram import ExactGram, Sums, Totals
@@ -260,7 +260,9 @@ class ObjectivePerturbation:
         settings=DECLARED["objective"],
     )
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Calibrate the linear term and the noise on its solution, from public quantities only."""
         asked, delta = approximate(budget)
         epsilon = min(asked, EPSILON_USED)  # [P:epsilon-used]
@@ -282,26 +284,26 @@ class ObjectivePerturbation:
         apart = 2 * solution_gap(size, strength) * step
         output = in_steps("coefficients", apart * ROUNDING / math.sqrt(2 * rho), domain)  # [P:objective-point-noise]
         sigma = {"linear": linear, "coefficients": output}
-        return NoiseLaw(domain.grid_bits, sigma, "bound", parameters={"strength": steps})
+        return NoiseDistribution(domain.grid_bits, sigma, "bound", parameters={"strength": steps})
 
     def passes(self, context: RunContext) -> Passes:
         """Compute exact moments, draw a linear term, find the minimum on the lattice, add a little noise."""
-        design, law, released = context.design, context.law, len(context.design.released)
+        design, distribution, released = context.design, context.distribution, len(context.design.released)
         moments = yield ExactGram(released, context.domain.grid_bits)
-        gram, cross = normal_equations(moments.on_grid(law.unit), released, intercept=design.intercept)
-        linear = np.array(context.sampler.draw([law.sigma["linear"]] * len(cross)), dtype=object)
+        gram, cross = normal_equations(moments.on_grid(distribution.unit), released, intercept=design.intercept)
+        linear = np.array(context.sampler.draw([distribution.sigma["linear"]] * len(cross)), dtype=object)
         lattice = yield from _minimum(context, gram, cross - linear, linear)
-        noise = context.sampler.draw([law.sigma["coefficients"]] * len(lattice))
+        noise = context.sampler.draw([distribution.sigma["coefficients"]] * len(lattice))
         noisy = [value + variate for value, variate in zip(lattice, noise, strict=True)]
-        return in_scaled_units(noisy, design, law)
+        return in_scaled_units(noisy, design, distribution)
 
 
 def _minimum(context: RunContext, gram: Int, right: Int, linear: Int) -> Generator[Sums, Totals, list[int]]:
     """Return the minimum on the lattice, from the sums of z z' and of z y less the linear term."""
-    domain, strength = context.domain, context.law.parameters["strength"]
+    domain, strength = context.domain, context.distribution.parameters["strength"]
     if context.settings["loss"] == SQUARED:
         ball = {"strength": in_units(strength, domain), "bound": context.settings["bound"]}
-        return ridge_in_ball(gram, right, context.law.grid_bits, ball)  # [P:linear-term]
+        return ridge_in_ball(gram, right, context.distribution.grid_bits, ball)  # [P:linear-term]
     threshold = threshold_steps(context.settings, domain)
     problem = HuberProblem(domain, gram, right, linear, strength, threshold, context.design.intercept)
     return (yield from huber_minimum(problem))  # [P:huber-search]

@@ -11,14 +11,14 @@ from typing import Final, Literal
 import numpy as np
 
 from discreet.accounting.fitted_models import SOLVER_STEPS, output_query
-from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.noise_distribution import NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import DECLARED
 from discreet.curator.sums.gram import ExactGram
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.exact.linear import Equations, Int, symmetric_integers
-from discreet.mechanisms.calibration import queries_law
+from discreet.mechanisms.calibration import queries_distribution
 from discreet.mechanisms.protocol import MechanismInfo, Passes, RunContext
 from discreet.privacy.budget import PrivacyBudget
 from discreet.releases.fields import Coefficients
@@ -133,24 +133,26 @@ class OutputPerturbation:
         settings=DECLARED["output"],
     )
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Calibrate the noise to the budget and settings, from public quantities only."""
-        return queries_law(domain, budget, [(output_query(design, domain, settings), 1.0)])
+        return queries_distribution(domain, budget, [(output_query(design, domain, settings), 1.0)])
 
     def passes(self, context: RunContext) -> Passes:
         """Compute exact moments in one pass, minimise on the lattice, and add noise to every coefficient."""
-        design, law, released = context.design, context.law, len(context.design.released)
+        design, distribution, released = context.design, context.distribution, len(context.design.released)
         moments = yield ExactGram(released, context.domain.grid_bits)
-        gram, cross = normal_equations(moments.on_grid(law.unit), released, intercept=design.intercept)
-        lattice = ridge_in_ball(gram, cross, law.grid_bits, context.settings)
-        noise = context.sampler.draw([law.sigma["coefficients"]] * len(lattice))
+        gram, cross = normal_equations(moments.on_grid(distribution.unit), released, intercept=design.intercept)
+        lattice = ridge_in_ball(gram, cross, distribution.grid_bits, context.settings)
+        noise = context.sampler.draw([distribution.sigma["coefficients"]] * len(lattice))
         noisy = [value + variate for value, variate in zip(lattice, noise, strict=True)]  # [P:point-noise]
-        return in_scaled_units(noisy, design, law)
+        return in_scaled_units(noisy, design, distribution)
 
 
-def in_scaled_units(steps: list[int], design: Design, law: NoiseLaw) -> Coefficients:
+def in_scaled_units(steps: list[int], design: Design, distribution: NoiseDistribution) -> Coefficients:
     """Return published coefficients of (1, x) from integer steps of the product grid."""
-    values = [step / law.unit for step in steps]
+    values = [step / distribution.unit for step in steps]
     return Coefficients(tuple(values if design.intercept else [0.0, *values]))
 
 

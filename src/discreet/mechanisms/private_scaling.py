@@ -10,7 +10,7 @@ from typing import ClassVar, Final, Literal, TypeAlias
 import numpy as np
 
 from discreet.accounting.moments import Blocks
-from discreet.accounting.noise_distribution import RESIDUAL_BLOCKS, ROWS, Calibration, NoiseLaw, Settings
+from discreet.accounting.noise_distribution import RESIDUAL_BLOCKS, ROWS, Calibration, NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.queries import GramQuery, Query, VectorQuery, variates
 from discreet.accounting.scaling import (
@@ -64,13 +64,13 @@ VALUE_BITS: Final = 16
 
 def noisy(context: RunContext, block: str, exact: Sequence[int]) -> list[int]:
     """Return exact sums in steps of the product grid with independent noise of the scale of a block."""
-    noise = context.sampler.draw([context.law.sigma[block]] * len(exact))
+    noise = context.sampler.draw([context.distribution.sigma[block]] * len(exact))
     return [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P:refined-noise]
 
 
 def quantile_in_steps(context: RunContext, thirty_seconds: int) -> int:
     """Return a quantile in steps of the product grid."""
-    return thirty_seconds * (context.law.unit // WHOLE)
+    return thirty_seconds * (context.distribution.unit // WHOLE)
 
 
 def search(context: RunContext, block: str, count_at: CountAt, rows: int, below: int) -> int:
@@ -83,7 +83,9 @@ def search(context: RunContext, block: str, count_at: CountAt, rows: int, below:
     # the number of comparisons does not depend on their results
     for _ in range(comparisons(block)):
         middle = (low + high) // 2
-        (value,) = noisy(context, block, [count_at(middle) * context.law.unit - below * rows])  # [P:centred-count]
+        (value,) = noisy(
+            context, block, [count_at(middle) * context.distribution.unit - below * rows]
+        )  # [P:centred-count]
         if low < high:
             low, high = (low, middle) if value >= 0 else (middle + 1, high)
     return high
@@ -182,9 +184,9 @@ def _mean(
     """Noisy mean of values over a width, cut to [-1, 1], with the standard deviation of its noise."""
     cut = np.clip(values, -width, width) << VALUE_BITS
     parts = np.sign(cut) * (np.abs(cut) // width)  # [P:value-of-a-cell]
-    total = int(cells @ parts) * (context.law.unit >> VALUE_BITS)
+    total = int(cells @ parts) * (context.distribution.unit >> VALUE_BITS)
     (released,) = noisy(context, block, [total])
-    return released / context.law.unit / many, context.law.sd(block) / many
+    return released / context.distribution.unit / many, context.distribution.sd(block) / many
 
 
 # -- columns -----------------------------------------------------------------------------------------------------------
@@ -330,7 +332,7 @@ class _Released:
     @property
     def unit(self) -> int:
         """Steps of the product grid in 1."""
-        return self._context.law.unit
+        return self._context.distribution.unit
 
     def means(self, block: str, totals: list[int], quantile: int) -> FloatArray:
         """Release exact sums, in steps. The part of each row is centred by a quantile."""
@@ -341,7 +343,7 @@ class _Released:
 
     def sd(self, block: str) -> float:
         """Return the standard deviation of the noise of a mean."""
-        return self._context.law.sd(block) / self._many
+        return self._context.distribution.sd(block) / self._many
 
 
 def columns_centred(context: RunContext, cells: IntArray, rows: int, many: float) -> tuple[list[float], list[float]]:
@@ -414,10 +416,13 @@ def column_sizes(context: RunContext, block: str, cells: IntArray, centres: Sequ
     released number of rows.
     """
     # no value is farther from a centre than two scaled units
-    places, fine = np.arange(-CELLS, CELLS + 1), context.law.unit >> VALUE_BITS
+    places, fine = np.arange(-CELLS, CELLS + 1), context.distribution.unit >> VALUE_BITS
     squares = [((places - centre) ** 2 << VALUE_BITS) // (2 * CELLS) ** 2 for centre in centres]  # [P:square-of-a-cell]
     exact = [int(counts @ parts) * fine for counts, parts in zip(cells, squares, strict=True)]
-    surely = [one / context.law.unit - _TARGET_DOUBT * context.law.sd(block) for one in noisy(context, block, exact)]
+    surely = [
+        one / context.distribution.unit - _TARGET_DOUBT * context.distribution.sd(block)
+        for one in noisy(context, block, exact)
+    ]
     return [2 * math.sqrt(max(one, 0.0) / many) for one in surely]
 
 
@@ -436,7 +441,7 @@ def target_bounded(context: RunContext, cells: IntArray, rows: int, many: float)
     spread = target_spread(context, counts, centre, CELLS, rows)
     (size,) = column_sizes(context, TARGET_SIZE, cells[None, :], [centre], many)
     scale = max(spread / CELLS / NORMAL_TARGET_SPREAD, size, NARROWEST)
-    strength = many / (context.law.sd("cross") * math.sqrt(len(context.design.released) - 1))
+    strength = many / (context.distribution.sd("cross") * math.sqrt(len(context.design.released) - 1))
     scales = min(max(_FEWEST_SCALES * math.sqrt(strength / _FEW_ROWS), _FEWEST_SCALES), _MOST_SCALES)
     return centre / CELLS, min(scales * scale, 1 + abs(centre) / CELLS)
 
@@ -489,16 +494,18 @@ class ScaledMoments:
         reads_again=True,
     )
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Calibrate the noise to the budget, from public quantities only."""
         check_scalable(design)
         queries = scaled_queries(design, domain, robust=self.robust)
 
-        def law(mu: float, calibration: Calibration) -> NoiseLaw:
-            return scaled_law(design, domain, queries, mu, calibration)
+        def distribution(mu: float, calibration: Calibration) -> NoiseDistribution:
+            return scaled_distribution(design, domain, queries, mu, calibration)
 
-        mu, rule = gaussian_mu(budget, lambda mu: variates(queries, law(mu, "gaussian").sigma))
-        return law(mu, rule)
+        mu, rule = gaussian_mu(budget, lambda mu: variates(queries, distribution(mu, "gaussian").sigma))
+        return distribution(mu, rule)
 
     def passes(self, context: RunContext) -> Passes:
         """Make one pass for the columns, one for the radius, and one for the moments of weighted rows."""
@@ -506,12 +513,14 @@ class ScaledMoments:
         radius = yield from _radius(context, scaling)
         part = ScalingPart(scaling.centres, scaling.scales, radius, centre, bound)
         totals = yield WeightedMoments(weighting_of(context.domain, part), fourth=not self.robust)
-        exact = totals.on_grid(context.law.unit)
+        exact = totals.on_grid(context.distribution.unit)
         size = len(context.design.released)
         many, more = entry_count(size), 0 if self.robust else entry_count(size - 1)
         diagonal, off = FOURTH_BLOCKS
-        sigmas = context.law.steps(size)
-        sigmas += [] if self.robust else [context.law.sigma[diagonal if i == j else off] for i, j in pairs(size - 1)]
+        sigmas = context.distribution.steps(size)
+        sigmas += (
+            [] if self.robust else [context.distribution.sigma[diagonal if i == j else off] for i, j in pairs(size - 1)]
+        )
         noise = context.sampler.draw(sigmas)
         # [P:scaled-noise]
         released = [total + variate for total, variate in zip(exact[: many + more], noise, strict=True)]
@@ -528,10 +537,10 @@ def weighting_of(domain: RowDomain, part: ScalingPart) -> Weighting:
     return Weighting(domain, scaling, part.radius, part.target_centre, part.target_bound)
 
 
-def gram_with_noise(sums: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int, ...]:
+def gram_with_noise(sums: Totals, distribution: NoiseDistribution, sampler: Sampler) -> tuple[int, ...]:
     """Return exact totals of `WeightedResiduals` plus one independent variate each, in unlimited integers."""
-    exact = sums.on_grid(law.unit)
-    diagonal, off = law.sigma["residual_diagonal"], law.sigma["residual_off_diagonal"]
+    exact = sums.on_grid(distribution.unit)
+    diagonal, off = distribution.sigma["residual_diagonal"], distribution.sigma["residual_off_diagonal"]
     noise = sampler.draw([diagonal if i == j else off for i, j in pairs(size_of(len(exact)))])
     return tuple(total + variate for total, variate in zip(exact, noise, strict=True))  # [P:scaled-residual-noise]
 
@@ -552,9 +561,9 @@ def check_scalable(design: Design) -> None:
         )
 
 
-def scaled_law(
+def scaled_distribution(
     design: Design, domain: RowDomain, queries: Sequence[Query], mu: float, calibration: Calibration
-) -> NoiseLaw:
+) -> NoiseDistribution:
     """Return noise under which all queries together are mu-Gaussian-private: each has its share of mu^2."""
     others = [query for query in queries if isinstance(query, VectorQuery | GramQuery)]
     shares = [SHARES[next(iter(query.blocks))] for query in others]
@@ -580,7 +589,7 @@ def scaled_law(
         "sum_y": sigmas.cross, "cross": sigmas.cross, "target_square": sigmas.target_square,
     }  # fmt: skip
     steps = {block: in_steps(block, sigma, domain) for block, sigma in (moments | scaled).items()}
-    return NoiseLaw(domain.grid_bits, steps, calibration)
+    return NoiseDistribution(domain.grid_bits, steps, calibration)
 
 
 def _scaled(context: RunContext) -> _Scaled:
@@ -594,8 +603,8 @@ def _scaled(context: RunContext) -> _Scaled:
     rows, released = int(cells[-1].sum()), None
     many = float(rows)
     if not design.count_public:
-        (released,) = noisy(context, ROWS, [rows * context.law.unit])
-        many = released / context.law.unit
+        (released,) = noisy(context, ROWS, [rows * context.distribution.unit])
+        many = released / context.distribution.unit
     size = len(design.released) - 2
     centres, scales = [0.0] * size, [_INDICATOR_SCALE] * size
     if searched:

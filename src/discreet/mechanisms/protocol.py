@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, Literal, Protocol, TypeAlias
 
-from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.noise_distribution import NoiseDistribution, Settings
 from discreet.accounting.settings import Setting
 from discreet.curator.sums.gram import Sums, Totals
 from discreet.design.design import Design
@@ -79,7 +79,7 @@ class RunContext:
 
     design: Design
     domain: RowDomain
-    law: NoiseLaw
+    distribution: NoiseDistribution
     settings: Settings
     sampler: Sampler
 
@@ -130,7 +130,9 @@ class Mechanism(Protocol):
         """Description for the mechanism table."""
         ...
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Return the noise distribution from public quantities only. Reject what the mechanism does not support."""
         ...
 
@@ -183,16 +185,16 @@ def with_origin(guarantee: Guarantee, origin: Origin | None) -> Guarantee:
     return replace(guarantee, conditions=(*guarantee.conditions, condition))
 
 
-def with_curve(guarantee: Guarantee, law: NoiseLaw) -> Guarantee:
+def with_curve(guarantee: Guarantee, distribution: NoiseDistribution) -> Guarantee:
     """Return the guarantee with mu or rho, where the noise is proved to satisfy it.
 
     Pure noise satisfies no more than its definition. For other accounting rules only (epsilon, delta) is proved.
     """
-    if law.family != "discrete-gaussian":
+    if distribution.family != "discrete-gaussian":
         return guarantee
-    if law.calibration == "gaussian":
+    if distribution.calibration == "gaussian":
         mu, gap = lattice_curve(guarantee.epsilon, guarantee.delta)
         return replace(guarantee, mu=mu, mu_gap=gap)
-    if law.calibration == "discrete-zcdp":
+    if distribution.calibration == "discrete-zcdp":
         return replace(guarantee, rho=rho_from(guarantee.epsilon, guarantee.delta))
     return guarantee

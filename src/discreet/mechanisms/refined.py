@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.noise_distribution import NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.queries import Query, blocks_of
 from discreet.accounting.scaling import (
@@ -37,7 +37,7 @@ from discreet.design.domain import RowDomain, norm2
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.linear import pairs, position, symmetric
-from discreet.mechanisms.calibration import Share, queries_law
+from discreet.mechanisms.calibration import Share, queries_distribution
 from discreet.mechanisms.irls import fitted_indices
 from discreet.mechanisms.private_scaling import (
     TargetScale,
@@ -196,9 +196,11 @@ class RefinedRegression:
         main="score",
     )
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Calibrate the noise to the budget and settings, from public quantities only."""
-        return queries_law(domain, budget, refined_shares(design))
+        return queries_distribution(domain, budget, refined_shares(design))
 
     def passes(self, context: RunContext) -> Passes:
         """Make passes for the columns, the radius, the shrunk rows, the steps and the offset."""
@@ -207,7 +209,7 @@ class RefinedRegression:
         radius = yield from _radius(context, scaling, pace)
         thresholds = [target.span * math.pow(2, (k - LAST["clip"]) / 4) for k in range(LAST["clip"] + 1)]
         totals = yield ShrunkRows(context.domain, scaling, radius, target.centre, thresholds)
-        basis = Preconditioner.of(_noisy_gram(totals, context), context.law.sd("gram_diagonal"), pace.rate)
+        basis = Preconditioner.of(_noisy_gram(totals, context), context.distribution.sd("gram_diagonal"), pace.rate)
         least = min(max(_LEAST_OF_SPAN * target.span, _LEAST_OF_SPREAD * target.spread), target.span)
         first = thresholds[_first_clip(totals, context, pace)]
         theta, clip = yield from _steps(context, pace, basis, (first, least, target.span), target.likely_sd)
@@ -270,7 +272,7 @@ class Pace:
 
 def _strength(context: RunContext, many: float) -> float:
     """Return rows over the noise of all steps together in one coordinate, and over the root of their number."""
-    all_steps = context.law.sd("score") * math.sqrt((1 - BELOW_PART) / STEPS)
+    all_steps = context.distribution.sd("score") * math.sqrt((1 - BELOW_PART) / STEPS)
     return many / (all_steps * math.sqrt(len(fitted_indices(context.design))))
 
 
@@ -285,9 +287,9 @@ def _scaled(context: RunContext) -> _Scaled:
     rows = int(cells[-1].sum())
     many = float(rows)
     if not design.count_public:
-        (count,) = noisy(context, "count", [rows * context.law.unit])
+        (count,) = noisy(context, "count", [rows * context.distribution.unit])
         # sums are divided by it: with too many rows predictions are too small, with too few too large
-        many = math.hypot(max(count / context.law.unit, 0.0), context.law.sd("count"))
+        many = math.hypot(max(count / context.distribution.unit, 0.0), context.distribution.sd("count"))
     many = max(many, 20.0)
     size = len(design.released) - 2
     declared = in_declared_ball(design)
@@ -325,17 +327,17 @@ def _radius(context: RunContext, scaling: Scaling, pace: Pace) -> Generator[Sums
 def _noisy_gram(totals: Totals, context: RunContext) -> FloatArray:
     """Return noisy products of the fitted columns of shrunk rows, in scaled units."""
     indices, size = fitted_indices(context.design), len(context.design.released) - 1
-    exact = totals.on_grid(context.law.unit)
+    exact = totals.on_grid(context.distribution.unit)
     entries = [exact[position(indices[i], indices[j], size)] for i, j in pairs(len(indices))]
-    diagonal, off = context.law.sigma["gram_diagonal"], context.law.sigma["gram_off_diagonal"]
+    diagonal, off = context.distribution.sigma["gram_diagonal"], context.distribution.sigma["gram_off_diagonal"]
     noise = context.sampler.draw([diagonal if i == j else off for i, j in pairs(len(indices))])
     released = [total + variate for total, variate in zip(entries, noise, strict=True)]  # [P:refined-gram]
-    return symmetric((value / context.law.unit for value in released), len(indices))
+    return symmetric((value / context.distribution.unit for value in released), len(indices))
 
 
 def _first_clip(totals: Totals, context: RunContext, pace: Pace) -> int:
     """Return the index of the threshold that leaves the target share of the first scores unclipped."""
-    unit = context.law.unit
+    unit = context.distribution.unit
     *counts, rows = (value // unit for value in totals.on_grid(unit)[-LAST["clip"] - 2 :])
     return search(context, "clip", counts.__getitem__, rows, round(pace.quantile * unit))
 
@@ -347,13 +349,13 @@ def _steps(
 
     `clips` are the first, the smallest and the largest one.
     """
-    indices, unit = fitted_indices(context.design), context.law.unit
+    indices, unit = fitted_indices(context.design), context.distribution.unit
     theta, iterates, used = np.zeros(len(context.design.released) - 1), [], []
     first, *bounds = clips
     clip = _within(first, bounds)
     # counts that would move the clip by the largest step
     largest = 0.6 * min(pace.quantile, 1 - pace.quantile) * pace.many
-    gain = 1 / (1 + (context.law.sd("below") / largest) ** 2)
+    gain = 1 / (1 + (context.distribution.sd("below") / largest) ** 2)
     for _ in range(STEPS):
         totals = yield ClippedScores(context.domain, on_grid(theta, context.domain), clip)
         *scores, below, all_rows = totals.on_grid(unit)
@@ -370,7 +372,7 @@ def _steps(
         clip = _within(clip * math.exp(-0.3 * min(max(excess, -1.0), 1.0)), bounds)
     mean = np.mean(iterates[-_LAST_ITERATES:], axis=0)
     scale = math.sqrt(math.fsum(one * one for one in used) / STEPS) / pace.quantile
-    noise = context.law.sd("score") * math.sqrt(pace.correlated / _LAST_ITERATES) * scale
+    noise = context.distribution.sd("score") * math.sqrt(pace.correlated / _LAST_ITERATES) * scale
     theta = np.concatenate([np.zeros(indices[0]), shrunk(mean, basis, noise, pace.many * target_sd**2)])
     return released_coefficients(theta, context.domain), clip
 
@@ -387,10 +389,10 @@ def _offset(
     residual_sd = clip / NormalDist().inv_cdf((1 + pace.quantile) / 2)
     bound = min(max(3 * residual_sd, target.spread), target.span)
     totals = yield OffsetSum(context.domain, on_grid(theta, context.domain), radius, bound)
-    (released,) = noisy(context, "offset", totals.on_grid(context.law.unit))
-    error = bound * context.law.sd("offset") / pace.many
+    (released,) = noisy(context, "offset", totals.on_grid(context.distribution.unit))
+    error = bound * context.distribution.sd("offset") / pace.many
     prior = target.variance + (_OFFSET_PRIOR * bound) ** 2
-    return bound * released / context.law.unit / pace.many * prior / (prior + error**2)
+    return bound * released / context.distribution.unit / pace.many * prior / (prior + error**2)
 
 
 def _published(scaling: Scaling, target: TargetScale, theta: FloatArray, radius: float, offset: float) -> Coefficients:

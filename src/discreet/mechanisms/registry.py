@@ -12,7 +12,7 @@ from typing import Final, cast, get_args
 
 import numpy as np
 
-from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.noise_distribution import NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import MAPS
 from discreet.accounting.settings import Setting, checked_settings
 from discreet.design.design import SAMPLING, Design
@@ -70,7 +70,7 @@ _SAY_WHY: Final = ("wishart",)
 
 def chosen_mechanism(
     design: Design, budget: PrivacyBudget, options: ReleaseOptions = DEFAULT_OPTIONS
-) -> tuple[Mechanism, Settings, NoiseLaw]:
+) -> tuple[Mechanism, Settings, NoiseDistribution]:
     """Return the mechanism for the options, its settings and its noise; with `auto` the one of least predicted error.
 
     Only `gaussian` releases what robust standard errors need and scales rows by released numbers. Counts of clipped
@@ -181,7 +181,7 @@ def _counting(name: str, budget: PrivacyBudget) -> Mechanism:
 
 def _prepared(
     mechanism: Mechanism, design: Design, domain: RowDomain, budget: PrivacyBudget, given: Mapping[str, object] | None
-) -> tuple[Mechanism, Settings, NoiseLaw]:
+) -> tuple[Mechanism, Settings, NoiseDistribution]:
     settings = checked_settings(mechanism.name, mechanism.info.settings, given)
     if _without_delta(budget) and mechanism.info.notion == "approximate" and mechanism.name not in _SAY_WHY:
         others = [
@@ -230,7 +230,7 @@ def _without_delta(budget: PrivacyBudget) -> bool:
     return budget.currency == "approximate" and budget.delta == 0
 
 
-def predicted_error(law: NoiseLaw, size: int) -> float:
+def predicted_error(distribution: NoiseDistribution, size: int) -> float:
     """Return the mean variance that noise adds to the normal equations of scaled slopes of length 1.
 
     The intercept is taken as 1/2. The values are used only to rank mechanisms. `size` is the number of released
@@ -238,11 +238,11 @@ def predicted_error(law: NoiseLaw, size: int) -> float:
 
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
-    >>> weak, strong = (discreet.planning.noise_law_for(design, epsilon, 1e-6) for epsilon in (2.0, 0.5))
+    >>> weak, strong = (discreet.planning.noise_distribution_for(design, epsilon, 1e-6) for epsilon in (2.0, 0.5))
     >>> discreet.planning.predicted_error(weak, 3) < discreet.planning.predicted_error(strong, 3)
     True
     """
-    variance = law.entry_sd(size) ** 2
+    variance = distribution.entry_sd(size) ** 2
     slopes = slice(1, size - 1)
     gram = variance[slopes, slopes].sum(axis=1) / (size - 2)
     return float(np.mean(variance[slopes, -1] + gram + variance[slopes, 0] / 4))
@@ -386,30 +386,30 @@ def _standard(size: int, unit: PrivacyUnit) -> Design:
     return Design("y", {**{f"x{j}": (-1, 1) for j in range(size)}, "y": (-1, 1)}, unit=unit)
 
 
-def _law(mechanism: Mechanism, size: int, unit: PrivacyUnit) -> NoiseLaw:
+def _distribution(mechanism: Mechanism, size: int, unit: PrivacyUnit) -> NoiseDistribution:
     design = _standard(size, unit)
     settings = checked_settings(mechanism.name, mechanism.info.settings, None)
     return mechanism.noise_model(design, RowDomain.of(design), _BUDGETS[mechanism.info.notion], settings)
 
 
-def _noise(mechanism: Mechanism, size: int, unit: PrivacyUnit) -> NoiseLaw | None:
+def _noise(mechanism: Mechanism, size: int, unit: PrivacyUnit) -> NoiseDistribution | None:
     try:
-        return _law(mechanism, size, unit)
+        return _distribution(mechanism, size, unit)
     except SpecError:
         return None
 
 
 def _only_statistic(mechanism: Mechanism) -> str:
-    (statistic,) = _law(mechanism, 3, PrivacyUnit()).sigma
+    (statistic,) = _distribution(mechanism, 3, PrivacyUnit()).sigma
     return statistic
 
 
 def _cost(mechanism: Mechanism, size: int) -> Mapping[str, float] | str:
     try:
-        law = _law(mechanism, size, PrivacyUnit())
+        distribution = _distribution(mechanism, size, PrivacyUnit())
     except SpecError as refusal:
         return str(refusal)
-    by_statistic = {statistic: law.sd(statistic) for statistic in law.sigma}
+    by_statistic = {statistic: distribution.sd(statistic) for statistic in distribution.sigma}
     if mechanism.kind == "moments":
-        by_statistic["equation"] = math.sqrt(predicted_error(law, size + 2))
+        by_statistic["equation"] = math.sqrt(predicted_error(distribution, size + 2))
     return by_statistic

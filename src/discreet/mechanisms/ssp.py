@@ -6,14 +6,14 @@ from typing import ClassVar, Final, Literal
 
 from discreet.accounting.moment_queries import one_model_query
 from discreet.accounting.moments import Blocks
-from discreet.accounting.noise_distribution import NoiseLaw, Settings, entry_blocks
+from discreet.accounting.noise_distribution import NoiseDistribution, Settings, entry_blocks
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import DECLARED
 from discreet.curator.sums.gram import ExactGram, Totals
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.exact.linear import size_of
-from discreet.mechanisms.calibration import DEFAULT_SHARES, noise_law
+from discreet.mechanisms.calibration import DEFAULT_SHARES, noise_distribution
 from discreet.mechanisms.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.mechanisms.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget
@@ -34,16 +34,20 @@ class SufficientStatistics:
         settings=DECLARED["ssp"],
     )
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Calibrate the noise to the budget, from public quantities only."""
         target_square = bool(settings["target_square"])
         moments = one_model_query(design, domain, target_square=target_square)
-        return noise_law(moments, budget, released_shares(design, target_square=target_square))  # [P:released-shares]
+        return noise_distribution(
+            moments, budget, released_shares(design, target_square=target_square)
+        )  # [P:released-shares]
 
     def passes(self, context: RunContext) -> Passes:
         """Compute exact moments in one pass and add noise to every released entry."""
         moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
-        return NoisyMoments(with_noise(moments, context.law, context.sampler))
+        return NoisyMoments(with_noise(moments, context.distribution, context.sampler))
 
 
 def released_shares(design: Design, *, target_square: bool) -> Blocks:
@@ -59,13 +63,13 @@ def released_shares(design: Design, *, target_square: bool) -> Blocks:
     )
 
 
-def with_noise(moments: Totals, law: NoiseLaw, sampler: Sampler) -> tuple[int | None, ...]:
+def with_noise(moments: Totals, distribution: NoiseDistribution, sampler: Sampler) -> tuple[int | None, ...]:
     """Return exact totals plus one independent variate each, None for blocks that are not released."""
-    exact = moments.on_grid(law.unit)
+    exact = moments.on_grid(distribution.unit)
     blocks = entry_blocks(size_of(len(exact)))
-    noise = iter(sampler.draw([law.sigma[block] for block in blocks if block in law.sigma]))
+    noise = iter(sampler.draw([distribution.sigma[block] for block in blocks if block in distribution.sigma]))
     return tuple(
-        total + next(noise) if block in law.sigma else None  # [P:released-blocks]
+        total + next(noise) if block in distribution.sigma else None  # [P:released-blocks]
         for block, total in zip(blocks, exact, strict=True)
     )
 

@@ -19,7 +19,7 @@ from discreet.accounting.chi_square import (
     row_shift,
     served_epsilon,
 )
-from discreet.accounting.noise_distribution import NoiseLaw, Settings
+from discreet.accounting.noise_distribution import NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.settings import DECLARED
 from discreet.curator.sums.gram import ExactGram
@@ -103,10 +103,10 @@ class Scales:
         }  # fmt: skip
 
     @classmethod
-    def of(cls, law: NoiseLaw) -> Scales:
+    def of(cls, distribution: NoiseDistribution) -> Scales:
         """Return the scales of a noise distribution."""
-        x = math.isqrt(law.sigma["gram_diagonal"])
-        return cls(law.sigma["sum_x"] // x, x, law.sigma["cross"] // x)
+        x = math.isqrt(distribution.sigma["gram_diagonal"])
+        return cls(distribution.sigma["sum_x"] // x, x, distribution.sigma["cross"] // x)
 
 
 class WishartMoments:
@@ -126,7 +126,9 @@ class WishartMoments:
         settings=DECLARED["wishart"],
     )
 
-    def noise_model(self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings) -> NoiseLaw:
+    def noise_model(
+        self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
+    ) -> NoiseDistribution:
         """Calibrate the noise to the budget, from public quantities only."""
         size = len(design.released)
         most, debiased = int(settings["degrees"]), bool(settings["debiased"])
@@ -140,18 +142,18 @@ class WishartMoments:
             degrees = most if debiased else _least_square(size, budget, most, exchanged=exchanged)
             scales = _scales(domain, size, budget, degrees, exchanged=exchanged)
         sigma = scales.blocks(count_public=design.count_public)
-        return NoiseLaw(domain.grid_bits, sigma, "chi-square", "wishart", {"degrees": degrees})
+        return NoiseDistribution(domain.grid_bits, sigma, "chi-square", "wishart", {"degrees": degrees})
 
     def passes(self, context: RunContext) -> Passes:
         """Compute exact moments in one pass, add a rounded Wishart matrix and subtract its mean."""
         size = len(context.design.released)
         moments = yield ExactGram(size, context.domain.grid_bits)
-        degrees = context.law.parameters["degrees"]
-        columns = Scales.of(context.law).columns(size)
+        degrees = context.distribution.parameters["degrees"]
+        columns = Scales.of(context.distribution).columns(size)
         noise = wishart_noise(columns, degrees, context.sampler)
         away = degrees if context.settings["debiased"] else 0
         mean = [away * columns[i] ** 2 if i == j else 0 for i, j in pairs(size)]
-        exact = moments.on_grid(context.law.unit)
+        exact = moments.on_grid(context.distribution.unit)
         totals = [
             total + part - average for total, part, average in zip(exact, noise, mean, strict=True)
         ]  # [P:wishart-sum]

@@ -32,7 +32,7 @@ from discreet.errors import MissingDependencyError, OptionError
 from discreet.files import check_suffix, write_bytes
 from discreet.number_text import count, number, p_value, percent, plain, share
 from discreet.pages.view import ReportView, confidence_set, estimate, in_row, report_view
-from discreet.releases.reference_law import DEFAULT_LEVEL
+from discreet.releases.reference_distribution import DEFAULT_LEVEL
 from discreet.releases.release import Release
 from discreet.text import escape_control
 from discreet.wording import Call

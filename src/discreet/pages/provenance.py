@@ -15,7 +15,7 @@ from discreet.analyst.summary import settings_used
 from discreet.design.columns import Categorical, Column, Fill, Interaction, Missing, Numeric, SplineBasis
 from discreet.design.dates import date_text
 from discreet.design.design import Design
-from discreet.releases.reference_law import known
+from discreet.releases.reference_distribution import known
 from discreet.releases.release import Release
 from discreet.releases.release_summary import describe_column, describe_ledger
 
@@ -176,21 +176,21 @@ def _noise_lines(release: Release) -> tuple[NoiseLine, ...]:
     """Return one line for each block with noise, in the order of the queries of the release."""
     counted = known(counted_rows(release)[0])
     rows = None if counted is None or counted <= 0 else counted
-    law, labels = release.full_noise, _labels(release)
-    names = [name for name, label in labels.items() if name in law.sigma and label]
-    names += [name for name in sorted(law.sigma) if name not in labels]
-    lines = [(labels.get(name, name.replace("_", " ")), law.sd(name)) for name in names]
+    distribution, labels = release.full_noise, _labels(release)
+    names = [name for name, label in labels.items() if name in distribution.sigma and label]
+    names += [name for name in sorted(distribution.sigma) if name not in labels]
+    lines = [(labels.get(name, name.replace("_", " ")), distribution.sd(name)) for name in names]
     return tuple(NoiseLine(label, sd, None if rows is None else sd / rows) for label, sd in lines)
 
 
 def _labels(release: Release) -> dict[str, str]:
     """Return the description of every block that the release adds noise to."""
-    law = release.full_noise
+    distribution = release.full_noise
     queries: list[Query] = []
     if release.kind == "moments":
         robust, clip_counts = release.residuals is not None, bool(release.clipped)
         queries += released_queries(release.design, release.noise, robust=robust, clip_counts=clip_counts)
-    queries += preliminary_queries(release.design, law)
+    queries += preliminary_queries(release.design, distribution)
     return {block: label for query in queries for block, label in query.labels.items()}
 
 

@@ -29,7 +29,7 @@ from discreet.pages.attacker import Attacker, attacker
 from discreet.pages.provenance import Provenance, provenance
 from discreet.privacy.checks import check_flag
 from discreet.privacy.guarantee import Guarantee
-from discreet.releases.reference_law import DEFAULT_LEVEL, checked_level, known, reason_of
+from discreet.releases.reference_distribution import DEFAULT_LEVEL, checked_level, known, reason_of
 from discreet.releases.release import NOT_PRIVATE_SUFFIX, Release
 
 # -- trace -------------------------------------------------------------------------------------------------------------

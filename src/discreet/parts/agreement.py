@@ -81,7 +81,7 @@ def asked_by(session: Asking, design: Design) -> ReleaseRequest:
     >>> from discreet import CuratorKey, Session
     >>> design = Design("y", {"y": (0, 10), "x": (0, 5)})
     >>> three = [CuratorKey.new(name).public for name in ("north", "south", "west")]
-    >>> asked_by(Session.new(design, three, epsilon=1.0, delta=1e-6), design).law.parameters["shares"]
+    >>> asked_by(Session.new(design, three, epsilon=1.0, delta=1e-6), design).distribution.parameters["shares"]
     3
     """
     if design_digest(design) == session.design and design.unit != session.unit:
@@ -119,8 +119,8 @@ def asked_by(session: Asking, design: Design) -> ReleaseRequest:
     if terms.noise == "shares" or terms.parts_per_person > 1:
         mechanism = GaussianShares(shares=terms.shares, honest=terms.counted, parts_per_person=terms.parts_per_person)
         domain = RowDomain.of(design, session.grid_bits)
-        law = mechanism.noise_model(design, domain, budget, {})
-        return ReleaseRequest(design, budget, options, domain, mechanism, {}, law)
+        distribution = mechanism.noise_model(design, domain, budget, {})
+        return ReleaseRequest(design, budget, options, domain, mechanism, {}, distribution)
     asked = ReleaseRequest.checked(design, budget, options)
     if asked.rereads or not isinstance(next(asked.mechanism.passes(asked.context(ExactSampler()))), ExactGram):
         raise UnsupportedError(

@@ -382,7 +382,7 @@ def exact_numbers(first: Totals, asked: ReleaseRequest, session: Session) -> lis
     """Return the exact sums on the grid of the noise, and the number of units if it is public."""
     if not 0 <= first.count <= MOST_ROWS:
         raise DataError(f"the table has more than {MOST_ROWS} rows, more than a part may have", code="too-many-rows")
-    sums = first.on_grid(asked.law.unit)
+    sums = first.on_grid(asked.distribution.unit)
     check_range(sums, len(session.curators))
     return [*sums, *([first.count] if asked.design.unit.neighbours == "replace" else [])]
 
@@ -393,5 +393,5 @@ def _with_share(
     """Add this curator's share of the noise to the sums; return them unchanged if the merger draws the noise."""
     if session.noise == "merger" or not isinstance(asked.mechanism, GaussianShares):
         return exact
-    noisy = asked.mechanism.randomise(first, asked.law, sampler)  # [P:share-before-mask]
+    noisy = asked.mechanism.randomise(first, asked.distribution, sampler)  # [P:share-before-mask]
     return [*noisy, *exact[len(noisy) :]]

@@ -202,15 +202,15 @@ def pooled(parts: Sequence[Part], asked: ReleaseRequest, session: Session) -> tu
     count = values[-1] if public else 0
     if not 0 <= count <= MOST_ROWS * len(parts):
         raise _uncancelled()
-    totals = Totals(tuple(values[:entries]), asked.law.unit, count)
+    totals = Totals(tuple(values[:entries]), asked.distribution.unit, count)
     return totals, NoisyMoments(totals.values) if session.noise == "shares" else None
 
 
 def check_cancelled(values: Sequence[int], asked: ReleaseRequest, session: Session) -> None:
     """Refuse impossible sums: the first is the number of rows, which bounds all others."""
     parts = len(session.curators)
-    noise = _FAR * parts * max(asked.law.sigma.values()) if session.noise == "shares" else 0
-    most = parts * MOST_ROWS * asked.law.unit + noise
+    noise = _FAR * parts * max(asked.distribution.sigma.values()) if session.noise == "shares" else 0
+    most = parts * MOST_ROWS * asked.distribution.unit + noise
     if values[0] < -noise or any(abs(value) > most for value in values):
         raise _uncancelled()  # [P:count-range]
 
@@ -252,7 +252,7 @@ def _release(
     for origin in _ORIGINS:
         if any(one.header.origin == origin for one in parts):
             guarantee = with_origin(guarantee, origin)
-    return replace(made, guarantee=with_curve(guarantee, asked.law), curators=session.terms)
+    return replace(made, guarantee=with_curve(guarantee, asked.distribution), curators=session.terms)
 
 
 def _record(first: Part | str | Path, session: Session) -> Path:

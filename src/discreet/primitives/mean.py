@@ -65,7 +65,7 @@ def absolute_error_draw(total: int, furthest: int, scale: float) -> int:
             t = below(2 * furthest + 1) - furthest
         return t
     t = total + laplace_noise(scale, 1)[0]
-    while abs(t) > furthest:  # [P:absolute-error-law]
+    while abs(t) > furthest:  # [P:absolute-error-distribution]
         t = total + laplace_noise(scale, 1)[0]
     return t
 
@@ -95,7 +95,7 @@ def squared_error_draw(mean: Fraction, n: int, epsilon: float, cells: int | None
     steps = grid_size(n, epsilon) if cells is None else cells
     rate = n * Fraction(epsilon) / 2
     t = Fraction(below(steps + 1), steps)
-    while not bernoulli_exp(rate * (mean - t) ** 2):  # [P:squared-error-law]
+    while not bernoulli_exp(rate * (mean - t) ** 2):  # [P:squared-error-distribution]
         t = Fraction(below(steps + 1), steps)
     return t
 

@@ -17,7 +17,7 @@ from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.exact.linear import pairs
 from discreet.releases.fields import NoisyCount, centred
-from discreet.releases.reference_law import (
+from discreet.releases.reference_distribution import (
     DEFAULT_LEVEL,
     Family,
     NotEstimable,
@@ -505,8 +505,14 @@ class Description:
         return self._release
 
     def _intervals(self, level: float) -> Intervals:
-        release, law = self._source, self._source.noise
-        return Intervals(ReleasedSums(release), release.noise_sd, family_of(law.family), level, law.indicator_columns)
+        release, distribution = self._source, self._source.noise
+        return Intervals(
+            ReleasedSums(release),
+            release.noise_sd,
+            family_of(distribution.family),
+            level,
+            distribution.indicator_columns,
+        )
 
     def _by_column(
         self, of: str, allowed: Sequence[str], rows: Literal["gaussian", "table"], level: float

@@ -116,7 +116,7 @@ class ResidualPart:
     ratio
         For the interval of R^2 of the full model. None in releases of weighted rows.
     further
-        The same for each additional model, in the order of `NoiseLaw.models`, over the features of that model.
+        The same for each additional model, in the order of `NoiseDistribution.models`, over the features of that model.
     """
 
     coefficients: tuple[float, ...]
@@ -422,11 +422,14 @@ def centred(release: Release) -> Release:
     Wishart noise has the mean degrees times scale on the diagonal. The setting `debiased` says whether the mechanism
     already subtracted it. Subtracting a public number costs no privacy.
     """
-    law = release.noise
-    if law.family != "wishart" or release.settings.get("debiased", True):
+    distribution = release.noise
+    if distribution.family != "wishart" or release.settings.get("debiased", True):
         return release
     size = len(release.columns)
-    mean = [law.parameters["degrees"] * law.sigma.get(block_of(i, i, size), 0) if i == j else 0 for i, j in pairs(size)]
+    mean = [
+        distribution.parameters["degrees"] * distribution.sigma.get(block_of(i, i, size), 0) if i == j else 0
+        for i, j in pairs(size)
+    ]
     totals = tuple(total if total is None else total - away for total, away in zip(release.totals, mean, strict=True))
     return replace(release, totals=totals, settings={**release.settings, "debiased": True})
 

@@ -17,13 +17,13 @@ from discreet.accounting.noise_distribution import (
     RATIO_BLOCK,
     ROWS,
     WEIGHT_STEPS,
-    NoiseLaw,
+    NoiseDistribution,
     Settings,
+    distribution_of,
     entry_blocks,
     integer_of,
     integers_of,
     is_privately_scaled,
-    law_of,
     table_of,
     text_of,
 )
@@ -66,7 +66,9 @@ _PURE: Final = ("discrete-laplace", "k-norm")
 _CURVE: Final = 1e-9
 
 
-def checked_loss(mechanism: str, design: Design, noise: NoiseLaw, settings: Settings, guarantee: Guarantee) -> Loss:
+def checked_loss(
+    mechanism: str, design: Design, noise: NoiseDistribution, settings: Settings, guarantee: Guarantee
+) -> Loss:
     """Compute the privacy loss of the noise. Reject a guarantee that the noise does not satisfy."""
     if noise.calibration == "none":
         raise ReleaseFileError("the noise is not calibrated to a guarantee, but the release is marked private")
@@ -99,7 +101,7 @@ def given_in_words(loss: Loss, guarantee: Guarantee) -> str:
     return f"the noise gives epsilon = {found:.6g} at delta = {guarantee.delta:g}"
 
 
-def _check_curve(noise: NoiseLaw, guarantee: Guarantee) -> None:
+def _check_curve(noise: NoiseDistribution, guarantee: Guarantee) -> None:
     """Check that mu, its gap and rho of a guarantee are those of its kind of noise, or are left out."""
     claimed = guarantee.mu, guarantee.mu_gap, guarantee.rho
     if claimed == (None, None, None):
@@ -237,7 +239,7 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     numerics = mechanism.get("numerics", "exact")
     if numerics not in ("exact", "idealised"):
         raise ReleaseFileError("mechanism.numerics must be 'exact' or 'idealised'")
-    noise = law_of(table_of(body["noise"], "noise"), design)
+    noise = distribution_of(table_of(body["noise"], "noise"), design)
     _check_shares(noise, curators)
     read = _moments if body["kind"] == "moments" else _coefficients
     name, version = (text_of(mechanism.get(field), f"mechanism.{field}") for field in ("name", "version"))
@@ -281,7 +283,7 @@ def check_version(name: str, version: str) -> None:
         )
 
 
-def _check_kind(body: Mapping[str, Any], name: str, version: str, noise: NoiseLaw) -> None:
+def _check_kind(body: Mapping[str, Any], name: str, version: str, noise: NoiseDistribution) -> None:
     """Reject an unknown version of a mechanism, and a part that it does not publish."""
     check_version(name, version)
     if (name in MOMENTS) != (body["kind"] == "moments"):
@@ -322,7 +324,7 @@ def _curators(body: Mapping[str, Any]) -> CuratorTerms | None:
     return found
 
 
-def _check_shares(noise: NoiseLaw, curators: CuratorTerms | None) -> None:
+def _check_shares(noise: NoiseDistribution, curators: CuratorTerms | None) -> None:
     """Reject noise in a number of shares that is not that of the curators. One curator has one share."""
     wanted = (1, 1, 1) if curators is None else (curators.shares, curators.counted, curators.parts_per_person)
     if tuple(noise.parameters.get(name, 1) for name in PARAMETERS) != wanted:
@@ -347,7 +349,7 @@ def _texts(table: object) -> Iterator[str]:
 
 
 def _moments(
-    body: Mapping[str, object], design: Design, noise: NoiseLaw, units: int | None, *, private: bool
+    body: Mapping[str, object], design: Design, noise: NoiseDistribution, units: int | None, *, private: bool
 ) -> dict[str, Any]:
     size = len(design.released)
     totals = _whole_triangle(body, noise, size)
@@ -386,7 +388,12 @@ def _moments(
 
 
 def _other_blocks(
-    design: Design, noise: NoiseLaw, residuals: ResidualPart | None, scaling: ScalingPart | None, *, clip_counts: bool
+    design: Design,
+    noise: NoiseDistribution,
+    residuals: ResidualPart | None,
+    scaling: ScalingPart | None,
+    *,
+    clip_counts: bool,
 ) -> dict[str, int]:
     """Return the blocks other than moments of the parts in a file, with their numbers of entries."""
     robust = residuals is not None
@@ -404,7 +411,7 @@ def _other_blocks(
     return blocks
 
 
-def _whole_triangle(body: Mapping[str, object], noise: NoiseLaw, size: int) -> list[object]:
+def _whole_triangle(body: Mapping[str, object], noise: NoiseDistribution, size: int) -> list[object]:
     """Return all totals as texts, including those that the file leaves out."""
     totals = body["totals"]
     if not isinstance(totals, list) or len(totals) != entry_count(size) - noise.zeros:
@@ -451,7 +458,7 @@ def _clip_counts(body: Mapping[str, object], design: Design) -> dict[str, int]:
 
 
 def _coefficients(
-    body: Mapping[str, object], design: Design, noise: NoiseLaw, units: int | None, *, private: bool
+    body: Mapping[str, object], design: Design, noise: NoiseDistribution, units: int | None, *, private: bool
 ) -> dict[str, Any]:
     size = len(design.released) - 1
     if body["totals"] != [] or {"residuals", "scalars", "clip_counts"} & set(body):
@@ -487,7 +494,7 @@ def _guard_part(table: Mapping[str, object]) -> GuardPart:
     return GuardPart(*(integer_of(table.get(name), f"guard.{name}") for name in ("sigma", "fitting", "other")))
 
 
-def _discovery_part(body: Mapping[str, Any], design: Design, noise: NoiseLaw) -> DiscoveryPart | None:
+def _discovery_part(body: Mapping[str, Any], design: Design, noise: NoiseDistribution) -> DiscoveryPart | None:
     """Return the counts by cell, which must give the private bounds in the design."""
     if design.searched or (design.ranges and "discovery" not in body):
         raise ReleaseFileError("the design has private bounds, but the release does not have the counts for them")
@@ -515,7 +522,7 @@ def _bounds(design: Design, name: str) -> tuple[float, float] | None:
     return column.bounds if isinstance(column, Numeric) else None
 
 
-def _residual_part(table: Mapping[str, object], noise: NoiseLaw, size: int) -> ResidualPart:
+def _residual_part(table: Mapping[str, object], noise: NoiseDistribution, size: int) -> ResidualPart:
     full, *others = noise.residual_sizes(size)
     if not isinstance(further := table.get("further", []), list) or len(further) != len(others):
         raise ReleaseFileError("residuals.further must list the sums of the models in noise.models")

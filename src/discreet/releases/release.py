@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
-from discreet.accounting.noise_distribution import CLIPPED, DISCOVERY, GUARD, NoiseLaw, Settings
+from discreet.accounting.noise_distribution import CLIPPED, DISCOVERY, GUARD, NoiseDistribution, Settings
 from discreet.accounting.scaling import TARGET_CLIPPED
 from discreet.design.columns import Numeric
 from discreet.design.design import Design
@@ -97,7 +97,7 @@ class Release:
     guarantee: Guarantee | None
     mechanism: str
     mechanism_version: str
-    noise: NoiseLaw
+    noise: NoiseDistribution
     totals: tuple[int | None, ...]
     units_public: int | None
     anchor: str
@@ -237,10 +237,10 @@ class Release:
         return TargetClipping((bounds[0], bounds[1]), below, above)
 
     @property
-    def full_noise(self) -> NoiseLaw:
+    def full_noise(self) -> NoiseDistribution:
         """Distribution of all noise drawn, including preliminary counts, on which the guarantee is based."""
-        law = self.noise if self.guard is None else self.noise.with_before(GUARD, self.guard.sigma)
-        return law if self.discovery is None else law.with_before(DISCOVERY, self.discovery.sigma)
+        distribution = self.noise if self.guard is None else self.noise.with_before(GUARD, self.guard.sigma)
+        return distribution if self.discovery is None else distribution.with_before(DISCOVERY, self.discovery.sigma)
 
     @property
     def found_bounds(self) -> Mapping[str, Bounds] | None:

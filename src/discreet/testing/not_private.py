@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from discreet import __version__
-from discreet.accounting.noise_distribution import BLOCKS, CLIPPED, ROWS, WEIGHT_STEPS, NoiseLaw
+from discreet.accounting.noise_distribution import BLOCKS, CLIPPED, ROWS, WEIGHT_STEPS, NoiseDistribution
 from discreet.curator.sums.gram import ExactGram, GramWithWeights, Sums, Totals
 from discreet.curator.table import accumulate
 from discreet.design.design import Design
@@ -65,17 +65,19 @@ def exact_release(
     weighted = design.weights is not None
     extra_blocks = (*((CLIPPED,) if clip_counts else ()), *((ROWS,) if weighted and not design.rows_public else ()))
     parameters = {WEIGHT_STEPS: domain.weight_bits} if weighted else {}
-    law = NoiseLaw(grid_bits, dict.fromkeys((*BLOCKS, *extra_blocks), 0), "none", parameters=parameters)
+    distribution = NoiseDistribution(
+        grid_bits, dict.fromkeys((*BLOCKS, *extra_blocks), 0), "none", parameters=parameters
+    )
     totals = moments.values[:-1] if weighted else moments.values
-    counts = on_product_grid(moments.clipped, [0] * len(moments.clipped), law)
+    counts = on_product_grid(moments.clipped, [0] * len(moments.clipped), distribution)
     return Release(
         design=design,
         guarantee=None,
         mechanism="exact",
         mechanism_version="0",
-        noise=law,
+        noise=distribution,
         totals=totals,
-        scalars={ROWS: moments.values[-1]} if ROWS in law.sigma else {},
+        scalars={ROWS: moments.values[-1]} if ROWS in distribution.sigma else {},
         units_public=moments.count if design.unit.neighbours == "replace" else None,
         anchor="untracked",
         made_by=f"discreet {__version__}",
@@ -119,8 +121,8 @@ def seeded_release(
 
 def marked_seeded(release: Release) -> Release:
     """Mark a release with seeded noise: without a guarantee, under a name that no private release has."""
-    name, law = f"{release.mechanism}-seeded", replace(release.noise, calibration="none")
-    return replace(release, guarantee=None, mechanism=name, mechanism_version="0", noise=law)
+    name, distribution = f"{release.mechanism}-seeded", replace(release.noise, calibration="none")
+    return replace(release, guarantee=None, mechanism=name, mechanism_version="0", noise=distribution)
 
 
 class SeededSampler:

@@ -14,7 +14,7 @@ from discreet.analyst.planning.assumptions import read_assumptions
 from discreet.analyst.planning.expected import expected_release
 from discreet.design.design import Design
 from discreet.design.model_columns import model_of
-from discreet.planning import noise_law_for
+from discreet.planning import noise_distribution_for
 from support.diagnosed import ROWS, release, table
 
 
@@ -45,9 +45,9 @@ def test_savings_are_those_of_sums_that_are_stretched_column_by_column(columns: 
     declared = {"y": (-1, 9), **{f"x{index}": bool if index % 3 == 2 else (0, 4) for index in range(columns)}}
     design = Design("y", declared)
     assume = {"y": {"mean": 1.0, "sd": 0.5}, "x0": {"mean": 0.5, "sd": 0.2}}
-    law = noise_law_for(design, 1.0, 1e-6)
-    expected = expected_release(design, law, read_assumptions(design, 20_000, assume=assume, correlation=0.4))
-    M, noise = expected.moments, EntryNoise(expected.noise_sd, tuple(law.indicator_columns))
+    distribution = noise_distribution_for(design, 1.0, 1e-6)
+    expected = expected_release(design, distribution, read_assumptions(design, 20_000, assume=assume, correlation=0.4))
+    M, noise = expected.moments, EntryNoise(expected.noise_sd, tuple(distribution.indicator_columns))
 
     def error(sums: np.ndarray) -> float:
         A, b = sums[:-1, :-1], sums[:-1, -1]

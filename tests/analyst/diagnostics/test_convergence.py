@@ -90,9 +90,9 @@ def test_iterates_at_rest_are_not_told(mechanism, settings):
 def test_noise_as_large_as_the_coefficients_is_told(sd, told):
     release = fitted_inside()
     size = max(map(abs, release.coefficients.values))
-    law = replace(release.noise, sigma={"coefficients": round(sd * size * 4**release.noise.grid_bits)})
-    noisy = replace(release, noise=law)
+    distribution = replace(release.noise, sigma={"coefficients": round(sd * size * 4**release.noise.grid_bits)})
+    noisy = replace(release, noise=distribution)
     assert (noise_dominates(noisy) is not None) == told
     assert any(found.number == "D015" for found in findings(noisy)) == told
-    other = replace(release, noise=replace(law, sigma={"score": 10**30}))
+    other = replace(release, noise=replace(distribution, sigma={"score": 10**30}))
     assert noise_dominates(other) is None

@@ -1,4 +1,4 @@
-"""Drawn noise has the law of its family."""
+"""Drawn noise has the distribution of its family."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from discreet.analyst.equations.noise import EntryNoise, noise_draws
-from discreet.releases import NoiseLaw
-from support.noise_laws import LAWS
+from discreet.releases import NoiseDistribution
+from support.noise_distributions import LAWS
 
 FALSE_ALARM = 1e-9
 # a public count has no noise
@@ -36,16 +36,16 @@ def test_drawn_noise_has_the_deviations_asked_for_and_no_correlations(name):
     assert (np.abs(off) > 6.5 * np.diag(error)).any()
 
 
-def test_drawn_noise_has_the_law_of_its_family():
+def test_drawn_noise_has_the_distribution_of_its_family():
     def upper(name):
         return noise_draws(LAWS[name], EntryNoise(np.ones((2, 2))), np.random.PCG64(8), 20_000)[:, *np.triu_indices(2)]
 
     laplace = upper("discrete-laplace")
     assert stats.kstest(laplace.ravel(), stats.laplace(scale=2**-0.5).cdf).pvalue > FALSE_ALARM
     assert stats.kstest(laplace.ravel(), "norm").pvalue < FALSE_ALARM
-    # all three entries of a K-norm vector in three dimensions: its length has a gamma law
-    law = NoiseLaw(16, {}, "pure", "k-norm", {"dimension": 3})
-    vectors = noise_draws(law, EntryNoise(np.ones((2, 2))), np.random.PCG64(9), 20_000)[:, *np.triu_indices(2)]
+    # all three entries of a K-norm vector in three dimensions: its length has a gamma distribution
+    distribution = NoiseDistribution(16, {}, "pure", "k-norm", {"dimension": 3})
+    vectors = noise_draws(distribution, EntryNoise(np.ones((2, 2))), np.random.PCG64(9), 20_000)[:, *np.triu_indices(2)]
     lengths = np.linalg.norm(vectors, axis=1) * 2.0  # sd 1 is sqrt(3 + 1) scales
     assert stats.kstest(lengths, stats.gamma(3).cdf).pvalue > FALSE_ALARM
     assert stats.kstest(lengths, stats.gamma(2.8).cdf).pvalue < FALSE_ALARM

@@ -11,9 +11,9 @@ import discreet.analyst
 from discreet.analyst.model import fit
 from discreet.design.design import Design
 from discreet.errors import SpecError
-from discreet.releases import NoiseLaw, Release
+from discreet.releases import NoiseDistribution, Release
 from discreet.releases.fields import centred
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from support.made_releases import made
 from support.other_releases import CENTRED, COLUMNS, DESIGN, fitted_inside, rows, without
 
@@ -50,14 +50,14 @@ def test_a_known_mean_of_the_noise_is_taken_away():
     """Wishart noise that was published with its mean: degrees times scale on the diagonal."""
     design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
     exact = made(design, {"y": [0.5, -0.5, 0.25] * 40, "x": [1.0, -1.0, 0.25] * 40}).release
-    law = NoiseLaw(16, dict.fromkeys(exact.noise.sigma, 2**32), "none", "wishart", {"degrees": 7})
+    distribution = NoiseDistribution(16, dict.fromkeys(exact.noise.sigma, 2**32), "none", "wishart", {"degrees": 7})
     biased = tuple(
         total + 7 * 2**32 * (index in (0, 3, 5)) for index, total in enumerate(exact.totals)
     )  # places of the diagonal of three columns
-    release = replace(exact, noise=law, totals=biased, settings={"debiased": False})
+    release = replace(exact, noise=distribution, totals=biased, settings={"debiased": False})
     assert centred(release).totals == exact.totals
     assert fit(release).nobs == 120.0
-    np.testing.assert_array_equal(fit(release).coefficients, fit(replace(exact, noise=law)).coefficients)
+    np.testing.assert_array_equal(fit(release).coefficients, fit(replace(exact, noise=distribution)).coefficients)
     assert centred(replace(release, settings={"debiased": True})).totals == biased
     assert isinstance(centred(exact), Release)
     part = without(release, "target_square")

@@ -18,20 +18,20 @@ from discreet.analyst.model import fit
 from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.planning import plan
-from discreet.releases import Coefficients, NoiseLaw
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases import Coefficients, NoiseDistribution
+from discreet.releases.reference_distribution import NotEstimable
 from discreet.testing.not_private import exact_release
 from support.other_releases import CENTRED, DESIGN, fitted_inside
 
 FALSE_ALARM = 1e-9
 SD = 2**-6
-LAW = NoiseLaw(16, {"coefficients": 2**26}, "gaussian")
+LAW = NoiseDistribution(16, {"coefficients": 2**26}, "gaussian")
 BUDGET = {"epsilon": 1.0, "delta": 1e-6}
 
 
-def added(design=DESIGN, law=LAW):
+def added(design=DESIGN, distribution=LAW):
     """A release whose noise is in the coefficients and nowhere else."""
-    return replace(fitted_inside(design, trace=False), noise=law)
+    return replace(fitted_inside(design, trace=False), noise=distribution)
 
 
 def test_the_noise_of_each_coefficient_is_told_in_original_units():
@@ -84,15 +84,15 @@ def test_tables_json_and_diagnostics_say_the_same():
 
 
 @pytest.mark.parametrize(
-    "law",
+    "distribution",
     [
-        NoiseLaw(16, {"linear": 2**30, "coefficients": 2**10}, "gaussian"),
-        NoiseLaw(16, {"score": 2**30}, "gaussian"),
-        NoiseLaw(16, {"coefficients": 2**26}, "pure", "discrete-laplace"),
+        NoiseDistribution(16, {"linear": 2**30, "coefficients": 2**10}, "gaussian"),
+        NoiseDistribution(16, {"score": 2**30}, "gaussian"),
+        NoiseDistribution(16, {"coefficients": 2**26}, "pure", "discrete-laplace"),
     ],
 )
-def test_where_noise_goes_through_the_table_or_has_another_law_nothing_is_told(law):
-    result = fit(added(law=law))
+def test_where_noise_goes_through_the_table_or_has_another_distribution_nothing_is_told(distribution):
+    result = fit(added(distribution=distribution))
     reason = "the mechanism 'steps' publishes coefficients but no sums, so their errors cannot be estimated"
     for values in (result.privacy_sd, result.table_conf_int()):
         assert all(isinstance(value, NotEstimable) and value.reason.startswith(reason) for value in values.values())
@@ -109,7 +109,7 @@ def test_sums_have_intervals_of_another_kind():
 
 
 def test_without_noise_the_interval_is_the_coefficient():
-    result = fit(added(law=NoiseLaw(16, {"coefficients": 0}, "none")))
+    result = fit(added(distribution=NoiseDistribution(16, {"coefficients": 0}, "none")))
     assert set(result.privacy_sd.values()) == {0.0}
     assert {name: tuple(ends) for name, ends in result.table_conf_int().items()} == {
         name: (value, value) for name, value in result.params.items()
@@ -165,14 +165,15 @@ def discrete_gaussian(sigma, furthest=60):
 
 @pytest.mark.parametrize("sigma", [1, 2, 3, 7])
 def test_noise_of_a_few_steps_is_covered_on_its_lattice(sigma):
-    """The exact law of one slope and of an intercept that holds it too, in whole steps; a normal reach falls short."""
-    law = NoiseLaw(16, {"coefficients": sigma}, "gaussian")
+    """The exact distribution of one slope and of an intercept that holds it too, in whole steps; a normal reach falls
+    short."""
+    distribution = NoiseDistribution(16, {"coefficients": sigma}, "gaussian")
     units = Units(np.zeros(2), np.ones(2), np.array([1.0, 0.0]), 0.0, True, np.zeros(1), np.ones(1), ())
     one = discrete_gaussian(sigma)
     both = np.convolve(one, one)
     short = 0
     for level in (0.3, 0.5, 0.8, 0.9, 0.95, 0.99, 0.999):
-        ends = table_intervals(law, units, ["Intercept", "x"], [0.0, 0.0], level)
+        ends = table_intervals(distribution, units, ["Intercept", "x"], [0.0, 0.0], level)
         normal = stats.norm.isf((1 - level) / 2) * sigma
         for (low, high), weights, spread in ((ends["x"], one, 1.0), (ends["Intercept"], both, math.sqrt(2))):
             steps = np.abs(np.arange(len(weights)) - len(weights) // 2)

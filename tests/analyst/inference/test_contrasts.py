@@ -24,7 +24,7 @@ from discreet.number_text import number, rough, significant
 from discreet.pages.page import render
 from discreet.pages.view import report_view
 from discreet.releases import BLOCKS
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from support.made_releases import made
 
 COLUMNS = {"y": (0, 10), "x": (2, 6), "w": (-3, 1), "flag": bool}
@@ -476,7 +476,7 @@ def test_a_level_that_is_probably_an_alpha_is_refused_with_both_spellings(given,
 
 def test_t_is_coefficient_over_error_and_p_comes_from_the_score():
     fit = discreet.fit(noisy(5.0, 0))
-    from discreet.releases.reference_law import tail_probability
+    from discreet.releases.reference_distribution import tail_probability
 
     for name in fit.names:
         assert fit.tvalues[name] == pytest.approx(fit.params[name] / fit.bse[name], rel=1e-12)

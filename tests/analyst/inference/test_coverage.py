@@ -11,7 +11,7 @@ from scipy import stats
 import discreet
 from discreet.analyst.model import fit
 from discreet.errors import PrivacyNotice
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from support.simulated import NoisyReleases, Population, Tally, fitted
 
 FALSE_ALARM = 1e-9

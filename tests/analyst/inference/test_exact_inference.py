@@ -125,7 +125,7 @@ def test_terms_and_pairs_are_statsmodels(source):
     np.testing.assert_allclose(np.asarray(shared.conf_int()), ends, rtol=1e-7)
 
 
-def test_one_side_is_the_tail_of_students_law(source):
+def test_one_side_is_the_tail_of_students_distribution(source):
     from scipy import stats
 
     ours, theirs = fit(source.release), reference(source, True)

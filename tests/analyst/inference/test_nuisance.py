@@ -179,7 +179,7 @@ def test_a_set_holds_what_its_test_keeps_at_every_level(level):
 
 
 @pytest.mark.parametrize(("kappa", "count", "x"), [(4.0, 1, 2.0), (1.2, 1, 0.4), (9.0, 2, 5.0), (40.0, 6, 12.0)])
-def test_the_law_given_kappa(kappa, count, x):
+def test_the_distribution_given_kappa(kappa, count, x):
     def density(y):
         return y ** (count / 2 - 1) * math.exp(-y / 2) * math.sqrt(kappa - y)
 
@@ -192,7 +192,7 @@ def test_the_law_given_kappa(kappa, count, x):
 
 
 @pytest.mark.parametrize("count", [1, 5, 60])
-def test_the_law_is_chi_square_where_nothing_is_hidden(count):
+def test_the_distribution_is_chi_square_where_nothing_is_hidden(count):
     for x in (0.3, 4.0, 90.0, 600.0):
         assert tail_given(x, 1e13, count) == pytest.approx(chdtrc(count, x), rel=1e-9)
     assert level_given(0.03, math.inf, count) == 0.03

@@ -1,4 +1,4 @@
-"""Noise of other families: the law that errors are held against, and how large its matrices are."""
+"""Noise of other families: the distribution that errors are held against, and how large its matrices are."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from discreet.analyst.inference.nuisance import reference_tail
 from discreet.analyst.model import fit
 from discreet.analyst.solvers.adaptive import penalised_gram
 from discreet.design.model_columns import model_of
-from discreet.releases.reference_law import critical_value, tail_probability
+from discreet.releases.reference_distribution import critical_value, tail_probability
 from support.made_releases import made
-from support.noise_laws import LAWS, laplace_release
+from support.noise_distributions import LAWS, laplace_release
 from support.other_releases import DESIGN, rows
 from support.simulated import NoisyReleases, Population, fitted
 
@@ -28,17 +28,18 @@ FALSE_ALARM = 1e-9
 
 @pytest.mark.parametrize("name", ["discrete-laplace", "k-norm", "wishart"])
 def test_noise_exceeds_its_quantile_one_time_in_twenty(name):
-    """As for Gaussian noise; the chance of a new norm to exceed a rank of 399 has a beta law, whatever the norms'."""
+    """As for Gaussian noise; the chance of a new norm to exceed a rank of 399 has a beta distribution, whatever the
+    norms'."""
     size, trials = 4, 4000
-    law = replace(LAWS[name], parameters={"dimension": 10, "degrees": 6})
+    distribution = replace(LAWS[name], parameters={"dimension": 10, "degrees": 6})
     sd = np.sqrt(1 + np.eye(size))
-    q = noise_norm_quantile(EntryNoise(sd), np.eye(size), "sha256:test", law)
-    norms = np.linalg.norm(noise_draws(law, EntryNoise(sd), np.random.PCG64(4), trials), ord=2, axis=(1, 2))
+    q = noise_norm_quantile(EntryNoise(sd), np.eye(size), "sha256:test", distribution)
+    norms = np.linalg.norm(noise_draws(distribution, EntryNoise(sd), np.random.PCG64(4), trials), ord=2, axis=(1, 2))
     found = int((norms > q).sum())
     band = stats.betabinom(trials, 20, 380)
     assert band.ppf(FALSE_ALARM / 2) <= found <= band.isf(FALSE_ALARM / 2)
     assert (norms > 0.7 * q).sum() > band.isf(FALSE_ALARM / 2)
-    assert q == noise_norm_quantile(EntryNoise(sd), np.eye(size), "sha256:test", law)
+    assert q == noise_norm_quantile(EntryNoise(sd), np.eye(size), "sha256:test", distribution)
     # heavier tails reach further than Gaussian ones of the same deviations
     assert q > noise_norm_quantile(EntryNoise(sd), np.eye(size), "sha256:test")
 
@@ -46,15 +47,15 @@ def test_noise_exceeds_its_quantile_one_time_in_twenty(name):
 @pytest.mark.parametrize("name", ["discrete-laplace", "k-norm", "wishart"])
 def test_the_edge_beyond_a_hundred_rows_is_a_little_above_the_quantile(name):
     size = 110
-    law = replace(LAWS[name], parameters={"dimension": size * (size + 1) // 2, "degrees": 300})
+    distribution = replace(LAWS[name], parameters={"dimension": size * (size + 1) // 2, "degrees": 300})
     sd = np.sqrt(1 + np.eye(size))
     norms = np.sort(
         [
             np.abs(np.linalg.eigvalsh(one)[[0, -1]]).max()
-            for one in noise_draws(law, EntryNoise(sd), np.random.PCG64(3), 39)
+            for one in noise_draws(distribution, EntryNoise(sd), np.random.PCG64(3), 39)
         ]
     )
-    assert norms[36] < ensemble_edge(sd, np.eye(size), law) < 1.25 * norms[36]
+    assert norms[36] < ensemble_edge(sd, np.eye(size), distribution) < 1.25 * norms[36]
 
 
 def test_the_repair_uses_the_family_of_the_release():
@@ -72,7 +73,7 @@ def test_the_repair_uses_the_family_of_the_release():
 # -- errors ----------------------------------------------------------------------------------------------------------
 
 
-def test_p_values_and_intervals_come_from_the_same_law():
+def test_p_values_and_intervals_come_from_the_same_distribution():
     result = fit(laplace_release()[1])
     for name, statistic in result.score_z.items():
         df = result.df_resid

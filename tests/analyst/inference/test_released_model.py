@@ -18,7 +18,7 @@ from discreet.design.model_columns import model_of
 from discreet.errors import SpecError
 from discreet.privacy.budget import PrivacyUnit
 from discreet.privacy.guarantee import Guarantee
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from support.other_releases import CENTRED, DESIGN, fitted_inside, rows
 
 REASON = "the mechanism 'steps' publishes coefficients but no sums"

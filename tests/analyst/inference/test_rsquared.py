@@ -10,7 +10,7 @@ from discreet.analyst.equations.noise import square_covariance
 from discreet.analyst.inference.rsquared import OUTSIDE, VarianceRatio, rsquared, rsquared_interval
 from discreet.analyst.model import fit
 from discreet.design.design import Design
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from support.made_releases import made
 
 

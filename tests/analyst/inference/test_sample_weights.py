@@ -14,7 +14,7 @@ from discreet.design.domain import WEIGHT_BITS
 from discreet.errors import SpecError
 from discreet.options import ReleaseOptions
 from discreet.privacy.budget import PrivacyBudget
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from discreet.testing import exact_release, seeded_release
 from discreet.workflow import release_with
 

@@ -13,7 +13,7 @@ from discreet.analyst.inference.score import contrast_terms, fieller_sets, score
 from discreet.analyst.model import fit, read_model
 from discreet.analyst.solvers.least_squares import solve_ols, solve_ridge
 from discreet.design.design import Design
-from discreet.releases.reference_law import critical_value
+from discreet.releases.reference_distribution import critical_value
 from support.brute_force import brute_covariance
 from support.made_releases import made
 from support.scored_tables import COLUMNS, table

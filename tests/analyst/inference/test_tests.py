@@ -13,9 +13,9 @@ from discreet.analyst.inference.nuisance import reference_tail
 from discreet.analyst.inference.tests import open_coefficients
 from discreet.analyst.model import fit
 from discreet.errors import SpecError
-from discreet.releases.reference_law import NotEstimable, tail_probability
+from discreet.releases.reference_distribution import NotEstimable, tail_probability
 from support.compared import release
-from support.noise_laws import laplace_release
+from support.noise_distributions import laplace_release
 
 
 def test_a_joint_test_of_one_hypothesis_is_the_single_one_and_no_joint_one_is_sharper_than_bonferroni():

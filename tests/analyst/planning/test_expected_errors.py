@@ -20,13 +20,13 @@ from discreet.analyst.planning.assumptions import read_assumptions
 from discreet.analyst.planning.expected import expected_release
 from discreet.analyst.planning.simulation import Draws
 from discreet.errors import Cancelled
-from discreet.planning import noise_law_for
+from discreet.planning import noise_distribution_for
 from support.planned_cells import LEVELS, Cell, levels
 
 
 def drawn(design, rows, *, one_table=False, epsilon=1.0, **assumed):
-    law = noise_law_for(design, epsilon, 1e-6)
-    expected = expected_release(design, law, read_assumptions(design, rows, **assumed))
+    distribution = noise_distribution_for(design, epsilon, 1e-6)
+    expected = expected_release(design, distribution, read_assumptions(design, rows, **assumed))
     return Draws(read_model(expected, None, None, None)[1], 0.95, one_table=one_table)
 
 

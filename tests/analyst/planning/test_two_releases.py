@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.analyst.planning.expected import both_laws
+from discreet.analyst.planning.expected import both_distributions
 from discreet.design.design import Design
-from discreet.planning import noise_law_for
+from discreet.planning import noise_distribution_for
 
 COLUMNS = {
     "x": (-1, 1), "b": bool, "g": ["u", "v", "w"], "hidden": {"bounds": [-1, 1], "release": False},
@@ -15,11 +15,11 @@ COLUMNS = {
 DESIGN = Design("y", COLUMNS)
 
 
-def test_a_mean_of_two_laws_keeps_the_heavier_tails():
-    first = noise_law_for(DESIGN, 1.0, 0.0, mechanism="laplace")
-    second = noise_law_for(DESIGN, 1.0, 1e-6)
-    assert both_laws(second, second).family == "discrete-gaussian"
+def test_a_mean_of_two_distributions_keeps_the_heavier_tails():
+    first = noise_distribution_for(DESIGN, 1.0, 0.0, mechanism="laplace")
+    second = noise_distribution_for(DESIGN, 1.0, 1e-6)
+    assert both_distributions(second, second).family == "discrete-gaussian"
     for pair in ((first, second), (second, first)):
-        law = both_laws(*pair)
-        assert law.family == "discrete-laplace"
-        assert law.sd("cross") == pytest.approx((first.sd("cross") ** -2 + second.sd("cross") ** -2) ** -0.5)
+        distribution = both_distributions(*pair)
+        assert distribution.family == "discrete-laplace"
+        assert distribution.sd("cross") == pytest.approx((first.sd("cross") ** -2 + second.sd("cross") ** -2) ** -0.5)

@@ -10,7 +10,7 @@ from discreet.analyst.inference.score import contrast_terms, fieller_sets
 from discreet.analyst.model import fit
 from discreet.design.design import Design
 from discreet.errors import DataError, SpecError
-from discreet.releases.reference_law import critical_value
+from discreet.releases.reference_distribution import critical_value
 from support.made_releases import made
 
 

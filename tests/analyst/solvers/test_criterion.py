@@ -11,7 +11,7 @@ from discreet.analyst.solvers.criterion import criterion_values, optimism, resid
 from discreet.analyst.solvers.penalised import penalised_slopes
 from discreet.design.design import Design
 from discreet.design.model_columns import model_of
-from discreet.releases import BLOCKS, NoiseLaw, Release, block_of
+from discreet.releases import BLOCKS, NoiseDistribution, Release, block_of
 
 BITS = 16
 SIZE = 6
@@ -26,13 +26,23 @@ def design_with(bounds):
 def released(design, moments, sigma, random):
     """A release of these sums of (1, scaled features, scaled target), with noise of `sigma` in every entry."""
     size = len(moments)
-    law = {block: round(sigma * 4**BITS) for block in BLOCKS}
+    distribution = {block: round(sigma * 4**BITS) for block in BLOCKS}
     totals = [
-        round(moments[i, j] * 4**BITS + law[block_of(i, j, size)] * random.standard_normal())
+        round(moments[i, j] * 4**BITS + distribution[block_of(i, j, size)] * random.standard_normal())
         for i in range(size)
         for j in range(i, size)
     ]
-    return Release(design, None, "none", "1", NoiseLaw(BITS, law, "none"), tuple(totals), None, "untracked", "a test")
+    return Release(
+        design,
+        None,
+        "none",
+        "1",
+        NoiseDistribution(BITS, distribution, "none"),
+        tuple(totals),
+        None,
+        "untracked",
+        "a test",
+    )
 
 
 class Study:

@@ -31,9 +31,9 @@ def test_the_residual_variance_is_right_on_average():
     random = np.random.default_rng(8)
     from dataclasses import replace
 
-    from discreet.releases import NoiseLaw
+    from discreet.releases import NoiseDistribution
 
-    law = NoiseLaw(16, sigma, "none")
+    distribution = NoiseDistribution(16, sigma, "none")
     values, bare, seen = [], [], []
     # noise at the true line has mean 0 and known size: without it fewer draws tell the rest apart
     line = np.append(-fit(exact).scaled_coefficients, 1.0)
@@ -42,7 +42,7 @@ def test_the_residual_variance_is_right_on_average():
     for _ in range(2000):
         noise = (steps * random.standard_normal(len(steps))).round()
         totals = tuple(t + int(e) for t, e in zip(exact.totals, noise, strict=True))
-        result = fit(replace(exact, noise=law, totals=totals))
+        result = fit(replace(exact, noise=distribution, totals=totals))
         score = result._score
         known = float(at_truth @ noise) / score.df
         values.append((score.s2 - known) * 25)

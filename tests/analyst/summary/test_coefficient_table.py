@@ -8,7 +8,7 @@ import pytest
 
 from discreet.analyst.model import fit
 from discreet.analyst.summary import cells, headers, plain_set, set_cells, table_columns
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from support.other_releases import fitted_inside
 
 REASON = "the mechanism 'steps' publishes coefficients but no sums"

@@ -19,7 +19,7 @@ from discreet.analyst.tables.formats import (
     stars_of,
 )
 from discreet.number_text import DASH, p_value, significant
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from discreet.testing import exact_release
 
 WHY = NotEstimable("too much noise")

@@ -10,7 +10,7 @@ import statsmodels.api as sm
 
 from discreet.analyst.confidence_sets import ConfidenceSet
 from discreet.analyst.tables.tidy import ends_of, set_words_of
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from support.odd_names import odd_table
 
 

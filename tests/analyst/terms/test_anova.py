@@ -7,7 +7,7 @@ import pytest
 
 from discreet.analyst.inference.terms import RESIDUAL, term_sum
 from discreet.analyst.model import fit
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from support.compared import release, with_interactions
 
 

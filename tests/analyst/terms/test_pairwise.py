@@ -11,7 +11,7 @@ from discreet.analyst.inference.terms import level_pairs, where_they_hold
 from discreet.analyst.model import fit
 from discreet.design.design import Design
 from discreet.errors import SpecError
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from discreet.testing.not_private import exact_release
 from support.made_releases import made
 

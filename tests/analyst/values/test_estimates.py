@@ -7,7 +7,7 @@ import pytest
 
 from discreet.analyst.confidence_sets import ConfidenceSet
 from discreet.analyst.values import NamedValues
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 
 
 def test_tables_by_name_show_their_values():

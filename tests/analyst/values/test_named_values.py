@@ -12,7 +12,7 @@ import pytest
 from discreet.analyst.confidence_sets import ConfidenceSet, NotEstimableError
 from discreet.analyst.values import NamedValues, Parameters
 from discreet.errors import ModelError
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 
 REASON = NotEstimable("too much noise")
 NAMES = ["Intercept", "age", "height", "region[south]"]

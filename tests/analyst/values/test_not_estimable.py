@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.analyst.confidence_sets import NotEstimableError, known_values, mapped, missing_values
-from discreet.releases.reference_law import NotEstimable, known, reason_of
+from discreet.releases.reference_distribution import NotEstimable, known, reason_of
 
 MISSING = NotEstimable("the noise is too large")
 

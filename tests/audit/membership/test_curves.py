@@ -33,7 +33,7 @@ def test_areas_are_integrals(claim):
 
 
 @pytest.mark.parametrize("mu", [0.1, 1.0, 3.0])
-def test_the_gaussian_curve_is_that_of_two_normal_laws(mu):
+def test_the_gaussian_curve_is_that_of_two_normal_distributions(mu):
     claim = Claim(50.0, 0.0, mu)
     rates = np.linspace(0.01, 0.99, 33)
     cut = norm.isf(rates)

@@ -1,4 +1,4 @@
-"""The score is the exact logarithm of the likelihood ratio of the lattice law."""
+"""The score is the exact logarithm of the likelihood ratio of the lattice distribution."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def log_mass(value, sigma):
     return -value * value / (2 * sigma * sigma) - math.log(total)
 
 
-def test_the_score_is_the_ratio_of_the_masses_of_two_lattice_laws():
+def test_the_score_is_the_ratio_of_the_masses_of_two_lattice_distributions():
     ratio = LikelihoodRatio(without=(100, -7), change=(5, 3), sigma=(4, 9))
     for output in [(100, -7), (105, -4), (93, 22)]:
         here = sum(
@@ -39,10 +39,10 @@ def test_draws_are_what_the_mechanism_publishes():
     totals = worst.totals(asked, with_row=True)
     made = drawn_releases(asked, totals, PooledSampler(), 3)
     assert len(set(made)) == 3
-    exact = totals.on_grid(asked.law.unit)
-    sigma = asked.law.steps(len(asked.design.released))
+    exact = totals.on_grid(asked.distribution.unit)
+    sigma = asked.distribution.steps(len(asked.design.released))
     # beyond 12 standard deviations with probability below 1e-30 for each entry
-    sigma = asked.law.with_copies(sigma, len(asked.design.released))
+    sigma = asked.distribution.with_copies(sigma, len(asked.design.released))
     assert all(abs(a - b) <= 12 * s for one in made for a, b, s in zip(one, exact, sigma, strict=True))
 
 

@@ -11,7 +11,7 @@ from discreet.audit.membership_result import RATES, certain, measured, threshold
 
 
 def scores(mu, draws, seed):
-    """Logarithms of the likelihood ratio of two normal laws, with the row and without it."""
+    """Logarithms of the likelihood ratio of two normal distributions, with the row and without it."""
     rng = np.random.default_rng(seed)
     return (rng.normal(mu * mu / 2, mu, draws), rng.normal(-mu * mu / 2, mu, draws))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.audit import situations as containers
-from discreet.audit.runs import MadeUpRows
+from discreet.audit.runs import SyntheticRows
 from discreet.audit.situations import container_pairs
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
@@ -17,7 +17,7 @@ PAIRS = {pair.name: pair for pair in container_pairs()}
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_other_rows_are_read_as_before(name):
     one, other = (
-        MadeUpRows(table, DESIGN, RowDomain.of(DESIGN)).grid for table in (PAIRS[name].table, PAIRS[name].neighbour)
+        SyntheticRows(table, DESIGN, RowDomain.of(DESIGN)).grid for table in (PAIRS[name].table, PAIRS[name].neighbour)
     )
     assert other.shape[1] == 4
     assert (one[:, :4] == other).all()

@@ -58,7 +58,7 @@ def test_floating_point_noise_is_found_by_its_lowest_bits():
     assert theirs == 0
 
 
-def test_outputs_that_repeat_as_a_whole_are_found_though_each_number_has_the_same_law():
+def test_outputs_that_repeat_as_a_whole_are_found_though_each_number_has_the_same_distribution():
     rng = np.random.default_rng(0)
     signs = rng.choice([-1.0, 1.0], (2, 2000))
     one, other = np.column_stack([signs[0], signs[0]]), np.column_stack([signs[1], -signs[1]])

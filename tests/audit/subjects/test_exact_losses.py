@@ -10,7 +10,7 @@ from discreet.audit.audited_mechanisms import MechanismEntry, mechanism_entries
 from discreet.audit.exact_losses import COMPARED, exact_loss
 from discreet.audit.judging import Claim
 from discreet.audit.pairs import worst_pairs
-from discreet.audit.runs import MadeUpRows, PooledSampler
+from discreet.audit.runs import PooledSampler, SyntheticRows
 from discreet.design.design import Design
 from discreet.mechanisms.protocol import with_curve
 from discreet.options import ReleaseOptions
@@ -55,13 +55,18 @@ def largest(name, design, smaller=1, claim=None):
     entry = name if isinstance(name, MechanismEntry) else mechanism_entries()[name]
     design = entry.of(design)
     asked = ReleaseRequest.checked(design, PrivacyBudget(1.0, entry.delta), entry.options(design))
-    claim = claim or Claim.of(with_curve(Guarantee.promised(design.unit, asked.budget), asked.law))
+    claim = claim or Claim.of(with_curve(Guarantee.promised(design.unit, asked.budget), asked.distribution))
     if smaller > 1:
-        asked = replace(asked, law=replace(asked.law, sigma={k: v // smaller for k, v in asked.law.sigma.items()}))
+        asked = replace(
+            asked,
+            distribution=replace(
+                asked.distribution, sigma={k: v // smaller for k, v in asked.distribution.sigma.items()}
+            ),
+        )
     found = []
     for pair in worst_pairs(entry.mechanism, design, clip_counts=entry.clip_counts):
         sides = tuple(
-            MadeUpRows(table, design, asked.domain, clip_counts=entry.clip_counts)
+            SyntheticRows(table, design, asked.domain, clip_counts=entry.clip_counts)
             for table in (pair.table, pair.neighbour)
         )
         runs = RUNS.get(entry.name, 1)
@@ -90,7 +95,7 @@ def test_where_rows_are_exchanged_their_number_is_public(name):
     assert largest(name, Design("y", COLUMNS, unit={"neighbours": "replace"})).covered
 
 
-def test_a_law_without_a_form_of_its_own_has_no_exact_loss():
+def test_a_distribution_without_a_form_of_its_own_has_no_exact_loss():
     assert largest(WISHART, Design("y", COLUMNS)) is None
 
 
@@ -104,7 +109,7 @@ def test_the_square_of_an_indicator_is_charged_with_its_sum_and_not_by_itself():
     )
     # 1 * 1, 1 * b, 1 * y, b * b, b * y, y * y
     before, after = (1, 0, 1, 0, 0, 1), (2, 1, 2, 1, 1, 2)
-    sigma = asked.law.sigma
+    sigma = asked.distribution.sigma
     blocks = ("count", "sum_x", "sum_y", "cross", "target_square")
     assert list(COMPARED["gaussian"](asked, 0, after, before)) == [(1, sigma[block]) for block in blocks]
     # were the square another number than the sum, its change would have no noise

@@ -1,6 +1,7 @@
-"""Noise that is read off outputs has the stated law, and half of it is rejected.
+"""Noise that is read off outputs has the stated distribution, and half of it is rejected.
 
-The production sampler cannot be seeded: each test of a right law fails by chance with probability of at most 1e-9.
+The production sampler cannot be seeded: each test of a right distribution fails by chance with probability of at most
+1e-9.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def checks(one, drawn):
 
 @pytest.mark.full
 @pytest.mark.parametrize("name", [*MOMENTS, "objective"])
-def test_the_noise_has_its_law_and_half_of_it_does_not(name):
+def test_the_noise_has_its_distribution_and_half_of_it_does_not(name):
     one = subject(name)
     drawn = one.draws(0, DRAWS), one.draws(1, DRAWS)
     found = checks(one, drawn)
@@ -43,8 +44,8 @@ def test_the_noise_has_its_law_and_half_of_it_does_not(name):
 def test_even_noise_is_rejected_by_its_bits():
     one = subject("gaussian")
     drawn = tuple(np.rint(one.draws(side, DRAWS) / 2) * 2 for side in (0, 1))
-    law, bits, grid = checks(one, drawn)
-    assert law.passed
+    distribution, bits, grid = checks(one, drawn)
+    assert distribution.passed
     assert not bits.passed
     assert grid.passed
 
@@ -67,13 +68,13 @@ def test_an_indicator_that_is_published_with_two_noises_is_rejected():
     assert not copies.passed
 
 
-def test_draws_have_the_stated_scales_and_their_law():
+def test_draws_have_the_stated_scales_and_their_distribution():
     one = subject("irls")
     one.draws(0, 50)
     assert all(check.passed for check in sampler_checks(one._asked, one._sampler, 1e-9))
     one._sampler.laplace([12345])
-    beside, law = sampler_checks(one._asked, one._sampler, 1e-9)
-    assert (beside.distance, beside.passed, law.passed) == (1.0, False, True)
+    beside, distribution = sampler_checks(one._asked, one._sampler, 1e-9)
+    assert (beside.distance, beside.passed, distribution.passed) == (1.0, False, True)
     assert sampler_checks(one._asked, PooledSampler(), 1e-9) == ()
 
 

@@ -25,8 +25,12 @@ def loss_of(pair, epsilon=1.0, design=DESIGN, **settings):
 
 def densities(subject, pair, grid):
     """Densities of the coefficients along (1, 1), by differences of b."""
-    law = subject._asked.law
-    strength, sd, threshold = law.parameters["strength"] / law.unit, law.sd("linear"), 6553 / 2**16
+    distribution = subject._asked.distribution
+    strength, sd, threshold = (
+        distribution.parameters["strength"] / distribution.unit,
+        distribution.sd("linear"),
+        6553 / 2**16,
+    )
     for table in (pair.table, pair.neighbour):
         residuals = np.zeros_like(grid)
         for x, y in zip(table["x"], table["y"], strict=True):

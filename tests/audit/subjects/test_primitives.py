@@ -40,11 +40,11 @@ def test_draws_have_one_shape_and_exact_losses_are_kept_and_reached(name, epsilo
 
 
 @pytest.mark.parametrize(("factor", "passes"), [(1.0, True), (0.5, False), (1.25, False)])
-def test_rounded_counts_are_compared_with_their_law_and_with_nothing_else(factor, passes):
+def test_rounded_counts_are_compared_with_their_distribution_and_with_nothing_else(factor, passes):
     name, many = "primitives.counting_queries gaussian", 10_000
     subject = PrimitiveSubject(primitive_entries()[name], 4.0)
     sigma = primitives.counting_queries([0], 4.0, delta=1e-6, max_memberships=1).scale
-    # as close to the law as so many integers can be
+    # as close to the distribution as so many integers can be
     best = np.round(factor * sigma * norm.ppf((np.arange(many) + 0.5) / many))
     checks = subject.checks(((best + 5)[:, None], (best + 6)[:, None]), 1e-9)
     assert [check.passed for check in checks] == [passes, passes]

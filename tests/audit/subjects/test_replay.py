@@ -9,7 +9,7 @@ import pytest
 
 from discreet.audit.exact_losses import ReplaySampler, exact_loss, replayed, replayed_square
 from discreet.audit.judging import Claim
-from discreet.audit.runs import MadeUpRows
+from discreet.audit.runs import SyntheticRows
 from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.protocol import with_curve
@@ -28,7 +28,7 @@ def asked(mechanism):
 
 
 def sides(question):
-    return tuple(MadeUpRows(table, DESIGN, question.domain) for table in (TWO, ONE))
+    return tuple(SyntheticRows(table, DESIGN, question.domain) for table in (TWO, ONE))
 
 
 @pytest.mark.parametrize("mechanism", ["gaussian", "refined", "gradient"])
@@ -44,7 +44,7 @@ def test_the_square_is_that_of_the_moments():
     """A corner row is added to a table: the change of every moment is one product of it."""
     question = asked("gaussian")
     (first, _), _ = replayed(question, sides(question), SeededSampler(1))
-    assert first.scales == question.law.steps(3)
+    assert first.scales == question.distribution.steps(3)
     expected = sum(Fraction(4**16, scale) ** 2 for scale in first.scales)
     assert replayed_square(question, sides(question), SeededSampler(1)) == expected
 
@@ -66,7 +66,7 @@ def test_a_mechanism_that_publishes_an_exact_number_has_a_loss_without_end(monke
 
     monkeypatch.setattr(type(question.mechanism), "passes", leaking)
     assert replayed_square(question, sides(question), SeededSampler(1)) is None
-    claim = Claim.of(with_curve(Guarantee.promised(DESIGN.unit, question.budget), question.law))
+    claim = Claim.of(with_curve(Guarantee.promised(DESIGN.unit, question.budget), question.distribution))
     assert exact_loss("pair", question, claim, sides(question), SeededSampler(1)).value == math.inf
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from discreet.audit.runs import MadeUpRows
+from discreet.audit.runs import SyntheticRows
 from discreet.curator.sums.cell_counts import ColumnCells
 from discreet.curator.sums.gram import ExactGram
 from discreet.curator.sums.residuals import ResidualGram
@@ -22,7 +22,7 @@ def test_sums_are_those_of_the_table_however_often_they_are_asked_for():
     table = {"x": rng.uniform(-1, 11, 50), "y": rng.uniform(-1, 1, 50), "g": ["a", "b"] * 25}
     domain = RowDomain.of(design)
     whole = accumulate(open_source(table), design, domain, ComputeOptions())
-    rows = MadeUpRows(table, design, domain)
+    rows = SyntheticRows(table, design, domain)
     for _ in range(2):
         found = rows.sums(ExactGram(4, 16))
         assert (found.values, found.unit, found.count) == (whole.values, whole.unit, 50)
@@ -31,7 +31,7 @@ def test_sums_are_those_of_the_table_however_often_they_are_asked_for():
 def test_a_run_reads_rows_that_it_has_had_written_anew_and_the_next_run_does_not():
     design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
     domain = RowDomain.of(design)
-    rows = MadeUpRows({"x": [0.5, -0.25], "y": [0.0, 1.0]}, design, domain)
+    rows = SyntheticRows({"x": [0.5, -0.25], "y": [0.0, 1.0]}, design, domain)
     for _ in range(2):
         read = rows.reader()
         assert read(ColumnCells(domain, [1])).cells.sum() == 2
@@ -45,14 +45,14 @@ def test_rows_of_a_person_are_summed_together_as_a_release_sums_them():
     design = Design("y", {"y": (-1, 1), "x": (-1, 1)}, unit={"id": "who", "max_rows": 2})
     domain = RowDomain.of(design)
     table = {"x": [1.0, 0.5, 1.0, -1.0], "y": [1.0, -1.0, 1.0, 0.0], "who": ["a", "b", "a", "c"]}
-    rows = MadeUpRows(table, design, domain)
+    rows = SyntheticRows(table, design, domain)
     with Table(open_source(table), design, domain, ComputeOptions(), again=True) as whole:
         whole.sums(None)
         expected = whole.sums(ResidualGram(domain, 2, [0.0, 0.0], 1.0, 2)).values
     assert rows.sums(ResidualGram(domain, 2, [0.0, 0.0], 1.0, 2)).values == expected
     # one person of two equal rows counts as one row
     assert expected[0] == (1 + 0.25) * 4**16
-    nobody = MadeUpRows({"x": [None], "y": [1.0], "who": ["a"]}, _dropping(), domain)
+    nobody = SyntheticRows({"x": [None], "y": [1.0], "who": ["a"]}, _dropping(), domain)
     assert nobody.sums(ResidualGram(domain, 2, [0.0, 0.0], 1.0, 2)).values == (0, 0, 0)
 
 

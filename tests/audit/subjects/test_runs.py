@@ -47,7 +47,7 @@ def test_releases_differ_in_their_noisy_numbers_alone():
 
 
 def test_a_run_that_the_guard_stops_publishes_its_counts_alone(monkeypatch):
-    monkeypatch.setattr("discreet.audit.runs.stops", lambda counts, law: True)
+    monkeypatch.setattr("discreet.audit.runs.stops", lambda counts, distribution: True)
     subject = MechanismSubject(mechanism_entries()["gaussian guard"], 1.0, DESIGN)
     assert subject.draws(0, 3).shape == (3, 2)
 

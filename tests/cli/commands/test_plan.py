@@ -13,7 +13,7 @@ import discreet
 from discreet.analyst.planning.assumptions import read_assumptions
 from discreet.analyst.planning.expected import Asked, expected_release, planned, without_noise
 from discreet.design.design import Design
-from discreet.planning import noise_law_for, plan
+from discreet.planning import noise_distribution_for, plan
 from discreet.testing.not_private import exact_release, seeded_release
 from support.cli_folder import Call
 
@@ -37,9 +37,9 @@ ASKED = ("--design", "plan.toml", "--rows", "9000", "--epsilon", "1", "--delta",
 
 def test_expected_sums_are_those_of_a_table_with_the_guessed_properties():
     design = Design("y", {"x": (-1, 1), "b": bool, "y": (-2, 2)})
-    law = noise_law_for(design, 1.0, 1e-6)
+    distribution = noise_distribution_for(design, 1.0, 1e-6)
     guess = read_assumptions(design, 200_000, rsquared=0.6, target_spread=0.3)
-    expected = expected_release(design, law, guess)
+    expected = expected_release(design, distribution, guess)
     assert not expected.private
     rng = np.random.default_rng(1)
     x, b = rng.uniform(-1, 1, 200_000), rng.random(200_000) < 0.5
@@ -74,9 +74,9 @@ def test_a_hopeless_plan_says_which_coefficients_will_not_be_estimable():
     made = plan(DESIGN, rows=30, epsilon=0.1, delta=1e-6)
     assert not made.estimable
     assert all(c.reason for c in made.coefficients if c.width is None)
-    law = noise_law_for(DESIGN, 0.1, 1e-6)
+    distribution = noise_distribution_for(DESIGN, 0.1, 1e-6)
     without = Design("y", COLUMNS, intercept=False)
-    hopeless = expected_release(without, law, read_assumptions(without, 1))
+    hopeless = expected_release(without, distribution, read_assumptions(without, 1))
     broken = tuple(-total for total in hopeless.totals)
     asked = Asked(0.1, 1e-6, 1, 0.9, "gaussian")
     names = [c.name for c in planned(replace(hopeless, totals=broken), asked).coefficients]

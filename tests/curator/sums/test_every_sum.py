@@ -24,8 +24,8 @@ from discreet.curator.sums.gram import (
     Coding,
     ExactGram,
     GramWithWeights,
+    IndividualSums,
     LevelGram,
-    PersonSums,
     RecodedSums,
     SettledSums,
 )
@@ -114,7 +114,7 @@ def add(sums, rows, of_a_person=3):
     """A chunk of rows as a table gives them: of persons with so many rows where sums care for persons."""
     if isinstance(sums, RecodedSums):
         rows = sums.recoded(rows)
-    if isinstance(sums, PersonSums):
+    if isinstance(sums, IndividualSums):
         sums.add_persons(rows, np.arange(0, rows.shape[1], of_a_person))
     else:
         sums.add(rows)

@@ -26,43 +26,47 @@ from discreet.mechanisms.calibration import (
 )
 from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.mechanisms.registry import predicted_error
-from discreet.planning import noise_law_for
+from discreet.planning import noise_distribution_for
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian_dp import delta_from_rho
 from discreet.privacy.lattice import lattice_gap
 from support.joint_loss import exact_mu2
-from support.moment_laws import noise_law, variates
+from support.moment_distributions import noise_distribution, variates
 
 UNIT_BALL = RowDomain(5, 0, 0, 1.0, False, 16)
 
 
 def test_the_lattice_gap_is_what_its_formula_says():
     domain = RowDomain(3, 0, 0, None, False, 8)
-    law = noise_law(domain, "add-remove", 5, PrivacyBudget(1.0, 1e-3), count_public=False)
-    expected = (1 + math.e) * sum(1 / (16 * sigma**2) for sigma in law.steps(5))
-    assert lattice_gap(1.0, variates(law, 5)) == pytest.approx(expected, rel=1e-9)
-    assert lattice_gap(1.0, variates(law, 5)) >= expected
+    distribution = noise_distribution(domain, "add-remove", 5, PrivacyBudget(1.0, 1e-3), count_public=False)
+    expected = (1 + math.e) * sum(1 / (16 * sigma**2) for sigma in distribution.steps(5))
+    assert lattice_gap(1.0, variates(distribution, 5)) == pytest.approx(expected, rel=1e-9)
+    assert lattice_gap(1.0, variates(distribution, 5)) >= expected
 
 
 def test_the_default_shares_are_what_the_blocks_spend():
     domain = RowDomain(4, 0, 0, None, False, 16)
-    law = noise_law(domain, "add-remove", 6, PrivacyBudget(1.0, 1e-6), count_public=False)
-    mu2 = float(exact_mu2(domain, law))
-    assert (domain.unit**2 / law.sigma["count"]) ** 2 / mu2 == pytest.approx(DEFAULT_SHARES.count, rel=1e-6)
-    assert (4 * domain.unit**2 / law.sigma["gram_diagonal"]) ** 2 / mu2 == pytest.approx(DEFAULT_SHARES.gram, rel=1e-6)
+    distribution = noise_distribution(domain, "add-remove", 6, PrivacyBudget(1.0, 1e-6), count_public=False)
+    mu2 = float(exact_mu2(domain, distribution))
+    assert (domain.unit**2 / distribution.sigma["count"]) ** 2 / mu2 == pytest.approx(DEFAULT_SHARES.count, rel=1e-6)
+    assert (4 * domain.unit**2 / distribution.sigma["gram_diagonal"]) ** 2 / mu2 == pytest.approx(
+        DEFAULT_SHARES.gram, rel=1e-6
+    )
 
 
 def test_off_diagonal_noise_is_smaller_by_the_square_root_of_two():
-    law = noise_law(UNIT_BALL, "add-remove", 7, PrivacyBudget(1.0, 1e-6), count_public=False)
-    assert law.sigma["gram_diagonal"] / law.sigma["gram_off_diagonal"] == pytest.approx(math.sqrt(2), rel=1e-9)
+    distribution = noise_distribution(UNIT_BALL, "add-remove", 7, PrivacyBudget(1.0, 1e-6), count_public=False)
+    assert distribution.sigma["gram_diagonal"] / distribution.sigma["gram_off_diagonal"] == pytest.approx(
+        math.sqrt(2), rel=1e-9
+    )
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(30.0, 1e-6), (1e4, 1e-6), (1e6, 1e-6), (1.0, 1e-200)])
-def test_where_the_lattice_gap_is_not_small_the_discrete_law_is_calibrated_itself(epsilon, delta):
+def test_where_the_lattice_gap_is_not_small_the_discrete_distribution_is_calibrated_itself(epsilon, delta):
     domain = RowDomain(2, 0, 0, None, False, 16)
-    law = noise_law(domain, "add-remove", 4, PrivacyBudget(epsilon, delta), count_public=False)
-    assert law.calibration == "discrete-zcdp"
-    mu2 = float(exact_mu2(domain, law))
+    distribution = noise_distribution(domain, "add-remove", 4, PrivacyBudget(epsilon, delta), count_public=False)
+    assert distribution.calibration == "discrete-zcdp"
+    mu2 = float(exact_mu2(domain, distribution))
     assert delta_from_rho(epsilon, mu2 / 2) <= delta
     assert delta_from_rho(epsilon, mu2 * 1.01 / 2) > delta
 
@@ -101,9 +105,9 @@ def test_shares_by_design_take_noise_off_the_equations_of_the_slopes(neighbours,
     declared = {"y": (0, 1)} | {f"x{k}": (0, 1) for k in range(columns)}
     design = Design("y", declared, unit={"neighbours": neighbours})
     domain, budget = RowDomain.of(design), PrivacyBudget(1.0, 1e-6)
-    law = GaussianMoments().noise_model(design, domain, budget, {})
-    fixed = noise_law(domain, neighbours, columns + 2, budget, count_public=design.count_public)
-    errors = [predicted_error(one, columns + 2) for one in (law, fixed)]
+    distribution = GaussianMoments().noise_model(design, domain, budget, {})
+    fixed = noise_distribution(domain, neighbours, columns + 2, budget, count_public=design.count_public)
+    errors = [predicted_error(one, columns + 2) for one in (distribution, fixed)]
     assert math.sqrt(errors[0] / errors[1]) == pytest.approx(factor, abs=5e-5)
 
 
@@ -123,11 +127,14 @@ def test_the_shares_are_those_of_less_noise(columns, count_public):
     assert chosen.gram == (DEFAULT_SHARES.gram if columns == 1 else block_shares(domain, neighbours, columns).gram)
 
 
-def test_the_predicted_noise_of_slopes_is_that_of_the_law():
-    law = noise_law(UNIT_BALL, "add-remove", 7, PrivacyBudget(1.0, 1e-6), count_public=False)
+def test_the_predicted_noise_of_slopes_is_that_of_the_distribution():
+    distribution = noise_distribution(UNIT_BALL, "add-remove", 7, PrivacyBudget(1.0, 1e-6), count_public=False)
     names = {"count": "count", "sum_x": "sum_x", "gram": "gram_diagonal", "sum_y": "sum_y", "cross": "cross"}
-    sigmas = Blocks(**{name: law.sd(block) for name, block in names.items()}, target_square=law.sd("target_square"))
-    assert slope_variance(sigmas, 5) == pytest.approx(predicted_error(law, 7), rel=1e-8)
+    sigmas = Blocks(
+        **{name: distribution.sd(block) for name, block in names.items()},
+        target_square=distribution.sd("target_square"),
+    )
+    assert slope_variance(sigmas, 5) == pytest.approx(predicted_error(distribution, 7), rel=1e-8)
 
 
 REPLACED = {
@@ -161,10 +168,10 @@ def corner_changes(design):
     return np.array(changes if design.count_public else [*changes, *products.values()])
 
 
-def largest_loss(design, law):
+def largest_loss(design, distribution):
     """The largest squared length of these changes in units of their noise."""
-    steps = np.array([float(step) or math.inf for step in law.steps(len(design.released))])
-    return float(((corner_changes(design) / 256 * law.unit / steps) ** 2).sum(axis=1).max())
+    steps = np.array([float(step) or math.inf for step in distribution.steps(len(design.released))])
+    return float(((corner_changes(design) / 256 * distribution.unit / steps) ** 2).sum(axis=1).max())
 
 
 @pytest.mark.parametrize("mechanism", ["gaussian", "k-norm"])
@@ -172,18 +179,18 @@ def largest_loss(design, law):
 def test_squared_targets_have_as_little_noise_under_replace_as_pairs_of_rows_allow(columns, mechanism):
     design = Design("y", columns, unit={"neighbours": "replace"})
     delta = 1e-6 if mechanism == "gaussian" else 0.0
-    law = noise_law_for(design, 1.0, delta, mechanism=mechanism)
-    stated = loss_of(mechanism, design, law, {}, 1.0, delta)
+    distribution = noise_distribution_for(design, 1.0, delta, mechanism=mechanism)
+    stated = loss_of(mechanism, design, distribution, {}, 1.0, delta)
     assert keeps(stated, 1.0, delta)
     claim = stated.mu**2 if mechanism == "gaussian" else 1.0
-    assert 0.93 * claim < largest_loss(design, law) <= claim * (1 + 1e-9)
+    assert 0.93 * claim < largest_loss(design, distribution) <= claim * (1 + 1e-9)
     # negative control: some pair of rows does not allow a fifth less
-    less = {**law.sigma, "target_square": round(0.8 * law.sigma["target_square"])}
-    assert largest_loss(design, replace(law, sigma=less)) > claim
+    less = {**distribution.sigma, "target_square": round(0.8 * distribution.sigma["target_square"])}
+    assert largest_loss(design, replace(distribution, sigma=less)) > claim
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "with_free_target_square", lambda domain, weights, **options: weights)
-        charged = noise_law_for(design, 1.0, delta, mechanism=mechanism)
-    ratios = {block: law.sigma[block] / scale for block, scale in charged.sigma.items() if scale}
+        charged = noise_distribution_for(design, 1.0, delta, mechanism=mechanism)
+    ratios = {block: distribution.sigma[block] / scale for block, scale in charged.sigma.items() if scale}
     assert ratios.pop("target_square") < 0.81
     assert max(ratios.values()) < 1.0001
 
@@ -191,8 +198,8 @@ def test_squared_targets_have_as_little_noise_under_replace_as_pairs_of_rows_all
 def test_no_weight_is_raised_where_a_row_is_added():
     """One corner row moves every block the farthest, so that nothing is left."""
     for mechanism, delta in (("gaussian", 1e-6), ("k-norm", 0.0)):
-        law = noise_law_for(Design("y", REPLACED["one number"]), 1.0, delta, mechanism=mechanism)
-        assert law.sigma["target_square"] >= law.sigma["sum_y"]
+        distribution = noise_distribution_for(Design("y", REPLACED["one number"]), 1.0, delta, mechanism=mechanism)
+        assert distribution.sigma["target_square"] >= distribution.sigma["sum_y"]
 
 
 def test_the_largest_free_factor_is_found_from_below():

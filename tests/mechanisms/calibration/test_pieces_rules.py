@@ -3,7 +3,7 @@
 The budget is recomputed from the scales of a release alone: mu of each statistic from its largest change, which is
 known by hand for one column in [-1, 1]; the exact delta of a Gaussian mechanism with sixty digits; and what the lattice
 costs, (1 + e^epsilon) times the sum of 1 / (16 sigma^2) over all variates. Or zero-concentrated accounting, which the
-discrete law keeps exactly.
+discrete distribution keeps exactly.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ def each_epsilon(rule: str, epsilon: float, releases: int, spare: float) -> floa
 
 def accounts(rule: str, epsilon: float, iterations: int) -> tuple[float, float, float]:
     """Delta by Gaussian accounting, what the lattice adds to it, and delta by zero-concentrated accounting."""
-    law = seeded_release(
+    distribution = seeded_release(
         TABLE, DESIGN, seed=1, epsilon=epsilon, delta=DELTA, mechanism="irls", grid_bits=BITS,
         settings={"iterations": iterations, "composition": rule},
     ).noise  # fmt: skip
-    sigma = {name: float(steps) for name, steps in law.sigma.items()}
+    sigma = {name: float(steps) for name, steps in distribution.sigma.items()}
     gram, score = GRAM * 4**BITS / sigma["gram_diagonal"], SCORE * 4**BITS / sigma["score"]
     # the Gram has two entries on its diagonal and one off it, whose noise is smaller by sqrt(2)
     variates = (

@@ -42,7 +42,7 @@ def settings_with(**given):
     return checked_settings("dpme", PerturbedHistogram.info.settings, given)
 
 
-def law_for(design, epsilon=1.0, delta=0.0, **given):
+def distribution_for(design, epsilon=1.0, delta=0.0, **given):
     return PerturbedHistogram().noise_model(
         design, RowDomain.of(design), PrivacyBudget(epsilon, delta), settings_with(**given)
     )
@@ -70,7 +70,7 @@ def test_no_neighbour_moves_the_counts_by_more_than_claimed(neighbours, missing)
         design = random_design(rng, neighbours=neighbours, ball=False, missing=missing)
         if Partition.of(design, 2).cells > 2000:
             continue
-        law = law_for(design, bins=2)
+        distribution = distribution_for(design, bins=2)
         base = random_table(design, 5, rng)
         before = exact_counts(base, design, 2)
         for _ in range(20):
@@ -78,9 +78,9 @@ def test_no_neighbour_moves_the_counts_by_more_than_claimed(neighbours, missing)
             change = exact_counts(other, design, 2) - before
             l1, l2 = int(abs(change).sum()), int((change * change).sum())
             # at epsilon = 1 the scale is the L1 sensitivity, rounded up
-            assert l1 <= law.sigma["cells"]
+            assert l1 <= distribution.sigma["cells"]
             assert l2 <= (1 if neighbours == "add-remove" else 2) * 4**32
-            reached += l1 * (1 + 1e-9) >= law.sigma["cells"]
+            reached += l1 * (1 + 1e-9) >= distribution.sigma["cells"]
             checked += 1
     assert reached >= checked // 4, "the claim is far above what rows can do"
 
@@ -97,8 +97,8 @@ def test_no_person_moves_the_counts_by_more_than_claimed(neighbours, missing):
         if Partition.of(design, 2).cells > 2000:
             continue
         k, domain, partition = design.unit.max_rows, RowDomain.of(design), Partition.of(design, 2)
-        pure = law_for(design, bins=2).sigma["cells"]
-        wide = law_for(design, 1.0, 1e-6, bins=2, noise="gaussian").sigma["cells"]
+        pure = distribution_for(design, bins=2).sigma["cells"]
+        wide = distribution_for(design, 1.0, 1e-6, bins=2, noise="gaussian").sigma["cells"]
         claim2 = k * k * (1 if neighbours == "add-remove" else 2) * 4**32
         # the noise is for this claim: more than is needed by rounding alone
         assert math.sqrt(claim2) / mu <= wide <= math.sqrt(claim2) / mu * (1 + 1e-6)
@@ -120,13 +120,13 @@ def test_worst_pairs_spend_the_budget_and_no_more(neighbours, columns):
     design = Design("y", columns, unit={"neighbours": neighbours})
     pairs = worst_pairs("dpme", design)
     for epsilon in (0.1, 1.0, 3.3):
-        pure = law_for(design, epsilon, bins=4)
+        pure = distribution_for(design, epsilon, bins=4)
         changes = [exact_counts(pair.table, design, 4) - exact_counts(pair.neighbour, design, 4) for pair in pairs]
         worst = Fraction(max(int(abs(change).sum()) for change in changes), pure.sigma["cells"])
         assert worst <= Fraction(epsilon)
         # teeth: a noise one part in a billion smaller would break the promise
         assert worst * (1 + Fraction(1, 10**9)) > Fraction(epsilon)
-        wide = law_for(design, epsilon, 1e-6, bins=4, noise="gaussian")
+        wide = distribution_for(design, epsilon, 1e-6, bins=4, noise="gaussian")
         mu = max(math.sqrt(int((change * change).sum())) for change in changes) / wide.sigma["cells"]
         assert delta_from(epsilon, mu) <= 1e-6
         assert delta_from(epsilon, mu * 1.001) > 1e-6
@@ -134,22 +134,26 @@ def test_worst_pairs_spend_the_budget_and_no_more(neighbours, columns):
 
 def test_delta_is_not_needed_for_laplace_and_changes_nothing():
     design = Design("y", COLUMNS)
-    assert law_for(design, 1.0) == law_for(design, 1.0, 1e-6)
-    law = law_for(design, 1.0)
-    assert (law.family, law.calibration, law.parameters["bins"]) == ("discrete-laplace", "pure", 10)
-    assert law.sigma["cells"] == pytest.approx(4**16, rel=1e-9)
-    wide = law_for(design, 1.0, 1e-6, noise="gaussian")
+    assert distribution_for(design, 1.0) == distribution_for(design, 1.0, 1e-6)
+    distribution = distribution_for(design, 1.0)
+    assert (distribution.family, distribution.calibration, distribution.parameters["bins"]) == (
+        "discrete-laplace",
+        "pure",
+        10,
+    )
+    assert distribution.sigma["cells"] == pytest.approx(4**16, rel=1e-9)
+    wide = distribution_for(design, 1.0, 1e-6, noise="gaussian")
     assert (wide.family, wide.calibration, wide.parameters["cells"]) == ("discrete-gaussian", "gaussian", 100)
 
 
 @pytest.mark.parametrize("noise", ["laplace", "gaussian"])
-def test_drawn_noise_has_the_stated_law_and_wrong_scales_are_rejected(noise):
+def test_drawn_noise_has_the_stated_distribution_and_wrong_scales_are_rejected(noise):
     """Sum of sizes over the scale is Gamma(N), or of squares chi-square(N); 10 % off is seen."""
     design = Design("y", COLUMNS)
-    law = law_for(design, 0.7, 1e-6, noise=noise)
+    distribution = distribution_for(design, 0.7, 1e-6, noise=noise)
     totals = [7 * 4**16] * 20_000
-    z = np.array(PerturbedHistogram().randomise(totals, law, ExactSampler()), dtype=float) - totals[0]
-    z /= law.sigma["cells"]
+    z = np.array(PerturbedHistogram().randomise(totals, distribution, ExactSampler()), dtype=float) - totals[0]
+    z /= distribution.sigma["cells"]
     reference = stats.gamma(len(z)) if noise == "laplace" else stats.chi2(len(z))
     low, high = reference.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2])
     for factor in (1.0, 0.9, 1.1):
@@ -167,12 +171,12 @@ class _Counting:
 
 
 def test_noise_is_added_in_unlimited_integers():
-    noisy = PerturbedHistogram().randomise([2**80, 0, 5], law_for(Design("y", COLUMNS)), _Counting())
+    noisy = PerturbedHistogram().randomise([2**80, 0, 5], distribution_for(Design("y", COLUMNS)), _Counting())
     assert noisy == [2**80, 1, 7]
 
 
 class _Known:
-    """Variates of seven rows and more, by name of the law."""
+    """Variates of seven rows and more, by name of the distribution."""
 
     private = False
 
@@ -187,14 +191,14 @@ class _Known:
 def test_the_fit_sees_the_counts_with_their_noise_and_nothing_else(noise, sign):
     design = Design("y", COLUMNS)
     domain, settings = RowDomain.of(design), settings_with(bins=3, noise=noise)
-    law = PerturbedHistogram().noise_model(design, domain, PrivacyBudget(1.0, 1e-6), settings)
+    distribution = PerturbedHistogram().noise_model(design, domain, PrivacyBudget(1.0, 1e-6), settings)
     table = {"x": [0.0, 9.0, 9.0], "y": [-5.0, 4.0, 0.0]}
-    passes = PerturbedHistogram().passes(RunContext(design, domain, law, settings, _Known()))
+    passes = PerturbedHistogram().passes(RunContext(design, domain, distribution, settings, _Known()))
     counted = accumulate(open_source(table), design, domain, ComputeOptions(), next(passes))
     with pytest.raises(StopIteration) as done:
         passes.send(counted)
     weights = np.array([1, 0, 0, 0, 0, 0, 0, 1, 1]) + sign * (7.0 + np.arange(9))
-    model = BinnedModel.of(Partition.of(design, 3), weights, law.sd("cells"), intercept=True)
+    model = BinnedModel.of(Partition.of(design, 3), weights, distribution.sd("cells"), intercept=True)
     assert done.value.value.values == tuple(model.squares().tolist())
 
 
@@ -280,11 +284,16 @@ def test_a_release_survives_its_file(tmp_path):
 def noisy_model(seed, rows, epsilon, bins=16, *, clip=False):
     table = {name: values for name, values in a_table(rows).items() if name in COLUMNS}
     design = Design("y", COLUMNS)
-    law = law_for(design, epsilon, bins=bins)
-    totals = PerturbedHistogram().randomise(exact_counts(table, design, bins).tolist(), law, SeededSampler(seed))
+    distribution = distribution_for(design, epsilon, bins=bins)
+    totals = PerturbedHistogram().randomise(
+        exact_counts(table, design, bins).tolist(), distribution, SeededSampler(seed)
+    )
     weights = np.array([total / 4**16 for total in totals])
     return BinnedModel.of(
-        Partition.of(design, bins), np.maximum(weights, 0) if clip else weights, law.sd("cells"), intercept=True
+        Partition.of(design, bins),
+        np.maximum(weights, 0) if clip else weights,
+        distribution.sd("cells"),
+        intercept=True,
     )
 
 
@@ -314,12 +323,12 @@ def test_a_gram_drowned_by_noise_is_shifted_and_the_fit_stays_small(seed):
 def test_the_noise_norm_is_what_the_noise_hardly_exceeds():
     design = Design("y", COLUMNS)
     partition = Partition.of(design, 8)
-    law = law_for(design, 1.0, bins=8)
+    distribution = distribution_for(design, 1.0, bins=8)
     sampler = SeededSampler(5)
     norms = []
     for _ in range(400):
-        noise = np.array(PerturbedHistogram().randomise([0] * 64, law, sampler), dtype=float) / 4**16
-        model = BinnedModel.of(partition, noise, law.sd("cells"), intercept=True)
+        noise = np.array(PerturbedHistogram().randomise([0] * 64, distribution, sampler), dtype=float) / 4**16
+        model = BinnedModel.of(partition, noise, distribution.sd("cells"), intercept=True)
         norms.append(np.linalg.norm((model.x * model.weights.sum(axis=1, keepdims=True)).T @ model.x, 2))
     assert np.quantile(norms, 0.95) < model.noise_norm < 2 * np.quantile(norms, 0.95)
 
@@ -392,10 +401,10 @@ def test_other_currencies_a_small_ball_and_gaussian_noise_without_delta_are_refu
         with pytest.raises(SpecError, match="epsilon and delta"):
             PerturbedHistogram().noise_model(design, RowDomain.of(design), budget, settings_with())
     with pytest.raises(SpecError, match=r"radius = 0.5.*leave it out"):
-        law_for(Design("y", COLUMNS, radius=0.5))
-    assert law_for(Design("y", COLUMNS, radius=5.0)) == law_for(design)
+        distribution_for(Design("y", COLUMNS, radius=0.5))
+    assert distribution_for(Design("y", COLUMNS, radius=5.0)) == distribution_for(design)
     with pytest.raises(SpecError, match="delta above 0"):
-        law_for(design, noise="gaussian")
+        distribution_for(design, noise="gaussian")
     with pytest.raises(SpecError, match="raise epsilon"):
-        law_for(design, 1e-9)
+        distribution_for(design, 1e-9)
     assert Guarantee.promised(design.unit, PrivacyBudget(1.0)).delta == 0

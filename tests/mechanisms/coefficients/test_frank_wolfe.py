@@ -1,4 +1,5 @@
-"""Private Frank-Wolfe: what one unit can do to a score, the law and privacy of a choice, and the path without noise."""
+"""Private Frank-Wolfe: what one unit can do to a score, the distribution and privacy of a choice, and the path without
+noise."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ FALSE_ALARM = 1e-9
 COLUMNS = {"x": (0, 10), "z": (-1, 1), "b": bool, "y": (-5, 5)}
 
 
-def law_for(design, epsilon=1.0, delta=0.0, **given):
+def distribution_for(design, epsilon=1.0, delta=0.0, **given):
     settings = checked_settings("frank-wolfe", PrivateFrankWolfe.info.settings, given)
     return PrivateFrankWolfe().noise_model(design, RowDomain.of(design), PrivacyBudget(epsilon, delta), settings)
 
@@ -116,7 +117,7 @@ def test_the_scores_that_are_chosen_from_spend_the_budget_on_worst_pairs_and_no_
     design = Design("y", COLUMNS, unit={"neighbours": neighbours})
     domain = RowDomain.of(design, grid_bits)
     settings = checked_settings("frank-wolfe", PrivateFrankWolfe.info.settings, {"iterations": 1})
-    law = PrivateFrankWolfe().noise_model(design, domain, PrivacyBudget(0.7), settings)
+    distribution = PrivateFrankWolfe().noise_model(design, domain, PrivacyBudget(0.7), settings)
     seen = []
 
     def watched(scores, scale, sampler):
@@ -127,7 +128,7 @@ def test_the_scores_that_are_chosen_from_spend_the_budget_on_worst_pairs_and_no_
     losses = []
     for pair in worst_pairs("frank-wolfe", design):
         for table in (pair.table, pair.neighbour):
-            passes = PrivateFrankWolfe().passes(RunContext(design, domain, law, settings, ExactSampler()))
+            passes = PrivateFrankWolfe().passes(RunContext(design, domain, distribution, settings, ExactSampler()))
             summed = accumulate(open_source(table), design, domain, ComputeOptions(), next(passes))
             with pytest.raises(StopIteration):
                 passes.send(summed)
@@ -142,7 +143,7 @@ def with_signs(scores):
     return [*scores, *(-score for score in scores)]
 
 
-def log_laws(scores, scale) -> list[Decimal]:
+def log_distributions(scores, scale) -> list[Decimal]:
     """Logarithms of the probabilities of `select`, to fifty digits."""
     with localcontext(prec=60):
         exponents = [Decimal(score) / Decimal(scale) for score in scores]
@@ -158,8 +159,8 @@ def test_the_privacy_of_a_choice_computed_exactly(neighbours, unit):
     rng = np.random.default_rng(2)
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": neighbours, **unit})
     each = 0.5
-    law = law_for(design, each, iterations=1)
-    scale, sensitivity = law.sigma["selection"], coordinate_sensitivity(design.unit) * 4**16
+    distribution = distribution_for(design, each, iterations=1)
+    scale, sensitivity = distribution.sigma["selection"], coordinate_sensitivity(design.unit) * 4**16
     losses = []
     for trial in range(60):
         size = int(rng.integers(1, 5))
@@ -173,7 +174,7 @@ def test_the_privacy_of_a_choice_computed_exactly(neighbours, unit):
             # the sign that loses nearly always gains the most
             scores, change = [-100 * sensitivity], [sensitivity]
         moved = [score + int(step) for score, step in zip(scores, change, strict=True)]
-        one, other = log_laws(with_signs(scores), scale), log_laws(with_signs(moved), scale)
+        one, other = log_distributions(with_signs(scores), scale), log_distributions(with_signs(moved), scale)
         losses.append(max(abs(a - b) for a, b in zip(one, other, strict=True)))
     assert max(losses) <= Decimal(each)
     # teeth: one per cent less noise would break it
@@ -194,7 +195,7 @@ def test_the_divergence_of_a_choice_is_at_most_an_eighth_of_its_squared_epsilon(
             if trial == 0:
                 sensitivity, epsilon, scores, change = 20, Decimal(40) / scale, [-10], [20]
             moved = [score + step for score, step in zip(scores, change, strict=True)]
-            one, other = log_laws(with_signs(scores), scale), log_laws(with_signs(moved), scale)
+            one, other = log_distributions(with_signs(scores), scale), log_distributions(with_signs(moved), scale)
             for order in ("1.01", "2", "5", "40"):
                 a = Decimal(order)
                 divergence = sum((a * p + (1 - a) * q).exp() for p, q in zip(one, other, strict=True)).ln() / (a - 1)
@@ -209,14 +210,14 @@ def test_the_divergence_of_a_choice_is_at_most_an_eighth_of_its_squared_epsilon(
 def test_all_choices_together_spend_the_budget_and_no_more(delta, iterations, neighbours):
     design = Design("y", COLUMNS, unit={"neighbours": neighbours})
     for epsilon in (0.1, 1.0, 7.7):
-        law = law_for(design, epsilon, delta, iterations=iterations)
-        each = Fraction(2 * coordinate_sensitivity(design.unit) * 4**16, law.sigma["selection"])
-        assert law.parameters["iterations"] == iterations
+        distribution = distribution_for(design, epsilon, delta, iterations=iterations)
+        each = Fraction(2 * coordinate_sensitivity(design.unit) * 4**16, distribution.sigma["selection"])
+        assert distribution.parameters["iterations"] == iterations
         if delta == 0 or iterations == 1:
-            assert law.calibration == "pure"
+            assert distribution.calibration == "pure"
         elif iterations >= 20:
-            assert law.calibration == "composed"
-        if law.calibration == "pure":
+            assert distribution.calibration == "composed"
+        if distribution.calibration == "pure":
             assert each * iterations <= Fraction(epsilon)
             assert each * iterations > Fraction(epsilon) * (1 - Fraction(1, 10**6))
         else:
@@ -246,8 +247,8 @@ def test_choices_have_the_stated_probabilities_and_wrong_scales_are_rejected(sco
     assert counts.sum() == 2500
 
     def p_value(used):
-        law = np.exp((np.array(scores, dtype=float) - max(scores)) / used)
-        return stats.chisquare(counts, law / law.sum() * 2500).pvalue
+        distribution = np.exp((np.array(scores, dtype=float) - max(scores)) / used)
+        return stats.chisquare(counts, distribution / distribution.sum() * 2500).pvalue
 
     assert p_value(scale) > FALSE_ALARM
     assert p_value(scale / 2) < FALSE_ALARM
@@ -255,14 +256,14 @@ def test_choices_have_the_stated_probabilities_and_wrong_scales_are_rejected(sco
 
 
 def test_a_variate_is_large_enough_with_probability_exp_of_minus_the_lack_times_a_constant():
-    """What `select` leans on, summed from the discrete Laplace law itself."""
+    """What `select` leans on, summed from the discrete Laplace distribution itself."""
     for scale in (1, 3, 50):
         z = np.arange(-60 * scale, 60 * scale + 1)
-        law = np.exp(-np.abs(z) / scale)
-        law /= law.sum()
+        distribution = np.exp(-np.abs(z) / scale)
+        distribution /= distribution.sum()
         for lack in (0, 1, 2, 4 * scale):
             expected = math.exp(-lack / scale) / (1 + math.exp(-1 / scale))
-            assert law[z >= lack].sum() == pytest.approx(expected, rel=1e-10)
+            assert distribution[z >= lack].sum() == pytest.approx(expected, rel=1e-10)
 
 
 class _Script:
@@ -372,4 +373,4 @@ def test_other_currencies_and_bad_settings_are_refused_before_data():
         with pytest.raises(SpecError, match=next(iter(wrong))):
             released(design, 1.0, table="no such file.csv", **wrong)
     with pytest.raises(SpecError, match="raise epsilon"):
-        law_for(design, 1e-6, iterations=1000)
+        distribution_for(design, 1e-6, iterations=1000)

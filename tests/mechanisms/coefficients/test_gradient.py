@@ -35,7 +35,7 @@ COLUMNS = {"x": (-1, 1), "b": bool, "g": ["a", "b", "c"], "y": (-1, 1)}
 
 def loss_between(one, other, context, theta) -> Fraction:
     """Exact mu^2 of the whole release between two sets of rows if every iterate were `theta`."""
-    domain, law = context.domain, context.law
+    domain, distribution = context.domain, context.distribution
     size = len(context.design.released) - 1
     clipped = RobustLoss(1.0, context.settings["clip"])
     scores = [
@@ -43,9 +43,11 @@ def loss_between(one, other, context, theta) -> Fraction:
         for rows in (one, other)
     ]
     in_products = [[domain.unit * total for total in totals] for totals in scores]
-    spent = int(context.settings["iterations"]) * losses(*in_products, [law.sigma["score"]] * size)
-    if "count" in law.sigma:
-        return spent + losses(*[[rows.shape[1] * domain.unit**2] for rows in (one, other)], [law.sigma["count"]])
+    spent = int(context.settings["iterations"]) * losses(*in_products, [distribution.sigma["score"]] * size)
+    if "count" in distribution.sigma:
+        return spent + losses(
+            *[[rows.shape[1] * domain.unit**2] for rows in (one, other)], [distribution.sigma["count"]]
+        )
     assert one.shape == other.shape, "the count is not charged, so it must be public"
     return spent
 
@@ -106,7 +108,7 @@ def test_a_dropped_row_and_all_rows_of_a_person_are_covered(neighbours):
 def test_the_count_is_noisy_unless_it_is_public(unit):
     design = Design("y", COLUMNS, unit=unit)
     context = prepared(GRADIENT, design, sampler=SeededSampler(1))
-    assert ("count" in context.law.sigma) is not design.count_public
+    assert ("count" in context.distribution.sigma) is not design.count_public
     bounds = [row_bound(Totals((5000 * 2**16,), 2**16, 5000), context) for _ in range(400)]
     if design.count_public:
         assert set(bounds) == {5000.0}
@@ -114,18 +116,18 @@ def test_the_count_is_noisy_unless_it_is_public(unit):
         # two standard deviations above on average; below with probability 0.023: seven standard errors
         assert np.mean(np.array(bounds) < 5000) < 0.023 + 7 * (0.023 / 400) ** 0.5
         assert np.mean(bounds) == pytest.approx(
-            5000 + 2 * context.law.sd("count"), abs=7 * context.law.sd("count") / 20
+            5000 + 2 * context.distribution.sd("count"), abs=7 * context.distribution.sd("count") / 20
         )
     assert row_bound(Totals((0,), 2**16, 0), context) >= 1.0
 
 
 @pytest.mark.no_cover
-def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
+def test_noise_has_the_stated_distribution_and_a_wrong_scale_is_rejected():
     """Chi-square over standardised draws: false alarm 1e-9, a fifth off is seen."""
     context = prepared(GRADIENT, Design("y", COLUMNS), sampler=ExactSampler())
     zeros, many = Totals((0,) * 5, 2**16, 0), Totals((10**6 * 2**16,), 2**16, 10**6)
-    scores = np.concatenate([noisy_score(zeros, context) for _ in range(500)]) / context.law.sd("score")
-    sd = context.law.sd("count")
+    scores = np.concatenate([noisy_score(zeros, context) for _ in range(500)]) / context.distribution.sd("score")
+    sd = context.distribution.sd("count")
     counts = np.array([(row_bound(many, context) - 10**6 - 2 * sd) / sd for _ in range(1500)])
     for values in (scores, counts):
         statistic = float(np.square(values).sum())
@@ -199,8 +201,8 @@ def test_momentum_is_public_and_told_in_the_release():
     # half as many or half as long steps need more of it
     assert momentum(11, 100, 1.0) == momentum(11, 200, 0.5) > momentum(11, 200, 1.0)
     design = Design("y", {f"x{j}": (0, 1) for j in range(20)} | {"y": (0, 1)})
-    assert prepared(GRADIENT, design).law.parameters == {"momentum_per_mille": 683}
-    assert not prepared(GRADIENT, design, momentum=False).law.parameters
+    assert prepared(GRADIENT, design).distribution.parameters == {"momentum_per_mille": 683}
+    assert not prepared(GRADIENT, design, momentum=False).distribution.parameters
 
 
 def test_many_steps_with_a_wide_clip_end_at_least_squares():
@@ -291,7 +293,7 @@ def test_a_step_that_need_not_go_downhill_is_refused_before_data_is_read(step, c
 
 @pytest.mark.parametrize(("step", "carried"), [(1.0, True), (1.999, False)])
 def test_the_longest_steps_that_go_downhill_are_taken(step, carried):
-    assert prepared(GRADIENT, Design("y", COLUMNS), step=step, momentum=carried).law.sigma["score"] > 0
+    assert prepared(GRADIENT, Design("y", COLUMNS), step=step, momentum=carried).distribution.sigma["score"] > 0
 
 
 def test_the_registry_knows_it_and_its_promise():

@@ -46,7 +46,7 @@ def triangle(size):
     return [(i, j) for i in range(size) for j in range(i, size)]
 
 
-def fitted_part(totals, design, law, names):
+def fitted_part(totals, design, distribution, names):
     """The totals that are released, with the noise of each: of the Gram, of the products with y, or of scores."""
     kept = indices(design)
     size = len(design.released)
@@ -54,35 +54,35 @@ def fitted_part(totals, design, law, names):
     for (i, j), total in zip(triangle(size), totals, strict=True):
         if i in kept and j in kept and "gram" in names:
             released.append(total)
-            sigmas.append(law.sigma["gram_diagonal" if i == j else "gram_off_diagonal"])
+            sigmas.append(distribution.sigma["gram_diagonal" if i == j else "gram_off_diagonal"])
         if i in kept and j == size - 1 and "cross" in names:
             released.append(total)
-            sigmas.append(law.sigma["cross"])
+            sigmas.append(distribution.sigma["cross"])
     return released, sigmas
 
 
 def loss_between(one, other, context, theta) -> Fraction:
     """Exact mu^2 of the whole release between two sets of rows if every iterate were `theta`."""
-    design, domain, law = context.design, context.domain, context.law
+    design, domain, distribution = context.design, context.domain, context.distribution
     size, times = len(design.released) - 1, iteration_count(context.settings)
     robust = RobustLoss(context.settings["power"], context.settings["threshold"])
     if context.settings["form"] == "moment":
         parts = [
             fitted_part(
                 summed(WeightedGram(domain, size, theta, robust.root, intercept=design.intercept), rows),
-                design, law, ("gram", "cross"),
+                design, distribution, ("gram", "cross"),
             )
             for rows in (one, other)
         ]  # fmt: skip
         return times * losses(parts[0][0], parts[1][0], parts[0][1])
-    grams = [fitted_part(summed(ExactGram(size + 1, domain.grid_bits), rows), design, law, ("gram",))
+    grams = [fitted_part(summed(ExactGram(size + 1, domain.grid_bits), rows), design, distribution, ("gram",))
              for rows in (one, other)]  # fmt: skip
     scores = [
         [domain.unit * total for total in
          summed(ScoreSum(domain, size, theta, robust.score, intercept=design.intercept), rows)]
         for rows in (one, other)
     ]  # fmt: skip
-    by_score = losses(scores[0], scores[1], [law.sigma["score"]] * size)
+    by_score = losses(scores[0], scores[1], [distribution.sigma["score"]] * size)
     return losses(grams[0][0], grams[1][0], grams[0][1]) + times * by_score
 
 
@@ -200,10 +200,10 @@ def test_every_rule_of_composition_keeps_the_budget(epsilon, form):
     for rule in ("exact", "zcdp", "cdp", "advanced", "basic"):
         context = prepared(IRLS, design, epsilon, DELTA, form=form, iterations=10, composition=rule)
         times = {"gram_diagonal": 1 if form == "score" else 10, "score": 10, "cross": 10}
-        mus = {n: own[n] * 4**16 / s for n, s in context.law.sigma.items() if n != "gram_off_diagonal"}
+        mus = {n: own[n] * 4**16 / s for n, s in context.distribution.sigma.items() if n != "gram_off_diagonal"}
         releases = sum(times[name] for name in mus)
         whole = math.sqrt(sum(times[name] * mu**2 for name, mu in mus.items()))
-        calibration = context.law.calibration
+        calibration = context.distribution.calibration
         if rule in ("exact", "zcdp", "cdp"):
             # what both statistics of the moment form reach at once; the score form claims the sum of its maxima
             joint = math.sqrt(0.5 * (1 - 1 / 16) + 0.5 * (1 + 1 / 4) / 2) if form == "moment" else 1.0
@@ -221,7 +221,8 @@ def test_every_rule_of_composition_keeps_the_budget(epsilon, form):
             steps = np.geomspace(1e-4, 50, 4001)
             fit = [e for e in steps if advanced_composition(float(e), 0.0, releases, DELTA / 2)[0] <= epsilon]
             part = float(fit[-1]), DELTA / 2 / releases
-        # the analytic Gaussian, or where the lattice costs too much the discrete law's own concentrated privacy
+        # the analytic Gaussian, or where the lattice costs too much the discrete distribution's own concentrated
+        # privacy
         analytic, concentrated = mu_from(*part), math.sqrt(2 * rho_from(*part))
         allowed = {0.5: (analytic,), 1.0: (analytic,), 30.0: (analytic, concentrated), 1e4: (concentrated,)}[epsilon]
         slack = 1.005 if rule == "advanced" else 1.0
@@ -231,7 +232,7 @@ def test_every_rule_of_composition_keeps_the_budget(epsilon, form):
 def test_the_multipliers_of_ten_iterations_with_two_statistics_are_those_of_the_page():
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, intercept=False)
     sds = {
-        rule: prepared(IRLS, design, form="moment", iterations=10, composition=rule).law.sd("cross")
+        rule: prepared(IRLS, design, form="moment", iterations=10, composition=rule).distribution.sd("cross")
         for rule in ("exact", "zcdp", "cdp", "advanced", "basic")
     }
     assert sds["cdp"] == sds.pop("zcdp")
@@ -241,7 +242,7 @@ def test_the_multipliers_of_ten_iterations_with_two_statistics_are_those_of_the_
 
 
 @pytest.mark.no_cover
-def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
+def test_noise_has_the_stated_distribution_and_a_wrong_scale_is_rejected():
     """Chi-square over 1,800 and more standardised draws of each statistic: false alarm 1e-9, a quarter off is seen."""
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
     for form, drawn in (("score", ("gram", "score")), ("moment", ("gram", "cross"))):
@@ -249,13 +250,15 @@ def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
         zeros = Totals((0,) * 10, 4**16, 0)
         found = {name: [] for name in drawn}
         for _ in range(600):
-            gram = noisy_gram(zeros, context) / context.law.sd("gram_diagonal")
-            off = context.law.sd("gram_off_diagonal") / context.law.sd("gram_diagonal")
+            gram = noisy_gram(zeros, context) / context.distribution.sd("gram_diagonal")
+            off = context.distribution.sd("gram_off_diagonal") / context.distribution.sd("gram_diagonal")
             found["gram"] += [*np.diag(gram), *(gram[np.triu_indices(3, 1)] / off)]
             if form == "score":
-                found["score"] += list(noisy_score(Totals((0,) * 3, 2**16, 0), context) / context.law.sd("score"))
+                found["score"] += list(
+                    noisy_score(Totals((0,) * 3, 2**16, 0), context) / context.distribution.sd("score")
+                )
             else:
-                found["cross"] += list(noisy_cross(zeros, context) / context.law.sd("cross"))
+                found["cross"] += list(noisy_cross(zeros, context) / context.distribution.sd("cross"))
         for values in found.values():
             statistic = float(np.square(values).sum())
             low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], len(values))
@@ -267,7 +270,7 @@ def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
 def test_off_the_diagonal_the_noise_is_smaller_by_the_square_root_of_two_and_no_more():
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
     for form, epsilon in itertools.product(FORMS, (0.1, 1.0, 1e6)):
-        sigma = prepared(IRLS, design, epsilon, form=form).law.sigma
+        sigma = prepared(IRLS, design, epsilon, form=form).distribution.sigma
         assert 2 * sigma["gram_off_diagonal"] ** 2 >= sigma["gram_diagonal"] ** 2
         assert 2 * (sigma["gram_off_diagonal"] - 2) ** 2 < sigma["gram_diagonal"] ** 2
 

@@ -13,7 +13,7 @@ from discreet.curator.sums.gram import Totals
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.mechanisms.irls import LARGEST_COEFFICIENT, fitted_indices, noisy_score, published, stepped
-from discreet.releases import NoiseLaw
+from discreet.releases import NoiseDistribution
 from support.iterative_runs import NoNoise, grid_rows
 from support.tables import random_design, random_table
 
@@ -52,11 +52,14 @@ class Counted(NoNoise):
 
 
 @pytest.mark.parametrize("intercept", [True, False])
-def test_noise_of_the_scale_of_the_law_is_added_to_each_fitted_score(intercept):
+def test_noise_of_the_scale_of_the_distribution_is_added_to_each_fitted_score(intercept):
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)}, intercept=intercept)
     sampler = Counted()
     context = SimpleNamespace(
-        design=design, domain=RowDomain.of(design, 16), law=NoiseLaw(16, {"score": 77}, "none"), sampler=sampler
+        design=design,
+        domain=RowDomain.of(design, 16),
+        distribution=NoiseDistribution(16, {"score": 77}, "none"),
+        sampler=sampler,
     )
     totals = [5 * 2**80, 2**16, -3]
     found = noisy_score(Totals(tuple(totals), 2**16, 3), context)

@@ -35,7 +35,7 @@ ONE_COLUMN = {"x": (-1, 1), "y": (-1, 1)}
 STEP = Fraction(1, 4**16)
 
 
-def law_of(design, epsilon=1.0, delta=1e-6, settings=DEFAULT, grid_bits=16):
+def distribution_of(design, epsilon=1.0, delta=1e-6, settings=DEFAULT, grid_bits=16):
     domain = RowDomain.of(design, grid_bits)
     return ObjectivePerturbation().noise_model(design, domain, PrivacyBudget(epsilon, delta), settings)
 
@@ -152,7 +152,7 @@ def test_the_volume_changes_by_no_more_than_claimed_and_a_single_row_reaches_it(
     assert nearest > 0.999
 
 
-def law_in_one_dimension(sums, strength, bound, sigma, grid):
+def distribution_in_one_dimension(sums, strength, bound, sigma, grid):
     """Density inside the ball and the two masses on its border, for one coefficient and (sum z^2, sum z y)."""
     slope = sums[0] + strength
     inside = np.exp(-(((sums[1] - slope * grid) / sigma) ** 2) / 2) * slope / (sigma * math.sqrt(2 * math.pi))
@@ -161,13 +161,13 @@ def law_in_one_dimension(sums, strength, bound, sigma, grid):
 
 
 def true_delta(one, other, epsilon, strength, bound, sigma):
-    """Hockey-stick divergence between the exact output laws of two tables, the larger of both directions."""
+    """Hockey-stick divergence between the exact output distributions of two tables, the larger of both directions."""
     grid, width = np.linspace(-bound, bound, 2001, retstep=True)
-    laws = [law_in_one_dimension(sums, strength, bound, sigma, grid) for sums in (one, other)]
+    distributions = [distribution_in_one_dimension(sums, strength, bound, sigma, grid) for sums in (one, other)]
     factor = math.exp(epsilon)
     return max(
         np.maximum(f - factor * g, 0).sum() * width + np.maximum(border_f - factor * border_g, 0).sum()
-        for (f, border_f), (g, border_g) in (laws, laws[::-1])
+        for (f, border_f), (g, border_g) in (distributions, distributions[::-1])
     )
 
 
@@ -182,14 +182,14 @@ def true_delta(one, other, epsilon, strength, bound, sigma):
         ("replace", 4.0, 1e-4, 5.0, 0.25, 0.65),
     ],
 )
-def test_exact_laws_in_one_dimension_keep_the_promise(neighbours, epsilon, delta, strength, bound, less):
+def test_exact_distributions_in_one_dimension_keep_the_promise(neighbours, epsilon, delta, strength, bound, less):
     """Every table enters through two sums; those of many tables are tried, in both directions.
 
     Teeth: with the noise multiplied by `less`, some of these tables break the promise.
     """
     unit = {"id": "p", "max_rows": 2} if neighbours == "two rows" else {"neighbours": neighbours}
     design = Design("y", ONE_COLUMN, unit=unit, intercept=False)
-    law = law_of(design, epsilon, delta, {**DEFAULT, "strength": strength, "bound": bound})
+    distribution = distribution_of(design, epsilon, delta, {**DEFAULT, "strength": strength, "bound": bound})
     rows = [(1.0, 1.0), (1.0, -1.0), (1.0, 0.0), (0.5, 1.0), (0.0, 0.0)]
     pairs = list(itertools.combinations_with_replacement(rows, 2))
     changes = {
@@ -207,32 +207,32 @@ def test_exact_laws_in_one_dimension_keep_the_promise(neighbours, epsilon, delta
             for old, new in changes
         )
 
-    assert worst(law.sd("linear")) <= delta
-    assert worst(law.sd("linear") * less) > delta
+    assert worst(distribution.sd("linear")) <= delta
+    assert worst(distribution.sd("linear") * less) > delta
 
 
 @pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "p", "max_rows": 2}])
 def test_the_linear_term_is_calibrated_on_the_bound(unit):
     design = Design("y", ONE_COLUMN, unit=unit)
-    law = law_of(design)
+    distribution = distribution_of(design)
     sensitivity = RowSensitivity.of(design, RowDomain.of(design), 1.0)
     left = 0.98 - volume_loss(design.unit.max_rows, sensitivity.norm, 2, 100.0)
     spent = min(
-        2**shift.halvings * delta_from(left, shift.length / law.sd("linear"))
+        2**shift.halvings * delta_from(left, shift.length / distribution.sd("linear"))
         for shift in shifts(design, sensitivity, 1.0)
     )
     assert 0.939e-6 <= spent <= 0.94e-6
-    assert law.calibration == "bound"
+    assert distribution.calibration == "bound"
 
 
 @pytest.mark.parametrize(("bound", "best"), [(0.1, 0), (4.0, 1)])
 def test_the_better_of_two_bounds_sets_the_noise_under_replace(bound, best):
     design = Design("y", ONE_COLUMN, unit={"neighbours": "replace"}, intercept=False)
-    law = law_of(design, 0.5, 1e-3, {**DEFAULT, "bound": bound})
+    distribution = distribution_of(design, 0.5, 1e-3, {**DEFAULT, "bound": bound})
     bounds = shifts(design, RowSensitivity.of(design, RowDomain.of(design), bound), bound)
     left = 0.49 - volume_loss(1, 1.0, 1, 100.0)
     sds = [shift.length / mu_from(left, 0.94e-3 / 2**shift.halvings) for shift in bounds]
-    assert law.sd("linear") == pytest.approx(min(sds), rel=1e-6)
+    assert distribution.sd("linear") == pytest.approx(min(sds), rel=1e-6)
     assert sds.index(min(sds)) == best
 
 
@@ -250,17 +250,17 @@ def test_the_gap_between_lattice_and_line_is_what_is_claimed():
 
 
 def test_the_noise_on_the_solution_is_small_and_hides_the_gap():
-    """Against the concentrated privacy of the discrete law at its share of the budget."""
+    """Against the concentrated privacy of the discrete distribution at its share of the budget."""
     design = Design("y", ONE_COLUMN)
-    law = law_of(design)
-    rho = (2 * solution_gap(2, 100.0) / law.sigma["coefficients"]) ** 2 / 2
+    distribution = distribution_of(design)
+    rho = (2 * solution_gap(2, 100.0) / distribution.sigma["coefficients"]) ** 2 / 2
     assert delta_from_rho(0.02, rho) <= 1e-6 / 20 < delta_from_rho(0.02, rho * 1.01)
-    assert law.sd("coefficients") < 1e-6
-    assert law_of(design, grid_bits=26).sd("coefficients") < 1e-12
+    assert distribution.sd("coefficients") < 1e-6
+    assert distribution_of(design, grid_bits=26).sd("coefficients") < 1e-12
 
 
-def published(design, law, moments, settings=DEFAULT, sampler=None):
-    context = RunContext(design, RowDomain.of(design), law, settings, sampler or ExactSampler())
+def published(design, distribution, moments, settings=DEFAULT, sampler=None):
+    context = RunContext(design, RowDomain.of(design), distribution, settings, sampler or ExactSampler())
     passes = ObjectivePerturbation().passes(context)
     next(passes)
     with pytest.raises(StopIteration) as done:
@@ -269,16 +269,17 @@ def published(design, law, moments, settings=DEFAULT, sampler=None):
 
 
 @pytest.mark.no_cover
-def test_the_published_coefficient_has_the_stated_law_and_a_wrong_scale_is_rejected():
+def test_the_published_coefficient_has_the_stated_distribution_and_a_wrong_scale_is_rejected():
     """One coefficient inside the ball is linear in the linear term: 1000 draws, false alarm 1e-9, 30 % off is seen."""
     design = Design("y", ONE_COLUMN, intercept=False)
     settings = {**DEFAULT, "bound": 4.0}
-    law = law_of(design, settings=settings)
+    distribution = distribution_of(design, settings=settings)
     table = {"x": [0.5, 1.0], "y": [0.5, -1.0]}
     moments = accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions())
     slope, mean = 101.25, -0.75 / 101.25
     scores = [
-        (published(design, law, moments, settings)[1] - mean) * slope / law.sd("linear") for _ in range(1000)
+        (published(design, distribution, moments, settings)[1] - mean) * slope / distribution.sd("linear")
+        for _ in range(1000)
     ]  # fmt: skip
     check_scores(scores, wrong=1.3)
 
@@ -297,13 +298,13 @@ class _Recording:
 @pytest.mark.parametrize("intercept", [True, False])
 def test_a_linear_term_and_an_output_noise_are_drawn_for_every_coefficient(intercept):
     design = Design("y", {**ONE_COLUMN, "b": bool}, intercept=intercept)
-    law = law_of(design)
+    distribution = distribution_of(design)
     table = {"x": [0.5, 1.0], "y": [0.5, -1.0], "b": [True, False]}
     sampler = _Recording()
     moments = accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions())
-    values = published(design, law, moments, sampler=sampler)
+    values = published(design, distribution, moments, sampler=sampler)
     size = 3 if intercept else 2
-    assert sampler.asked == [[law.sigma["linear"]] * size, [law.sigma["coefficients"]] * size]
+    assert sampler.asked == [[distribution.sigma["linear"]] * size, [distribution.sigma["coefficients"]] * size]
     exact = [value / 4**16 for value in ridge_in_ball(*equations_of(table, design), 16, DEFAULT)]
     assert list(values) == (exact if intercept else [0.0, *exact])
 
@@ -331,17 +332,17 @@ def test_as_epsilon_and_the_table_grow_it_meets_ridge_regression(intercept):
 
 def test_noise_falls_with_epsilon_until_the_lattice_stops_it():
     design = Design("y", ONE_COLUMN)
-    sigmas = [law_of(design, epsilon).sigma["linear"] for epsilon in (0.1, 0.5, 1.0, 4.0, 16.0)]
+    sigmas = [distribution_of(design, epsilon).sigma["linear"] for epsilon in (0.1, 0.5, 1.0, 4.0, 16.0)]
     assert sigmas == sorted(sigmas, reverse=True)
-    assert law_of(design, 1e6) == law_of(design, 16.0)
+    assert distribution_of(design, 1e6) == distribution_of(design, 16.0)
 
 
 def test_the_limit_of_half_a_square_holds_where_delta_is_large():
     """The bound is proved for mu^2 / 2 up to the epsilon that is left; a large delta would ask for more."""
     design = Design("y", ONE_COLUMN, intercept=False)
-    law = law_of(design, 0.02, 0.4, {**DEFAULT, "strength": 1e6})
+    distribution = distribution_of(design, 0.02, 0.4, {**DEFAULT, "strength": 1e6})
     sensitivity = RowSensitivity.of(design, RowDomain.of(design), 1.0)
-    mu = sensitivity.norm * sensitivity.residual / law.sd("linear")
+    mu = sensitivity.norm * sensitivity.residual / distribution.sd("linear")
     left = 0.02 * 0.98 - volume_loss(1, sensitivity.norm, 1, 1e6)
     assert mu**2 / 2 <= left
     assert mu**2 / 2 == pytest.approx(left, rel=1e-6)
@@ -368,7 +369,7 @@ def test_what_it_cannot_keep_is_refused_before_data(unit, budget, settings, grid
 
 def test_the_strength_that_a_refusal_names_is_accepted():
     design = Design("y", ONE_COLUMN)
-    assert law_of(design, 0.1, 1e-6, {**DEFAULT, "strength": 39.8}).sd("linear") > 0
+    assert distribution_of(design, 0.1, 1e-6, {**DEFAULT, "strength": 39.8}).sd("linear") > 0
 
 
 def test_a_release_survives_its_file_and_says_what_it_stands_on(tmp_path):

@@ -1,4 +1,4 @@
-"""Objective perturbation with Huber's loss: partners, exact laws, what is published, and where it leads."""
+"""Objective perturbation with Huber's loss: partners, exact distributions, what is published, and where it leads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def settings_of(**given):
     return {"loss": "huber", "strength": 0.0, "bound": 1.0, "threshold": 0.1, **given}
 
 
-def law_of(design, epsilon=1.0, delta=1e-6, **given):
+def distribution_of(design, epsilon=1.0, delta=1e-6, **given):
     budget = PrivacyBudget(epsilon, delta)
     return ObjectivePerturbation().noise_model(design, RowDomain.of(design), budget, settings_of(**given))
 
@@ -112,7 +112,7 @@ def density(rows, strength, threshold, sigma, grid):
 
 
 def true_delta(one, other, epsilon, strength, threshold, sigma):
-    """Hockey-stick divergence between the exact output laws of two tables, the larger of both directions."""
+    """Hockey-stick divergence between the exact output distributions of two tables, the larger of both directions."""
     sensitivity = (9 * sigma + threshold * 8) / strength
     kinks = [(y + side * threshold) / z for z, y in {*one, *other} if z for side in (-1, 1)]
     edges = np.unique(
@@ -137,15 +137,15 @@ def true_delta(one, other, epsilon, strength, threshold, sigma):
         ({"neighbours": "replace"}, 4.0, 1e-4, {}, 0.7),
     ],
 )
-def test_exact_laws_in_one_dimension_keep_the_promise(unit, epsilon, delta, given, less):
+def test_exact_distributions_in_one_dimension_keep_the_promise(unit, epsilon, delta, given, less):
     """Tables of few rows, rows near the threshold among them, in both directions.
 
     Teeth: with the noise multiplied by `less`, found by trying, some of these tables break the promise. Where a budget
     sets the strength the bound is looser: hardly any table has its coefficient at the threshold of a row for sure.
     """
     design = Design("y", ONE_COLUMN, unit=unit, intercept=False)
-    law = law_of(design, epsilon, delta, **given)
-    strength, threshold = law.parameters["strength"] / STEP, settings_of(**given)["threshold"]
+    distribution = distribution_of(design, epsilon, delta, **given)
+    strength, threshold = distribution.parameters["strength"] / STEP, settings_of(**given)["threshold"]
     threshold = int(threshold * 2**16) / 2**16
     rows = [(1.0, 1.0), (1.0, -1.0), (1.0, threshold / 2), (1.0, 0.0), (0.5, 1.0), (0.0, 0.0)]
     count = design.unit.max_rows
@@ -162,8 +162,8 @@ def test_exact_laws_in_one_dimension_keep_the_promise(unit, epsilon, delta, give
             for old, new in changes
         )
 
-    assert worst(law.sd("linear")) <= delta
-    assert worst(law.sd("linear") * less) > delta
+    assert worst(distribution.sd("linear")) <= delta
+    assert worst(distribution.sd("linear") * less) > delta
 
 
 def density_in_two_dimensions(pair_rows, strength, threshold, sigma, grid):
@@ -181,10 +181,10 @@ def density_in_two_dimensions(pair_rows, strength, threshold, sigma, grid):
 
 
 def test_the_first_worst_pair_keeps_the_promise_with_an_intercept_and_breaks_it_with_a_third_less_noise():
-    """Exact laws of two coefficients on a fine grid, at the strength that the budget sets."""
+    """Exact distributions of two coefficients on a fine grid, at the strength that the budget sets."""
     design = Design("y", ONE_COLUMN)
-    law = law_of(design)
-    strength, threshold = law.parameters["strength"] / STEP, 6553 / 2**16
+    distribution = distribution_of(design)
+    strength, threshold = distribution.parameters["strength"] / STEP, 6553 / 2**16
     pair = worst_pairs("objective", design)[0]
     tables = [list(zip(table["x"], table["y"], strict=True)) for table in (pair.table, pair.neighbour)]
     assert tables == [[(-1.0, 0.0), (1, 1)], [(-1.0, 0.0)]]
@@ -192,21 +192,21 @@ def test_the_first_worst_pair_keeps_the_promise_with_an_intercept_and_breaks_it_
     def spent(sigma):
         sensitivity = 7 * sigma / strength
         grid, width = np.linspace(-sensitivity, sensitivity, 1501, retstep=True)
-        laws = [density_in_two_dimensions(rows, strength, threshold, sigma, grid) for rows in tables]
-        assert all(abs(law.sum() * width**2 - 1) < 1e-3 for law in laws)
-        return max(np.maximum(f - math.e * g, 0).sum() * width**2 for f, g in (laws, laws[::-1]))
+        distributions = [density_in_two_dimensions(rows, strength, threshold, sigma, grid) for rows in tables]
+        assert all(abs(distribution.sum() * width**2 - 1) < 1e-3 for distribution in distributions)
+        return max(np.maximum(f - math.e * g, 0).sum() * width**2 for f, g in (distributions, distributions[::-1]))
 
-    assert spent(law.sd("linear")) <= 1e-6 < spent(law.sd("linear") * 2 / 3)
+    assert spent(distribution.sd("linear")) <= 1e-6 < spent(distribution.sd("linear") * 2 / 3)
 
 
 @pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "p", "max_rows": 2}])
 def test_the_linear_term_is_calibrated_on_the_bound(unit):
     design = Design("y", ONE_COLUMN, unit=unit)
-    law = law_of(design)
+    distribution = distribution_of(design)
     sensitivity, (shift,) = sensitivity_and_shifts(design, RowDomain.of(design), settings_of())
-    volume = volume_loss(design.unit.max_rows, sensitivity.norm, 2, law.parameters["strength"] / STEP)
+    volume = volume_loss(design.unit.max_rows, sensitivity.norm, 2, distribution.parameters["strength"] / STEP)
     assert volume == pytest.approx(VOLUME_SHARE["huber"], rel=1e-6)
-    spent = 2**shift.halvings * delta_from(0.98 - volume, shift.length / law.sd("linear"))
+    spent = 2**shift.halvings * delta_from(0.98 - volume, shift.length / distribution.sd("linear"))
     assert 0.939e-6 <= spent <= 0.94e-6
     assert shift.length == pytest.approx(sensitivity.rows * math.sqrt(2) * int(0.1 * 2**16) / 2**16)
 
@@ -227,7 +227,7 @@ def test_a_clipped_corner_row_reaches_the_claimed_shift():
 
 
 @pytest.mark.no_cover
-def test_the_published_coefficients_have_the_stated_law_and_a_wrong_scale_is_rejected():
+def test_the_published_coefficients_have_the_stated_distribution_and_a_wrong_scale_is_rejected():
     """The gradient at what is published is minus the linear term: 400 releases of 3 draws each, false alarm 1e-9."""
     rng = np.random.default_rng(3)
     design = Design("y", {**ONE_COLUMN, "b": bool})
@@ -235,13 +235,13 @@ def test_the_published_coefficients_have_the_stated_law_and_a_wrong_scale_is_rej
     rows = grid_rows(table, design)
     mechanism = ObjectivePerturbation()
     context = prepared(mechanism, design, sampler=ExactSampler())
-    strength = context.law.parameters["strength"] / STEP
+    strength = context.distribution.parameters["strength"] / STEP
     scores = []
     for _ in range(400):
         values = np.array(carried_out(mechanism, context, rows).values)
         theta = np.array([round(value * STEP) for value in values], dtype=object)
         gradient = strength * values - np.array([float(v) / STEP for v in scores_at(rows, theta, 6553, True)])
-        scores.extend(gradient / context.law.sd("linear"))
+        scores.extend(gradient / context.distribution.sd("linear"))
     check_scores(scores, wrong=1.3)
 
 
@@ -307,27 +307,34 @@ def test_a_linear_term_and_an_output_noise_are_drawn_once_for_every_coefficient(
     rows = grid_rows(table, design)
     values = carried_out(mechanism, context, rows).values
     size = 3 if intercept else 2
-    assert sampler.asked == [[context.law.sigma["linear"]] * size, [context.law.sigma["coefficients"]] * size]
+    assert sampler.asked == [
+        [context.distribution.sigma["linear"]] * size,
+        [context.distribution.sigma["coefficients"]] * size,
+    ]
     exact = minimum(rows, np.zeros(size, dtype=object), 2 * STEP, 6553, intercept) / STEP
     assert list(values) == (list(exact) if intercept else [0.0, *exact])
 
 
 def test_a_strength_of_nothing_is_set_by_the_budget():
     design = Design("y", ONE_COLUMN)
-    strengths = [law_of(design, epsilon).parameters["strength"] / STEP for epsilon in (0.1, 1.0, 4.0, 16.0)]
+    strengths = [distribution_of(design, epsilon).parameters["strength"] / STEP for epsilon in (0.1, 1.0, 4.0, 16.0)]
     assert strengths == sorted(strengths, reverse=True)
     assert strengths[0] == pytest.approx(2 / math.expm1(0.04))
-    squared = law_of(design, loss="squared").parameters["strength"] / STEP
+    squared = distribution_of(design, loss="squared").parameters["strength"] / STEP
     assert squared == pytest.approx(2 / math.expm1(0.1))
     # a large budget asks for a penalty below the least that is allowed
-    assert law_of(design, 16.0, loss="huber", threshold=2.0).parameters["strength"] >= 1e-3 * STEP
+    assert distribution_of(design, 16.0, loss="huber", threshold=2.0).parameters["strength"] >= 1e-3 * STEP
 
 
 def test_strength_and_threshold_are_taken_in_whole_steps_on_the_private_side():
     design = Design("y", ONE_COLUMN)
-    assert law_of(design, strength=100.0).parameters["strength"] == 100 * STEP
-    law = law_of(design, 8.0, strength=1.1)
-    assert Fraction(law.parameters["strength"], STEP) >= Fraction(1.1)
-    assert law.parameters["strength"] - 1 < Fraction(1.1) * STEP
-    exact = law_of(design, threshold=6553 / 2**16)
-    assert exact.sigma == law_of(design, threshold=6553.9 / 2**16).sigma != law_of(design, threshold=6554 / 2**16).sigma
+    assert distribution_of(design, strength=100.0).parameters["strength"] == 100 * STEP
+    distribution = distribution_of(design, 8.0, strength=1.1)
+    assert Fraction(distribution.parameters["strength"], STEP) >= Fraction(1.1)
+    assert distribution.parameters["strength"] - 1 < Fraction(1.1) * STEP
+    exact = distribution_of(design, threshold=6553 / 2**16)
+    assert (
+        exact.sigma
+        == distribution_of(design, threshold=6553.9 / 2**16).sigma
+        != distribution_of(design, threshold=6554 / 2**16).sigma
+    )

@@ -1,4 +1,4 @@
-"""Output perturbation: how far a unit moves the coefficients, the law of their noise, and where they lead."""
+"""Output perturbation: how far a unit moves the coefficients, the distribution of their noise, and where they lead."""
 
 from __future__ import annotations
 
@@ -186,13 +186,15 @@ def test_worst_pairs_spend_the_budget_at_most_and_come_near_it(name, neighbours)
     unit = {"neighbours": neighbours}
     design = Design("y", {**columns, "y": (0, 1) if intercept else (-1, 1)}, intercept, radius=radius, unit=unit)
     epsilon, delta = 1.0, 1e-6
-    law = OutputPerturbation().noise_model(design, RowDomain.of(design), PrivacyBudget(epsilon, delta), DEFAULT)
+    distribution = OutputPerturbation().noise_model(
+        design, RowDomain.of(design), PrivacyBudget(epsilon, delta), DEFAULT
+    )
     pair = worst_pairs("output", design)[-1]
     assert "the fit" in pair.name
     # in the table as in its neighbour all rows but the last are the same
     assert all(values[:-1] == pair.neighbour[key][: len(values) - 1] for key, values in pair.table.items())
     before, after = (lattice_of(rows, design, DEFAULT) for rows in (pair.table, pair.neighbour))
-    mu = math.sqrt(moved2(before, after)) / law.sigma["coefficients"]
+    mu = math.sqrt(moved2(before, after)) / distribution.sigma["coefficients"]
     assert delta_from(epsilon, mu) <= delta
     least = alone if neighbours == "add-remove" else exchanged
     assert delta_from(epsilon, mu / least) > delta
@@ -208,27 +210,29 @@ def test_corner_pairs_spend_the_budget_at_most(neighbours):
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-9), (8.0, 1e-6)])
 def test_the_noise_spends_the_whole_budget_on_the_claim(epsilon, delta):
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"id": "p", "max_rows": 2})
-    law = OutputPerturbation().noise_model(design, RowDomain.of(design), PrivacyBudget(epsilon, delta), DEFAULT)
-    mu = math.sqrt(claimed2(design, DEFAULT)) / law.sigma["coefficients"]
+    distribution = OutputPerturbation().noise_model(
+        design, RowDomain.of(design), PrivacyBudget(epsilon, delta), DEFAULT
+    )
+    mu = math.sqrt(claimed2(design, DEFAULT)) / distribution.sigma["coefficients"]
     assert delta_from(epsilon, mu) <= delta < delta_from(epsilon, mu * 1.001)
 
 
 @pytest.mark.no_cover
-def test_the_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
+def test_the_noise_has_the_stated_distribution_and_a_wrong_scale_is_rejected():
     """Sum of squares of 2 x 1600 standardised draws: chi-square, false alarm 1e-9, and 20 % off is seen."""
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
     table = {"x": [0.5, 1.0, 0.0], "y": [0.5, 1.0, 0.25]}
     domain, mechanism = RowDomain.of(design), OutputPerturbation()
-    law = mechanism.noise_model(design, domain, PrivacyBudget(1.0, 1e-6), DEFAULT)
+    distribution = mechanism.noise_model(design, domain, PrivacyBudget(1.0, 1e-6), DEFAULT)
     moments = accumulate(open_source(table), design, domain, ComputeOptions())
     exact = np.array(lattice_of(table, design, DEFAULT), float) / 4**16
     scores = []
     for _ in range(1600):
-        passes = mechanism.passes(RunContext(design, domain, law, DEFAULT, ExactSampler()))
+        passes = mechanism.passes(RunContext(design, domain, distribution, DEFAULT, ExactSampler()))
         next(passes)
         with pytest.raises(StopIteration) as done:
             passes.send(moments)
-        scores += list((np.array(done.value.value.values) - exact) / law.sd("coefficients"))
+        scores += list((np.array(done.value.value.values) - exact) / distribution.sd("coefficients"))
     check_scores(scores, wrong=1.2)
 
 

@@ -1,4 +1,4 @@
-"""Robust regression under epsilon alone: what one unit can move in the L1 norm and spends, and the law of the noise."""
+"""Robust regression under epsilon alone: what one unit can move in the L1 norm and spends, and the noise."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def changes(one, other, scales) -> Fraction:
 
 def epsilon_between(one, other, context, theta) -> Fraction:
     """Exact epsilon of the whole release between two sets of rows if every iterate were `theta`."""
-    design, domain, sigma = context.design, context.domain, context.law.sigma
+    design, domain, sigma = context.design, context.domain, context.distribution.sigma
     size, first = len(design.released) - 1, 0 if design.intercept else 1
     entries = [(i, j) for i in range(size + 1) for j in range(i, size + 1)]
     kept = [k for k, (i, j) in enumerate(entries) if i >= first and j < size]
@@ -131,7 +131,7 @@ def test_noise_is_laplace_of_the_stated_scale_and_others_are_rejected():
     """3,000 draws of the Gram, 9,000 of scores: false alarm 1e-9; twice the scale and normal noise fail."""
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
     context = pure(design, sampler=ExactSampler())
-    scale = {name: value / context.law.unit for name, value in context.law.sigma.items()}
+    scale = {name: value / context.distribution.unit for name, value in context.distribution.sigma.items()}
     found = {"gram_diagonal": [], "gram_off_diagonal": [], "score": []}
     for _ in range(1000):
         gram = noisy_gram(Totals((0,) * 10, 4**16, 0), context)
@@ -142,21 +142,21 @@ def test_noise_is_laplace_of_the_stated_scale_and_others_are_rejected():
     for name, values in found.items():
         assert stats.kstest(values, stats.laplace(0, scale[name]).cdf).pvalue > FALSE_ALARM
         assert stats.kstest(values, stats.laplace(0, 2 * scale[name]).cdf).pvalue < FALSE_ALARM
-        assert context.law.sd(name) == pytest.approx(scale[name] * 2**0.5)
-    joint = np.array(found["score"]) / context.law.sd("score")
+        assert context.distribution.sd(name) == pytest.approx(scale[name] * 2**0.5)
+    joint = np.array(found["score"]) / context.distribution.sd("score")
     assert stats.kstest(joint, stats.norm.cdf).pvalue < FALSE_ALARM
 
 
 def test_off_the_diagonal_the_scale_is_smaller_by_the_square_root_of_two_and_no_more():
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
-    sigma = pure(design).law.sigma
+    sigma = pure(design).distribution.sigma
     assert 2 * sigma["gram_off_diagonal"] ** 2 >= sigma["gram_diagonal"] ** 2
     assert sigma["gram_off_diagonal"] == pytest.approx(sigma["gram_diagonal"] / 2**0.5, rel=1e-6)
 
 
 def test_more_iterations_mean_more_noise_in_proportion():
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
-    few, many = (pure(design, iterations=count).law.sd("score") for count in (5, 50))
+    few, many = (pure(design, iterations=count).distribution.sd("score") for count in (5, 50))
     assert many / few == pytest.approx(10)
     assert iteration_count(pure(design).settings, pure=True) == 20
 

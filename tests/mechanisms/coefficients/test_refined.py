@@ -15,7 +15,7 @@ from discreet.accounting.queries import blocks_of
 from discreet.accounting.scaling import STEPS, refined_queries
 from discreet.audit.exact_losses import replayed, replayed_square
 from discreet.audit.pairs import worst_pairs
-from discreet.audit.runs import MadeUpRows
+from discreet.audit.runs import SyntheticRows
 from discreet.curator.sums.cell_counts import CELLS
 from discreet.curator.sums.gram import Totals
 from discreet.curator.sums.scaled_rows import LARGEST_BITS, ClippedScores
@@ -49,7 +49,7 @@ def question(design, epsilon=EPSILON, delta=DELTA, grid_bits=16):
 
 def cost(asked, one, other, seed) -> Fraction:
     """The exact mu^2 of one run between two tables, with the first one's noise from a seed."""
-    sides = tuple(MadeUpRows(table, asked.design, asked.domain) for table in (one, other))
+    sides = tuple(SyntheticRows(table, asked.design, asked.domain) for table in (one, other))
     square = replayed_square(asked, sides, SeededSampler(seed))
     assert square is not None, "an exact number reaches what is published"
     return square
@@ -104,11 +104,13 @@ def test_less_noise_on_one_statistic_would_be_seen(weaker):
     """The replay is tight enough: half the scale of a statistic breaks the bound."""
     design = Design("y", {"x": (-1, 1), "y": (-1, 1)})
     asked = question(design)
-    sigma = {name: scale // 2 if weaker.split("_")[0] in name else scale for name, scale in asked.law.sigma.items()}
-    weak = discreet.releases.NoiseLaw(16, sigma, "gaussian")
+    sigma = {
+        name: scale // 2 if weaker.split("_")[0] in name else scale for name, scale in asked.distribution.sigma.items()
+    }
+    weak = discreet.releases.NoiseDistribution(16, sigma, "gaussian")
     (pair,) = worst_pairs("refined", design)
-    sides = tuple(MadeUpRows(table, design, asked.domain) for table in (pair.table, pair.neighbour))
-    assert replayed_square(replace(asked, law=weak), sides, SeededSampler(1)) > CLAIM
+    sides = tuple(SyntheticRows(table, design, asked.domain) for table in (pair.table, pair.neighbour))
+    assert replayed_square(replace(asked, distribution=weak), sides, SeededSampler(1)) > CLAIM
 
 
 def test_a_score_that_is_not_cut_would_be_seen(monkeypatch):
@@ -144,7 +146,7 @@ def test_a_mean_square_without_noise_would_be_seen(monkeypatch):
     design = Design("y", {"x": (-1, 1), "y": (-1, 1)})
     asked = question(design)
     tables = ({"x": [0.0] * 1600 + [-0.5, 0.5] * 200, "y": [0.0] * 2000}, {"x": [0.0] * 2000, "y": [0.0] * 2000})
-    sides = tuple(MadeUpRows(table, design, asked.domain) for table in tables)
+    sides = tuple(SyntheticRows(table, design, asked.domain) for table in tables)
     assert replayed_square(asked, sides, SeededSampler(1)) is not None
     mean_square_without_noise(monkeypatch)
     assert replayed_square(asked, sides, SeededSampler(1)) is None
@@ -172,30 +174,30 @@ def test_all_rows_of_a_person_are_covered(neighbours):
 def test_a_dropped_row_is_covered(neighbours):
     columns = {"x": {"bounds": [0, 1], "missing": "drop"}, "y": (0, 1)}
     asked = question(Design("y", columns, unit={"neighbours": neighbours}))
-    assert "count" in asked.law.sigma
+    assert "count" in asked.distribution.sigma
     table = {"x": [0.5] * 20 + [1.0], "y": [0.5] * 20 + [1.0]}
     dropped = {"x": [0.5] * 20 + [None], "y": [0.5] * 20 + [1.0]}
     assert max(cost(asked, table, dropped, seed) for seed in range(3)) <= CLAIM
 
 
-def test_shares_are_all_of_the_budget_and_the_law_is_known_before_data():
+def test_shares_are_all_of_the_budget_and_the_distribution_is_known_before_data():
     for unit in ({}, {"neighbours": "replace"}, {"id": "p", "max_rows": 4}):
         for more in ({}, {"intercept": False}, {"intercept": False, "radius": 1.0}, {"radius": 1.0}):
             design = Design("y", {"x": (-1, 1), "z": (-1, 1), "b": bool, "y": (-1, 1)}, unit=unit, **more)
             shares = {next(iter(query.blocks)): share for query, share in refined_shares(design)}
             assert math.fsum(shares.values()) == pytest.approx(1)
-            law = question(design).law
-            assert set(law.sigma) == {*shares, "gram_off_diagonal"} == {*blocks_of(refined_queries(design))}
+            distribution = question(design).distribution
+            assert set(distribution.sigma) == {*shares, "gram_off_diagonal"} == {*blocks_of(refined_queries(design))}
             # the steps have what the rest leaves
             assert shares["score"] > 0.48
 
 
 @pytest.mark.no_cover
-def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
+def test_noise_has_the_stated_distribution_and_a_wrong_scale_is_rejected():
     """Chi-square over what every number of whole runs is off: false alarm 1e-9, 15% off is seen."""
     design = Design("y", COLUMNS)
     asked = question(design)
-    rows = MadeUpRows({"x": [0.1, 0.5], "b": [True, False], "g": ["a", "b"], "y": [0.0, 0.3]}, design, asked.domain)
+    rows = SyntheticRows({"x": [0.1, 0.5], "b": [True, False], "g": ["a", "b"], "y": [0.0, 0.3]}, design, asked.domain)
     off = []
     for _ in range(40):
         (first, _), _ = replayed(asked, (rows, rows), ExactSampler())
@@ -221,10 +223,10 @@ def test_every_number_has_its_own_variate_however_large_and_as_many_as_are_charg
     columns = {"x": (-1, 1), "z": (-1, 1), "b": bool, "y": (-1, 1)}
     design = Design("y", columns, unit={"neighbours": neighbours}, **declared)
     asked = question(design)
-    rows = MadeUpRows({"x": [0.1, 0.5], "z": [0.2, 0.0], "b": [True, False], "y": [0.0, 0.3]}, design, asked.domain)
+    rows = SyntheticRows({"x": [0.1, 0.5], "z": [0.2, 0.0], "b": [True, False], "y": [0.0, 0.3]}, design, asked.domain)
     (first, _), _ = replayed(asked, (rows, rows), Far(1))
     assert {abs(noisy - exact) for noisy, exact in zip(first.noisy, first.exact, strict=True)} == {
-        40 * scale for scale in asked.law.sigma.values()
+        40 * scale for scale in asked.distribution.sigma.values()
     }
     assert len(first.exact) == sum(blocks_of(refined_queries(design)).values())
     assert not first.reused
@@ -232,9 +234,9 @@ def test_every_number_has_its_own_variate_however_large_and_as_many_as_are_charg
 
 def spent_by_statistic(asked, one, other, seed):
     """The exact mu^2 of each statistic in one run, and what its share allows; statistics of one scale together."""
-    sides = tuple(MadeUpRows(table, asked.design, asked.domain) for table in (one, other))
+    sides = tuple(SyntheticRows(table, asked.design, asked.domain) for table in (one, other))
     (first, _), (second, _) = replayed(asked, sides, SeededSampler(seed))
-    sigma = asked.law.sigma
+    sigma = asked.distribution.sigma
     spent, allowed = dict.fromkeys(sigma.values(), Fraction(0)), dict.fromkeys(sigma.values(), Fraction(0))
     for a, b, scale in zip(first.exact, second.exact, first.scales, strict=True):
         spent[scale] += Fraction(a - b, scale) ** 2
@@ -243,7 +245,7 @@ def spent_by_statistic(asked, one, other, seed):
     del allowed[off]
     for query in refined_queries(asked.design):
         scale = sigma[next(iter(query.blocks))]
-        allowed[scale] += query.times * (Fraction(query.sensitivity) * asked.law.unit / scale) ** 2
+        allowed[scale] += query.times * (Fraction(query.sensitivity) * asked.distribution.unit / scale) ** 2
     return {scale: (spent[scale], allowed[scale]) for scale in allowed}
 
 
@@ -283,7 +285,7 @@ def test_few_rows_do_not_show_where_the_noise_is_small():
     design = Design("y", {"x": (-1, 1), "y": (-1, 1)})
     asked = question(design, epsilon=20.0)
     sides = tuple(
-        MadeUpRows({"x": [x] * rows, "y": [x] * rows}, design, asked.domain) for x, rows in ((0.3, 3), (-0.5, 40))
+        SyntheticRows({"x": [x] * rows, "y": [x] * rows}, design, asked.domain) for x, rows in ((0.3, 3), (-0.5, 40))
     )
     assert replayed_square(asked, sides, SeededSampler(3)) is not None
 
@@ -364,7 +366,7 @@ def test_the_more_rows_the_less_is_clipped_and_the_longer_are_steps():
 
 def test_it_makes_24_passes():
     asked = question(Design("y", COLUMNS))
-    rows = MadeUpRows({"x": [0.1], "b": [True], "g": ["a"], "y": [0.0]}, asked.design, asked.domain)
+    rows = SyntheticRows({"x": [0.1], "b": [True], "g": ["a"], "y": [0.0]}, asked.design, asked.domain)
     read, asked_for = rows.reader(), []
 
     def counted(sums):
@@ -402,7 +404,7 @@ def test_coefficients_stay_on_their_grid_and_in_their_box():
 @pytest.mark.parametrize("columns", [{"b": bool, "y": (0, 1)}, {"g": ["a", "b", "c"], "b": bool, "y": bool}])
 def test_a_design_without_numbers_leaves_the_searches_out(columns):
     design = Design("y", columns)
-    assert not {"centre", "spread"} & set(question(design).law.sigma)
+    assert not {"centre", "spread"} & set(question(design).distribution.sigma)
     rng = np.random.default_rng(3)
     b = rng.random(4000) < 0.3
     table = {"b": b, "g": rng.choice(["a", "b", "c"], 4000), "y": rng.random(4000) < 0.2 + 0.5 * b}

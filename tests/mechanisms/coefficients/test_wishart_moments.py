@@ -1,4 +1,4 @@
-"""Robust regression with Wishart noise: the length of weighted rows, the delta of all passes, the law of the noise."""
+"""Robust regression with Wishart noise: the length of weighted rows, the delta of all passes, the noise."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def context_of(design, epsilon=EPSILON, delta=DELTA, **given):
 
 
 def scales(context):
-    row = round(context.law.sigma["gram_diagonal"] ** 0.5)
-    assert row * row == context.law.sigma["gram_diagonal"] == context.law.sigma["gram_off_diagonal"]
-    target = context.law.sigma["cross"] // row
-    assert target * target == context.law.sigma["target_square"]
+    row = round(context.distribution.sigma["gram_diagonal"] ** 0.5)
+    assert row * row == context.distribution.sigma["gram_diagonal"] == context.distribution.sigma["gram_off_diagonal"]
+    target = context.distribution.sigma["cross"] // row
+    assert target * target == context.distribution.sigma["target_square"]
     return row, target
 
 
@@ -56,8 +56,8 @@ SPLITS = np.linspace(0.05, 0.95, 91)
 def delta_of_one_pass(shift, nu, epsilon, relation):
     """Delta of a chi-square variate that is shifted, by quadrature of the positive part of the difference."""
     c = np.linspace(1e-9, nu + 60 * np.sqrt(2 * nu), 400_001)
-    law = stats.chi2(nu)
-    density, earlier, later = law.pdf(c), law.pdf(c - shift), law.pdf(c + shift)
+    distribution = stats.chi2(nu)
+    density, earlier, later = distribution.pdf(c), distribution.pdf(c - shift), distribution.pdf(c + shift)
 
     def absent(e):
         return np.trapezoid(np.maximum(density - np.exp(e) * earlier, 0), c)
@@ -116,7 +116,7 @@ def test_corner_rows_spend_delta_of_all_passes_and_no_more(neighbours, rule, ite
 
 def test_a_shift_that_is_proposed_too_large_is_lowered_until_it_is_proved(monkeypatch):
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
-    before = context_of(design).law
+    before = context_of(design).distribution
     honest = wishart_moments.largest_shift
 
     def too_large(*given, **more):
@@ -124,7 +124,7 @@ def test_a_shift_that_is_proposed_too_large_is_lowered_until_it_is_proved(monkey
         return shift * (1 + 2e-5), share
 
     monkeypatch.setattr(wishart_moments, "largest_shift", too_large)
-    after = context_of(design).law
+    after = context_of(design).distribution
     assert after.sigma["gram_diagonal"] == pytest.approx(before.sigma["gram_diagonal"], rel=3e-6)
 
 
@@ -140,7 +140,7 @@ def test_a_worst_pair_has_a_row_of_the_full_length(neighbours):
 
 
 @pytest.mark.no_cover
-def test_noise_has_the_stated_law_and_wrong_degrees_are_rejected():
+def test_noise_has_the_stated_distribution_and_wrong_degrees_are_rejected():
     """400 draws of a pass, Kolmogorov-Smirnov at false alarm 1e-9; a tenth fewer degrees are rejected."""
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
     context = context_of(design, sampler=ExactSampler())
@@ -154,7 +154,7 @@ def test_noise_has_the_stated_law_and_wrong_degrees_are_rejected():
     assert stats.kstest(diagonal, stats.chi2(0.9 * DEGREES).cdf).pvalue < 1e-9
     # a product of normals over 1,000 degrees is normal to a per mille
     assert stats.kstest(cross, stats.norm.cdf).pvalue > 1e-9
-    assert context.law.sd("cross") == pytest.approx(row * target * DEGREES**0.5 / 4**16)
+    assert context.distribution.sd("cross") == pytest.approx(row * target * DEGREES**0.5 / 4**16)
 
 
 @pytest.mark.parametrize("intercept", [True, False])

@@ -20,14 +20,16 @@ from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian_dp import delta_from
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_gap
-from support.moment_laws import variates
+from support.moment_distributions import variates
 from support.tables import random_design
 
 
-def mu_of_the_noise(design: Design, domain: RowDomain, law) -> float:
+def mu_of_the_noise(design: Design, domain: RowDomain, distribution) -> float:
     """Joint distance between neighbours over the noise really drawn, from the proved loss of all blocks."""
     weights = Blocks(**{
-        name: 1 / law.sd("gram_diagonal" if name == "gram" else name) ** 2 if law.sigma.get(name, 1) else 0.0
+        name: 1 / distribution.sd("gram_diagonal" if name == "gram" else name) ** 2
+        if distribution.sigma.get(name, 1)
+        else 0.0
         for name in DEFAULT_SHARES.__dataclass_fields__
     })  # fmt: skip
     unit = design.unit
@@ -37,11 +39,11 @@ def mu_of_the_noise(design: Design, domain: RowDomain, law) -> float:
         weights,
         count_public=design.count_public,
         rows_per_unit=unit.max_rows,
-        copied=len(law.indicators),
+        copied=len(distribution.indicators),
     )
-    if "residual_diagonal" in law.sigma:
-        loss += (residual_sensitivity(domain, unit.neighbours) / law.sd("residual_diagonal")) ** 2
-        loss += (ratio_sensitivity() / law.sd("residual_ratio")) ** 2
+    if "residual_diagonal" in distribution.sigma:
+        loss += (residual_sensitivity(domain, unit.neighbours) / distribution.sd("residual_diagonal")) ** 2
+        loss += (ratio_sensitivity() / distribution.sd("residual_ratio")) ** 2
     return math.sqrt(loss)
 
 
@@ -53,13 +55,13 @@ def test_mu_and_its_gap_cover_the_noise_and_are_not_far_above(epsilon, neighbour
     for _ in range(3):
         design = random_design(random, neighbours=neighbours)
         domain, budget, mechanism = RowDomain.of(design), PrivacyBudget(epsilon, 1e-6), GaussianMoments(robust=robust)
-        law = mechanism.noise_model(design, domain, budget, {})
-        kept = with_curve(Guarantee.promised(design.unit, budget), law)
-        assert law.calibration == "gaussian"
-        true = mu_of_the_noise(design, domain, law)
+        distribution = mechanism.noise_model(design, domain, budget, {})
+        kept = with_curve(Guarantee.promised(design.unit, budget), distribution)
+        assert distribution.calibration == "gaussian"
+        true = mu_of_the_noise(design, domain, distribution)
         # a share of 1% of delta moves mu by less than a thousandth
         assert true <= kept.mu <= true * 1.001
-        distance = lattice_gap(epsilon, variates(law, len(design.released))) / (1 + math.exp(epsilon))
+        distance = lattice_gap(epsilon, variates(distribution, len(design.released))) / (1 + math.exp(epsilon))
         assert distance <= kept.mu_gap < 1e-8
         assert delta_from(epsilon, kept.mu) <= 1e-6 * (1 + 1e-12)
 
@@ -72,11 +74,11 @@ def test_every_mechanism_keeps_the_curve_of_its_account_and_no_other():
         settings = checked_settings(name, mechanism.info.settings, None)
         for budget in (PrivacyBudget(1.0), PrivacyBudget(1.0, 1e-6), PrivacyBudget(8.0, 1e-30)):
             try:
-                law = mechanism.noise_model(design, domain, budget, settings)
+                distribution = mechanism.noise_model(design, domain, budget, settings)
             except SpecError:
                 continue
-            kept = with_curve(Guarantee.promised(design.unit, budget), law)
-            account = law.calibration if law.family == "discrete-gaussian" else "other"
+            kept = with_curve(Guarantee.promised(design.unit, budget), distribution)
+            account = distribution.calibration if distribution.family == "discrete-gaussian" else "other"
             assert (kept.mu is not None) == (kept.mu_gap is not None) == (account == "gaussian")
             assert (kept.rho is not None) == (account == "discrete-zcdp")
             found.setdefault(account, set()).add(name)

@@ -33,7 +33,7 @@ from discreet.privacy.lattice import lattice_gap
 from discreet.releases import Release
 from discreet.testing.not_private import exact_release
 from support.iterative_runs import grid_rows
-from support.moment_laws import variates
+from support.moment_distributions import variates
 from support.statistics_pairs import exact_mu2, some_design, some_pairs, totals_of
 
 FALSE_ALARM = 1e-9
@@ -42,7 +42,7 @@ MU = mu_from(1.0, 1e-6)
 THIRD = {"eigenvalue_share": 1 / 3, "target_square": False}
 
 
-def law_of(design, budget=BUDGET, **settings):
+def distribution_of(design, budget=BUDGET, **settings):
     return AdaptiveSufficientStatistics().noise_model(design, RowDomain.of(design), budget, THIRD | settings)
 
 
@@ -56,9 +56,9 @@ def whole_reach(design) -> int:
     return domain.norm2_bound + (domain.unit**2 if design.needs_sums else 0)
 
 
-def joint_mu2(design, law, one, other) -> Fraction:
+def joint_mu2(design, distribution, one, other) -> Fraction:
     moved = eigenvalue_of(one, design) - eigenvalue_of(other, design)
-    return exact_mu2(design, law, one, other) + Fraction(moved**2, law.sigma[EIGENVALUE] ** 2)
+    return exact_mu2(design, distribution, one, other) + Fraction(moved**2, distribution.sigma[EIGENVALUE] ** 2)
 
 
 # -- sensitivity -----------------------------------------------------------------------------------------------------
@@ -74,11 +74,11 @@ def test_no_neighbour_moves_the_eigenvalue_or_the_joint_loss_by_more_than_claime
     moved = 0
     for _ in range(30):
         design = some_design(rng, neighbours)
-        law = law_of(design, target_square=bool(rng.random() < 0.3))
+        distribution = distribution_of(design, target_square=bool(rng.random() < 0.3))
         for one, other in some_pairs(rng, design, 40):
             change = abs(eigenvalue_of(one, design) - eigenvalue_of(other, design))
             assert change <= whole_reach(design)
-            assert joint_mu2(design, law, one, other) <= limit
+            assert joint_mu2(design, distribution, one, other) <= limit
             moved += change > 0
     assert moved > 300, "most eigenvalues are 0: the case is not covered"
 
@@ -103,12 +103,12 @@ def test_some_pair_moves_the_eigenvalue_by_exactly_the_claim(columns, neighbours
     assert max(abs(one - other) for one, other in values) == whole_reach(design)
 
 
-def spent(design, law) -> float:
+def spent(design, distribution) -> float:
     pairs = [(pair.table, pair.neighbour) for pair in worst_pairs("adassp", design)]
     drops = any(column.missing == "drop" for column in design.table_columns.values())
     if drops and design.unit.neighbours == "replace":
         pairs += [(one, {name: [*values[:-1], None] for name, values in one.items()}) for one, _ in pairs]
-    losses = [joint_mu2(design, law, *(totals_of(side, design) for side in pair)) for pair in pairs]
+    losses = [joint_mu2(design, distribution, *(totals_of(side, design) for side in pair)) for pair in pairs]
     return float(max(losses)) ** 0.5
 
 
@@ -116,7 +116,7 @@ def spent(design, law) -> float:
 @pytest.mark.parametrize("intercept", [True, False])
 def test_the_sum_of_both_losses_is_attained_by_one_added_row(columns, intercept):
     design = Design("y", columns, intercept=intercept)
-    worst = spent(design, law_of(design))
+    worst = spent(design, distribution_of(design))
     assert delta_from(1.0, worst) <= 1e-6
     # teeth: one per mille less noise would break the promise
     assert delta_from(1.0, worst * 1.001) > 1e-6
@@ -134,7 +134,7 @@ def test_worst_pairs_stay_within_the_budget_and_come_near_it(name, neighbours, d
     rule = {"missing": "drop"} if drop else {}
     declared = {column: column_from(what).to_dict() | rule for column, what in MIXED[name].items()}
     design = Design("y", declared, radius=radius, unit={"neighbours": neighbours})
-    worst = spent(design, law_of(design))
+    worst = spent(design, distribution_of(design))
     assert delta_from(1.0, worst) <= 1e-6
     if name != "mixed" and radius is None:
         # teeth: six per cent less noise breaks the promise
@@ -165,7 +165,7 @@ def rows_at_some_values(design) -> dict[str, list[object]]:
     return dict(zip(design.table_columns, map(list, zip(*itertools.product(*cells), strict=True)), strict=True))
 
 
-def pair_by_search(design, law):
+def pair_by_search(design, distribution):
     """Neighbours for which the rest of the table was chosen so that all released parts move far together.
 
     The rows that change are those that move the sums farthest; how often each row stands in the rest is found by
@@ -173,7 +173,7 @@ def pair_by_search(design, law):
     """
     table = rows_at_some_values(design)
     rows = grid_rows(table, design) / 2**16
-    sigma = np.array([law.sigma.get(block, 0) / 4**16 for block in entry_blocks(len(rows))])
+    sigma = np.array([distribution.sigma.get(block, 0) / 4**16 for block in entry_blocks(len(rows))])
     upper = np.triu_indices(len(rows))
     sums = ((rows[upper[0]] * rows[upper[1]])[sigma > 0] / sigma[sigma > 0, None]).T
     if design.unit.neighbours == "add-remove":
@@ -196,7 +196,7 @@ def pair_by_search(design, law):
 
         for start in rng.normal(size=(3, len(v))) * 2:
             best = optimize.minimize(minus_change, start, jac=True, bounds=[(-6, 5)] * len(v), options={"maxiter": 200})
-            joint = losses[one, other] + (best.fun * 4**16 / law.sigma[EIGENVALUE]) ** 2
+            joint = losses[one, other] + (best.fun * 4**16 / distribution.sigma[EIGENVALUE]) ** 2
             found.append((joint, one, other, np.rint(np.exp(best.x)).astype(int)))
     _, one, other, times = max(found, key=lambda each: each[0])
     rest = [index for index, often in zip(kept, times, strict=True) for _ in range(often)]
@@ -214,9 +214,9 @@ def test_all_parts_move_far_together_beside_indicators_and_in_a_ball(name, neigh
     """The joint claim, not that of each part: exact loss of a pair that a search has found."""
     columns, radius, added, exchanged = JOINT[name]
     design = Design("y", {**columns, "y": (0, 1)}, radius=radius, unit={"neighbours": neighbours})
-    law = law_of(design)
-    one, other = (totals_of(side, design) for side in pair_by_search(design, law))
-    worst = float(joint_mu2(design, law, one, other)) ** 0.5
+    distribution = distribution_of(design)
+    one, other = (totals_of(side, design) for side in pair_by_search(design, distribution))
+    worst = float(joint_mu2(design, distribution, one, other)) ** 0.5
     assert delta_from(1.0, worst) <= 1e-6
     # teeth: noise smaller by this factor breaks the promise
     assert delta_from(1.0, worst / (added if neighbours == "add-remove" else exchanged)) > 1e-6
@@ -250,14 +250,16 @@ def test_designs_without_a_pair_at_right_angles_still_have_corner_pairs():
 def test_a_person_with_three_rows_takes_three_times_the_noise_and_moves_no_farther():
     columns = {"x": (-1, 1), "y": (-1, 1)}
     design = Design("y", columns, unit={"id": "who", "max_rows": 3})
-    one, law = law_of(Design("y", columns)), law_of(design)
-    assert all(law.sigma[block] / one.sigma[block] == pytest.approx(3, rel=1e-9) for block in law.sigma)
+    one, distribution = distribution_of(Design("y", columns)), distribution_of(design)
+    assert all(
+        distribution.sigma[block] / one.sigma[block] == pytest.approx(3, rel=1e-9) for block in distribution.sigma
+    )
     rows = {"x": [-1.0] * 9, "y": [0.0] * 9, "who": list("abcdefghi")}
     more = {"x": [1.0] * 5, "y": [1.0] * 5, "who": ["z"] * 5}
     both = {name: [*rows[name], *more[name]] for name in rows}
     before, after = totals_of(rows, design), totals_of(both, design)
     assert eigenvalue_of(after, design) - eigenvalue_of(before, design) == 3 * whole_reach(design)
-    assert Fraction(MU * 0.999) ** 2 <= joint_mu2(design, law, before, after) <= Fraction(MU) ** 2
+    assert Fraction(MU * 0.999) ** 2 <= joint_mu2(design, distribution, before, after) <= Fraction(MU) ** 2
 
 
 # -- noise -----------------------------------------------------------------------------------------------------------
@@ -271,13 +273,15 @@ def test_products_cross_products_and_the_eigenvalue_get_a_third_each(intercept, 
     assert shares.count + shares.sum_x + shares.gram == pytest.approx(1.0)
     assert shares.sum_y + shares.cross == pytest.approx(1.0)
     assert (shares.count == 0.0) == (neighbours == "replace")
-    law = law_of(design)
+    distribution = distribution_of(design)
     sensitivity = eigenvalue_sensitivity(design, RowDomain.of(design))
     assert sensitivity == (4.0 if intercept else 3.0)
-    assert sensitivity / law.sd(EIGENVALUE) == pytest.approx(MU / math.sqrt(3), rel=1e-6)
+    assert sensitivity / distribution.sd(EIGENVALUE) == pytest.approx(MU / math.sqrt(3), rel=1e-6)
     if neighbours == "add-remove":
         lengths = {"count": 1, "sum_x": math.sqrt(3), "gram_diagonal": 3, "sum_y": 1, "cross": math.sqrt(3)}
-        spent_on = {block: (lengths[block] / law.sd(block)) ** 2 for block in lengths if block in law.sigma}
+        spent_on = {
+            block: (lengths[block] / distribution.sd(block)) ** 2 for block in lengths if block in distribution.sigma
+        }
         cross = spent_on.pop("cross") + spent_on.pop("sum_y", 0.0)
         assert cross == pytest.approx(MU**2 / 3, rel=1e-6)
         assert sum(spent_on.values()) == pytest.approx(MU**2 / 3, rel=1e-6)
@@ -292,24 +296,24 @@ def test_a_target_square_takes_the_share_that_ssp_gives_it():
 @pytest.mark.parametrize("share", [0.005, 0.02, 1 / 3, 0.9])
 def test_the_share_is_what_the_eigenvalue_spends(share):
     design = Design("y", NUMBERS["three numbers"])
-    law, plain = law_of(design, eigenvalue_share=share), SufficientStatistics()
-    assert (4.0 / law.sd(EIGENVALUE)) ** 2 == pytest.approx(share * MU**2, rel=1e-6)
-    assert spent(design, law) == pytest.approx(MU, rel=1e-6)
+    distribution, plain = distribution_of(design, eigenvalue_share=share), SufficientStatistics()
+    assert (4.0 / distribution.sd(EIGENVALUE)) ** 2 == pytest.approx(share * MU**2, rel=1e-6)
+    assert spent(design, distribution) == pytest.approx(MU, rel=1e-6)
     alone = plain.noise_model(design, RowDomain.of(design), BUDGET, {"target_square": False})
     # what the sums pay for the eigenvalue
-    assert law.sd("cross") / alone.sd("cross") >= 0.97 / math.sqrt(1 - share)
+    assert distribution.sd("cross") / alone.sd("cross") >= 0.97 / math.sqrt(1 - share)
 
 
 def test_the_lattice_gap_counts_the_eigenvalue():
     design = Design("y", {"x": (-1, 1), "y": (-1, 1)}, intercept=False)
-    law = law_of(design)
+    distribution = distribution_of(design)
     entries = ("count", "gram_diagonal", "cross", EIGENVALUE)
     expected = (1 + math.e) * sum(
-        1 / (16 * law.sigma[block] ** 2) for block in entries
+        1 / (16 * distribution.sigma[block] ** 2) for block in entries
     )  # fmt: skip
     # one column has no entry off the diagonal
-    assert set(law.sigma) == {*entries, "gram_off_diagonal"}
-    drawn = variates(law, 3, eigenvalue_query(design, RowDomain.of(design)))
+    assert set(distribution.sigma) == {*entries, "gram_off_diagonal"}
+    drawn = variates(distribution, 3, eigenvalue_query(design, RowDomain.of(design)))
     assert lattice_gap(1.0, drawn) == pytest.approx(expected, rel=1e-9)
 
 
@@ -324,29 +328,29 @@ class _Bulk:
         return ExactSampler().draw(sigmas)
 
 
-def test_the_noise_of_the_eigenvalue_has_the_stated_law_and_a_wrong_scale_is_rejected():
+def test_the_noise_of_the_eigenvalue_has_the_stated_distribution_and_a_wrong_scale_is_rejected():
     """The randomised map adds one variate of its own parameter; squares against chi-square, both tails."""
     design = Design("y", {"x": (-1, 1), "y": (-1, 1)}, intercept=False)
-    law, sampler = law_of(design), _Bulk()
+    distribution, sampler = distribution_of(design), _Bulk()
     domain = RowDomain.of(design)
     exact = totals_of({"x": [1.0, 0.5], "y": [1.0, 0.0]}, design)
     assert eigenvalue_of(exact, design) == 4**16 + 4**15
     drawn = []
     for _ in range(300):
-        passes = AdaptiveSufficientStatistics().passes(RunContext(design, domain, law, THIRD, sampler))
+        passes = AdaptiveSufficientStatistics().passes(RunContext(design, domain, distribution, THIRD, sampler))
         next(passes)
         with pytest.raises(StopIteration) as done:
             passes.send(Totals(exact, 4**16, 2))
         published = done.value.value
-        assert sampler.asked[-1] == [law.sigma[EIGENVALUE]]
-        drawn.append((published.scalars[EIGENVALUE] - eigenvalue_of(exact, design)) / law.sigma[EIGENVALUE])
+        assert sampler.asked[-1] == [distribution.sigma[EIGENVALUE]]
+        drawn.append((published.scalars[EIGENVALUE] - eigenvalue_of(exact, design)) / distribution.sigma[EIGENVALUE])
     statistic = float(np.sum(np.square(drawn)))
     low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], len(drawn))
     assert low < statistic < high
     # six standard deviations of 8 % each either way, and as much again for the draw
     assert not low < statistic * 0.4**2 < high
     assert not low < statistic * 1.8**2 < high
-    many = np.array(ExactSampler().draw([law.sigma[EIGENVALUE]] * 20_000)) / law.sigma[EIGENVALUE]
+    many = np.array(ExactSampler().draw([distribution.sigma[EIGENVALUE]] * 20_000)) / distribution.sigma[EIGENVALUE]
     statistic = float(np.sum(np.square(many)))
     low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], len(many))
     assert low < statistic < high
@@ -354,11 +358,11 @@ def test_the_noise_of_the_eigenvalue_has_the_stated_law_and_a_wrong_scale_is_rej
     assert not low < statistic * 1.07**2 < high
 
 
-def test_where_the_gap_is_not_small_the_discrete_law_is_calibrated_itself():
+def test_where_the_gap_is_not_small_the_discrete_distribution_is_calibrated_itself():
     design = Design("y", NUMBERS["one number"])
-    law = law_of(design, PrivacyBudget(1e4, 1e-6))
-    assert law.calibration == "discrete-zcdp"
-    mu2 = spent(design, law) ** 2
+    distribution = distribution_of(design, PrivacyBudget(1e4, 1e-6))
+    assert distribution.calibration == "discrete-zcdp"
+    mu2 = spent(design, distribution) ** 2
     assert delta_from_rho(1e4, mu2 / 2) <= 1e-6
     assert delta_from_rho(1e4, mu2 * 1.01 / 2) > 1e-6
 
@@ -367,8 +371,8 @@ def test_the_noise_is_less_than_that_of_algorithms_2_and_3_of_the_thesis():
     """X'X and X'y on the unit ball at (1, 1e-6), from draws; the count that is not public costs X'X 4 % of noise."""
     columns = {**{f"x{j}": (-1, 1) for j in range(5)}, "y": (-1, 1)}
     second, third = 3 * math.sqrt(math.log(6 / 1e-6)), 3 * math.sqrt(2 * math.log(3.75 / 1e-6))
-    law = law_of(Design("y", columns, intercept=False, radius=1.0))
-    sd = {block: np.std(ExactSampler().draw([sigma] * 20_000)) / 4**16 for block, sigma in law.sigma.items()}
+    distribution = distribution_of(Design("y", columns, intercept=False, radius=1.0))
+    sd = {block: np.std(ExactSampler().draw([sigma] * 20_000)) / 4**16 for block, sigma in distribution.sigma.items()}
     # a standard deviation of 20,000 draws is known to 0.5 %: seven of these
     near = {"rel": 0.035}
     for block, by_second, by_third in (
@@ -395,7 +399,7 @@ TABLE = {
 def test_the_noise_of_three_equal_parts_against_the_thesis_at_fifteen_budgets(epsilon):
     design = Design("y", {"x": (-1, 1), "y": (-1, 1)}, intercept=False)
     for delta, (joint, by_second, by_third) in zip((1e-5, 1e-6, 1e-8), TABLE[epsilon], strict=True):
-        sd = law_of(design, PrivacyBudget(epsilon, delta)).sd(EIGENVALUE)
+        sd = distribution_of(design, PrivacyBudget(epsilon, delta)).sd(EIGENVALUE)
         assert sd == pytest.approx(joint, abs=0.0051)
         second, third = (
             3 * math.sqrt(math.log(6 / delta)) / epsilon,
@@ -462,9 +466,9 @@ def test_what_cannot_be_kept_is_refused_before_the_table_is_opened(spec, message
 
 def test_more_columns_than_can_be_eliminated_in_good_time_are_refused():
     columns = {f"x{j}": (0, 1) for j in range(100)}
-    law_of(Design("y", {**dict(list(columns.items())[:99]), "y": (0, 1)}))
+    distribution_of(Design("y", {**dict(list(columns.items())[:99]), "y": (0, 1)}))
     with pytest.raises(SpecError, match=r"at most 100 columns of \(1, x\), got 101"):
-        law_of(Design("y", {**columns, "y": (0, 1)}))
+        distribution_of(Design("y", {**columns, "y": (0, 1)}))
 
 
 def test_the_promise_is_that_of_the_budget():

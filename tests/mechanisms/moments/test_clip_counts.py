@@ -27,7 +27,7 @@ from discreet.privacy.lattice import lattice_gap
 from discreet.releases import BLOCKS, CLIPPED
 from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
-from support.moment_laws import variates
+from support.moment_distributions import variates
 from support.person_pairs import PERSON, people, person_design, together
 from support.tables import random_design, random_table
 
@@ -48,30 +48,30 @@ def sums(table, design: Design, **options) -> Totals:
     return accumulate(open_source(table), design, domain, ComputeOptions(**options), clip_counts=True)
 
 
-def gaussian_law(design: Design, **options):
+def gaussian_distribution(design: Design, **options):
     mechanism = GaussianMoments(clip_counts=True, **options)
     return mechanism.noise_model(design, RowDomain.of(design), PrivacyBudget(EPSILON, DELTA), {})
 
 
-def laplace_law(design: Design, epsilon: float = EPSILON):
+def laplace_distribution(design: Design, epsilon: float = EPSILON):
     return LaplaceMoments(clip_counts=True).noise_model(design, RowDomain.of(design), PrivacyBudget(epsilon), {})
 
 
-def changes(design: Design, law, one: Totals, other: Totals) -> list[Fraction]:
+def changes(design: Design, distribution, one: Totals, other: Totals) -> list[Fraction]:
     """Changes of all that is released over the scale of its noise, sums and counts, without rounding."""
-    scales = law.steps(len(design.released))
+    scales = distribution.steps(len(design.released))
     moved = [Fraction(a - b, scale) for a, b, scale in zip(one.values, other.values, scales, strict=True) if scale]
-    step = 4**law.grid_bits
+    step = 4**distribution.grid_bits
     counts = zip(one.clipped, other.clipped, strict=True)
-    return [*moved, *(Fraction((a - b) * step, law.sigma[CLIPPED]) for a, b in counts)]
+    return [*moved, *(Fraction((a - b) * step, distribution.sigma[CLIPPED]) for a, b in counts)]
 
 
-def mu2(design: Design, law, one: Totals, other: Totals) -> Fraction:
-    return sum((change**2 for change in changes(design, law, one, other)), Fraction(0))
+def mu2(design: Design, distribution, one: Totals, other: Totals) -> Fraction:
+    return sum((change**2 for change in changes(design, distribution, one, other)), Fraction(0))
 
 
-def epsilon_of(design: Design, law, one: Totals, other: Totals) -> Fraction:
-    return sum((abs(change) for change in changes(design, law, one, other)), Fraction(0))
+def epsilon_of(design: Design, distribution, one: Totals, other: Totals) -> Fraction:
+    return sum((abs(change) for change in changes(design, distribution, one, other)), Fraction(0))
 
 
 # -- what is counted ---------------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ def test_no_neighbour_moves_sums_and_counts_by_more_than_the_noise_pays_for(neig
             design = Design("y", {**design.columns, "tight": tight}, radius=design.radius, unit=unit)
         if not design.clippable:
             continue
-        gaussian, laplace = gaussian_law(design), laplace_law(design)
+        gaussian, laplace = gaussian_distribution(design), laplace_distribution(design)
         base = random_table(design, 5, rng)
         before = sums(base, design)
         for pair in range(25):
@@ -191,7 +191,7 @@ def test_no_person_moves_sums_and_counts_by_more_than_the_noise_pays_for(neighbo
         design = person_design(rng, neighbours)
         if not design.clippable:
             continue
-        gaussian, laplace = gaussian_law(design), laplace_law(design)
+        gaussian, laplace = gaussian_distribution(design), laplace_distribution(design)
         tables = people(rng, design, 7)
         for name, column in design.table_columns.items():
             if name in design.clippable:
@@ -209,11 +209,11 @@ def test_no_person_moves_sums_and_counts_by_more_than_the_noise_pays_for(neighbo
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_clipped_corner_rows_spend_the_budget_of_gaussian_and_no_more(columns, neighbours):
     design = Design("y", columns, unit={"neighbours": neighbours})
-    law = gaussian_law(design)
+    distribution = gaussian_distribution(design)
     pairs = worst_pairs("gaussian", design, clip_counts=True)
-    losses = [mu2(design, law, sums(pair.table, design), sums(pair.neighbour, design)) for pair in pairs]
+    losses = [mu2(design, distribution, sums(pair.table, design), sums(pair.neighbour, design)) for pair in pairs]
     worst = math.sqrt(float(max(losses)))
-    gap = lattice_gap(EPSILON, variates(law, len(design.released), clip_query(design)))
+    gap = lattice_gap(EPSILON, variates(distribution, len(design.released), clip_query(design)))
     assert delta_from(EPSILON, worst) + gap <= DELTA
     # not met by being far too noisy: an added row reaches the claim, an exchanged one a tenth of it less
     slack = 1.001 if neighbours == "add-remove" else 1.11
@@ -230,8 +230,10 @@ def test_clipped_corner_rows_spend_the_budget_of_laplace_and_no_more(columns, ne
     design = Design("y", columns, unit={"neighbours": neighbours})
     pairs = worst_pairs("laplace", design, clip_counts=True)
     for epsilon in (0.1, 1.0, 7.3):
-        law = laplace_law(design, epsilon)
-        worst = max(epsilon_of(design, law, sums(pair.table, design), sums(pair.neighbour, design)) for pair in pairs)
+        distribution = laplace_distribution(design, epsilon)
+        worst = max(
+            epsilon_of(design, distribution, sums(pair.table, design), sums(pair.neighbour, design)) for pair in pairs
+        )
         assert worst <= Fraction(epsilon)
         assert worst > Fraction(epsilon) * Fraction(999 if neighbours == "add-remove" else 900, 1000)
 
@@ -243,38 +245,38 @@ def test_clipped_corner_rows_spend_the_budget_of_laplace_and_no_more(columns, ne
 def test_the_counts_cost_the_sums_two_percent(unit):
     design = Design("y", COLUMNS["numbers"], unit=unit)
     domain = RowDomain.of(design)
-    for mechanism, law, budget in (
-        (GaussianMoments(), gaussian_law(design), PrivacyBudget(EPSILON, DELTA)),
-        (LaplaceMoments(), laplace_law(design), PrivacyBudget(EPSILON)),
+    for mechanism, distribution, budget in (
+        (GaussianMoments(), gaussian_distribution(design), PrivacyBudget(EPSILON, DELTA)),
+        (LaplaceMoments(), laplace_distribution(design), PrivacyBudget(EPSILON)),
     ):
         plain = mechanism.noise_model(design, domain, budget, {})
-        assert set(law.sigma) == {*plain.sigma, CLIPPED}
+        assert set(distribution.sigma) == {*plain.sigma, CLIPPED}
         for block in BLOCKS:
             if plain.sigma[block]:
-                assert law.sigma[block] / plain.sigma[block] == pytest.approx(1.0205, abs=3e-4)
+                assert distribution.sigma[block] / plain.sigma[block] == pytest.approx(1.0205, abs=3e-4)
     k = design.unit.max_rows
-    assert gaussian_law(design).sd(CLIPPED) == pytest.approx(
+    assert gaussian_distribution(design).sd(CLIPPED) == pytest.approx(
         k * math.sqrt(4 / 0.04) / mu_from(EPSILON, DELTA), rel=1e-3
     )
-    assert laplace_law(design).sd(CLIPPED) == pytest.approx(k * math.sqrt(2) * 4 * 50 / EPSILON, rel=1e-9)
+    assert laplace_distribution(design).sd(CLIPPED) == pytest.approx(k * math.sqrt(2) * 4 * 50 / EPSILON, rel=1e-9)
 
 
 def test_robust_parts_and_counts_share_one_budget():
     design = Design("y", COLUMNS["numbers"])
-    both, robust = gaussian_law(design, robust=True), GaussianMoments(robust=True)
+    both, robust = gaussian_distribution(design, robust=True), GaussianMoments(robust=True)
     plain = robust.noise_model(design, RowDomain.of(design), PrivacyBudget(EPSILON, DELTA), {})
     assert both.sigma["cross"] / plain.sigma["cross"] == pytest.approx(math.sqrt(0.7 / 0.66), rel=1e-6)
     assert both.sigma["residual_diagonal"] == pytest.approx(plain.sigma["residual_diagonal"], rel=1e-6)
-    assert both.sigma[CLIPPED] == pytest.approx(gaussian_law(design).sigma[CLIPPED], rel=1e-6)
+    assert both.sigma[CLIPPED] == pytest.approx(gaussian_distribution(design).sigma[CLIPPED], rel=1e-6)
 
 
 def test_the_lattice_gap_counts_every_count():
     design = Design("y", COLUMNS["numbers"])
     domain = RowDomain.of(design, 8)
-    law = GaussianMoments(clip_counts=True).noise_model(design, domain, PrivacyBudget(1.0, 1e-3), {})
-    scales = [*law.steps(len(design.released)), *[law.sigma[CLIPPED]] * 4]
+    distribution = GaussianMoments(clip_counts=True).noise_model(design, domain, PrivacyBudget(1.0, 1e-3), {})
+    scales = [*distribution.steps(len(design.released)), *[distribution.sigma[CLIPPED]] * 4]
     expected = (1 + math.e) * sum(1 / (16 * scale**2) for scale in scales)
-    assert lattice_gap(1.0, variates(law, len(design.released), clip_query(design))) == pytest.approx(
+    assert lattice_gap(1.0, variates(distribution, len(design.released), clip_query(design))) == pytest.approx(
         expected, rel=1e-9, abs=0
     )
     assert [share for _, share in GaussianMoments(clip_counts=True).other_shares(design, domain)[0]] == [CLIP_MU2_SHARE]
@@ -297,7 +299,7 @@ def standardised(releases: int, **budget) -> np.ndarray:
 
 @pytest.mark.full
 @pytest.mark.no_cover
-def test_gaussian_noise_of_the_counts_has_the_stated_law_and_another_is_rejected():
+def test_gaussian_noise_of_the_counts_has_the_stated_distribution_and_another_is_rejected():
     """Sum of squares of 3 x 500 draws: chi-square, false alarm 1e-9, and a scale 40% off is seen; and their shape."""
     draws = standardised(500, epsilon=1.0, delta=1e-6)
     low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], len(draws))
@@ -310,7 +312,7 @@ def test_gaussian_noise_of_the_counts_has_the_stated_law_and_another_is_rejected
 
 @pytest.mark.full
 @pytest.mark.no_cover
-def test_laplace_noise_of_the_counts_has_the_stated_law_and_another_is_rejected():
+def test_laplace_noise_of_the_counts_has_the_stated_distribution_and_another_is_rejected():
     """Sum of sizes of 3 x 500 draws over their scale: gamma, false alarm 1e-9, and a scale 40% off is seen."""
     draws = standardised(500, epsilon=1.0) * math.sqrt(2)
     low, high = stats.gamma.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], len(draws))
@@ -338,8 +340,8 @@ class Recorder:
 def published_in_lockstep(mechanism, design: Design, table) -> tuple[list[int], list[int], Totals]:
     """Every number that a run without noise publishes, and the scale that was drawn for it, in one order."""
     domain, sampler = RowDomain.of(design), Recorder()
-    law = mechanism.noise_model(design, domain, PrivacyBudget(EPSILON, DELTA), {})
-    passes = mechanism.passes(RunContext(design, domain, law, {}, sampler))
+    distribution = mechanism.noise_model(design, domain, PrivacyBudget(EPSILON, DELTA), {})
+    passes = mechanism.passes(RunContext(design, domain, distribution, {}, sampler))
     with Table(open_source(table), design, domain, ComputeOptions(), clip_counts=True) as rows:
         moments = rows.sums(next(passes))
     with pytest.raises(StopIteration) as done:

@@ -37,7 +37,7 @@ FALSE_ALARM = 1e-9
 RELATIONS = ("add-remove", "replace")
 
 
-def law_of(design, epsilon, *, target_square=False, delta=0.0):
+def distribution_of(design, epsilon, *, target_square=False, delta=0.0):
     settings = {"target_square": target_square}
     return FunctionalMechanism().noise_model(design, RowDomain.of(design), PrivacyBudget(epsilon, delta), settings)
 
@@ -113,13 +113,13 @@ def test_no_pair_of_neighbours_spends_more_than_epsilon(neighbours, target_squar
             "y", dict(drawn.columns), bool(rng.random() < 0.6), drawn.radius, {"neighbours": neighbours}
         )  # fmt: skip
         epsilon = float(10 ** rng.uniform(-2, 2))
-        law = law_of(design, epsilon, target_square=target_square)
+        distribution = distribution_of(design, epsilon, target_square=target_square)
         base = random_table(design, 3, rng)
         for _ in range(25):
             row = random_table(design, 1, rng)
             keep = 0 if neighbours == "add-remove" else 1
             other = {name: [*row[name], *values[keep:]] for name, values in base.items()}
-            assert exact_epsilon(design, law, base, other) <= Fraction(epsilon)
+            assert exact_epsilon(design, distribution, base, other) <= Fraction(epsilon)
             checked += 1
 
 
@@ -138,8 +138,10 @@ WORST = {
 @pytest.mark.parametrize("target_square", [False, True])
 def test_worst_pairs_spend_the_budget_and_no_more(name, neighbours, target_square):
     design = Design("y", WORST[name], intercept=name != "through the origin", unit={"neighbours": neighbours})
-    law = law_of(design, 0.9, target_square=target_square)
-    worst = max(exact_epsilon(design, law, pair.table, pair.neighbour) for pair in worst_pairs("functional", design))
+    distribution = distribution_of(design, 0.9, target_square=target_square)
+    worst = max(
+        exact_epsilon(design, distribution, pair.table, pair.neighbour) for pair in worst_pairs("functional", design)
+    )
     assert Fraction(9, 10) * Fraction(0.9) < worst <= Fraction(0.9)
 
 
@@ -148,52 +150,56 @@ def test_worst_pairs_spend_the_budget_and_no_more(name, neighbours, target_squar
 def test_what_is_no_coefficient_of_the_polynomial_is_not_released(intercept, bounds, target_square):
     """Sums stand in it with an intercept, or where scaling moves the origin; the count is always there."""
     design = numbers(2, bounds, intercept=intercept)
-    law = law_of(design, 1.0, target_square=target_square)
+    distribution = distribution_of(design, 1.0, target_square=target_square)
     sums = {"sum_x", "sum_y"} if intercept or bounds == (0, 1) else set()
     degree_0 = {"target_square"} if target_square else set()
-    assert set(law.sigma) == {"count", "gram_diagonal", "gram_off_diagonal", "cross"} | sums | degree_0
-    noisy = noisy_totals(Totals((5,) * 10, 4**16, 1), law, ExactSampler())
+    assert set(distribution.sigma) == {"count", "gram_diagonal", "gram_off_diagonal", "cross"} | sums | degree_0
+    noisy = noisy_totals(Totals((5,) * 10, 4**16, 1), distribution, ExactSampler())
     for block, total in zip(entry_blocks(4), noisy, strict=True):
-        assert (total is None) == (block not in law.sigma)
+        assert (total is None) == (block not in distribution.sigma)
 
 
 def test_every_monomial_has_the_same_scale():
     """Squares have Delta/epsilon; mixed and linear coefficients are twice an entry, which has half of it."""
     d, epsilon = 4, 0.5
-    law = law_of(numbers(d), epsilon, target_square=True)
+    distribution = distribution_of(numbers(d), epsilon, target_square=True)
     scale = (d + 2) ** 2 / epsilon * 4**16
     for block in BLOCKS:
-        assert law.sigma[block] == (scale if block in ("count", "gram_diagonal", "target_square") else scale / 2)
+        assert distribution.sigma[block] == (
+            scale if block in ("count", "gram_diagonal", "target_square") else scale / 2
+        )
 
 
 def test_a_public_count_has_no_noise():
-    law = law_of(numbers(2, unit={"neighbours": "replace"}), 1.0)
-    assert law.sigma["count"] == 0
-    assert law.sigma["cross"] == 16 / 2 * 4**16
+    distribution = distribution_of(numbers(2, unit={"neighbours": "replace"}), 1.0)
+    assert distribution.sigma["count"] == 0
+    assert distribution.sigma["cross"] == 16 / 2 * 4**16
 
 
 def test_one_pass_publishes_the_entries_with_their_noise():
     design = numbers(1, (-1, 1), intercept=False)
-    domain, law = RowDomain.of(design), law_of(design, 1e9)
-    passes = FunctionalMechanism().passes(RunContext(design, domain, law, {"target_square": False}, ExactSampler()))
+    domain, distribution = RowDomain.of(design), distribution_of(design, 1e9)
+    passes = FunctionalMechanism().passes(
+        RunContext(design, domain, distribution, {"target_square": False}, ExactSampler())
+    )
     moments = accumulate(open_source({"x0": [0.5], "y": [1.0]}), design, domain, ComputeOptions(), next(passes))
     with pytest.raises(StopIteration) as done:
         passes.send(moments)
     count, sum_x, square, cross = (done.value.value.totals[index] for index in (0, 1, 3, 4))
     assert sum_x is None
     # scales of 18 and 9 steps at most: 30 scales have probability below 1e-12
-    assert abs(count - 4**16) <= 30 * law.sigma["count"]
-    assert abs(square - 4**15) <= 30 * law.sigma["gram_diagonal"]
-    assert abs(cross - 4**16 // 2) <= 30 * law.sigma["cross"]
+    assert abs(count - 4**16) <= 30 * distribution.sigma["count"]
+    assert abs(square - 4**15) <= 30 * distribution.sigma["gram_diagonal"]
+    assert abs(cross - 4**16 // 2) <= 30 * distribution.sigma["cross"]
 
 
 @pytest.mark.no_cover
-def test_drawn_noise_has_the_stated_law_and_wrong_scales_are_rejected():
-    law = law_of(numbers(20), 1.0)
+def test_drawn_noise_has_the_stated_distribution_and_wrong_scales_are_rejected():
+    distribution = distribution_of(numbers(20), 1.0)
     empty = Totals((0,) * 253, 4**16, 0)
     blocks = np.array(entry_blocks(22))
     released = blocks != "target_square"
-    drawn = np.array([noisy_totals(empty, law, ExactSampler())[:-1] for _ in range(150)], dtype=float) / 4**16
+    drawn = np.array([noisy_totals(empty, distribution, ExactSampler())[:-1] for _ in range(150)], dtype=float) / 4**16
     edges = stats.laplace.ppf(np.linspace(0, 1, 41)[1:-1])
 
     def p_value(entries, scale):
@@ -218,7 +224,7 @@ def test_bad_settings_and_budgets_are_refused_before_data():
         FunctionalMechanism().noise_model(
             design, RowDomain.of(design), PrivacyBudget.gdp(0.5), {"target_square": False}
         )
-    assert law_of(design, 1.0, delta=1e-6) == law_of(design, 1.0)
+    assert distribution_of(design, 1.0, delta=1e-6) == distribution_of(design, 1.0)
     assert Guarantee.promised(design.unit, PrivacyBudget(1.0)).delta == 0
 
 

@@ -1,4 +1,4 @@
-"""The joint Gaussian release: its calibration, its lattice, the law of its noise, its place in the registry."""
+"""The joint Gaussian release: its calibration, its lattice, its noise, its place in the registry."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.testing.not_private import seeded_release
 from support.joint_loss import exact_mu2
-from support.moment_laws import noise_law, variates
+from support.moment_distributions import noise_distribution, variates
 from support.tables import CALIBRATED, random_table
 
 UNIT_BALL = RowDomain(5, 0, 0, 1.0, False, 16)
@@ -41,7 +41,7 @@ UNIT_BALL = RowDomain(5, 0, 0, 1.0, False, 16)
 FALSE_ALARM = 1e-9
 
 
-def gaussian_law(design, budget):
+def gaussian_distribution(design, budget):
     return GaussianMoments().noise_model(design, RowDomain.of(design), budget, {})
 
 
@@ -51,24 +51,24 @@ def gaussian_law(design, budget):
 )
 @pytest.mark.parametrize("domain", [UNIT_BALL, RowDomain(3, 2, 1, None, False, 16), RowDomain(1, 0, 0, None, True, 20)])
 def test_the_noise_drawn_satisfies_the_budget_exactly_and_wastes_nothing(epsilon, delta, domain):
-    law = noise_law(domain, "add-remove", 7, PrivacyBudget(epsilon, delta), count_public=False)
-    assert law.calibration == "gaussian"
-    mu2 = exact_mu2(domain, law)
-    spent = delta_from(epsilon, float(mu2) ** 0.5) + lattice_gap(epsilon, variates(law, 7))
+    distribution = noise_distribution(domain, "add-remove", 7, PrivacyBudget(epsilon, delta), count_public=False)
+    assert distribution.calibration == "gaussian"
+    mu2 = exact_mu2(domain, distribution)
+    spent = delta_from(epsilon, float(mu2) ** 0.5) + lattice_gap(epsilon, variates(distribution, 7))
     assert spent <= delta
     # teeth: one per mille less noise would break the promise
     assert delta_from(epsilon, float(mu2) ** 0.5 * 1.001) > delta
 
 
-def mu2_of_pair(design, law, table, neighbour) -> Fraction:
+def mu2_of_pair(design, distribution, table, neighbour) -> Fraction:
     """Exact joint loss between two tables under the noise that is really drawn."""
     size = len(design.released)
     moments = [
         accumulate(open_source(rows), design, RowDomain.of(design), ComputeOptions()).values
         for rows in (table, neighbour)
     ]
-    copies = law.copies(size)
-    entries = list(zip(*moments, law.steps(size), strict=True))
+    copies = distribution.copies(size)
+    entries = list(zip(*moments, distribution.steps(size), strict=True))
     own = [entry for place, entry in enumerate(entries) if place not in copies]
     assert all(a == b for a, b, sigma in own if not sigma), "a sum without noise differs between neighbours"
     for square, total in copies.items():
@@ -85,12 +85,12 @@ def test_worst_pairs_spend_the_budget_and_no_more(columns, neighbours, drop):
     declared = {name: column_from(what).to_dict() | rule for name, what in columns.items()}
     design = Design("y", declared, unit={"neighbours": neighbours})
     epsilon, delta = 1.0, 1e-6
-    law = gaussian_law(design, PrivacyBudget(epsilon, delta))
+    distribution = gaussian_distribution(design, PrivacyBudget(epsilon, delta))
     pairs = [(pair.table, pair.neighbour) for pair in worst_pairs("gaussian", design)]
     if drop and neighbours == "replace":
         corner = pairs[0][0]
         pairs.append((corner, {name: [None] * len(values) for name, values in corner.items()}))
-    worst = max(float(mu2_of_pair(design, law, *pair)) for pair in pairs) ** 0.5
+    worst = max(float(mu2_of_pair(design, distribution, *pair)) for pair in pairs) ** 0.5
     assert delta_from(epsilon, worst) <= delta
     # teeth: the claim is not met by being far too noisy, and a tenth less noise breaks it
     assert delta_from(epsilon, worst / 0.9 * 1.001) > delta
@@ -99,18 +99,18 @@ def test_worst_pairs_spend_the_budget_and_no_more(columns, neighbours, drop):
 def test_the_noise_of_a_person_with_three_rows_is_three_times_that_of_a_row():
     columns = {"x": (0, 1), "y": (0, 1)}
     budget = PrivacyBudget(1.0, 1e-6)
-    laws = []
+    distributions = []
     for unit in ({}, {"id": "person", "max_rows": 3}):
         design = Design("y", columns, unit=unit)
-        laws.append(gaussian_law(design, budget))
+        distributions.append(gaussian_distribution(design, budget))
     for block in BLOCKS:
-        assert laws[1].sigma[block] / laws[0].sigma[block] == pytest.approx(3, rel=1e-9)
+        assert distributions[1].sigma[block] / distributions[0].sigma[block] == pytest.approx(3, rel=1e-9)
 
 
 def test_noise_falls_with_epsilon_across_the_change_of_calibration():
     domain = RowDomain(2, 0, 0, None, False, 16)
     sigmas = [
-        noise_law(domain, "add-remove", 4, PrivacyBudget(epsilon, 1e-6), count_public=False).sigma["cross"]
+        noise_distribution(domain, "add-remove", 4, PrivacyBudget(epsilon, 1e-6), count_public=False).sigma["cross"]
         for epsilon in (0.1, 1.0, 5.0, 20.0, 40.0, 1e3, 1e6)
     ]
     assert sigmas == sorted(sigmas, reverse=True)
@@ -133,9 +133,9 @@ def test_total_variation_between_discrete_and_rounded_gaussian_is_below_the_prov
 def test_the_count_is_exact_only_where_it_is_public(neighbours, missing, person):
     columns = {"x": {"bounds": [0, 1], "missing": missing}, "y": (0, 1)}
     design = Design("y", columns, unit={"neighbours": neighbours, "id": person})
-    law = gaussian_law(design, PrivacyBudget(1.0, 1e-6))
-    assert (law.sigma["count"] == 0) == (neighbours == "replace" and missing == "error" and person is None)
-    assert all(law.sigma[block] > 0 for block in BLOCKS if block != "count")
+    distribution = gaussian_distribution(design, PrivacyBudget(1.0, 1e-6))
+    assert (distribution.sigma["count"] == 0) == (neighbours == "replace" and missing == "error" and person is None)
+    assert all(distribution.sigma[block] > 0 for block in BLOCKS if block != "count")
 
 
 def test_a_block_without_a_share_is_not_released():
@@ -148,23 +148,25 @@ def test_a_block_without_a_share_is_not_released():
 @pytest.mark.parametrize("budget", [PrivacyBudget.zcdp(0.1), PrivacyBudget.gdp(0.5), PrivacyBudget(1.0)])
 def test_budgets_the_mechanism_cannot_state_are_refused(budget):
     with pytest.raises(SpecError, match="delta"):
-        noise_law(UNIT_BALL, "add-remove", 7, budget, count_public=False)
+        noise_distribution(UNIT_BALL, "add-remove", 7, budget, count_public=False)
 
 
 def test_a_noise_too_large_for_the_sampler_is_refused_with_what_to_do():
     with pytest.raises(SpecError, match=r"lower grid_bits or raise epsilon"):
-        noise_law(RowDomain(50, 0, 0, None, False, 26), "add-remove", 52, PrivacyBudget(0.01, 1e-6), count_public=False)
+        noise_distribution(
+            RowDomain(50, 0, 0, None, False, 26), "add-remove", 52, PrivacyBudget(0.01, 1e-6), count_public=False
+        )
 
 
 def _chi_square_p(draws, sigma) -> float:
-    """P-value of binned draws against the discrete Gaussian law with parameter sigma (continuous limit)."""
+    """P-value of binned draws against the discrete Gaussian distribution with parameter sigma (continuous limit)."""
     edges = stats.norm.ppf(np.linspace(0, 1, 41)[1:-1]) * sigma
     observed = np.bincount(np.searchsorted(edges, draws), minlength=40)
     return float(stats.chisquare(observed).pvalue)
 
 
 @pytest.mark.no_cover
-def test_drawn_noise_has_the_stated_law_and_wrong_parameters_are_rejected():
+def test_drawn_noise_has_the_stated_distribution_and_wrong_parameters_are_rejected():
     sigma = 2**35
     draws = np.array(ExactSampler().draw([sigma] * 40_000), dtype=float)
     assert _chi_square_p(draws, sigma) > FALSE_ALARM
@@ -223,9 +225,11 @@ class _Counting:
 
 
 def test_noise_is_added_in_unlimited_integers():
-    law = noise_law(RowDomain(1, 0, 0, None, False, 16), "add-remove", 3, PrivacyBudget(1.0, 1e-6), count_public=False)
+    distribution = noise_distribution(
+        RowDomain(1, 0, 0, None, False, 16), "add-remove", 3, PrivacyBudget(1.0, 1e-6), count_public=False
+    )
     huge = 2**80
-    noisy = GaussianMoments().randomise(Totals((huge,) * 6, 4**16, 1), law, _Counting())
+    noisy = GaussianMoments().randomise(Totals((huge,) * 6, 4**16, 1), distribution, _Counting())
     assert noisy == tuple(huge + k for k in range(1, 7))
 
 
@@ -271,8 +275,8 @@ FACTORS = {"y": (0, 1), "x": (-1, 1), "g": ["k", "l", "m", "n"], "b": bool, "h":
 def test_products_of_two_levels_are_zero_in_every_table(radius, missing):
     """Whatever the cells: levels, cells that are none of them, rows that a ball shrinks."""
     design = Design("y", FACTORS | {"g": {"levels": FACTORS["g"], "missing": missing}}, radius=radius)
-    law = gaussian_law(design, PrivacyBudget(1.0, 1e-6))
-    assert law.factors == design.factors == ((2, 4), (6, 7))
+    distribution = gaussian_distribution(design, PrivacyBudget(1.0, 1e-6))
+    assert distribution.factors == design.factors == ((2, 4), (6, 7))
     table = random_table(design, 60, np.random.default_rng(3))
     table["g"] = [None if k % 7 == 0 else "z" if k % 11 == 0 else cell for k, cell in enumerate(table["g"])]
     totals = accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions()).values
@@ -309,22 +313,22 @@ def test_an_indicator_costs_its_sum_and_not_its_square():
     """The row with every indicator meets the promise, and would break it if each saved twice what it does."""
     design = Design("y", FACTORS)
     domain, size, budget = RowDomain.of(design), len(design.released), PrivacyBudget(1.0, 1e-6)
-    law = gaussian_law(design, budget)
-    assert law.indicators == design.indicators == ((2, 4), (5, 5), (6, 7), (8, 8))
+    distribution = gaussian_distribution(design, budget)
+    assert distribution.indicators == design.indicators == ((2, 4), (5, 5), (6, 7), (8, 8))
     row = {"y": [1], "x": [1], "g": ["n"], "b": [True], "h": ["w"], "two": ["q"]}
     table = {name: values * 2 for name, values in row.items()}
-    spent = float(mu2_of_pair(design, law, table, row)) ** 0.5
+    spent = float(mu2_of_pair(design, distribution, table, row)) ** 0.5
     assert 0.9999 * 1e-6 < delta_from(1.0, spent) <= 1e-6
     shares = shares_by_design(
         domain, "add-remove", size - 2, count_public=False, factors=design.factors, indicators=design.indicators
     )
-    too_little = noise_law(
+    too_little = noise_distribution(
         domain, "add-remove", size, budget, count_public=False, shares=shares, factors=design.factors,
         indicators=design.indicators * 2,
     )  # fmt: skip
     assert delta_from(1.0, float(mu2_of_pair(design, too_little, table, row)) ** 0.5) > 1.02e-6
     # with a ball ones are shrunk: squares and sums are two numbers
-    ball = gaussian_law(Design("y", FACTORS, radius=0.7), budget)
+    ball = gaussian_distribution(Design("y", FACTORS, radius=0.7), budget)
     assert ball.indicators == ()
     assert min(step for step in ball.steps(size) if step) > 0
 
@@ -342,19 +346,19 @@ def test_sums_of_indicators_are_their_squares_whatever_the_cells():
     table["b"] = [None if k % 5 == 0 else cell for k, cell in enumerate(table["b"])]
     table["h"] = ["?" if k % 5 == 1 else cell for k, cell in enumerate(table["h"])]
     totals = accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions()).values
-    law = gaussian_law(design, PrivacyBudget(1.0, 1e-6))
-    copies = law.copies(len(design.released))
+    distribution = gaussian_distribution(design, PrivacyBudget(1.0, 1e-6))
+    copies = distribution.copies(len(design.released))
     assert [totals[square] for square in copies] == [totals[total] for total in copies.values()]
     assert any(totals[square] for square in copies)
     pairs = entries_of(len(design.released))
-    others = [j for j in range(1, len(design.released) - 1) if j not in law.indicator_columns]
+    others = [j for j in range(1, len(design.released) - 1) if j not in distribution.indicator_columns]
     squares = dict(zip(pairs, totals, strict=True))
     assert all(squares[j, j] != squares[0, j] for j in others)
 
 
 def test_one_variate_serves_the_sum_and_the_square_of_an_indicator():
-    law = gaussian_law(Design("y", {"y": (0, 1), "x": (0, 1), "b": bool}), PrivacyBudget(1.0, 1e-6))
-    noisy = GaussianMoments().randomise(Totals((100,) * 10, 4**16, 1), law, _Counting())
+    distribution = gaussian_distribution(Design("y", {"y": (0, 1), "x": (0, 1), "b": bool}), PrivacyBudget(1.0, 1e-6))
+    noisy = GaussianMoments().randomise(Totals((100,) * 10, 4**16, 1), distribution, _Counting())
     assert noisy == (101, 102, 103, 104, 105, 106, 107, 103, 109, 110)
 
 
@@ -383,12 +387,12 @@ def test_zeros_and_squares_without_noise_take_noise_off_the_equations(
         )
         known = {"shares": shares, "factors": factors, "indicators": indicators}
         return math.sqrt(
-            predicted_error(noise_law(domain, neighbours, size, budget, count_public=public, **known), size)
+            predicted_error(noise_distribution(domain, neighbours, size, budget, count_public=public, **known), size)
         )
 
-    first = math.sqrt(predicted_error(noise_law(domain, neighbours, size, budget, count_public=public), size))
+    first = math.sqrt(predicted_error(noise_distribution(domain, neighbours, size, budget, count_public=public), size))
     second, third = error(design.factors), error(design.factors, design.indicators)
-    assert math.sqrt(predicted_error(gaussian_law(design, budget), size)) == third
+    assert math.sqrt(predicted_error(gaussian_distribution(design, budget), size)) == third
     assert second / error(()) == pytest.approx(factor, abs=5e-5)
     assert second / first == pytest.approx(since_version_1, abs=5e-5)
     assert third / second == pytest.approx(once, abs=5e-5)

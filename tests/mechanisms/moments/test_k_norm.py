@@ -1,4 +1,4 @@
-"""The K-norm release: its sensitivity on exact neighbours, its calibration, the law of its noise."""
+"""The K-norm release: its sensitivity on exact neighbours, its calibration, the distribution of its noise."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ from support.tables import CALIBRATED, random_design, random_table
 
 RELATIONS = ("add-remove", "replace")
 PAIRS_PER_RELATION = 1200
-# draws below come from a seed; the level says how unlikely a right law would be to fail
+# draws below come from a seed; the level says how unlikely a right distribution would be to fail
 FALSE_ALARM = 1e-6
 
 
-def law_of(design, epsilon, grid_bits=16):
+def distribution_of(design, epsilon, grid_bits=16):
     return KNormMoments().noise_model(design, RowDomain.of(design, grid_bits), PrivacyBudget(epsilon), {})
 
 
@@ -42,9 +42,9 @@ def moments_of(design, table) -> tuple[int, ...]:
     return accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions(chunk_rows=4)).values
 
 
-def norm2_of_change(design, law, one, other) -> Fraction:
+def norm2_of_change(design, distribution, one, other) -> Fraction:
     """Squared loss between two tables: the largest ratio of densities is e to the norm of their difference."""
-    steps = law.steps(len(design.released))
+    steps = distribution.steps(len(design.released))
     assert all(a == b for a, b, scale in zip(one, other, steps, strict=True) if scale == 0)
     return sum(
         (Fraction((a - b) ** 2, scale**2) for a, b, scale in zip(one, other, steps, strict=True) if scale),
@@ -63,7 +63,7 @@ def test_no_neighbour_is_farther_away_than_epsilon(neighbours):
         missing = str(rng.choice(["error", "drop"]))
         design = random_design(rng, neighbours=neighbours, missing=missing, derived=bool(rng.random() < 0.3))
         epsilon = float(10 ** rng.uniform(-2, 2))
-        law = law_of(design, epsilon)
+        distribution = distribution_of(design, epsilon)
         base = random_table(design, 7, rng)
         index = int(rng.integers(0, 7))
         before = moments_of(design, base)
@@ -73,7 +73,7 @@ def test_no_neighbour_is_farther_away_than_epsilon(neighbours):
                 row = {name: [None] for name in row}
             after = index if neighbours == "add-remove" else index + 1
             other = {name: [*values[:index], *row[name], *values[after:]] for name, values in base.items()}
-            assert norm2_of_change(design, law, before, moments_of(design, other)) <= Fraction(epsilon) ** 2
+            assert norm2_of_change(design, distribution, before, moments_of(design, other)) <= Fraction(epsilon) ** 2
             checked += 1
 
 
@@ -82,7 +82,7 @@ def test_no_person_is_farther_away_than_epsilon():
     for neighbours in RELATIONS:
         unit = {"id": "person", "max_rows": 3, "neighbours": neighbours}
         design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)}, unit=unit)
-        law = law_of(design, 1.0)
+        distribution = distribution_of(design, 1.0)
         old = [] if neighbours == "add-remove" else [("old", 0.0, 0.0, 1.0)] * 3
         base = [(f"p{k}", *rng.random(3)) for k in (0, 0, 1, 2)]
 
@@ -95,7 +95,7 @@ def test_no_person_is_farther_away_than_epsilon():
         for trial in range(15):
             corner = [("new", 1.0, 1.0, 1.0)] * 3
             rows = corner if trial == 0 else [("new", *rng.random(3)) for _ in range(rng.integers(1, 6))]
-            moved.append(norm2_of_change(design, law, before, totals(base + rows)))
+            moved.append(norm2_of_change(design, distribution, before, totals(base + rows)))
         assert max(moved) <= 1
         if neighbours == "add-remove":
             assert moved[0] >= Fraction(999, 1000)
@@ -109,12 +109,14 @@ def test_worst_pairs_spend_the_budget_and_no_more(columns, neighbours, drop):
     declared = {name: column_from(what).to_dict() | rule for name, what in columns.items()}
     for radius in (None, 0.8):
         design = Design("y", declared, unit={"neighbours": neighbours}, radius=radius)
-        law = law_of(design, 0.7)
+        distribution = distribution_of(design, 0.7)
         pairs = [(pair.table, pair.neighbour) for pair in worst_pairs("k-norm", design)]
         if drop and neighbours == "replace":
             corner = pairs[0][0]
             pairs.append((corner, {name: [None] * len(values) for name, values in corner.items()}))
-        changes = [norm2_of_change(design, law, *(moments_of(design, table) for table in pair)) for pair in pairs]
+        changes = [
+            norm2_of_change(design, distribution, *(moments_of(design, table) for table in pair)) for pair in pairs
+        ]
         worst = math.sqrt(max(changes)) / 0.7
         assert worst <= 1
         if radius is None or neighbours == "add-remove":
@@ -137,9 +139,9 @@ BALLS = {
 def test_the_joint_claim_is_reached_on_a_ball_under_replace(columns, radius):
     """All blocks together, by a search over both rows: the claim is no sum of maxima of blocks that exclude another."""
     design = Design("y", columns, radius=radius, unit={"neighbours": "replace"})
-    law = law_of(design, 0.7)
-    pair = farthest_rows(design, law.steps(len(design.released)), "euclidean")
-    worst = math.sqrt(norm2_of_change(design, law, *(moments_of(design, table) for table in pair))) / 0.7
+    distribution = distribution_of(design, 0.7)
+    pair = farthest_rows(design, distribution.steps(len(design.released)), "euclidean")
+    worst = math.sqrt(norm2_of_change(design, distribution, *(moments_of(design, table) for table in pair))) / 0.7
     assert worst <= 1
     # teeth: a claim smaller by a per cent would be broken; booleans in a ball leave few directions
     assert worst >= (0.91 if columns is BALLS["booleans"] else 0.98)
@@ -147,9 +149,9 @@ def test_the_joint_claim_is_reached_on_a_ball_under_replace(columns, radius):
 
 def test_the_ratio_of_densities_on_the_line_through_the_worst_pair_reaches_e_to_the_epsilon():
     design = Design("y", CALIBRATED["numbers"])
-    law = law_of(design, 1.3)
+    distribution = distribution_of(design, 1.3)
     (pair,) = worst_pairs("k-norm", design)
-    steps = np.array(law.steps(5), dtype=float)
+    steps = np.array(distribution.steps(5), dtype=float)
     change = (np.array(moments_of(design, pair.table)) - np.array(moments_of(design, pair.neighbour))) / steps
     rng = np.random.default_rng(2)
     losses = []
@@ -171,11 +173,11 @@ def test_the_standard_deviation_of_an_entry_is_the_scale_times_the_root_of_the_d
     assert abs(square.mean() - 7) < error
     assert abs(square.mean() * 1.2**2 - 7) > error
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
-    law = law_of(design, 1.0)
-    assert law.sd("cross") == pytest.approx(law.sigma["cross"] / 4**16 * math.sqrt(7), rel=1e-12)
+    distribution = distribution_of(design, 1.0)
+    assert distribution.sd("cross") == pytest.approx(distribution.sigma["cross"] / 4**16 * math.sqrt(7), rel=1e-12)
 
 
-def test_drawn_noise_has_the_stated_law_and_wrong_ones_are_rejected():
+def test_drawn_noise_has_the_stated_distribution_and_wrong_ones_are_rejected():
     """Length Gamma(m), direction uniform: a coordinate of it is Beta; both against wrong dimensions and scales."""
     scales = [2**30, 2**34, 0, 2**20, 2**33]
     sampler = SeededSampler(11)
@@ -198,7 +200,7 @@ def test_drawn_noise_has_the_stated_law_and_wrong_ones_are_rejected():
 
 
 def test_small_scales_are_rounded_to_whole_numbers_by_their_cells():
-    """In one dimension the law is Laplace: probabilities of cells, and those of a wrong scale rejected."""
+    """In one dimension the distribution is Laplace: probabilities of cells, and those of a wrong scale rejected."""
     sampler = SeededSampler(12)
     draws = [k_norm_noise([3], sampler)[0] for _ in range(4000)]
     cells = np.arange(-12, 13)
@@ -214,15 +216,15 @@ def test_noise_is_added_in_unlimited_integers_and_a_public_count_is_left_alone()
     for neighbours in RELATIONS:
         design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": neighbours})
         domain = RowDomain.of(design)
-        law = KNormMoments().noise_model(design, domain, budget, {})
-        assert law.parameters["dimension"] == (5 if neighbours == "replace" else 6)
-        passes = KNormMoments().passes(RunContext(design, domain, law, {}, SeededSampler(1)))
+        distribution = KNormMoments().noise_model(design, domain, budget, {})
+        assert distribution.parameters["dimension"] == (5 if neighbours == "replace" else 6)
+        passes = KNormMoments().passes(RunContext(design, domain, distribution, {}, SeededSampler(1)))
         next(passes)
         huge = 2**90
         with pytest.raises(StopIteration) as done:
             passes.send(Totals((huge,) * 6, 4**16, 1))
         noise = [total - huge for total in done.value.value.totals]
-        assert noise == k_norm_noise(law.steps(3), SeededSampler(1))
+        assert noise == k_norm_noise(distribution.steps(3), SeededSampler(1))
         assert (noise[0] == 0) == (neighbours == "replace")
 
 
@@ -232,14 +234,14 @@ def test_noise_is_added_in_unlimited_integers_and_a_public_count_is_left_alone()
 def test_the_count_is_exact_only_where_it_is_public(neighbours, missing, person):
     columns = {"x": {"bounds": [0, 1], "missing": missing}, "y": (0, 1)}
     design = Design("y", columns, unit={"neighbours": neighbours, "id": person})
-    law = law_of(design, 1.0)
-    assert (law.sigma["count"] == 0) == (neighbours == "replace" and missing == "error" and person is None)
-    assert all(law.sigma[block] > 0 for block in BLOCKS if block != "count")
+    distribution = distribution_of(design, 1.0)
+    assert (distribution.sigma["count"] == 0) == (neighbours == "replace" and missing == "error" and person is None)
+    assert all(distribution.sigma[block] > 0 for block in BLOCKS if block != "count")
 
 
 def test_a_ball_of_radius_one_takes_far_less_noise_than_the_box():
     columns = {**{f"x{j}": (-1, 1) for j in range(10)}, "y": (-1, 1)}
-    box, ball = (law_of(Design("y", columns, radius=radius), 1.0) for radius in (None, 1.0))
+    box, ball = (distribution_of(Design("y", columns, radius=radius), 1.0) for radius in (None, 1.0))
     assert ball.sigma["gram_diagonal"] * 6 < box.sigma["gram_diagonal"]
 
 
@@ -258,7 +260,7 @@ def test_as_epsilon_grows_the_release_meets_the_exact_moments():
     )
 
 
-def test_a_release_survives_its_file_and_names_its_law(tmp_path):
+def test_a_release_survives_its_file_and_names_its_distribution(tmp_path):
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
     release = discreet.release({"x": [0.5] * 9, "y": [0.5] * 9}, design, epsilon=1.0, mechanism="k-norm")
     release.save(tmp_path / "r.json")
@@ -277,15 +279,15 @@ def test_budgets_in_another_currency_are_refused(budget):
 def test_a_budget_with_delta_is_served_by_epsilon_alone():
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
     with_delta = KNormMoments().noise_model(design, RowDomain.of(design), PrivacyBudget(1.0, 1e-6), {})
-    assert with_delta == law_of(design, 1.0)
+    assert with_delta == distribution_of(design, 1.0)
 
 
 def test_an_absurd_scale_is_refused_before_any_data_and_a_large_one_is_drawn():
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
     with pytest.raises(SpecError, match="raise epsilon"):
-        law_of(design, 1e-30)
+        distribution_of(design, 1e-30)
     with pytest.raises(SpecError, match="raise epsilon"):
-        law_of(design, 1e-300)
-    law = law_of(design, 1e-13, grid_bits=26)
-    assert max(law.sigma.values()) > 2**95
-    assert any(abs(part) > 2**70 for part in k_norm_noise(law.steps(3), ExactSampler()))
+        distribution_of(design, 1e-300)
+    distribution = distribution_of(design, 1e-13, grid_bits=26)
+    assert max(distribution.sigma.values()) > 2**95
+    assert any(abs(part) > 2**70 for part in k_norm_noise(distribution.steps(3), ExactSampler()))

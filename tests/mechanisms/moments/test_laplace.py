@@ -1,4 +1,4 @@
-"""The joint Laplace release: its budget, its split, the law of its noise, its limit without noise."""
+"""The joint Laplace release: its budget, its split, the distribution of its noise, its limit without noise."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from discreet.design.declarations import column_from
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import PrivacyNotice, SpecError
-from discreet.mechanisms.laplace import LaplaceMoments, block_costs, block_weights, noisy_totals, pure_law
+from discreet.mechanisms.laplace import LaplaceMoments, block_costs, block_weights, noisy_totals, pure_distribution
 from discreet.mechanisms.protocol import RunContext
 from discreet.mechanisms.sampler import MAX_SIGMA, ExactSampler
 from discreet.privacy.budget import PrivacyBudget
@@ -40,7 +40,7 @@ FALSE_ALARM = 1e-9
 RELATIONS = ("add-remove", "replace")
 
 
-def law_of(design, epsilon, delta=0.0):
+def distribution_of(design, epsilon, delta=0.0):
     return LaplaceMoments().noise_model(design, RowDomain.of(design), PrivacyBudget(epsilon, delta), {})
 
 
@@ -68,8 +68,8 @@ def test_worst_pairs_spend_the_budget_and_no_more(columns, neighbours, drop):
         corner = pairs[0][0]
         pairs.append((corner, {name: [None] * len(values) for name, values in corner.items()}))
     for epsilon in (0.1, 1.0, 7.3):
-        law = law_of(design, epsilon)
-        worst = max(exact_epsilon(design, law, *pair) for pair in pairs)
+        distribution = distribution_of(design, epsilon)
+        worst = max(exact_epsilon(design, distribution, *pair) for pair in pairs)
         assert worst <= Fraction(epsilon)
         # teeth: the claim is not met by being far too noisy; corners are not the worst rows of a spline, see below
         assert worst > Fraction(epsilon) * Fraction(7 if "s" in columns else 9, 10)
@@ -92,8 +92,10 @@ def test_rows_of_a_spline_part_nearly_as_far_as_is_claimed_under_replace(name):
     """A search over both rows; a spline cannot stand at both ends of its own column and between its knots at once."""
     columns, least = SPLINES[name]
     design = Design("y", {**columns, "y": (0, 1)}, unit={"neighbours": "replace"})
-    law = law_of(design, 1.0)
-    worst = exact_epsilon(design, law, *farthest_rows(design, law.steps(len(design.released)), "cityblock"))
+    distribution = distribution_of(design, 1.0)
+    worst = exact_epsilon(
+        design, distribution, *farthest_rows(design, distribution.steps(len(design.released)), "cityblock")
+    )
     assert worst <= 1
     # teeth: a claim smaller by this factor would be broken
     assert worst > Fraction(least)
@@ -102,7 +104,7 @@ def test_rows_of_a_spline_part_nearly_as_far_as_is_claimed_under_replace(name):
 def test_a_spline_beside_its_column_reaches_no_more_than_the_search_finds():
     """All pairs of a fine grid of rows: what the claim leaves unused beside its own column is below a tenth."""
     design = Design("y", {**SPLINES["one knot"][0], "y": (0, 1)}, unit={"neighbours": "replace"})
-    scales = np.array(law_of(design, 1.0).steps(len(design.released)), dtype=float)
+    scales = np.array(distribution_of(design, 1.0).steps(len(design.released)), dtype=float)
     x, y = (side.ravel() for side in np.meshgrid(np.linspace(0, 1, 301), [0.0, 0.25, 0.5, 0.75, 1.0]))
     rows = grid_rows({"x": x, "y": y}, design)
     upper = np.triu_indices(len(rows))
@@ -119,27 +121,28 @@ def test_no_pair_of_neighbours_spends_more_than_epsilon(neighbours):
     while checked < 1000:
         design = random_design(rng, neighbours=neighbours, derived=bool(rng.random() < 0.3))
         epsilon = float(10 ** rng.uniform(-2, 2))
-        law = law_of(design, epsilon)
+        distribution = distribution_of(design, epsilon)
         base = random_table(design, 3, rng)
         for _ in range(25):
             row = random_table(design, 1, rng)
             keep = 0 if neighbours == "add-remove" else 1
             other = {name: [*row[name], *values[keep:]] for name, values in base.items()}
-            assert exact_epsilon(design, law, base, other) <= Fraction(epsilon)
+            assert exact_epsilon(design, distribution, base, other) <= Fraction(epsilon)
             checked += 1
 
 
 def test_two_shifted_entries_lose_the_sum_of_shift_over_scale_and_no_more():
-    """Normalised probabilities of the joint law on a square that holds all but e^-60 of it."""
+    """Normalised probabilities of the joint distribution on a square that holds all but e^-60 of it."""
 
-    def law(scale, shift, z):
+    def distribution(scale, shift, z):
         q = math.exp(-1 / scale)
         return (1 - q) / (1 + q) * q ** np.abs(z - shift)
 
     z = np.arange(-200, 201)
     for scales, shifts in (((2, 3), (3, -1)), ((3, 3), (1, 1)), ((1, 2), (0, 5))):
         here, there = (
-            np.multiply.outer(law(scales[0], moved[0], z), law(scales[1], moved[1], z)) for moved in ((0, 0), shifts)
+            np.multiply.outer(distribution(scales[0], moved[0], z), distribution(scales[1], moved[1], z))
+            for moved in ((0, 0), shifts)
         )
         assert here.sum() == pytest.approx(1, abs=1e-12)
         claim = sum(abs(shift) / scale for shift, scale in zip(shifts, scales, strict=True))
@@ -177,19 +180,19 @@ def test_the_split_is_within_three_percent_of_the_best_one(d, neighbours):
 def test_the_entries_that_coefficients_lean_on_most_have_less_noise_than_an_even_split():
     """The notebook's scheme gives each entry all of epsilon; split evenly instead, its scale is entries / epsilon."""
     d = 5
-    law = law_of(numbers(d), 1.0)
+    distribution = distribution_of(numbers(d), 1.0)
     entries = (d + 2) * (d + 3) / 2
-    assert law.sigma["cross"] / 4**16 < 0.8 * entries
-    assert all(law.sigma[block] / 4**16 < 1.4 * entries for block in BLOCKS)
+    assert distribution.sigma["cross"] / 4**16 < 0.8 * entries
+    assert all(distribution.sigma[block] / 4**16 < 1.4 * entries for block in BLOCKS)
 
 
 def test_a_ball_needs_less_noise_than_a_box():
-    box, ball = law_of(numbers(10), 1.0), law_of(numbers(10, radius=1.0), 1.0)
+    box, ball = distribution_of(numbers(10), 1.0), distribution_of(numbers(10, radius=1.0), 1.0)
     assert ball.sigma["gram_off_diagonal"] < 0.3 * box.sigma["gram_off_diagonal"]
 
 
 def test_the_noise_of_a_person_with_three_rows_is_three_times_that_of_a_row():
-    one, three = (law_of(numbers(2, unit=unit), 1.0) for unit in ({}, {"id": "person", "max_rows": 3}))
+    one, three = (distribution_of(numbers(2, unit=unit), 1.0) for unit in ({}, {"id": "person", "max_rows": 3}))
     for block in BLOCKS:
         assert three.sigma[block] / one.sigma[block] == pytest.approx(3, rel=1e-9)
 
@@ -199,15 +202,15 @@ def test_the_noise_of_a_person_with_three_rows_is_three_times_that_of_a_row():
 @pytest.mark.parametrize("person", [None, "person"])
 def test_the_count_is_exact_only_where_it_is_public(neighbours, missing, person):
     columns = {"x": {"bounds": [0, 1], "missing": missing}, "y": (0, 1)}
-    law = law_of(Design("y", columns, unit={"neighbours": neighbours, "id": person}), 1.0)
-    assert (law.sigma["count"] == 0) == (neighbours == "replace" and missing == "error" and person is None)
-    assert all(law.sigma[block] > 0 for block in BLOCKS if block != "count")
-    assert (law.family, law.calibration) == ("discrete-laplace", "pure")
+    distribution = distribution_of(Design("y", columns, unit={"neighbours": neighbours, "id": person}), 1.0)
+    assert (distribution.sigma["count"] == 0) == (neighbours == "replace" and missing == "error" and person is None)
+    assert all(distribution.sigma[block] > 0 for block in BLOCKS if block != "count")
+    assert (distribution.family, distribution.calibration) == ("discrete-laplace", "pure")
 
 
 def test_delta_changes_nothing_and_the_promise_keeps_the_budget():
     design = numbers(2)
-    assert law_of(design, 1.0) == law_of(design, 1.0, 1e-6)
+    assert distribution_of(design, 1.0) == distribution_of(design, 1.0, 1e-6)
     promise = Guarantee.promised(design.unit, PrivacyBudget(1.0))
     assert (promise.epsilon, promise.delta) == (1.0, 0.0)
     assert LaplaceMoments().info.notion == "pure"
@@ -230,13 +233,13 @@ def test_a_noise_too_large_for_the_sampler_is_refused_before_data_with_what_to_d
 def test_scales_are_rounded_up_to_what_the_sampler_takes():
     design = numbers(3)
     domain = RowDomain.of(design, 26)
-    law = pure_law(design, domain, PrivacyBudget(0.7), {"cross": 0.3, "gram_diagonal": 0.1})
+    distribution = pure_distribution(design, domain, PrivacyBudget(0.7), {"cross": 0.3, "gram_diagonal": 0.1})
     exact = Fraction(l1_sensitivity(design, domain, {"cross": 0.3, "gram_diagonal": 0.1})) / Fraction(0.7)
     for block, weight in (("cross", 0.3), ("gram_diagonal", 0.1)):
         wanted = exact / Fraction(weight) * 4**26
-        assert wanted <= law.sigma[block] <= wanted * (1 + Fraction(1, 2**52)) + 1
-        assert float(law.sigma[block]) == law.sigma[block] <= MAX_SIGMA
-    assert set(law.sigma) == {"cross", "gram_diagonal"}
+        assert wanted <= distribution.sigma[block] <= wanted * (1 + Fraction(1, 2**52)) + 1
+        assert float(distribution.sigma[block]) == distribution.sigma[block] <= MAX_SIGMA
+    assert set(distribution.sigma) == {"cross", "gram_diagonal"}
 
 
 class Counting:
@@ -252,17 +255,17 @@ class Counting:
 def test_noise_is_added_in_unlimited_integers_and_only_where_a_block_is_released():
     design = numbers(1)
     huge, sampler = 2**80, Counting()
-    law = pure_law(design, RowDomain.of(design), PrivacyBudget(1.0), {"count": 1.0, "cross": 1.0})
-    noisy = noisy_totals(Totals((huge,) * 6, 4**16, 1), law, sampler)
+    distribution = pure_distribution(design, RowDomain.of(design), PrivacyBudget(1.0), {"count": 1.0, "cross": 1.0})
+    noisy = noisy_totals(Totals((huge,) * 6, 4**16, 1), distribution, sampler)
     assert noisy == (huge + 1, None, None, None, huge + 5, None)
-    assert sampler.asked == [law.sigma["count"], 0, 0, 0, law.sigma["cross"], 0]
+    assert sampler.asked == [distribution.sigma["count"], 0, 0, 0, distribution.sigma["cross"], 0]
 
 
 def test_one_pass_is_asked_for_before_any_noise_and_all_entries_are_published():
     design = numbers(2)
     domain, sampler = RowDomain.of(design), Counting()
-    law = law_of(design, 1.0)
-    passes = LaplaceMoments().passes(RunContext(design, domain, law, {}, sampler))
+    distribution = distribution_of(design, 1.0)
+    passes = LaplaceMoments().passes(RunContext(design, domain, distribution, {}, sampler))
     sums = next(passes)
     assert not hasattr(sampler, "asked")
     table = {"x0": [0.0, 1.0], "x1": [1.0, 1.0], "y": [0.5, 1.0]}
@@ -270,21 +273,22 @@ def test_one_pass_is_asked_for_before_any_noise_and_all_entries_are_published():
     with pytest.raises(StopIteration) as done:
         passes.send(moments)
     assert done.value.value.totals == tuple(total + k for k, total in enumerate(moments.values, start=1))
-    assert sampler.asked == law.steps(4)
+    assert sampler.asked == distribution.steps(4)
 
 
 def chi_square(draws, scale) -> float:
-    """P-value of binned draws against the Laplace law of this scale (continuous limit of a scale of many steps)."""
+    """P-value of binned draws against the Laplace distribution of this scale (continuous limit of a scale of many
+    steps)."""
     edges = stats.laplace.ppf(np.linspace(0, 1, 41)[1:-1]) * scale
     return float(stats.chisquare(np.bincount(np.searchsorted(edges, draws), minlength=40)).pvalue)
 
 
-def test_released_noise_has_the_stated_law_and_wrong_scales_are_rejected():
+def test_released_noise_has_the_stated_distribution_and_wrong_scales_are_rejected():
     """An empty table, released as often as it takes: what is published is the noise."""
-    law = law_of(numbers(20), 1.0)
+    distribution = distribution_of(numbers(20), 1.0)
     empty = Totals((0,) * 253, 4**16, 0)
-    drawn = np.array([noisy_totals(empty, law, ExactSampler()) for _ in range(150)], dtype=float)
-    ratios = drawn / np.array(law.steps(22), dtype=float)
+    drawn = np.array([noisy_totals(empty, distribution, ExactSampler()) for _ in range(150)], dtype=float)
+    ratios = drawn / np.array(distribution.steps(22), dtype=float)
     assert chi_square(ratios.ravel(), 1.0) > FALSE_ALARM
     assert chi_square(ratios.ravel(), 0.93) < FALSE_ALARM
     assert chi_square(ratios.ravel(), 1.07) < FALSE_ALARM
@@ -294,7 +298,7 @@ def test_released_noise_has_the_stated_law_and_wrong_scales_are_rejected():
         sizes = np.abs(ratios[:, np.array(entry_blocks(22)) == block])
         low, high = stats.gamma.ppf([FALSE_ALARM / 14, 1 - FALSE_ALARM / 14], sizes.size) / sizes.size
         assert low < sizes.mean() < high
-    assert law.sd("cross") == pytest.approx(math.sqrt(2) * law.sigma["cross"] / 4**16)
+    assert distribution.sd("cross") == pytest.approx(math.sqrt(2) * distribution.sigma["cross"] / 4**16)
 
 
 def test_small_scales_follow_the_discrete_probabilities():
@@ -303,8 +307,8 @@ def test_small_scales_follow_the_discrete_probabilities():
     inside = draws[np.abs(draws) <= 12]
     observed = np.array([(inside == value).sum() for value in z])
 
-    def p_value(law):
-        return stats.chisquare(observed, law / law.sum() * observed.sum()).pvalue
+    def p_value(distribution):
+        return stats.chisquare(observed, distribution / distribution.sum() * observed.sum()).pvalue
 
     assert p_value(np.exp(-np.abs(z) / 3)) > FALSE_ALARM
     assert p_value(np.exp(-np.abs(z) / 3.4)) < FALSE_ALARM

@@ -16,7 +16,7 @@ from discreet.accounting.moments import residual_sensitivity
 from discreet.accounting.noise_distribution import model_blocks
 from discreet.accounting.privacy_maps import loss_of
 from discreet.audit.exact_losses import replayed, replayed_square
-from discreet.audit.runs import MadeUpRows
+from discreet.audit.runs import SyntheticRows
 from discreet.curator.sums.gram import Totals
 from discreet.curator.sums.residuals import ResidualGram
 from discreet.design.columns import Boolean, Categorical, Numeric
@@ -54,7 +54,7 @@ def question(design, models, *, grid_bits=16, bound=None, clip_counts=False):
 
 def cost(asked, one, other, seed=0) -> Fraction:
     """The exact mu^2 of one run between two tables: moments, all residual Grams and the sum for R^2."""
-    sides = tuple(MadeUpRows(table, asked.design, asked.domain) for table in (one, other))
+    sides = tuple(SyntheticRows(table, asked.design, asked.domain) for table in (one, other))
     square = replayed_square(asked, sides, SeededSampler(seed))
     assert square is not None, "an exact number reaches what is published"
     return square
@@ -87,8 +87,8 @@ def asked_of(design, columns, grid_bits):
     domain = RowDomain.of(design, grid_bits)
     made = question(design, [], grid_bits=grid_bits)
     mechanism = replace(made.mechanism, models=tuple(columns))
-    law = mechanism.noise_model(design, domain, made.budget, made.settings)
-    return replace(made, mechanism=mechanism, law=law)
+    distribution = mechanism.noise_model(design, domain, made.budget, made.settings)
+    return replace(made, mechanism=mechanism, distribution=distribution)
 
 
 def largest_cost(neighbours, how_many, seed, *, weights=False):
@@ -149,7 +149,7 @@ def gram(design, columns, theta, bound, table):
     """Exact residual Gram of one model of a table, in steps of the product grid."""
     domain, rows = RowDomain.of(design), design.unit.max_rows
     sums = ResidualGram(model_domain(design, domain, columns), len(columns), theta, bound, rows, columns)
-    return MadeUpRows(table, design, domain).sums(sums).values
+    return SyntheticRows(table, design, domain).sums(sums).values
 
 
 def squared_norm(change, size) -> Fraction:
@@ -186,11 +186,11 @@ def test_one_row_can_spend_nearly_all_of_what_every_model_is_charged():
 def test_less_noise_on_one_model_would_be_seen(weaker):
     """By the loss forwards from the noise, which `verify` and every reader of the file compute."""
     asked = question(Design("y", COLUMNS), MODELS[:2], bound=1e-3)
-    sigma = asked.law.sigma | {weaker: asked.law.sigma[weaker] // 2}
-    weak = replace(asked, law=replace(asked.law, sigma=sigma))
+    sigma = asked.distribution.sigma | {weaker: asked.distribution.sigma[weaker] // 2}
+    weak = replace(asked, distribution=replace(asked.distribution, sigma=sigma))
     assert weak.loss.mu**2 > float(CLAIM) * 1.01
     assert asked.loss.mu**2 <= float(CLAIM)
-    promised = loss_of("gaussian", asked.design, weak.law, {}, EPSILON, DELTA)
+    promised = loss_of("gaussian", asked.design, weak.distribution, {}, EPSILON, DELTA)
     assert promised.delta > DELTA
 
 
@@ -202,9 +202,9 @@ def test_a_model_whose_rows_are_taken_for_shorter_would_be_seen(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(moment_queries, "model_domain", lambda design, domain, columns: shorter)
         short = question(design, models)
-    assert short.law.sigma["residual_diagonal_1"] < whole.law.sigma["residual_diagonal_1"]
-    assert loss_of("gaussian", design, short.law, {}, EPSILON, DELTA).delta > DELTA
-    assert loss_of("gaussian", design, whole.law, {}, EPSILON, DELTA).delta <= DELTA
+    assert short.distribution.sigma["residual_diagonal_1"] < whole.distribution.sigma["residual_diagonal_1"]
+    assert loss_of("gaussian", design, short.distribution, {}, EPSILON, DELTA).delta > DELTA
+    assert loss_of("gaussian", design, whole.distribution, {}, EPSILON, DELTA).delta <= DELTA
 
 
 @pytest.mark.parametrize("weights", [None, "w"])
@@ -214,7 +214,7 @@ def test_unrelated_tables_with_equal_noisy_numbers_publish_the_same_bits(weights
     asked = question(Design("y", columns, weights=weights), MODELS)
     rng = np.random.default_rng(3)
     tables = (random_table(asked.design, 9, rng), random_table(asked.design, 5, rng))
-    sides = tuple(MadeUpRows(table, asked.design, asked.domain) for table in tables)
+    sides = tuple(SyntheticRows(table, asked.design, asked.domain) for table in tables)
     (first, published), (second, again) = replayed(asked, sides, SeededSampler(1))
     assert published == again
     assert first.scales == second.scales
@@ -235,27 +235,27 @@ def test_shares_are_public_and_add_up(neighbours, models):
     assert whole == pytest.approx(0.37 if models else 0.27)
     # in proportion to the squared length of the longest row: 1 and the features
     assert [share / shares[0] for share in shares] == pytest.approx([1, 1 / 3, 2 / 3, 1][: len(shares)])
-    law, plain = (
+    distribution, plain = (
         GaussianMoments(robust, False, declared_models(design, models) if robust else ()).noise_model(
             design, domain, PrivacyBudget(EPSILON, DELTA), {}
         )
         for robust in (True, False)
     )
-    rest = (plain.sigma["cross"] / law.sigma["cross"]) ** 2
+    rest = (plain.sigma["cross"] / distribution.sigma["cross"]) ** 2
     assert rest == pytest.approx(0.6 if models else 0.7, rel=1e-6)
-    loss = loss_of("gaussian", design, law, {}, EPSILON, DELTA)
+    loss = loss_of("gaussian", design, distribution, {}, EPSILON, DELTA)
     assert Fraction(9999, 10000) * CLAIM <= Fraction(loss.mu) ** 2 <= CLAIM
 
 
 @pytest.mark.no_cover
-def test_the_noise_of_every_model_has_the_stated_law_and_wrong_parameters_are_rejected():
+def test_the_noise_of_every_model_has_the_stated_distribution_and_wrong_parameters_are_rejected():
     """Sums of squares of 500 standardised draws of each entry: chi-square, false alarm 1e-9, and 40% off is seen."""
     asked = question(Design("y", COLUMNS), MODELS)
     exact = tuple(range(-8, 9))
     size, sampler = len(asked.design.released), ExactSampler()
-    noisy = [residuals_with_noise(Totals(exact, 4**16, 2), asked.law, size, sampler) for _ in range(500)]
+    noisy = [residuals_with_noise(Totals(exact, 4**16, 2), asked.distribution, size, sampler) for _ in range(500)]
     scores = np.array([[a - b for a, b in zip(one, exact, strict=True)] for one in noisy], dtype=float)
-    sigma, first = asked.law.sigma, 0
+    sigma, first = asked.distribution.sigma, 0
     for number, columns in enumerate((3, 1, 2, 3)):
         diagonal, off = (sigma[block] for block in model_blocks(number))
         for i, j in pairs(columns):

@@ -96,24 +96,24 @@ def test_both_parts_together_spend_the_budget_and_no_more(unit):
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)}, unit=unit)
     domain = RowDomain.of(design)
     epsilon, delta = 1.0, 1e-6
-    law = GaussianMoments(robust=True).noise_model(design, domain, PrivacyBudget(epsilon, delta), {})
+    distribution = GaussianMoments(robust=True).noise_model(design, domain, PrivacyBudget(epsilon, delta), {})
     plain = GaussianMoments().noise_model(design, domain, PrivacyBudget(epsilon, delta), {})
-    second = residual_sensitivity(domain, design.unit.neighbours) * 4**16 / law.sigma["residual_diagonal"]
-    third = ratio_sensitivity() * 4**16 / law.sigma["residual_ratio"]
+    second = residual_sensitivity(domain, design.unit.neighbours) * 4**16 / distribution.sigma["residual_diagonal"]
+    third = ratio_sensitivity() * 4**16 / distribution.sigma["residual_ratio"]
     # the first part is the plain release with less of the budget
-    ratio = plain.sigma["cross"] / law.sigma["cross"]
+    ratio = plain.sigma["cross"] / distribution.sigma["cross"]
     assert ratio == pytest.approx(math.sqrt(1 - ROBUST_SHARE), rel=1e-6)
     assert third / second == pytest.approx(math.sqrt(RATIO_SHARE / (ROBUST_SHARE - RATIO_SHARE)), rel=1e-6)
     whole = compose_mu(second, third) / math.sqrt(ROBUST_SHARE)
     together = compose_mu(second, third, whole * math.sqrt(1 - ROBUST_SHARE))
-    drawn = variates(gaussian_queries(design, domain, robust=True), law.sigma)
+    drawn = variates(gaussian_queries(design, domain, robust=True), distribution.sigma)
     assert delta_from(epsilon, together * (1 - 1e-9)) + lattice_gap(epsilon, drawn) <= delta
     assert delta_from(epsilon, together * 1.001) > delta
 
 
 @pytest.mark.full
 @pytest.mark.no_cover
-def test_residual_noise_has_the_stated_law_and_wrong_parameters_are_rejected():
+def test_residual_noise_has_the_stated_distribution_and_wrong_parameters_are_rejected():
     """Sums of squares of 400 standardised draws of each entry: chi-square, false alarm 1e-9, and 20% off is seen."""
     design = Design("y", {"x": (0, 1), "z": (0, 1), "y": (0, 1)})
     table = {"x": [0.5, 1.0], "z": [0.25, 0.0], "y": [0.5, 1.0]}

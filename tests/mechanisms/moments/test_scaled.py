@@ -1,4 +1,4 @@
-"""Moments of privately scaled rows: exact neighbours, the law of the noise, and what is estimated from them."""
+"""Moments of privately scaled rows: exact neighbours, the noise, and what is estimated from them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from discreet.accounting.noise_distribution import RESIDUAL_BLOCKS
 from discreet.accounting.queries import blocks_of
 from discreet.accounting.scaling import FOURTH_BLOCKS, scaled_queries
 from discreet.audit.exact_losses import replayed, replayed_square
-from discreet.audit.runs import MadeUpRows
+from discreet.audit.runs import SyntheticRows
 from discreet.curator.sums.gram import Totals
 from discreet.curator.sums.scaled_rows import WeightedMoments
 from discreet.design.design import Design
@@ -45,7 +45,7 @@ def question(design, *, robust=False, grid_bits=16):
 
 def cost(asked, one, other, seed) -> Fraction:
     """The exact mu^2 of one run between two tables, with the first one's noise from a seed."""
-    sides = tuple(MadeUpRows(table, asked.design, asked.domain) for table in (one, other))
+    sides = tuple(SyntheticRows(table, asked.design, asked.domain) for table in (one, other))
     square = replayed_square(asked, sides, SeededSampler(seed))
     assert square is not None, "an exact number reaches what is published"
     return square
@@ -103,8 +103,8 @@ def test_less_noise_on_one_statistic_would_be_seen(weaker):
     """The replay is tight enough: a sixth of the scale of a statistic breaks the bound."""
     asked = question(Design("y", {"x": (-1, 1), "y": (-1, 1)}))
     alike = {"gram": ("gram", "count", "sum_x"), "cross": ("cross", "sum_y")}.get(weaker, (weaker,))
-    sigma = {name: scale // 6 if name.startswith(alike) else scale for name, scale in asked.law.sigma.items()}
-    weak = replace(asked, law=replace(asked.law, sigma=sigma))
+    sigma = {name: scale // 6 if name.startswith(alike) else scale for name, scale in asked.distribution.sigma.items()}
+    weak = replace(asked, distribution=replace(asked.distribution, sigma=sigma))
     assert max(worst_costs(weak, 40)) > CLAIM
 
 
@@ -136,7 +136,7 @@ def test_all_rows_of_a_person_are_covered(neighbours):
 def test_a_dropped_row_is_covered(neighbours):
     columns = {"x": {"bounds": [0, 1], "missing": "drop"}, "y": (0, 1)}
     asked = question(Design("y", columns, unit={"neighbours": neighbours}))
-    assert "rows" in asked.law.sigma
+    assert "rows" in asked.distribution.sigma
     table = {"x": [0.5] * 20 + [1.0], "y": [0.5] * 20 + [1.0]}
     dropped = {"x": [0.5] * 20 + [None], "y": [0.5] * 20 + [1.0]}
     assert max(cost(asked, table, dropped, seed) for seed in range(10)) <= CLAIM
@@ -150,13 +150,13 @@ def test_unrelated_tables_with_equal_noisy_numbers_publish_the_same_bits(robust)
     rng = np.random.default_rng(4)
     for seed in range(10):
         tables = (random_table(design, 50, rng), random_table(design, 9, rng))
-        sides = tuple(MadeUpRows(table, design, asked.domain) for table in tables)
+        sides = tuple(SyntheticRows(table, design, asked.domain) for table in tables)
         (first, one), (second, other) = replayed(asked, sides, SeededSampler(seed))
         assert one == other
         assert first.scales == second.scales
 
 
-def test_shares_are_all_of_the_budget_and_the_law_is_known_before_data():
+def test_shares_are_all_of_the_budget_and_the_distribution_is_known_before_data():
     assert math.fsum([MOMENT_SHARES.gram, MOMENT_SHARES.cross, MOMENT_SHARES.target_square]) == pytest.approx(1)
     for unit in ({}, {"neighbours": "replace"}, {"id": "p", "max_rows": 4}):
         for columns in (COLUMNS, {"b": bool, "y": bool}):
@@ -166,17 +166,17 @@ def test_shares_are_all_of_the_budget_and_the_law_is_known_before_data():
                 _, *others = scaled_queries(design, asked.domain, robust=moments == "robust")
                 names = [next(iter(query.blocks)) for query in others]
                 assert math.fsum(SHARES[name] for name in names) < 0.5
-                assert {name for name in asked.law.sigma if name in SHARES} == set(names)
-                assert {*names, *gram, *discreet.releases.BLOCKS} == set(asked.law.sigma)
+                assert {name for name in asked.distribution.sigma if name in SHARES} == set(names)
+                assert {*names, *gram, *discreet.releases.BLOCKS} == set(asked.distribution.sigma)
                 assert 0.98 * CLAIM <= Fraction(asked.loss.mu) ** 2 <= CLAIM * (1 + Fraction(1, 10**9))
 
 
 @pytest.mark.no_cover
-def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
+def test_noise_has_the_stated_distribution_and_a_wrong_scale_is_rejected():
     """Chi-square over what every number of whole runs is off: false alarm 1e-9, a fifth off is seen."""
     design = Design("y", COLUMNS)
     asked = question(design)
-    rows = MadeUpRows({"x": [0.1, 0.5], "b": [True, False], "g": ["a", "b"], "y": [0.0, 0.3]}, design, asked.domain)
+    rows = SyntheticRows({"x": [0.1, 0.5], "b": [True, False], "g": ["a", "b"], "y": [0.0, 0.3]}, design, asked.domain)
     off = []
     for _ in range(60):
         (first, _), _ = replayed(asked, (rows, rows), ExactSampler())

@@ -1,4 +1,5 @@
-"""Noise in shares: exact neighbours over several parts, the law of the sum, and wrong shares that are rejected."""
+"""Noise in shares: exact neighbours over several parts, the distribution of the sum, and wrong shares that are
+rejected."""
 
 from __future__ import annotations
 
@@ -34,7 +35,7 @@ def shares(parts=3, honest=2, most=1):
     return GaussianShares(shares=parts, honest=honest, parts_per_person=most)
 
 
-def law_of(made, design=DESIGN, grid_bits=16):
+def distribution_of(made, design=DESIGN, grid_bits=16):
     return made.noise_model(design, RowDomain.of(design, grid_bits), BUDGET, {})
 
 
@@ -47,8 +48,8 @@ def exact(table, design):
 def test_a_person_in_so_many_parts_moves_the_pooled_sums_no_farther_than_the_honest_noise_hides(most):
     """One row more in each of `most` parts, exactly; a corner row in all of them comes close to the claim."""
     made, rng = shares(parts=5, honest=4, most=most), np.random.default_rng(most)
-    law = law_of(made)
-    variance = [made.honest * step**2 for step in law.steps(len(DESIGN.released))]
+    distribution = distribution_of(made)
+    variance = [made.honest * step**2 for step in distribution.steps(len(DESIGN.released))]
     claim = Fraction(mu_from(1.0, 1e-6)) ** 2
     spent = []
     for _ in range(4):
@@ -68,11 +69,11 @@ def test_a_person_in_so_many_parts_moves_the_pooled_sums_no_farther_than_the_hon
 def summed():
     """Noise of three shares, added up, in units of the scale of one share."""
     made = shares()
-    law = law_of(made, MANY)
+    distribution = distribution_of(made, MANY)
     size = len(MANY.released)
-    nothing = Totals((0,) * entry_count(size), law.unit, 0)
-    drawn = [made.randomise(nothing, law, ExactSampler()) for _ in range(3)]
-    return np.array([sum(one) / step for *one, step in zip(*drawn, law.steps(size), strict=True)], dtype=float)
+    nothing = Totals((0,) * entry_count(size), distribution.unit, 0)
+    drawn = [made.randomise(nothing, distribution, ExactSampler()) for _ in range(3)]
+    return np.array([sum(one) / step for *one, step in zip(*drawn, distribution.steps(size), strict=True)], dtype=float)
 
 
 def accepted(values: np.ndarray, variance: float) -> bool:
@@ -93,14 +94,14 @@ def test_another_variance_is_rejected(summed, wrong):
 
 def test_two_honest_shares_have_the_variance_that_the_budget_needs():
     whole = GaussianMoments().noise_model(MANY, RowDomain.of(MANY, 16), BUDGET, {})
-    law = law_of(shares(), MANY)
+    distribution = distribution_of(shares(), MANY)
     for block, sigma in whole.sigma.items():
-        assert sigma**2 <= 2 * law.sigma[block] ** 2 <= sigma**2 * (1 + 1e-6)
-        assert law.sd(block) == pytest.approx(math.sqrt(3 / 2) * whole.sd(block))
+        assert sigma**2 <= 2 * distribution.sigma[block] ** 2 <= sigma**2 * (1 + 1e-6)
+        assert distribution.sd(block) == pytest.approx(math.sqrt(3 / 2) * whole.sd(block))
 
 
 def test_noise_falls_with_the_number_of_honest_curators():
-    sds = [law_of(shares(parts=10, honest=honest)).sd("cross") for honest in range(1, 10)]
+    sds = [distribution_of(shares(parts=10, honest=honest)).sd("cross") for honest in range(1, 10)]
     assert all(one > other for one, other in pairwise(sds))
 
 

@@ -28,7 +28,7 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.lattice import lattice_gap
 from discreet.releases import Release
 from discreet.testing.not_private import exact_release
-from support.moment_laws import variates
+from support.moment_distributions import variates
 from support.statistics_pairs import exact_mu2, some_design, some_pairs, totals_of
 
 FALSE_ALARM = 1e-9
@@ -38,7 +38,7 @@ ALL = {"count", "sum_x", "gram_diagonal", "gram_off_diagonal", "sum_y", "cross"}
 FEWER = {"count", "gram_diagonal", "gram_off_diagonal", "cross"}
 
 
-def law_of(design, budget=BUDGET, *, target_square=False):
+def distribution_of(design, budget=BUDGET, *, target_square=False):
     return SufficientStatistics().noise_model(
         design, RowDomain.of(design), budget, {"target_square": target_square}
     )  # fmt: skip
@@ -61,12 +61,14 @@ def law_of(design, budget=BUDGET, *, target_square=False):
 def test_only_what_the_model_needs_is_released(columns, intercept, blocks, target_square):
     """Without an intercept the sums are left out, unless a middle that is not 0 has to be put back with them."""
     design = Design("y", columns, intercept=intercept)
-    law = law_of(design, target_square=target_square)
+    distribution = distribution_of(design, target_square=target_square)
     wanted = blocks | ({"target_square"} if target_square else set())
-    assert set(law.sigma) == wanted
+    assert set(distribution.sigma) == wanted
     assert design.needs_sums == ("sum_x" in wanted)
     size = len(design.released)
-    totals = with_noise(Totals(tuple(range(size * (size + 1) // 2)), law.unit, 1), law, ExactSampler())
+    totals = with_noise(
+        Totals(tuple(range(size * (size + 1) // 2)), distribution.unit, 1), distribution, ExactSampler()
+    )
     assert [total is None for total in totals] == [block not in wanted for block in entry_blocks(size)]
 
 
@@ -76,9 +78,9 @@ def test_only_what_the_model_needs_is_released(columns, intercept, blocks, targe
 def test_the_count_is_exact_only_where_it_is_public(neighbours, missing, intercept):
     columns = {"x": {"bounds": [-1, 1], "missing": missing}, "y": (-1, 1)}
     design = Design("y", columns, intercept=intercept, unit={"neighbours": neighbours})
-    law = law_of(design)
-    assert (law.sigma["count"] == 0) == (neighbours == "replace" and missing == "error")
-    assert all(sigma > 0 for block, sigma in law.sigma.items() if block != "count")
+    distribution = distribution_of(design)
+    assert (distribution.sigma["count"] == 0) == (neighbours == "replace" and missing == "error")
+    assert all(sigma > 0 for block, sigma in distribution.sigma.items() if block != "count")
 
 
 def test_a_release_is_a_file_that_is_read_again_and_says_what_is_not_there():
@@ -94,11 +96,11 @@ def test_a_release_is_a_file_that_is_read_again_and_says_what_is_not_there():
 def test_noise_is_added_in_unlimited_integers_and_in_the_order_of_the_blocks():
     class Counting:
         def draw(self, sigmas):
-            assert sigmas == [law.sigma[block] for block in ("count", "gram_diagonal", "cross")]
+            assert sigmas == [distribution.sigma[block] for block in ("count", "gram_diagonal", "cross")]
             return [1, 2, 3]
 
-    law = law_of(Design("y", {"x": (-1, 1), "y": (-1, 1)}, intercept=False))
-    noisy = with_noise(Totals((2**80,) * 6, law.unit, 1), law, Counting())
+    distribution = distribution_of(Design("y", {"x": (-1, 1), "y": (-1, 1)}, intercept=False))
+    noisy = with_noise(Totals((2**80,) * 6, distribution.unit, 1), distribution, Counting())
     assert noisy == (
         2**80 + 1,
         None,
@@ -120,9 +122,9 @@ def test_no_neighbour_moves_the_statistics_by_more_than_the_budget_allows(neighb
     limit = Fraction(MU) ** 2
     for _ in range(50):
         design = some_design(rng, neighbours)
-        law = law_of(design, target_square=bool(rng.random() < 0.3))
+        distribution = distribution_of(design, target_square=bool(rng.random() < 0.3))
         for one, other in some_pairs(rng, design, 40):
-            assert exact_mu2(design, law, one, other) <= limit
+            assert exact_mu2(design, distribution, one, other) <= limit
 
 
 PAIRED = {
@@ -141,12 +143,15 @@ def test_worst_pairs_spend_the_budget_and_no_more(columns, neighbours, drop, int
     rule = {"missing": "drop"} if drop else {}
     declared = {name: column_from(what).to_dict() | rule for name, what in columns.items()}
     design = Design("y", declared, intercept=intercept, unit={"neighbours": neighbours})
-    law = law_of(design)
+    distribution = distribution_of(design)
     pairs = [(pair.table, pair.neighbour) for pair in worst_pairs("ssp", design)]
     if drop and neighbours == "replace":
         corner = pairs[0][0]
         pairs.append((corner, {name: [None] * len(values) for name, values in corner.items()}))
-    worst = max(float(exact_mu2(design, law, *(totals_of(table, design) for table in pair))) for pair in pairs) ** 0.5
+    worst = (
+        max(float(exact_mu2(design, distribution, *(totals_of(table, design) for table in pair))) for pair in pairs)
+        ** 0.5
+    )
     assert delta_from(1.0, worst) <= 1e-6
     # teeth: a tenth less noise breaks the promise
     assert delta_from(1.0, worst / 0.9 * 1.001) > 1e-6
@@ -154,14 +159,14 @@ def test_worst_pairs_spend_the_budget_and_no_more(columns, neighbours, drop, int
 
 def test_a_person_with_three_rows_takes_three_times_the_noise_and_moves_no_farther():
     columns = {"x": (-1, 1), "z": (0, 2), "y": (-1, 1)}
-    one = law_of(Design("y", columns))
+    one = distribution_of(Design("y", columns))
     design = Design("y", columns, unit={"id": "who", "max_rows": 3})
-    law = law_of(design)
-    assert all(law.sigma[block] / one.sigma[block] == pytest.approx(3, rel=1e-9) for block in ALL)
+    distribution = distribution_of(design)
+    assert all(distribution.sigma[block] / one.sigma[block] == pytest.approx(3, rel=1e-9) for block in ALL)
     rows = {"x": [1.0, -1.0], "z": [0.0, 2.0], "y": [1.0, 0.5], "who": ["a", "b"]}
     more = {"x": [1.0] * 5, "z": [2.0] * 5, "y": [1.0] * 5, "who": ["c"] * 5}
     both = {name: [*rows[name], *more[name]] for name in rows}
-    loss = exact_mu2(design, law, totals_of(rows, design), totals_of(both, design))
+    loss = exact_mu2(design, distribution, totals_of(rows, design), totals_of(both, design))
     assert Fraction(MU * 0.999) ** 2 <= loss <= Fraction(MU) ** 2
 
 
@@ -171,33 +176,35 @@ def test_a_person_with_three_rows_takes_three_times_the_noise_and_moves_no_farth
 def test_the_shares_are_those_of_the_joint_release_without_the_absent_blocks():
     design = Design("y", {"x": (-1, 1), "z": (-1, 1), "y": (-1, 1)}, intercept=False)
     assert (released_shares(design, target_square=False).sum_x, DEFAULT_SHARES.sum_x) == (0.0, 0.12)
-    law = law_of(design)
+    distribution = distribution_of(design)
     spent = {"count": 1, "gram_diagonal": 2, "cross": math.sqrt(2)}
     for block, share in (("count", 0.03), ("gram_diagonal", 0.35), ("cross", 0.35)):
-        assert spent[block] / law.sd(block) == pytest.approx(MU * math.sqrt(share / 0.73), rel=1e-6)
-    assert law.sd("gram_diagonal") / law.sd("gram_off_diagonal") == pytest.approx(math.sqrt(2), rel=1e-9)
+        assert spent[block] / distribution.sd(block) == pytest.approx(MU * math.sqrt(share / 0.73), rel=1e-6)
+    assert distribution.sd("gram_diagonal") / distribution.sd("gram_off_diagonal") == pytest.approx(
+        math.sqrt(2), rel=1e-9
+    )
 
 
 def test_the_lattice_gap_counts_released_entries_only():
     design = Design("y", {"x": (-1, 1), "z": (-1, 1), "v": (-1, 1), "y": (-1, 1)}, intercept=False)
-    law = law_of(design)
+    distribution = distribution_of(design)
     entries = {"count": 1, "gram_diagonal": 3, "gram_off_diagonal": 3, "cross": 3}
-    expected = (1 + math.e) * sum(count / (16 * law.sigma[block] ** 2) for block, count in entries.items())
-    assert lattice_gap(1.0, variates(law, 5)) == pytest.approx(expected, rel=1e-9)
+    expected = (1 + math.e) * sum(count / (16 * distribution.sigma[block] ** 2) for block, count in entries.items())
+    assert lattice_gap(1.0, variates(distribution, 5)) == pytest.approx(expected, rel=1e-9)
 
 
-def test_noise_has_the_stated_law_in_every_block_and_a_wrong_scale_is_rejected():
+def test_noise_has_the_stated_distribution_in_every_block_and_a_wrong_scale_is_rejected():
     """Sums of squares against chi-square, both tails; 15% more or less noise would be found out."""
     columns = {**{f"x{j}": (0, 1) for j in range(60)}, "y": (0, 1)}
     design = Design("y", columns)
-    law = law_of(design, target_square=True)
+    distribution = distribution_of(design, target_square=True)
     blocks = entry_blocks(len(design.released))
     drawn: dict[str, list[float]] = {}
-    empty = Totals((0,) * len(blocks), law.unit, 0)
+    empty = Totals((0,) * len(blocks), distribution.unit, 0)
     for _ in range(4):
-        for block, value in zip(blocks, with_noise(empty, law, ExactSampler()), strict=True):
-            drawn.setdefault(block, []).append(value / law.sigma[block])
-    assert set(drawn) == set(law.sigma)
+        for block, value in zip(blocks, with_noise(empty, distribution, ExactSampler()), strict=True):
+            drawn.setdefault(block, []).append(value / distribution.sigma[block])
+    assert set(drawn) == set(distribution.sigma)
     for values in drawn.values():
         count, statistic = len(values), float(np.sum(np.square(values)))
         low, high = stats.chi2.ppf([FALSE_ALARM / 2, 1 - FALSE_ALARM / 2], count)
@@ -207,12 +214,12 @@ def test_noise_has_the_stated_law_in_every_block_and_a_wrong_scale_is_rejected()
             assert not low < statistic * 1.15**2 < high
 
 
-def test_a_budget_for_which_the_gap_is_not_small_is_calibrated_on_the_discrete_law():
+def test_a_budget_for_which_the_gap_is_not_small_is_calibrated_on_the_discrete_distribution():
     design = Design("y", {"x": (-1, 1), "y": (-1, 1)}, intercept=False)
-    law = law_of(design, PrivacyBudget(1e4, 1e-6))
-    assert law.calibration == "discrete-zcdp"
+    distribution = distribution_of(design, PrivacyBudget(1e4, 1e-6))
+    assert distribution.calibration == "discrete-zcdp"
     pair = worst_pairs("ssp", design)[0]
-    mu2 = float(exact_mu2(design, law, totals_of(pair.table, design), totals_of(pair.neighbour, design)))
+    mu2 = float(exact_mu2(design, distribution, totals_of(pair.table, design), totals_of(pair.neighbour, design)))
     assert delta_from_rho(1e4, mu2 / 2) <= 1e-6
     assert delta_from_rho(1e4, mu2 * 1.01 / 2) > 1e-6
 
@@ -220,8 +227,8 @@ def test_a_budget_for_which_the_gap_is_not_small_is_calibrated_on_the_discrete_l
 def test_the_noise_is_less_than_the_thesis_and_its_source_take_for_two_statistics():
     """X'X and X'y on the unit ball at (1, 1e-6), from draws; the thesis mirrors its triangle, so off-diagonals gain."""
     design = Design("y", {**{f"x{j}": (-1, 1) for j in range(5)}, "y": (-1, 1)}, intercept=False, radius=1.0)
-    law = law_of(design)
-    sd = {block: np.std(ExactSampler().draw([sigma] * 20_000)) / 4**16 for block, sigma in law.sigma.items()}
+    distribution = distribution_of(design)
+    sd = {block: np.std(ExactSampler().draw([sigma] * 20_000)) / 4**16 for block, sigma in distribution.sigma.items()}
     wang = 2 * math.sqrt(math.log(4 / 1e-6))
     thesis = 2 * math.sqrt(2 * math.log(1.25 * 2 / 1e-6))
     # a standard deviation of 20,000 draws is known to 0.5 %: seven of these

@@ -1,4 +1,4 @@
-"""Moments of rows with weights: exact neighbours, tightness, the law of the noise, and what is estimated from them."""
+"""Moments of rows with weights: exact neighbours, tightness, the noise, and what is estimated from them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scipy import stats
 import discreet
 from discreet.accounting.noise_distribution import GUARD, ROWS
 from discreet.audit.exact_losses import replayed, replayed_square
-from discreet.audit.runs import MadeUpRows
+from discreet.audit.runs import SyntheticRows
 from discreet.curator.sums.gram import GramWithWeights, row_products
 from discreet.design.columns import Numeric
 from discreet.design.design import Design
@@ -47,13 +47,13 @@ def question(design, *, robust=False, grid_bits=16, guard=False):
 
 def cost(asked, one, other, seed=0) -> Fraction:
     """The exact mu^2 of one run between two tables, with the first one's noise from a seed, and of any guard before."""
-    sides = tuple(MadeUpRows(table, asked.design, asked.domain) for table in (one, other))
+    sides = tuple(SyntheticRows(table, asked.design, asked.domain) for table in (one, other))
     square = replayed_square(asked, sides, SeededSampler(seed))
     assert square is not None, "an exact number reaches what is published"
-    if GUARD not in asked.law.sigma:
+    if GUARD not in asked.distribution.sigma:
         return square
     fitting = [side.sums(row_products(len(asked.design.released), asked.domain)).fitting for side in sides]
-    scale = Fraction(asked.law.unit, asked.law.sigma[GUARD])
+    scale = Fraction(asked.distribution.unit, asked.distribution.sigma[GUARD])
     return square + sum(((a - b) * scale) ** 2 for a, b in zip(*fitting, strict=True))
 
 
@@ -102,14 +102,14 @@ def test_a_row_of_the_largest_weight_spends_all_of_the_budget_and_no_more():
     full = cost(asked, both(corner(), corner()), corner())
     assert Fraction(999, 1000) * CLAIM <= full <= CLAIM
     # a row of half the weight moves the sums half as far, and the number of rows as far as any
-    rows = Fraction(asked.law.unit, asked.law.sigma[ROWS]) ** 2
+    rows = Fraction(asked.distribution.unit, asked.distribution.sigma[ROWS]) ** 2
     assert cost(asked, both(corner(), corner(w=2.0)), corner()) == (full - rows) / 4 + rows
 
 
 def test_under_replace_a_weight_that_goes_to_0_is_a_row_that_is_absent():
     asked = question(weighted(BOX, unit={"neighbours": "replace"}))
-    assert ROWS not in asked.law.sigma
-    assert asked.law.sigma["count"] > 0
+    assert ROWS not in asked.distribution.sigma
+    assert asked.distribution.sigma["count"] > 0
     found = [cost(asked, corner(), corner(**cells)) for cells in ({"w": 0.0}, {"x": -1.0}, {"y": -1.0})]
     assert Fraction(97, 100) * CLAIM <= max(found) <= CLAIM
     assert found[0] > Fraction(8, 10) * CLAIM
@@ -167,7 +167,7 @@ def test_a_guard_before_weighted_sums_spends_its_share_of_the_budget(neighbours)
     other = both(corner(), corner(w=None)) if neighbours == "replace" else corner()
     found = cost(asked, both(corner(), corner()), other)
     assert Fraction(8, 10) * CLAIM <= found <= CLAIM
-    without = replace(asked, law=asked.law.without_before())
+    without = replace(asked, distribution=asked.distribution.without_before())
     assert found > cost(without, both(corner(), corner()), other)
 
 
@@ -182,8 +182,8 @@ def test_a_row_without_a_weight_is_dropped_and_covered(neighbours):
 @pytest.mark.parametrize("weaker", ["count", "gram_diagonal", "sum_y", "cross", ROWS])
 def test_less_noise_on_one_statistic_would_be_seen(weaker):
     asked = question(weighted(BOX))
-    sigma = asked.law.sigma | {weaker: asked.law.sigma[weaker] * 9 // 10}
-    weak = replace(asked, law=replace(asked.law, sigma=sigma))
+    sigma = asked.distribution.sigma | {weaker: asked.distribution.sigma[weaker] * 9 // 10}
+    weak = replace(asked, distribution=replace(asked.distribution, sigma=sigma))
     assert cost(weak, both(corner(), corner()), corner()) > CLAIM
 
 
@@ -195,8 +195,8 @@ def test_a_sum_of_weights_that_is_taken_for_public_would_be_seen():
         PrivacyBudget(EPSILON, DELTA),
         ReleaseOptions(mechanism="gaussian"),
     )
-    assert plain.law.sigma["count"] == 0
-    weak = replace(asked, law=replace(asked.law, sigma={**asked.law.sigma, "count": 1}))
+    assert plain.distribution.sigma["count"] == 0
+    weak = replace(asked, distribution=replace(asked.distribution, sigma={**asked.distribution.sigma, "count": 1}))
     assert cost(weak, corner(), corner(w=0.0)) > CLAIM
 
 
@@ -216,7 +216,7 @@ def test_unrelated_tables_with_equal_noisy_numbers_publish_the_same_bits(robust)
     rng = np.random.default_rng(4)
     for seed in range(6):
         tables = (random_table(design, 50, rng), random_table(design, 9, rng))
-        sides = tuple(MadeUpRows(table, design, asked.domain) for table in tables)
+        sides = tuple(SyntheticRows(table, design, asked.domain) for table in tables)
         (first, one), (second, other) = replayed(asked, sides, SeededSampler(seed))
         assert one == other
         assert first.scales == second.scales
@@ -226,23 +226,23 @@ def test_unrelated_tables_with_equal_noisy_numbers_publish_the_same_bits(robust)
 @pytest.mark.parametrize("robust", [False, True])
 def test_the_loss_forwards_is_that_of_the_budget(unit, robust):
     asked = question(weighted(COLUMNS, unit=unit), robust=robust)
-    assert (ROWS in asked.law.sigma) == (unit.get("neighbours") != "replace")
+    assert (ROWS in asked.distribution.sigma) == (unit.get("neighbours") != "replace")
     assert 0.98 * CLAIM <= Fraction(asked.loss.mu) ** 2 <= CLAIM * (1 + Fraction(1, 10**9))
 
 
-def test_noise_has_the_stated_law_and_a_wrong_scale_is_rejected():
+def test_noise_has_the_stated_distribution_and_a_wrong_scale_is_rejected():
     """Chi-square over what every number is off: false alarm 1e-9 for each of the three, a fifth off is seen."""
     design = weighted(COLUMNS)
     asked = question(design)
     table = {"x": [0.1, 0.5], "g": ["a", "b"], "y": [0.0, 0.3], "w": [1.0, 3.0]}
-    exact = MadeUpRows(table, design, asked.domain).sums(row_products(len(design.released), asked.domain))
+    exact = SyntheticRows(table, design, asked.domain).sums(row_products(len(design.released), asked.domain))
     *sums, rows = exact.values
     off = []
     for _ in range(200):
-        made = weighted_moments(exact, design, asked.law, ExactSampler())
-        assert [made.totals[place] for place in asked.law.copies(5)] == list(made.totals[2:4])
+        made = weighted_moments(exact, design, asked.distribution, ExactSampler())
+        assert [made.totals[place] for place in asked.distribution.copies(5)] == list(made.totals[2:4])
         changes = zip((*made.totals, made.scalars[ROWS]), (*sums, rows), strict=True)
-        scales = (*asked.law.steps(len(design.released)), asked.law.sigma[ROWS])
+        scales = (*asked.distribution.steps(len(design.released)), asked.distribution.sigma[ROWS])
         off += [(a - b) / scale for (a, b), scale in zip(changes, scales, strict=True) if scale]
     # the number of rows beside every entry but the product of two indicators and their squares
     assert len(off) == 200 * (entry_count(5) - 3 + 1)

@@ -1,4 +1,4 @@
-"""Wishart noise: its exact loss against independent oracles, its calibration on exact neighbours, its law."""
+"""Wishart noise: its exact loss against independent oracles, its calibration on exact neighbours, its distribution."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ RELATIONS = ("add-remove", "replace")
 DEFAULTS = {"debiased": True, "degrees": 10_000, "fewest": False}
 FEW = {"debiased": True, "degrees": 60, "fewest": False}
 PAIRS_PER_RELATION = 1000
-# draws below come from a seed; the level says how unlikely a right law would be to fail
+# draws below come from a seed; the level says how unlikely a right distribution would be to fail
 FALSE_ALARM = 1e-6
 
 
-def law_of(design, epsilon=1.0, delta=1e-6, settings=DEFAULTS):
+def distribution_of(design, epsilon=1.0, delta=1e-6, settings=DEFAULTS):
     return WishartMoments().noise_model(design, RowDomain.of(design), PrivacyBudget(epsilon, delta), settings)
 
 
@@ -249,7 +249,7 @@ def test_no_row_is_longer_than_the_shift_the_noise_was_calibrated_for(neighbours
     while checked < PAIRS_PER_RELATION:
         missing = str(rng.choice(["error", "drop"]))
         design = random_design(rng, neighbours=neighbours, missing=missing, derived=bool(rng.random() < 0.3))
-        scales = Scales.of(law_of(design, float(10 ** rng.uniform(-1, 1)), settings=FEW))
+        scales = Scales.of(distribution_of(design, float(10 ** rng.uniform(-1, 1)), settings=FEW))
         bound = scales.shift(RowDomain.of(design))
         base = random_table(design, 6, rng)
         index = int(rng.integers(0, 6))
@@ -269,12 +269,12 @@ def test_no_row_is_longer_than_the_shift_the_noise_was_calibrated_for(neighbours
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-12), (3.0, 1e-5)])
 def test_the_corner_row_spends_delta_and_no_more(radius, settings, epsilon, delta):
     design = Design("y", {"x": (0, 1), "z": (-2, 2), "b": bool, "y": (0, 1)}, radius=radius)
-    law = law_of(design, epsilon, delta, settings)
-    scales = Scales.of(law)
+    distribution = distribution_of(design, epsilon, delta, settings)
+    scales = Scales.of(distribution)
     (pair,) = worst_pairs("wishart", design)
     change = [a - b for a, b in zip(*(moments_of(design, t) for t in (pair.table, pair.neighbour)), strict=True)]
     reached = row_length2(design, scales, change)
-    degrees = law.parameters["degrees"] - 5 + 1
+    degrees = distribution.parameters["degrees"] - 5 + 1
     assert added_delta(degrees, reached, Fraction(epsilon)) <= delta
     assert reached >= scales.shift(RowDomain.of(design)) * Fraction(999, 1000)
     # teeth: one per cent less noise would break the promise
@@ -286,8 +286,8 @@ def test_under_replace_both_rows_are_paid_for(missing):
     columns = {name: {"bounds": [0, 1], "missing": missing} for name in ("x", "z", "y")}
     design = Design("y", columns, unit={"neighbours": "replace"})
     settings = DEFAULTS | {"degrees": 300}
-    law = law_of(design, settings=settings)
-    scales, degrees = Scales.of(law), law.parameters["degrees"] - 3
+    distribution = distribution_of(design, settings=settings)
+    scales, degrees = Scales.of(distribution), distribution.parameters["degrees"] - 3
     shift = scales.shift(RowDomain.of(design))
     bounds = [exchanged_delta(degrees, shift, Fraction(1), Fraction(k, 100)) for k in range(5, 96)]
     assert min(bounds) <= 1e-6
@@ -295,48 +295,48 @@ def test_under_replace_both_rows_are_paid_for(missing):
         min(exchanged_delta(degrees, shift * Fraction(101, 100), Fraction(1), Fraction(k, 100)) for k in range(5, 96))
         > 1e-6
     )
-    assert (law.sigma["count"] == 0) == (missing == "error")
+    assert (distribution.sigma["count"] == 0) == (missing == "error")
     added = Design("y", columns)
-    assert scales.regressor > Scales.of(law_of(added, settings=settings)).regressor
+    assert scales.regressor > Scales.of(distribution_of(added, settings=settings)).regressor
 
 
 def test_a_search_that_promises_too_much_is_mended_by_the_proof(monkeypatch):
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
-    honest = law_of(design, settings=FEW)
+    honest = distribution_of(design, settings=FEW)
 
     def boastful(*arguments, **options):
         shift, share = largest_shift(*arguments, **options)
         return shift * (1 + 3e-4), share
 
     monkeypatch.setattr(wishart, "largest_shift", boastful)
-    repaired = law_of(design, settings=FEW)
+    repaired = distribution_of(design, settings=FEW)
     assert added_delta(58, Scales.of(repaired).shift(RowDomain.of(design)), Fraction(1)) <= 1e-6
     for block in honest.sigma:
         assert repaired.sigma[block] == pytest.approx(honest.sigma[block], rel=1e-3)
 
 
-def test_scales_are_recovered_from_the_law():
+def test_scales_are_recovered_from_the_distribution():
     scales = Scales(123, 4567, 89)
     for public in (False, True):
-        law = discreet.releases.NoiseLaw(
+        distribution = discreet.releases.NoiseDistribution(
             16, scales.blocks(count_public=public), "chi-square", "wishart", {"degrees": 9}
         )
-        assert Scales.of(law) == scales
+        assert Scales.of(distribution) == scales
 
 
 def test_predicted_noise_is_close_to_that_of_the_gaussian_release_and_needs_many_degrees():
     design = Design("y", {**{f"x{j}": (-1, 1) for j in range(5)}, "y": (-1, 1)}, radius=1.0)
     gaussian = GaussianMoments().noise_model(design, RowDomain.of(design), PrivacyBudget(1.0, 1e-6), {"robust": False})
-    many, few = law_of(design), law_of(design, settings=FEW)
+    many, few = distribution_of(design), distribution_of(design, settings=FEW)
     assert 1 < many.sd("cross") / gaussian.sd("cross") < 1.5
     assert few.sd("cross") > 1.5 * many.sd("cross")
 
 
-# --- the law of the noise
+# --- the distribution of the noise
 
 
 @pytest.mark.no_cover
-def test_drawn_matrices_follow_the_wishart_law_and_wrong_degrees_are_rejected():
+def test_drawn_matrices_follow_the_wishart_distribution_and_wrong_degrees_are_rejected():
     scales, degrees = (2**18, 2**20, 2**19), 9
     sampler = SeededSampler(21)
     upper = np.array([wishart_noise(scales, degrees, sampler) for _ in range(2000)], dtype=float)
@@ -367,13 +367,13 @@ def test_noise_comes_less_its_mean_unless_it_is_kept():
     totals = {}
     for debiased in (True, False):
         settings = FEW | {"debiased": debiased}
-        law = law_of(design, settings=FEW)
-        passes = WishartMoments().passes(RunContext(design, domain, law, settings, SeededSampler(1)))
+        distribution = distribution_of(design, settings=FEW)
+        passes = WishartMoments().passes(RunContext(design, domain, distribution, settings, SeededSampler(1)))
         next(passes)
         with pytest.raises(StopIteration) as done:
             passes.send(Totals((huge,) * 6, 4**16, 1))
         totals[debiased] = [total - huge for total in done.value.value.totals]
-    columns = Scales.of(law).columns(3)
+    columns = Scales.of(distribution).columns(3)
     assert totals[False] == wishart_noise(columns, 60, SeededSampler(1))
     away = [60 * columns[i] ** 2 if i == j else 0 for i in range(3) for j in range(i, 3)]
     assert [kept - less for kept, less in zip(totals[False], totals[True], strict=True)] == away
@@ -490,11 +490,14 @@ def test_what_it_cannot_keep_is_refused_from_public_numbers(budget, design, sett
 def test_above_the_limit_of_columns_no_degrees_are_spoken_of(columns):
     design = Design("y", {**{f"x{j}": (0, 1) for j in range(columns)}, "y": (0, 1)})
     with pytest.raises(SpecError, match="expected at most 200 ") as caught:
-        law_of(design)
+        distribution_of(design)
     assert "degrees" not in str(caught.value)
 
 
 def test_a_person_with_one_row_is_served():
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"id": "who"})
-    assert law_of(design, settings=FEW).sigma == law_of(Design("y", {"x": (0, 1), "y": (0, 1)}), settings=FEW).sigma
+    assert (
+        distribution_of(design, settings=FEW).sigma
+        == distribution_of(Design("y", {"x": (0, 1), "y": (0, 1)}), settings=FEW).sigma
+    )
     assert Guarantee.promised(design.unit, PrivacyBudget(1.0, 1e-6)).delta == 1e-6

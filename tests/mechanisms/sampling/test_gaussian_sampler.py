@@ -1,4 +1,5 @@
-"""The discrete Gaussian sampler draws from its own law, not from a rounded continuous one, down to the last bit.
+"""The discrete Gaussian sampler draws from its own distribution, not from a rounded continuous one, down to the last
+bit.
 
 Each test alarms falsely with probability at most 1e-9, and shows that rounded normal variates fail it.
 """
@@ -15,7 +16,7 @@ from discreet.mechanisms.sampler import MAX_SIGMA, ExactSampler
 FALSE_ALARM = 1e-9
 
 
-def fits_the_discrete_law(draws: np.ndarray, sigma: float) -> bool:
+def fits_the_discrete_distribution(draws: np.ndarray, sigma: float) -> bool:
     """Chi-square test of P(z) proportional to exp(-z^2 / (2 sigma^2)), both tails in a cell each."""
     z = np.arange(-40, 41)
     p = np.exp(-(z**2) / (2 * sigma**2))
@@ -30,17 +31,17 @@ def fits_the_discrete_law(draws: np.ndarray, sigma: float) -> bool:
 def test_at_sigma_1_the_probabilities_are_the_discrete_ones():
     """A rounded normal variate is 0 in 38.3 % of the draws, a discrete one in 39.9 %."""
     draws = np.array(ExactSampler().draw([1] * 60_000))
-    assert fits_the_discrete_law(draws, 1.0)
-    assert not fits_the_discrete_law(draws, 1.05)
+    assert fits_the_discrete_distribution(draws, 1.0)
+    assert not fits_the_discrete_distribution(draws, 1.05)
     rounded = np.rint(np.random.default_rng(1).standard_normal(60_000)).astype(int)
-    assert not fits_the_discrete_law(rounded, 1.0)
+    assert not fits_the_discrete_distribution(rounded, 1.0)
 
 
 def test_at_sigma_2_the_probabilities_are_the_discrete_ones():
     """The proposals are then of scale 3, which no binary fraction divides."""
     draws = np.array(ExactSampler().draw([2] * 40_000))
-    assert fits_the_discrete_law(draws, 2.0)
-    assert not fits_the_discrete_law(draws, 2.1)
+    assert fits_the_discrete_distribution(draws, 2.0)
+    assert not fits_the_discrete_distribution(draws, 2.1)
 
 
 def low_bits_are_uniform(values: list[int], bits: int) -> bool:

@@ -1,4 +1,5 @@
-"""Exactly rounded draws: intervals enclose, digits come until the outcome is certain, the laws are the stated ones."""
+"""Exactly rounded draws: intervals enclose, digits come until the outcome is certain, the distributions are the stated
+ones."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from discreet.mechanisms.refinement import Interval, UndecidedError, Uniforms, _
 from discreet.mechanisms.sampler import ExactSampler
 from discreet.testing.not_private import SeededSampler
 
-# seeded draws, so nothing here can alarm by chance; the level says how unlikely a right law would be to fail
+# seeded draws, so nothing here can alarm by chance; the level says how unlikely a right distribution would be to fail
 FALSE_ALARM = 1e-6
 BITS = 96
 
@@ -219,7 +220,7 @@ def p_value(draws, cdf) -> float:
     return float(stats.kstest(draws, cdf).pvalue)
 
 
-def test_variates_have_the_stated_laws_and_others_are_rejected():
+def test_variates_have_the_stated_distributions_and_others_are_rejected():
     def draw(uniforms):
         normals = [(z * 10**9).nearest() / 10**9 for z in uniforms.normals(4000)]
         gammas = [(uniforms.gamma(7) * 10**9).nearest() / 10**9 for _ in range(2000)]

@@ -1,4 +1,5 @@
-"""The sampler of discrete Laplace variates, its law and its lack of a limit; uniform bits; versions of OpenDP."""
+"""The sampler of discrete Laplace variates, its distribution and its lack of a limit; uniform bits; versions of
+OpenDP."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ def test_small_scales_follow_the_discrete_probabilities():
     assert p_value(2.7) < FALSE_ALARM
 
 
-def test_large_scales_follow_the_laplace_law():
+def test_large_scales_follow_the_laplace_distribution():
     scale = 2**40
     draws = np.array(ExactSampler().laplace([scale] * 20_000), dtype=float)
     # the size is exponential, so twice the sum over the scale is chi-square with 40,000 degrees of freedom
@@ -64,7 +65,7 @@ def test_the_sampler_refuses_what_it_cannot_draw_exactly(scale):
 
 @pytest.mark.parametrize(("saturated", "sign"), [(2**63 - 1, 1), (-(2**63), -1), (-(2**63) + 1, -1)])
 def test_a_saturated_draw_goes_on_beyond_64_bits(monkeypatch, saturated, sign):
-    """The law has no memory: the rest is the next draw that is not negative, which may saturate again."""
+    """The distribution has no memory: the rest is the next draw that is not negative, which may saturate again."""
     drawn = iter([[saturated], [-3], [2**63 - 1], [-1], [5]])
     monkeypatch.setattr(noise, "_saturating_laplace", lambda scale, how_many: next(drawn))
     assert ExactSampler().laplace([2**57]) == [sign * (2 * (2**63 - 1) + 5)]

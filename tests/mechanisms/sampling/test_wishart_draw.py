@@ -1,4 +1,4 @@
-"""Wishart matrices, rounded entry by entry: their law, with wrong degrees rejected."""
+"""Wishart matrices, rounded entry by entry: their distribution, with wrong degrees rejected."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_what_is_asked_and_answered_depends_on_released_numbers_alone(monkeypatc
     released = [rng.normal(0, 100, 2).astype(int).tolist() for _ in range(13)]
     for low, rows in ((-0.9, 300), (0.5, 900)):
         context, given = context_of(), iter(released)
-        unit = context.law.unit
+        unit = context.distribution.unit
         monkeypatch.setattr(columns, "noisy", lambda _, block, exact, g=given, u=unit: [u * one for one in next(g)])
         x = rng.uniform(low, low + 0.4, (2, rows))
         answers.append(columns_centred(context, cells_of(context, *x), rows, 500.0))
@@ -191,12 +191,12 @@ def test_mean_squares_are_centred_by_a_half_and_asked_where_released_numbers_say
     for x in (rng.uniform(-1, 1, 300), np.zeros(900)):
         context, given, exact = context_of(), iter([[-100, 50], [-200, 10]]), []
 
-        def released(_, block, sums, g=given, u=context.law.unit, e=exact):
+        def released(_, block, sums, g=given, u=context.distribution.unit, e=exact):
             e.append(sums)
             return [u * one for one in next(g)]
 
         monkeypatch.setattr(columns, "noisy", released)
         answers.append(columns_sized(context, cells_of(context, x, x), len(x), 500.0, [0.1, 0.0], [0.01, 0.2]))
-        assert all(abs(one) <= len(x) * context.law.unit // 2 for sums in exact for one in sums)
+        assert all(abs(one) <= len(x) * context.distribution.unit // 2 for sums in exact for one in sums)
     assert answers[0] == answers[1]
     assert asked[:4] == asked[4:]

@@ -67,7 +67,7 @@ def test_with_hardly_any_rows_the_centre_stays_near_the_middle():
         centres.append(target_centred(context, cells, 20, 20.0).centre)
     # the noise of the mean alone is about twice as large
     assert np.std(centres) < 0.4
-    assert context.law.sd("target_mean") / 20 > 0.79
+    assert context.distribution.sd("target_mean") / 20 > 0.79
     assert len(set(centres)) > 10
 
 
@@ -83,5 +83,5 @@ def test_noise_of_a_block_is_added_in_integers():
     context = context_of(SeededSampler(1))
     got = noisy(context, "radius", [10**30, 0])
     assert got[0] - 10**30 != 0
-    assert abs(got[0] - 10**30) < 50 * context.law.sigma["radius"]
+    assert abs(got[0] - 10**30) < 50 * context.distribution.sigma["radius"]
     assert noisy(context_of(), "radius", [10**30]) == [10**30]

@@ -37,8 +37,9 @@ def test_the_claim_of_the_script_is_off_by_three_orders():
     assert epsilon_from(math.sqrt(102) / mu_from(1.0, 1e-6), 1e-6) > 1000
 
 
-def test_the_noise_has_the_stated_law(monkeypatch):
-    """Sums of squares of 600 draws in the central 1 - 1e-9 of their chi-square law; noise 20% off is outside."""
+def test_the_noise_has_the_stated_distribution(monkeypatch):
+    """Sums of squares of 600 draws in the central 1 - 1e-9 of their chi-square distribution; noise 20% off is
+    outside."""
     method = BoostedAdaSSP(**GIVEN, rounds=1)
     gram_sd, sum_sd = method.noise()
     seen = []

@@ -17,7 +17,7 @@ def test_without_sketches_delta_is_that_of_a_gaussian():
 
 
 @pytest.mark.parametrize("gamma", [20.0, 60.0])
-def test_without_gaussian_pieces_delta_is_that_of_two_chi_square_laws(gamma):
+def test_without_gaussian_pieces_delta_is_that_of_two_chi_square_distributions(gamma):
     """Against the closed form: the likelihood ratio is monotone, so delta is a difference of two tails."""
     degrees, epsilon = 300, 0.5
     ratio = 1 - 1 / gamma

@@ -1,4 +1,4 @@
-"""TukeyEM: the safe distance, the lemma it rests on, the law of the draw, and the test."""
+"""TukeyEM: the safe distance, the lemma it rests on, the distribution of the draw, and the test."""
 
 import math
 
@@ -83,7 +83,7 @@ def test_points_that_pile_up_are_never_safe():
 
 
 @pytest.mark.no_cover
-def test_a_draw_has_the_law_of_the_exponential_mechanism():
+def test_a_draw_has_the_distribution_of_the_exponential_mechanism():
     """Shares of 40,000 draws against exact probabilities; the worst of 23 cells within 7 standard errors."""
     points = np.sort(np.random.default_rng(4).standard_normal(24))
     edges = points[5:-5]

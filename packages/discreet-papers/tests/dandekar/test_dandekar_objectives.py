@@ -1,4 +1,4 @@
-"""The noisy loss of the report: its sensitivity, the law of its noise, and its repairs."""
+"""The noisy loss of the report: its sensitivity, the distribution of its noise, and its repairs."""
 
 from __future__ import annotations
 

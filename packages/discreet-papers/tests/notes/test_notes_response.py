@@ -41,14 +41,14 @@ def test_a_yes_at_most_triples_a_belief():
 def test_the_delta_of_a_share_is_the_total_variation_of_an_added_row():
     share, rows = 0.3, 3
 
-    def law(persons: int) -> dict[tuple[int, ...], float]:
+    def distribution(persons: int) -> dict[tuple[int, ...], float]:
         return {
             chosen: share ** len(chosen) * (1 - share) ** (persons - len(chosen))
             for size in range(persons + 1)
             for chosen in combinations(range(persons), size)
         }
 
-    one, other = law(rows), law(rows + 1)
+    one, other = distribution(rows), distribution(rows + 1)
     distance = sum(abs(one.get(key, 0) - chance) for key, chance in other.items()) / 2
     assert distance == pytest.approx(notes_response.share_delta(share))
 

@@ -67,9 +67,9 @@ def test_the_first_moment_has_the_stated_noise(first):
     noise = Noise(10.0, 0.3, first, 5.3)
     drawn = np.concatenate([first_noise(noise, 1000, 4, rng) for _ in range(5000)])
     scale = 2 * 10 / (1000 * 0.3) * (2 if first == "laplace" else 5.3)
-    law = stats.laplace if first == "laplace" else stats.norm
-    assert stats.kstest(drawn, law(0, scale).cdf).pvalue > 1e-9
-    assert stats.kstest(drawn, law(0, scale * 1.2).cdf).pvalue < 1e-9
+    distribution = stats.laplace if first == "laplace" else stats.norm
+    assert stats.kstest(drawn, distribution(0, scale).cdf).pvalue > 1e-9
+    assert stats.kstest(drawn, distribution(0, scale * 1.2).cdf).pvalue < 1e-9
 
 
 def test_the_second_moment_has_wishart_noise_of_d_plus_one_degrees():

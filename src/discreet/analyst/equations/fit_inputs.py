@@ -10,7 +10,7 @@ from discreet.analyst.equations.normal import NO_SQUARE, NormalEquations, Units
 from discreet.analyst.values import NothingExcluded
 from discreet.design.model_columns import SubModel
 from discreet.exact.arrays import FloatArray
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 
 RobustType = Literal["HC0", "HC1"]
 

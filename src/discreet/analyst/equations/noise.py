@@ -12,7 +12,7 @@ from typing import Final, cast
 
 import numpy as np
 
-from discreet.accounting.noise_distribution import NoiseLaw
+from discreet.accounting.noise_distribution import NoiseDistribution
 from discreet.exact.arrays import FloatArray
 
 # -- noise covariance --------------------------------------------------------------------------------------------------
@@ -165,24 +165,24 @@ def standard_normals(stream: np.random.PCG64, count: int, entries: int) -> Float
 # Simulated noise, to estimate how large that of a release may be. It is seeded from the release and protects nobody.
 
 
-def noise_draws(law: NoiseLaw, noise: EntryNoise, stream: np.random.PCG64, count: int) -> FloatArray:
+def noise_draws(distribution: NoiseDistribution, noise: EntryNoise, stream: np.random.PCG64, count: int) -> FloatArray:
     """Draw symmetric noise matrices with the joint distribution of the family, shape (count, p, p).
 
-    >>> noise_draws(NoiseLaw(8, {}, "none"), EntryNoise(np.zeros((2, 2))), np.random.PCG64(1), 3).any()
+    >>> noise_draws(NoiseDistribution(8, {}, "none"), EntryNoise(np.zeros((2, 2))), np.random.PCG64(1), 3).any()
     np.False_
     """
     sd = noise.sd
-    if law.family == "wishart":
-        return _wishart(law.parameters["degrees"], sd, stream, count)
+    if distribution.family == "wishart":
+        return _wishart(distribution.parameters["degrees"], sd, stream, count)
     size = len(sd)
     rows, columns = np.triu_indices(size)
     scale = sd[rows, columns]
-    if law.family == "discrete-laplace":
+    if distribution.family == "discrete-laplace":
         upper = scale * _laplace(stream, count, len(scale))
-    elif law.family == "k-norm":
+    elif distribution.family == "k-norm":
         noisy = scale > 0
         upper = np.zeros((count, len(scale)))
-        upper[:, noisy] = scale[noisy] * _k_norm(law.parameters["dimension"], stream, count, int(noisy.sum()))
+        upper[:, noisy] = scale[noisy] * _k_norm(distribution.parameters["dimension"], stream, count, int(noisy.sum()))
     else:
         upper = standard_normals(stream, count, len(scale)) * scale
     out = np.empty((count, size, size))
@@ -238,10 +238,12 @@ def _wishart(degrees: int, sd: FloatArray, stream: np.random.PCG64, count: int) 
 
 MISS: Final = Fraction(1, 20)  # how often the noise may exceed the quantile
 _SIMULATED_ROWS: Final = 100
-_GAUSSIAN: Final = NoiseLaw(8, {}, "none")
+_GAUSSIAN: Final = NoiseDistribution(8, {}, "none")
 
 
-def noise_norm_quantile(noise: EntryNoise, noise_map: FloatArray, digest: str, law: NoiseLaw = _GAUSSIAN) -> float:
+def noise_norm_quantile(
+    noise: EntryNoise, noise_map: FloatArray, digest: str, distribution: NoiseDistribution = _GAUSSIAN
+) -> float:
     """Simulate the 95% quantile of the operator norm of C E C', with C the noise map and E the noise.
 
     Of B simulated norms it takes the one of rank 0.95 (B+1). A new norm exceeds it with a probability of exactly 5%, on
@@ -255,14 +257,14 @@ def noise_norm_quantile(noise: EntryNoise, noise_map: FloatArray, digest: str, l
         return 0.0
     if len(noise_map) > _SIMULATED_ROWS:
         # one deviation of an entry covers what an entry on the diagonal shares with another
-        return ensemble_edge(noise.sd, noise_map, law)
+        return ensemble_edge(noise.sd, noise_map, distribution)
     draws = _draws(len(noise_map))
-    norms = np.sort(np.concatenate(list(_norms(noise, noise_map, draws, digest, law))))
+    norms = np.sort(np.concatenate(list(_norms(noise, noise_map, draws, digest, distribution))))
     rank = math.ceil((1 - MISS) * (draws + 1))
     return float(norms[rank - 1])
 
 
-def ensemble_edge(sd: FloatArray, noise_map: FloatArray, law: NoiseLaw = _GAUSSIAN) -> float:
+def ensemble_edge(sd: FloatArray, noise_map: FloatArray, distribution: NoiseDistribution = _GAUSSIAN) -> float:
     """Compute the edge of the spectrum of C E C' for many rows, where C is the identity or (v, identity).
 
     The core of E has its edge at 2r, where r^2 is the largest row sum of its variances. The first column of C adds v e'
@@ -283,8 +285,10 @@ def ensemble_edge(sd: FloatArray, noise_map: FloatArray, law: NoiseLaw = _GAUSSI
         count = 1.96 * float(sd[0, 0]) * length**2
     radius = math.sqrt((core**2).sum(axis=1).max())
     edge = 2 * radius if spike <= radius else spike + radius**2 / spike
-    if law.family == "wishart":
-        edge += radius**2 / (math.sqrt(law.parameters["degrees"]) * float(core[np.triu_indices(len(core), 1)].min()))
+    if distribution.family == "wishart":
+        edge += radius**2 / (
+            math.sqrt(distribution.parameters["degrees"]) * float(core[np.triu_indices(len(core), 1)].min())
+        )
     return edge + count + float(core.max())
 
 
@@ -294,11 +298,11 @@ def _draws(size: int) -> int:
 
 
 def _norms(
-    noise: EntryNoise, noise_map: FloatArray, draws: int, digest: str, law: NoiseLaw = _GAUSSIAN
+    noise: EntryNoise, noise_map: FloatArray, draws: int, digest: str, distribution: NoiseDistribution = _GAUSSIAN
 ) -> Iterator[FloatArray]:
     stream = seeded_stream("noise norm", digest)
     batch = max(1, 2**21 // noise.sd.size)
     for start in range(0, draws, batch):
-        E = noise_draws(law, noise, stream, min(batch, draws - start))
+        E = noise_draws(distribution, noise, stream, min(batch, draws - start))
         ends = np.linalg.eigvalsh(noise_map @ E @ noise_map.T)[:, [0, -1]]
         yield np.abs(ends).max(axis=1)

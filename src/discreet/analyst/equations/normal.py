@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.accounting.noise_distribution import BLOCKS, NoiseLaw, block_of
+from discreet.accounting.noise_distribution import BLOCKS, NoiseDistribution, block_of
 from discreet.accounting.scaling import RADIUS_BITS
 from discreet.analyst.equations.noise import EntryNoise
 from discreet.analyst.values import Number
@@ -24,7 +24,7 @@ from discreet.errors import ModelError
 from discreet.exact.arrays import BigIntArray, FloatArray
 from discreet.exact.linear import symmetric
 from discreet.releases.fields import centred, released_count
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from discreet.releases.release import Release
 from discreet.wording import Call
 
@@ -243,7 +243,7 @@ class NormalEquations(Units):
         Standard deviations of the noise in the released sums of (1, features, target).
     block_copies
         Indicator columns whose sum and square are one number with one noise. All other entries are uncorrelated.
-    law
+    distribution
         Distribution of that noise.
     low, high
         Ends of the public range of each column of (features, target) in units of z.
@@ -264,7 +264,7 @@ class NormalEquations(Units):
     unit: int
     block_sd: FloatArray
     block_copies: tuple[int, ...]
-    law: NoiseLaw
+    distribution: NoiseDistribution
     low: FloatArray
     high: FloatArray
     nobs: float
@@ -347,7 +347,7 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
         # no model uses a sum that was not released
         block_sd=np.nan_to_num(release.noise_sd[np.ix_(positions, positions)]) * spread,
         block_copies=tuple(np.flatnonzero(np.isin(positions, release.noise.indicator_columns)).tolist()),
-        law=release.noise,
+        distribution=release.noise,
         low=np.array(low),
         high=np.array(high),
         nobs=_rows(release) * float(spread[0, 0]),

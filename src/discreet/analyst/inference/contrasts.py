@@ -10,7 +10,7 @@ from typing import Final, Literal, get_args
 
 import numpy as np
 
-from discreet.accounting.noise_distribution import NoiseLaw
+from discreet.accounting.noise_distribution import NoiseDistribution
 from discreet.analyst.confidence_sets import ConfidenceSet, mapped
 from discreet.analyst.equations.noise import seeded_stream, standard_normals
 from discreet.analyst.equations.normal import Units
@@ -19,7 +19,7 @@ from discreet.analyst.inference.score import ContrastTerms, ScoreInference, cont
 from discreet.analyst.values import Interval, NamedValues, Number, Value
 from discreet.errors import OptionError
 from discreet.exact.arrays import FloatArray, one_blas_thread
-from discreet.releases.reference_law import Family, NotEstimable, critical_value, tail_probability
+from discreet.releases.reference_distribution import Family, NotEstimable, critical_value, tail_probability
 
 # -- contrasts ---------------------------------------------------------------------------------------------------------
 # Combinations of coefficients in original units, with their errors, statistics and sets.
@@ -291,35 +291,35 @@ def _root(about: Contrasts) -> FloatArray:
 # its nominal probability, up to 1e-8 for each number in w, and up to 1e-33 for sigma >= 2.
 
 
-def known_before(law: NoiseLaw) -> bool:
+def noise_known_beforehand(distribution: NoiseDistribution) -> bool:
     """Return whether the published coefficients hold all noise, with a distribution that no table changes.
 
-    >>> known_before(NoiseLaw(16, {"coefficients": 2**30}, "gaussian"))
+    >>> noise_known_beforehand(NoiseDistribution(16, {"coefficients": 2**30}, "gaussian"))
     True
-    >>> known_before(NoiseLaw(16, {"linear": 2**30, "coefficients": 2**10}, "gaussian"))
+    >>> noise_known_beforehand(NoiseDistribution(16, {"linear": 2**30, "coefficients": 2**10}, "gaussian"))
     False
     """
-    return set(law.sigma) == {"coefficients"} and law.family == "discrete-gaussian"
+    return set(distribution.sigma) == {"coefficients"} and distribution.family == "discrete-gaussian"
 
 
-def noise_sds(law: NoiseLaw, units: Units) -> list[Number]:
+def noise_sds(distribution: NoiseDistribution, units: Units) -> list[Number]:
     """Return the standard deviation of the noise of each coefficient in original units."""
-    sds = [law.sd("coefficients") * math.hypot(*row) for row in _weights(units)]
+    sds = [distribution.sd("coefficients") * math.hypot(*row) for row in _weights(units)]
     return [sd if math.isfinite(sd) else TOO_WIDE for sd in sds]
 
 
 def table_intervals(
-    law: NoiseLaw, units: Units, names: Sequence[str], estimates: Sequence[float], level: float
+    distribution: NoiseDistribution, units: Units, names: Sequence[str], estimates: Sequence[float], level: float
 ) -> NamedValues[Interval]:
     """Return intervals for the coefficients that the same table would have given without noise."""
     from scipy.special import ndtri
 
     # the lower tail keeps its digits where the upper end would round to 1
     z = -float(ndtri((1 - level) / 2))
-    step = 4**-law.grid_bits if law.sigma["coefficients"] else 0.0
+    step = 4**-distribution.grid_bits if distribution.sigma["coefficients"] else 0.0
     out: list[Interval] = []
     for estimate, row in zip(estimates, _weights(units), strict=True):
-        half_width = z * law.sd("coefficients") * math.hypot(*row) + step * sum(map(abs, row))
+        half_width = z * distribution.sd("coefficients") * math.hypot(*row) + step * sum(map(abs, row))
         low, high = estimate - half_width, estimate + half_width
         finite = math.isfinite(low) and math.isfinite(high)
         out.append(ConfidenceSet("interval", low, high) if finite else TOO_WIDE)

@@ -9,11 +9,11 @@ from typing import Final
 import numpy as np
 
 from discreet.analyst.equations.normal import Units, model_scales
-from discreet.analyst.inference.contrasts import known_before
+from discreet.analyst.inference.contrasts import noise_known_beforehand
 from discreet.analyst.solvers.penalised import PenaltySpec
 from discreet.design.model_columns import SubModel
 from discreet.errors import ModelError, shown
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from discreet.releases.release import Release
 from discreet.wording import LeaveOut
 
@@ -49,7 +49,7 @@ def check_declared(release: Release, model: SubModel, spec: PenaltySpec) -> None
 
 def no_errors(release: Release) -> NotEstimable:
     """Return why the errors of released coefficients, apart from their noise, are unknown."""
-    if known_before(release.noise):
+    if noise_known_beforehand(release.noise):
         return NotEstimable(
             f"the mechanism {release.mechanism!r} publishes coefficients but no sums, so sampling errors cannot "
             "be estimated; the effect of its noise is known (privacy_sd, table_conf_int); for standard errors, tests "

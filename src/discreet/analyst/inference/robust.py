@@ -17,7 +17,7 @@ from discreet.design.domain import full_columns
 from discreet.design.model_columns import SubModel
 from discreet.errors import ModelError, OptionError, UnsupportedError, shown
 from discreet.exact.arrays import FloatArray
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from discreet.releases.release import Release
 from discreet.wording import LeaveOut
 
@@ -232,7 +232,7 @@ def residual_bound(fit: Fit) -> float:
 
 
 def _number(release: Release, model: SubModel, penalty: Penalty) -> int | None:
-    """Return the index among the models with residual sums: 0 is the full one, then those of `NoiseLaw.models`."""
+    """Return the index of the model in `NoiseDistribution.models`, counted from 1; the full model is 0."""
     if release.residuals is None or not model.intercept or penalty != "none":
         return None
     held = (full_columns(release.design), *release.noise.models)

@@ -74,15 +74,15 @@ class _Forecast:
         self.sums = np.block([[equations.A, equations.b[:, None]], [equations.b, np.array([equations.c])]])
         self.C = noise_map(equations)
         stream = seeded_stream("rows needed", self.digest)
-        law, own = equations.law, equations.noise
+        distribution, own = equations.distribution, equations.noise
         kept: list[FloatArray] = []
         for _ in range(max(1, _TRIES // size**2 // _TABLES)):
-            noise = noise_draws(law, own, stream, _TABLES)
+            noise = noise_draws(distribution, own, stream, _TABLES)
             kept += list(noise[np.linalg.eigvalsh(self.sums - self.C @ noise @ self.C.T)[:, 0] > 0])
             if len(kept) >= _TABLES:
                 break
         self.now = np.array(kept[:_TABLES]).reshape(-1, *own.sd.shape)
-        self.then = noise_draws(law, own, stream, len(self.now))
+        self.then = noise_draws(distribution, own, stream, len(self.now))
         sums = self.sums - self.C @ self.now @ self.C.T
         log_size = np.linalg.slogdet(sums[:, :-1, :-1])[1]
         weights = np.exp((log_size.min(initial=np.inf) - log_size) / 2)

@@ -16,7 +16,7 @@ from discreet.analyst.solvers.least_squares import total_sum
 from discreet.analyst.values import NamedValues, Number
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
-from discreet.releases.reference_law import NotEstimable
+from discreet.releases.reference_distribution import NotEstimable
 from discreet.releases.release import Release
 
 # -- rsquared ----------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from discreet.design.columns import Categorical, Interaction, Numeric
 from discreet.design.design import Design
 from discreet.errors import ModelError, shown
 from discreet.exact.arrays import FloatArray
-from discreet.releases.reference_law import NotEstimable, checked_level, known, reason_of, shown_number
+from discreet.releases.reference_distribution import NotEstimable, checked_level, known, reason_of, shown_number
 from discreet.wording import Call
 
 if TYPE_CHECKING:

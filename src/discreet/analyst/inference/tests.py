@@ -29,7 +29,7 @@ from discreet.analyst.values import (
 )
 from discreet.errors import ModelError, OptionError, shown
 from discreet.exact.arrays import FloatArray
-from discreet.releases.reference_law import (
+from discreet.releases.reference_distribution import (
     NotEstimable,
     checked_level,
     known,

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.accounting.noise_distribution import ROWS, WEIGHT_STEPS, NoiseFamily, NoiseLaw, entry_blocks
+from discreet.accounting.noise_distribution import ROWS, WEIGHT_STEPS, NoiseDistribution, NoiseFamily, entry_blocks
 from discreet.analyst.equations.normal import NO_SQUARE, NormalEquations, declared_widths
-from discreet.analyst.inference.contrasts import TOO_WIDE, known_before, unit_map
+from discreet.analyst.inference.contrasts import TOO_WIDE, noise_known_beforehand, unit_map
 from discreet.analyst.model import fit, read_model
 from discreet.analyst.planning.assumptions import Assumptions
 from discreet.analyst.planning.simulation import (
@@ -31,7 +31,7 @@ from discreet.exact.arrays import FloatArray
 from discreet.number_text import percent
 from discreet.privacy.checks import listed
 from discreet.releases.fields import Coefficients
-from discreet.releases.reference_law import NotEstimable, checked_level, family_of, known
+from discreet.releases.reference_distribution import NotEstimable, checked_level, family_of, known
 from discreet.releases.release import Release
 from discreet.text import aligned, html_table
 
@@ -257,7 +257,7 @@ _ROUNDING: Final = 1e-10
 _UNBOUNDED: Final = "the release gives no bounded interval at this level"
 
 
-def expected_release(design: Design, law: NoiseLaw, assumptions: Assumptions) -> Release:
+def expected_release(design: Design, distribution: NoiseDistribution, assumptions: Assumptions) -> Release:
     """Build a release with the expected sums of the assumed table and the noise distribution of the mechanism.
 
     It is NOT PRIVATE because it holds no people.
@@ -271,13 +271,13 @@ def expected_release(design: Design, law: NoiseLaw, assumptions: Assumptions) ->
     second[1:-1, -1] += covariance @ slopes
     second[-1, 1:-1] = second[1:-1, -1]
     second[-1, -1] += target_sd**2
-    planned_rows = release_of(design, law, second * assumptions.rows * _mean_weight(design, assumptions))
+    planned_rows = release_of(design, distribution, second * assumptions.rows * _mean_weight(design, assumptions))
     if design.weights is None:
         return planned_rows
     rows = round(assumptions.rows)
     if design.rows_public:
         return replace(planned_rows, units_public=rows)
-    return replace(planned_rows, scalars={ROWS: rows * law.unit})
+    return replace(planned_rows, scalars={ROWS: rows * distribution.unit})
 
 
 def _mean_weight(design: Design, assumptions: Assumptions) -> float:
@@ -289,26 +289,29 @@ def _mean_weight(design: Design, assumptions: Assumptions) -> float:
     return 0.5 if mean is None else mean / design.largest_weight
 
 
-def release_of(design: Design, law: NoiseLaw, moments: FloatArray) -> Release:
+def release_of(design: Design, distribution: NoiseDistribution, moments: FloatArray) -> Release:
     """Build a release with these noisy sums, for the blocks that have noise."""
     size = len(design.released)
-    products = (moments[np.triu_indices(size)] * law.unit).tolist()
+    products = (moments[np.triu_indices(size)] * distribution.unit).tolist()
     totals = tuple(
-        round(product) if block in law.sigma else None
+        round(product) if block in distribution.sigma else None
         for block, product in zip(entry_blocks(size), products, strict=True)
     )
-    return _planned_release(design, law, totals)
+    return _planned_release(design, distribution, totals)
 
 
 def _planned_release(
-    design: Design, law: NoiseLaw, totals: tuple[int | None, ...], coefficients: Coefficients | None = None
+    design: Design,
+    distribution: NoiseDistribution,
+    totals: tuple[int | None, ...],
+    coefficients: Coefficients | None = None,
 ) -> Release:
     return Release(
         design=design,
         guarantee=None,
         mechanism="planned",
         mechanism_version="0",
-        noise=replace(law, calibration="none"),
+        noise=replace(distribution, calibration="none"),
         totals=totals,
         units_public=None,
         anchor="untracked",
@@ -332,11 +335,11 @@ class Asked:
         self,
         design: Design,
         coefficients: Sequence[PlannedCoefficient],
-        law: NoiseLaw,
+        distribution: NoiseDistribution,
         sds: FloatArray | None = None,
     ) -> Plan:
         """Build the plan."""
-        noise = tuple(PlannedNoise(name, law.sd(name)) for name in law.sigma)
+        noise = tuple(PlannedNoise(name, distribution.sd(name)) for name in distribution.sigma)
         entries = [] if sds is None else sds.tolist()
         known = tuple(tuple(None if math.isnan(sd) else sd for sd in row) for row in entries)
         return Plan(
@@ -482,23 +485,23 @@ def _too_few(factor: float) -> str:
     return f"{text}; about {factor:.2g} times as many rows, or noise smaller by that factor, would be enough"
 
 
-def planned_inside(design: Design, law: NoiseLaw, asked: Asked) -> Plan:
+def planned_inside(design: Design, distribution: NoiseDistribution, asked: Asked) -> Plan:
     """Plan a mechanism that publishes coefficients. Its noise is known, but interval widths are not."""
     checked_level(asked.level)
-    if not known_before(law):
+    if not noise_known_beforehand(distribution):
         reason = (
             f"the mechanism {asked.mechanism!r} publishes coefficients, and the effect of its noise on them depends on "
             "the table, so no width is known before or after the release"
         )
-        return asked.answered(design, _refused(design, reason), law)
+        return asked.answered(design, _refused(design, reason), distribution)
     reason = (
         f"the mechanism {asked.mechanism!r} publishes coefficients but no sums, so standard errors and widths for a "
         "population are not known before or after the release; only the privacy sd, the effect of its noise, is known"
     )
     nothing = Coefficients((0.0,) * (len(design.released) - 1))
-    sds = fit(_planned_release(design, law, (), nothing)).privacy_sd
+    sds = fit(_planned_release(design, distribution, (), nothing)).privacy_sd
     answered = [replace(one, privacy_sd=known(sds[one.name])) for one in _refused(design, reason)]
-    return asked.answered(design, answered, law)
+    return asked.answered(design, answered, distribution)
 
 
 def _refused(design: Design, reason: str) -> list[PlannedCoefficient]:
@@ -530,7 +533,7 @@ def smallest(width_at: Callable[[float], float | None], width: float, span: tupl
 # Two releases of one table combined: every sum is the inverse-variance weighted mean of the two.
 
 
-def both_laws(first: NoiseLaw, second: NoiseLaw) -> NoiseLaw:
+def both_distributions(first: NoiseDistribution, second: NoiseDistribution) -> NoiseDistribution:
     """Return the noise distribution of the inverse-variance weighted means of two releases of the same sums.
 
     The variance of such a mean is 1 / (1/v1 + 1/v2). If the families differ, or the mean belongs to neither, the family
@@ -541,7 +544,7 @@ def both_laws(first: NoiseLaw, second: NoiseLaw) -> NoiseLaw:
     laplace = "laplace" in families
     sigma = {}
     for block in {**first.sigma, **second.sigma}:
-        sds = [law.sd(block) for law in (first, second) if block in law.sigma]
+        sds = [distribution.sd(block) for distribution in (first, second) if block in distribution.sigma]
         together = 0.0 if 0.0 in sds else sum(sd**-2 for sd in sds) ** -0.5
         sigma[block] = round(together * unit / (math.sqrt(2) if laplace else 1.0))
     family: NoiseFamily = "discrete-laplace" if laplace else "discrete-gaussian"
@@ -550,13 +553,13 @@ def both_laws(first: NoiseLaw, second: NoiseLaw) -> NoiseLaw:
     factors = first.factors or second.factors
     # where one of them has two variates for sum and square, their means are no longer one number
     indicators = first.indicators if first.indicators == second.indicators else ()
-    return NoiseLaw(first.grid_bits, sigma, "none", family, weights, factors, indicators)
+    return NoiseDistribution(first.grid_bits, sigma, "none", family, weights, factors, indicators)
 
 
-def with_law(release: Release, law: NoiseLaw) -> Release:
+def with_distribution(release: Release, distribution: NoiseDistribution) -> Release:
     """Return the sums of a release as another noise distribution would publish them, without sums that either lacks."""
     size = len(release.columns)
     blocks = entry_blocks(size)
-    known = {block: sigma for block, sigma in law.sigma.items() if block in release.noise.sigma}
+    known = {block: sigma for block, sigma in distribution.sigma.items() if block in release.noise.sigma}
     totals = tuple(total if block in known else None for block, total in zip(blocks, release.totals, strict=True))
-    return replace(release, noise=replace(law, sigma=known, calibration="none"), totals=totals, residuals=None)
+    return replace(release, noise=replace(distribution, sigma=known, calibration="none"), totals=totals, residuals=None)

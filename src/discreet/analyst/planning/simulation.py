@@ -34,7 +34,7 @@ from discreet.design.domain import RowDomain
 from discreet.design.scales import scales_of
 from discreet.errors import OptionError
 from discreet.exact.arrays import FloatArray, one_blas_thread
-from discreet.releases.reference_law import critical_value, family_of
+from discreet.releases.reference_distribution import critical_value, family_of
 from discreet.tables.cells import write_scaled
 from discreet.wording import LeaveOut
 
@@ -173,7 +173,7 @@ class Draws:
 
     def _critical(self, rows_factor: float) -> float:
         nobs, size = self.equations.nobs * rows_factor, len(self._L)
-        return critical_value(self.level, family_of(self.equations.law.family), max(nobs - size, 1.0))
+        return critical_value(self.level, family_of(self.equations.distribution.family), max(nobs - size, 1.0))
 
     def _in_doubt(self, score: ScoreInference, L: FloatArray, z: float) -> bool:
         """Return whether an interval is bounded unless the other coefficients leave it open, for any row of L."""
@@ -207,7 +207,7 @@ def errors_now(equations: NormalEquations, level: float) -> DrawnErrors:
 
 def _about(score: ScoreInference, L: FloatArray, equations: NormalEquations) -> Contrasts:
     size = len(L)
-    family = family_of(equations.law.family)
+    family = family_of(equations.distribution.family)
     return Contrasts(tuple(map(str, range(size))), np.zeros(size), L, np.ones(size), score, family)
 
 
@@ -224,7 +224,7 @@ def _noises(equations: NormalEquations, count: int) -> Iterator[FloatArray]:
     stream = seeded_stream("plan", "noise")
     batch = max(1, 2**21 // equations.block_sd.size)
     for start in range(0, count, batch):
-        yield from noise_draws(equations.law, equations.noise, stream, min(batch, count - start))
+        yield from noise_draws(equations.distribution, equations.noise, stream, min(batch, count - start))
 
 
 def _tables(equations: NormalEquations, rows_factor: float, count: int) -> Iterator[FloatArray]:

@@ -34,7 +34,7 @@ from discreet.analyst.summary import estimates
 from discreet.design.columns import Numeric
 from discreet.errors import ModelError, SpecError
 from discreet.number_text import axis_number, decimals_for, fixed, percent
-from discreet.releases.reference_law import known
+from discreet.releases.reference_distribution import known
 from discreet.wording import SetOption
 
 if TYPE_CHECKING:

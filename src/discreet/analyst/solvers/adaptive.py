@@ -81,7 +81,7 @@ def penalised_gram(equations: NormalEquations, digest: str, *, whole: bool = Fal
     if len(gram) == 0:
         return PenalisedGram(gram, right, square, noise_map, 0.0, math.inf, penalised)
     feature_map = noise_map[:-1, :-1]
-    noise_norm = noise_norm_quantile(equations.noise.without_last(), feature_map, digest, equations.law)
+    noise_norm = noise_norm_quantile(equations.noise.without_last(), feature_map, digest, equations.distribution)
     smallest = float(np.linalg.eigvalsh(gram)[0])
     return PenalisedGram(gram, right, square, noise_map, noise_norm, smallest, penalised)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from discreet.analyst.confidence_sets import set_words
 from discreet.analyst.values import Interval, Number, unbounded
 from discreet.number_text import DASH, rough, significant
-from discreet.releases.reference_law import NotEstimable, known
+from discreet.releases.reference_distribution import NotEstimable, known
 from discreet.text import escape_control
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
-from discreet.analyst.inference.contrasts import known_before
+from discreet.analyst.inference.contrasts import noise_known_beforehand
 from discreet.analyst.notes import (
     PENALISED_INTERVALS,
     PRIVACY_ONLY,
@@ -46,7 +46,7 @@ from discreet.errors import OptionError, OutputError
 from discreet.files import checked_path, write_bytes
 from discreet.number_text import DASH, p_value, percent
 from discreet.privacy.checks import is_integer
-from discreet.releases.reference_law import NotEstimable, checked_level, known, reason_of
+from discreet.releases.reference_distribution import NotEstimable, checked_level, known, reason_of
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -131,7 +131,7 @@ def missing_statistics(fit: Fit, why: Mapping[str, str]) -> list[str]:
 
 def _coefficients(fit: Fit, level: float, digits: int) -> tuple[Row, list[Row]]:
     values, interval = estimates(fit), f"{percent(level)} interval"
-    if known_before(fit.release.noise):
+    if noise_known_beforehand(fit.release.noise):
         own = fit.table_conf_int(level)
         body: list[Row] = [
             (
@@ -443,7 +443,7 @@ def _column(fit: Fit, layout: Layout) -> dict[str, tuple[str, str]]:
 
 def _under(fit: Fit, name: str, ends: Interval, layout: Layout) -> str:
     digits = layout.digits
-    if known_before(fit.release.noise):
+    if noise_known_beforehand(fit.release.noise):
         return f"{{{number_cell(fit.privacy_sd[name], digits)}}}"
     if isinstance(ends, NotEstimable):
         return ""
@@ -473,7 +473,7 @@ def _statistics(fits: Sequence[Fit], level: float) -> tuple[Row, ...]:
 
 
 def _notes(fits: Sequence[Fit], layout: Layout) -> list[str]:
-    noise_alone = [known_before(fit.release.noise) for fit in fits]
+    noise_alone = [noise_known_beforehand(fit.release.noise) for fit in fits]
     notes = [_UNDER[layout.below].format(level=percent(layout.level))]
     if any(noise_alone) and layout.below != "none":
         notes.append(_NOISE_ALONE)

@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from discreet.analyst.inference.contrasts import known_before
+from discreet.analyst.inference.contrasts import noise_known_beforehand
 from discreet.analyst.notes import reasons
 from discreet.analyst.summary import estimates
 from discreet.analyst.tables.formats import Grid, csv_text, html_grid, promise_note, text_table
 from discreet.analyst.values import Interval, beside_set, import_optional
 from discreet.errors import OptionError
 from discreet.number_text import DASH, percent, significant
-from discreet.releases.reference_law import NotEstimable, known, reason_of
+from discreet.releases.reference_distribution import NotEstimable, known, reason_of
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -150,7 +150,7 @@ def _short(value: Cell) -> str:
 def tidied(fit: Fit, level: float) -> Records:
     """Return one record for each coefficient."""
     sets, why = fit.conf_int(level), reasons(fit, level)
-    own = fit.table_conf_int(level) if known_before(fit.release.noise) else None
+    own = fit.table_conf_int(level) if noise_known_beforehand(fit.release.noise) else None
     rows: list[dict[str, Cell]] = []
     for name, value in estimates(fit).items():
         low, high = ends_of(sets[name])

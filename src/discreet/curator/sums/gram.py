@@ -58,7 +58,7 @@ class MadeAnew:
 
 
 @runtime_checkable
-class PersonSums(Protocol):
+class IndividualSums(Protocol):
     """Sums that combine the rows of each individual."""
 
     def add_persons(self, chunk: FloatArray, starts: npt.NDArray[np.intp]) -> None:

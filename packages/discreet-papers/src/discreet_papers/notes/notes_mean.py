@@ -271,8 +271,8 @@ MEAN: Final = Figure(
     document="notes",
     title="A mean by Laplace noise and by the exponential mechanism",
     says="Laplace noise on a mean errs by 1/(n epsilon); the exponential mechanism with absolute error by twice that; "
-    "with squared error it is a normal law of variance 1/(n epsilon), keeps epsilon, and converges to the population "
-    "mean at the rate of the sample mean.",
+    "with squared error it is a normal distribution of variance 1/(n epsilon), keeps epsilon, and converges to the "
+    "population mean at the rate of the sample mean.",
     cells=_mean_cells,
     criteria=(
         Criterion("laplace", "the error of Laplace noise falls like n^-1 (slope within 0.05)",
@@ -283,9 +283,9 @@ MEAN: Final = Figure(
                   partial(_slope_near, POPULATION, "squared", -0.5), "differs", "another rate"),
         Criterion("kept", "squared error on the line loses at most epsilon at every output", _kept, "refuted",
                   "the sensitivity of squared error on the line is infinite, and the loss grows with the output; cut "
-                  "to [0, 1] the same law keeps epsilon"),
+                  "to [0, 1] the same distribution keeps epsilon"),
     ),
     draw=_draw_mean,
     choices=("Numbers are 0 or 1 with mean 0.3; epsilon = 1; n = 30 to 100,000; 100,000 runs (quick: 10,000).",
-             "n is public: with a private n none of the laws keeps any epsilon (erratum 3)."),
+             "n is public: with a private n none of the distributions keeps any epsilon (erratum 3)."),
 )  # fmt: skip

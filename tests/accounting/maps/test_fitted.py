@@ -15,10 +15,10 @@ from support.loss_cases import COLUMNS, one_case
 
 def test_cells_are_those_of_the_design():
     case = one_case("dpme", delta=0.0, bins=4)
-    assert case.law.parameters["cells"] == Partition.of(case.design, 4).cells == cell_count(case.design, 4)
+    assert case.distribution.parameters["cells"] == Partition.of(case.design, 4).cells == cell_count(case.design, 4)
     for wrong in ({"bins": 4, "cells": 63}, {"bins": 5, "cells": 125}):
         with pytest.raises(SpecError, match="bins and cells"):
-            case.loss_with(replace(case.law, parameters=wrong))
+            case.loss_with(replace(case.distribution, parameters=wrong))
     assert cell_count(Design("y", COLUMNS), 3) == Partition.of(Design("y", COLUMNS), 3).cells
 
 
@@ -39,7 +39,7 @@ def test_what_a_histogram_refuses_is_refused(columns, options, message):
 def test_a_weaker_penalty_or_a_larger_ball_breaks_the_promise_of_output(change):
     case = one_case("output")
     assert case.kept
-    assert case.loss_with(case.law, **change).mu > 1.2 * case.loss.mu
+    assert case.loss_with(case.distribution, **change).mu > 1.2 * case.loss.mu
 
 
 def test_every_part_of_objective_counts():
@@ -47,9 +47,9 @@ def test_every_part_of_objective_counts():
     assert case.kept
     assert not case.kept_with_half("linear")
     assert not case.kept_with_half("coefficients")
-    assert case.loss_with(case.law, bound=3.0).delta > 2 * case.delta
+    assert case.loss_with(case.distribution, bound=3.0).delta > 2 * case.delta
     with pytest.raises(SpecError, match="the penalty of the noise is not that of the settings"):
-        case.loss_with(replace(case.law, parameters={"strength": 5}))
+        case.loss_with(replace(case.distribution, parameters={"strength": 5}))
     weak = one_case("objective", loss="squared")
-    assert weak.loss_with(replace(weak.law, parameters={"strength": 5})).delta > 0.9
-    assert weak.loss_with(replace(weak.law, sigma={"linear": 5, "coefficients": 5})).delta > 0.9
+    assert weak.loss_with(replace(weak.distribution, parameters={"strength": 5})).delta > 0.9
+    assert weak.loss_with(replace(weak.distribution, sigma={"linear": 5, "coefficients": 5})).delta > 0.9

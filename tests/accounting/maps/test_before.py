@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from discreet.accounting.noise_distribution import GUARD, NoiseLaw
+from discreet.accounting.noise_distribution import GUARD, NoiseDistribution
 from discreet.accounting.privacy_loss import keeps
 from discreet.accounting.privacy_maps import loss_of, stopped_loss
 from discreet.accounting.settings import checked_settings
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError
-from discreet.mechanisms.guard import guarded_law
+from discreet.mechanisms.guard import guarded_distribution
 from discreet.mechanisms.registry import mechanism_named
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian_dp import delta_from
@@ -33,40 +33,40 @@ CASES = [
 def guarded(name: str, settings: dict[str, object], delta: float, unit: dict[str, object]):
     mechanism, design = mechanism_named(name), Design("y", COLUMNS, unit=unit)
     domain, public = RowDomain.of(design), checked_settings(name, mechanism.info.settings, settings)
-    law = guarded_law(
+    distribution = guarded_distribution(
         design, domain, PrivacyBudget(1.0, delta), lambda b: mechanism.noise_model(design, domain, b, public)
     )
 
-    def loss(law: NoiseLaw) -> Loss:
-        return loss_of(name, design, law, public, 1.0, delta)
+    def loss(distribution: NoiseDistribution) -> Loss:
+        return loss_of(name, design, distribution, public, 1.0, delta)
 
-    return design, law, loss
+    return design, distribution, loss
 
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("name", "settings", "delta"), CASES)
 @pytest.mark.parametrize("unit", UNITS, ids=["row", "replace", "person"])
 def test_guard_and_mechanism_keep_the_budget_and_half_the_noise_of_the_guard_does_not(name, settings, delta, unit):
-    _, law, loss = guarded(name, settings, delta, unit)
-    whole, alone = loss(law), loss(law.without_before())
+    _, distribution, loss = guarded(name, settings, delta, unit)
+    whole, alone = loss(distribution), loss(distribution.without_before())
     assert keeps(whole, 1.0, delta)
     assert whole.mu > alone.mu
     assert whole.rho > alone.rho
-    quarter = replace(law, sigma={**law.sigma, GUARD: law.sigma[GUARD] // 4})
-    if law.calibration != "composed":
+    quarter = replace(distribution, sigma={**distribution.sigma, GUARD: distribution.sigma[GUARD] // 4})
+    if distribution.calibration != "composed":
         # composed noise keeps more than it promises
         assert not keeps(loss(quarter), 1.0, delta)
     assert loss(quarter).mu > whole.mu
-    if law.family == "discrete-gaussian":
+    if distribution.family == "discrete-gaussian":
         # each count has a step to the lattice of its own
-        assert whole.tau == pytest.approx(alone.tau + 2 / (16 * law.sigma[GUARD] ** 2), rel=1e-12, abs=0)
+        assert whole.tau == pytest.approx(alone.tau + 2 / (16 * distribution.sigma[GUARD] ** 2), rel=1e-12, abs=0)
         assert whole.tau > alone.tau
 
 
 @pytest.mark.parametrize(("name", "delta"), [("gaussian", 1e-6), ("laplace", 0.0)])
 def test_a_stopped_release_costs_the_counts_alone(name, delta):
-    design, law, loss = guarded(name, {}, delta, {})
-    stopped, whole = stopped_loss(design, law, 1.0, delta), loss(law)
+    design, distribution, loss = guarded(name, {}, delta, {})
+    stopped, whole = stopped_loss(design, distribution, 1.0, delta), loss(distribution)
     share = stopped.mu**2 / whole.mu**2 if delta else stopped.epsilon / whole.epsilon
     assert share == pytest.approx(0.01, rel=0.02)
     assert stopped.tau < whole.tau or not delta
@@ -76,10 +76,10 @@ def test_a_stopped_release_costs_the_counts_alone(name, delta):
 def test_a_stopped_release_is_charged_little_of_epsilon_and_of_delta(epsilon):
     design, mechanism = Design("y", COLUMNS), mechanism_named("gaussian")
     domain = RowDomain.of(design)
-    law = guarded_law(
+    distribution = guarded_distribution(
         design, domain, PrivacyBudget(epsilon, 1e-6), lambda b: mechanism.noise_model(design, domain, b, {})
     )
-    stopped = stopped_loss(design, law, epsilon, 1e-6)
+    stopped = stopped_loss(design, distribution, epsilon, 1e-6)
     assert stopped.epsilon < 0.2 * epsilon
     assert stopped.delta < 0.03e-6
     # its own pair is true of its own noise
@@ -88,9 +88,9 @@ def test_a_stopped_release_is_charged_little_of_epsilon_and_of_delta(epsilon):
 
 
 def test_a_guard_without_noise_or_before_a_mechanism_that_has_none_is_refused():
-    _, law, loss = guarded("gaussian", {}, 1e-6, {})
+    _, distribution, loss = guarded("gaussian", {}, 1e-6, {})
     with pytest.raises(SpecError, match="expected noise on 'guard'"):
-        loss(replace(law, sigma={**law.sigma, GUARD: 0}))
+        loss(replace(distribution, sigma={**distribution.sigma, GUARD: 0}))
     design = Design("y", {"y": (0, 1), "x": (0, 1)})
     mechanism, domain = mechanism_named("wishart"), RowDomain.of(design)
     settings = checked_settings("wishart", mechanism.info.settings, {})
@@ -101,6 +101,6 @@ def test_a_guard_without_noise_or_before_a_mechanism_that_has_none_is_refused():
 
 
 def test_counts_are_stated_at_the_promised_epsilon_where_delta_leaves_no_other():
-    design, law, _ = guarded("gaussian", {}, 1e-6, {})
-    assert stopped_loss(design, law, 1.0, 1e-299).epsilon == 1.0
-    assert stopped_loss(design, law, 1.0, 1e-6).epsilon < 0.5
+    design, distribution, _ = guarded("gaussian", {}, 1e-6, {})
+    assert stopped_loss(design, distribution, 1.0, 1e-299).epsilon == 1.0
+    assert stopped_loss(design, distribution, 1.0, 1e-6).epsilon < 0.5

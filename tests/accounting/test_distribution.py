@@ -1,4 +1,4 @@
-"""The published law of the noise: standard deviations by family, and where each block stands."""
+"""The published distribution of the noise: standard deviations by family, and where each block stands."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import pytest
 
 from discreet.accounting.noise_distribution import entry_blocks, model_blocks
 from discreet.exact.linear import pairs
-from discreet.releases import BLOCKS, NoiseLaw, block_of
+from discreet.releases import BLOCKS, NoiseDistribution, block_of
 from support.small_releases import fitted_inside
 
 
-def test_a_law_can_be_copied_and_sent():
-    law = replace(fitted_inside().noise, models=((1, 3), (2, 3)))
-    assert pickle.loads(pickle.dumps(law)) == copy.deepcopy(law) == law
+def test_a_distribution_can_be_copied_and_sent():
+    distribution = replace(fitted_inside().noise, models=((1, 3), (2, 3)))
+    assert pickle.loads(pickle.dumps(distribution)) == copy.deepcopy(distribution) == distribution
 
 
 def test_standard_deviations_follow_the_family():
     """Variances of Laplace (2 b^2), of a vector with density exp(-|z|) (D + 1), of Wishart entries (m, twice on it)."""
     sigma = dict.fromkeys(BLOCKS, 4**16)
     found = {
-        family: NoiseLaw(16, sigma, "none", family, parameters).entry_sd(3)
+        family: NoiseDistribution(16, sigma, "none", family, parameters).entry_sd(3)
         for family, parameters in (
             ("discrete-gaussian", {}), ("discrete-laplace", {}),
             ("k-norm", {"dimension": 8}), ("wishart", {"degrees": 9}),
@@ -38,17 +38,17 @@ def test_standard_deviations_follow_the_family():
 
 
 def test_noise_parameters_are_laid_out_block_by_block():
-    law = NoiseLaw(16, {block: k + 1 for k, block in enumerate(BLOCKS)}, "gaussian")
-    assert law.steps(4) == [1, 2, 2, 5, 3, 4, 6, 3, 6, 7]
+    distribution = NoiseDistribution(16, {block: k + 1 for k, block in enumerate(BLOCKS)}, "gaussian")
+    assert distribution.steps(4) == [1, 2, 2, 5, 3, 4, 6, 3, 6, 7]
 
 
-def test_a_law_cannot_be_changed_through_the_tables_it_was_made_from():
+def test_a_distribution_cannot_be_changed_through_the_tables_it_was_made_from():
     sigma, parameters = {"count": 1}, {"dimension": 3}
-    law = NoiseLaw(16, sigma, "pure", "k-norm", parameters)
+    distribution = NoiseDistribution(16, sigma, "pure", "k-norm", parameters)
     sigma["count"] = parameters["dimension"] = 99
-    assert (law.sigma["count"], law.parameters["dimension"]) == (1, 3)
+    assert (distribution.sigma["count"], distribution.parameters["dimension"]) == (1, 3)
     with pytest.raises(TypeError):
-        law.sigma["count"] = 2
+        distribution.sigma["count"] = 2
 
 
 @pytest.mark.parametrize("size", [2, 3, 6])
@@ -70,30 +70,32 @@ def test_every_entry_of_the_triangle_has_the_block_of_its_two_columns(size):
 
 
 def test_a_block_that_is_not_released_has_no_standard_deviation():
-    law = NoiseLaw(16, {"count": 0, "cross": 2**33}, "gaussian")
-    assert (law.sd("count"), law.sd("cross")) == (0.0, 2.0)
-    assert math.isnan(law.sd("sum_x"))
-    assert np.isnan(law.entry_sd(3)).sum() == 6
+    distribution = NoiseDistribution(16, {"count": 0, "cross": 2**33}, "gaussian")
+    assert (distribution.sd("count"), distribution.sd("cross")) == (0.0, 2.0)
+    assert math.isnan(distribution.sd("sum_x"))
+    assert np.isnan(distribution.entry_sd(3)).sum() == 6
 
 
 def test_products_of_two_indicators_of_one_factor_have_no_noise():
-    law = NoiseLaw(16, {block: (k + 1) * 4**16 for k, block in enumerate(BLOCKS)}, "gaussian", factors=((2, 4),))
-    plain = NoiseLaw(16, law.sigma, "gaussian")
-    sd, steps, size = law.entry_sd(6), law.steps(6), 6
+    distribution = NoiseDistribution(
+        16, {block: (k + 1) * 4**16 for k, block in enumerate(BLOCKS)}, "gaussian", factors=((2, 4),)
+    )
+    plain = NoiseDistribution(16, distribution.sigma, "gaussian")
+    sd, steps, size = distribution.entry_sd(6), distribution.steps(6), 6
     inside = {(2, 3), (2, 4), (3, 4)}
-    assert law.zeros == len(inside) == 3
+    assert distribution.zeros == len(inside) == 3
     for (i, j), step, other in zip(pairs(size), steps, plain.steps(6), strict=True):
         assert step == (0 if (i, j) in inside else other) > -1
-        assert sd[i, j] == sd[j, i] == step / law.unit
+        assert sd[i, j] == sd[j, i] == step / distribution.unit
     upper = [str(pair) for pair in pairs(size)]
     kept = [str(pair) for pair in pairs(size) if pair not in inside]
-    assert law.without_zeros(upper, size) == kept
-    assert law.with_zeros(kept, size, "0") == ["0" if pair in inside else str(pair) for pair in pairs(size)]
+    assert distribution.without_zeros(upper, size) == kept
+    assert distribution.with_zeros(kept, size, "0") == ["0" if pair in inside else str(pair) for pair in pairs(size)]
     assert plain.without_zeros(upper, size) == plain.with_zeros(upper, size, "0") == upper
     assert plain.zeros == 0
     assert min(plain.steps(6)) > 0
-    assert pickle.loads(pickle.dumps(law)) == copy.deepcopy(law) == law != plain
-    assert law.to_dict()["factors"] == [[2, 4]]
+    assert pickle.loads(pickle.dumps(distribution)) == copy.deepcopy(distribution) == distribution != plain
+    assert distribution.to_dict()["factors"] == [[2, 4]]
     assert "factors" not in plain.to_dict()
 
 
@@ -101,26 +103,28 @@ def test_numbers_of_the_pass_over_residuals_are_laid_out_model_by_model():
     """The full model, then each further one, then the sum for R^2; every block as often as it says."""
     names = [block for number in range(3) for block in model_blocks(number)]
     sigma = {name: k + 1 for k, name in enumerate([*names, "residual_ratio"])}
-    law = NoiseLaw(16, sigma, "gaussian", models=((1, 4), (4,)))
-    assert law.residual_steps(5) == [1, 2, 2, 2, 1, 2, 2, 1, 2, 1, 3, 4, 3, 5, 7]
+    distribution = NoiseDistribution(16, sigma, "gaussian", models=((1, 4), (4,)))
+    assert distribution.residual_steps(5) == [1, 2, 2, 2, 1, 2, 2, 1, 2, 1, 3, 4, 3, 5, 7]
     entries = dict(zip(names, (4, 6, 2, 1, 1, 0), strict=True))
-    assert {name: law.residual_steps(5).count(sigma[name]) for name in names} == entries
-    assert law.to_dict()["models"] == [[1, 4], [4]]
-    assert "models" not in replace(law, models=()).to_dict()
+    assert {name: distribution.residual_steps(5).count(sigma[name]) for name in names} == entries
+    assert distribution.to_dict()["models"] == [[1, 4], [4]]
+    assert "models" not in replace(distribution, models=()).to_dict()
 
 
 def test_the_square_of_an_indicator_has_the_noise_of_its_sum():
     sigma = {block: (k + 1) * 4**16 for k, block in enumerate(BLOCKS)}
-    law = NoiseLaw(16, sigma, "gaussian", indicators=((1, 1), (3, 4)))
-    plain, size = NoiseLaw(16, sigma, "gaussian"), 6
+    distribution = NoiseDistribution(16, sigma, "gaussian", indicators=((1, 1), (3, 4)))
+    plain, size = NoiseDistribution(16, sigma, "gaussian"), 6
     places = {pair: place for place, pair in enumerate(pairs(size))}
-    assert law.copies(size) == {places[j, j]: places[0, j] for j in (1, 3, 4)}
-    for (pair, place), step in zip(places.items(), law.steps(size), strict=True):
-        assert step == (0 if place in law.copies(size) else plain.steps(size)[place])
+    assert distribution.copies(size) == {places[j, j]: places[0, j] for j in (1, 3, 4)}
+    for (pair, place), step in zip(places.items(), distribution.steps(size), strict=True):
+        assert step == (0 if place in distribution.copies(size) else plain.steps(size)[place])
         i, j = pair
-        assert law.entry_sd(size)[i, j] == law.sd("sum_x" if i == j in (1, 3, 4) else block_of(i, j, size))
-    copied = law.with_copies([str(pair) for pair in pairs(size)], size)
+        assert distribution.entry_sd(size)[i, j] == distribution.sd(
+            "sum_x" if i == j in (1, 3, 4) else block_of(i, j, size)
+        )
+    copied = distribution.with_copies([str(pair) for pair in pairs(size)], size)
     assert copied == [str((0, j) if i == j in (1, 3, 4) else (i, j)) for i, j in pairs(size)]
-    assert pickle.loads(pickle.dumps(law)) == copy.deepcopy(law) == law != plain
-    assert law.to_dict()["indicators"] == [[1, 1], [3, 4]]
+    assert pickle.loads(pickle.dumps(distribution)) == copy.deepcopy(distribution) == distribution != plain
+    assert distribution.to_dict()["indicators"] == [[1, 1], [3, 4]]
     assert "indicators" not in plain.to_dict()

@@ -18,13 +18,15 @@ def moments_query(domain, neighbours, size, *, count_public=False, factors=(), i
     return MomentsQuery(design, domain, exact_entries=True)
 
 
-def noise_law(domain, neighbours, size, budget, *, count_public, shares=calibration.DEFAULT_SHARES, **entries):
+def noise_distribution(domain, neighbours, size, budget, *, count_public, shares=calibration.DEFAULT_SHARES, **entries):
     query = moments_query(domain, neighbours, size, count_public=count_public, **entries)
-    return calibration.noise_law(query, budget, shares)
+    return calibration.noise_distribution(query, budget, shares)
 
 
-def variates(law, size, *others) -> list[tuple[int, int]]:
-    """Numbers of variates by scale of the moments that a law has, and of other queries."""
-    query = moments_query(None, "add-remove", size, factors=law.factors, indicators=law.indicators)
-    moments = [(entries, law.sigma[block]) for block, entries in query.blocks.items() if law.sigma.get(block)]
-    return moments + variates_of(others, law.sigma)
+def variates(distribution, size, *others) -> list[tuple[int, int]]:
+    """Numbers of variates by scale of the moments that a distribution has, and of other queries."""
+    query = moments_query(None, "add-remove", size, factors=distribution.factors, indicators=distribution.indicators)
+    moments = [
+        (entries, distribution.sigma[block]) for block, entries in query.blocks.items() if distribution.sigma.get(block)
+    ]
+    return moments + variates_of(others, distribution.sigma)

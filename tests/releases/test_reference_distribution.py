@@ -1,4 +1,4 @@
-"""The law that statistics and intervals are compared with."""
+"""The distribution that statistics and intervals are compared with."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from discreet.errors import SpecError
-from discreet.releases.reference_law import checked_level, critical_value, family_of, tail_probability
-from support.noise_laws import LAWS
+from discreet.releases.reference_distribution import checked_level, critical_value, family_of, tail_probability
+from support.noise_distributions import LAWS
 
 
 def test_the_quantile_is_that_of_student():
@@ -31,7 +31,7 @@ def test_the_laplace_quantile_is_used_where_it_is_the_larger():
 
 
 def test_every_family_has_its_reference():
-    families = {name: family_of(law.family) for name, law in LAWS.items()}
+    families = {name: family_of(distribution.family) for name, distribution in LAWS.items()}
     assert {name for name, family in families.items() if family == "laplace"} == {
         "discrete-laplace", "k-norm", "k-norm of all",
     }  # fmt: skip

@@ -8,8 +8,8 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from discreet.accounting.noise_distribution import NoiseLaw
-from discreet.accounting.noise_shares import LEAST_SHARE, check_share, counted_law, share_steps
+from discreet.accounting.noise_distribution import NoiseDistribution
+from discreet.accounting.noise_shares import LEAST_SHARE, check_share, counted_distribution, share_steps
 from discreet.errors import SpecError
 
 SCALES = (1, 17, 1000, 2**34 + 1, 2**56 + 12345)
@@ -21,10 +21,10 @@ SCALES = (1, 17, 1000, 2**34 + 1, 2**56 + 12345)
 def test_the_share_is_the_least_that_suffices_and_what_is_counted_is_never_more(sigma, honest, most):
     share = share_steps(sigma, honest, most)
     assert honest * share**2 >= (most * sigma) ** 2 > honest * (share - 1) ** 2
-    law = NoiseLaw(8, {"count": share, "cross": 0}, "gaussian", parameters={
+    distribution = NoiseDistribution(8, {"count": share, "cross": 0}, "gaussian", parameters={
         "shares": honest + 1, "honest": honest, "parts_per_person": most,
     })  # fmt: skip
-    counted = counted_law(law)
+    counted = counted_distribution(distribution)
     assert counted.sigma["count"] >= sigma
     assert counted.sigma["count"] ** 2 * most**2 <= honest * share**2
     assert counted.sigma["cross"] == 0
@@ -32,8 +32,10 @@ def test_the_share_is_the_least_that_suffices_and_what_is_counted_is_never_more(
 
 
 def test_the_standard_deviation_is_that_of_all_shares():
-    law = NoiseLaw(8, {"count": 2**16}, "gaussian", parameters={"shares": 4, "honest": 3, "parts_per_person": 1})
-    assert law.sd("count") == 2.0
+    distribution = NoiseDistribution(
+        8, {"count": 2**16}, "gaussian", parameters={"shares": 4, "honest": 3, "parts_per_person": 1}
+    )
+    assert distribution.sd("count") == 2.0
 
 
 def shares_distance(share: int, shares: int) -> float:
@@ -42,7 +44,7 @@ def shares_distance(share: int, shares: int) -> float:
 
 
 def exact_distance(sigma: float, shares: int) -> mpmath.mpf:
-    """Largest log ratio of the law of a sum of shares and of one variate, by convolution with fifty digits."""
+    """Largest log ratio of the distribution of a sum of shares and of one variate, by convolution with fifty digits."""
     with mpmath.workdps(60):
         furthest = math.ceil(sigma * 12 * math.sqrt(shares))
         one = [mpmath.exp(-mpmath.mpf(z * z) / (2 * mpmath.mpf(sigma) ** 2)) for z in range(-furthest, furthest + 1)]

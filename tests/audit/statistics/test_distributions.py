@@ -1,4 +1,4 @@
-"""Tests of laws hold their level by a proved inequality, and reject what is wrong. Draws are seeded."""
+"""Tests of distributions hold their level by a proved inequality, and reject what is wrong. Draws are seeded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
-from discreet.audit import noise_tests as laws
+from discreet.audit import noise_tests as distributions
 from discreet.audit.noise_tests import Check, agreement_check, bits_check, distribution_check, integer_check
 from support.biased_sampler import biased_draws
 
@@ -29,7 +29,7 @@ def test_another_scale_is_rejected(factor):
 
 @pytest.mark.parametrize("scale", [1, 3, 5000])
 @pytest.mark.parametrize("family", ["gaussian", "laplace"])
-def test_discrete_laws_are_told_from_those_of_another_scale_or_family(family, scale):
+def test_discrete_distributions_are_told_from_those_of_another_scale_or_family(family, scale):
     sums = np.arange(-80 * scale, 80 * scale + 1, dtype=float)
     shape = {"gaussian": lambda z: -(z**2) / (2 * scale**2), "laplace": lambda z: -np.abs(z) / scale}[family]
     chances = np.exp(shape(sums))
@@ -46,11 +46,11 @@ def test_bias_in_single_probabilities_is_rejected_by_their_frequencies(family, s
     found = integer_check("noise", {(family, scale): draws}, 1e-9)
     assert found.distance > 2 * found.allowed
     # the distribution function alone does not show it
-    assert laws._cdf_distance(family, scale, draws) < laws._allowed(len(draws), 0.5e-9) * 1.05
+    assert distributions._cdf_distance(family, scale, draws) < distributions._allowed(len(draws), 0.5e-9) * 1.05
 
 
 def test_the_allowed_relative_entropy_is_that_of_the_inequality():
-    found = laws._frequencies("noise", "gaussian", 2, np.zeros(1000), 0.02)
+    found = distributions._frequencies("noise", "gaussian", 2, np.zeros(1000), 0.02)
     free, most = 13, 1000 * found.allowed
     assert math.exp(-most) * (math.e * most / free) ** free == pytest.approx(0.02)
     assert most > free
@@ -64,7 +64,7 @@ def test_the_relative_entropy_exceeds_what_is_allowed_as_seldom_as_stated():
     weights = np.exp(-(z**2) / 8)
     rng = np.random.default_rng(6)
     sets = rng.choice(z, (1000, 200), p=weights / weights.sum()).astype(float)
-    assert sum(not laws._frequencies("noise", "gaussian", 2, one, 0.05).passed for one in sets) <= 50
+    assert sum(not distributions._frequencies("noise", "gaussian", 2, one, 0.05).passed for one in sets) <= 50
 
 
 def test_outputs_of_other_widths_do_not_agree():

@@ -21,11 +21,11 @@ from discreet.privacy.budget import PrivacyBudget
 @pytest.mark.parametrize("epsilon", [30.5, 100.0, 1e6])
 def test_under_replace_a_weak_promise_is_served_by_that_of_30_at_once(epsilon):
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": "replace"})
-    laws = [
+    distributions = [
         chosen_mechanism(design, PrivacyBudget(one, 1e-6), ReleaseOptions(mechanism="wishart"))[2]
         for one in (30, epsilon)
     ]
-    assert laws[0] == laws[1]
+    assert distributions[0] == distributions[1]
 
 
 def test_where_the_distribution_function_is_1_to_all_digits_a_rest_is_still_charged():
@@ -37,8 +37,8 @@ def test_where_the_distribution_function_is_1_to_all_digits_a_rest_is_still_char
 def test_the_fewest_degrees_keep_the_budget_and_one_less_does_not(neighbours, epsilon):
     design = Design("y", {**{f"x{j}": (-1, 1) for j in range(3)}, "y": (-1, 1)}, unit={"neighbours": neighbours})
     domain, budget = RowDomain.of(design), PrivacyBudget(epsilon, 1e-6)
-    law = chosen_mechanism(design, budget, ReleaseOptions(mechanism="wishart", settings={"fewest": True}))[2]
-    shift, exact = Scales.of(law).shift(domain), Fraction(epsilon)
+    distribution = chosen_mechanism(design, budget, ReleaseOptions(mechanism="wishart", settings={"fewest": True}))[2]
+    shift, exact = Scales.of(distribution).shift(domain), Fraction(epsilon)
     assert float(shift) == pytest.approx(1, rel=1e-3)
 
     def least_delta(degrees):
@@ -48,9 +48,11 @@ def test_the_fewest_degrees_keep_the_budget_and_one_less_does_not(neighbours, ep
         return min(exchanged_delta(nu, shift, exact, exact * Fraction(part, 50)) for part in range(1, 50))
 
     # the split of epsilon is searched on another grid here, so that two degrees are allowed for under replace
-    assert least_delta(law.parameters["degrees"]) <= budget.delta * (1 + 1e-2)
-    assert least_delta(law.parameters["degrees"] - (1 if neighbours == "add-remove" else 2)) > budget.delta
-    assert law.sd("cross") > chosen_mechanism(design, budget, ReleaseOptions(mechanism="wishart"))[2].sd("cross")
+    assert least_delta(distribution.parameters["degrees"]) <= budget.delta * (1 + 1e-2)
+    assert least_delta(distribution.parameters["degrees"] - (1 if neighbours == "add-remove" else 2)) > budget.delta
+    assert distribution.sd("cross") > chosen_mechanism(design, budget, ReleaseOptions(mechanism="wishart"))[2].sd(
+        "cross"
+    )
 
 
 def test_a_budget_that_needs_more_degrees_than_allowed_is_refused():

@@ -19,51 +19,51 @@ COLUMNS = {"x": (-1, 1), "g": ["a", "b", "c"], "y": (-1, 1)}
 DESIGN = Design("y", COLUMNS)
 
 
-def law_of(design=DESIGN, shares=3, honest=2, most=1, grid_bits=16, epsilon=1.0):
+def distribution_of(design=DESIGN, shares=3, honest=2, most=1, grid_bits=16, epsilon=1.0):
     made = GaussianShares(shares=shares, honest=honest, parts_per_person=most)
     return made.noise_model(design, RowDomain.of(design, grid_bits), PrivacyBudget(epsilon, 1e-6), {})
 
 
-def loss(law, design=DESIGN, epsilon=1.0):
-    return loss_of("gaussian", design, law, {}, epsilon, 1e-6)
+def loss(distribution, design=DESIGN, epsilon=1.0):
+    return loss_of("gaussian", design, distribution, {}, epsilon, 1e-6)
 
 
 @pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "p", "max_rows": 3}])
 @pytest.mark.parametrize(("shares", "honest"), [(3, 2), (3, 1), (20, 19), (1, 1)])
 def test_the_noise_keeps_its_promise_and_hardly_more(unit, shares, honest):
     design = Design("y", COLUMNS, unit=unit)
-    found = loss(law_of(design, shares, honest), design)
+    found = loss(distribution_of(design, shares, honest), design)
     assert 0.98 * mu_from(1.0, 1e-6) <= found.mu <= mu_from(1.0, 1e-6)
     assert keeps(found, 1.0, 1e-6)
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_a_person_in_several_parts_costs_the_same_with_so_many_times_the_noise(most):
-    law = law_of(most=most)
-    assert loss(law).mu == pytest.approx(loss(law_of()).mu, rel=1e-6)
-    assert law.sd("cross") == pytest.approx(most * law_of().sd("cross"), rel=1e-6)
+    distribution = distribution_of(most=most)
+    assert loss(distribution).mu == pytest.approx(loss(distribution_of()).mu, rel=1e-6)
+    assert distribution.sd("cross") == pytest.approx(most * distribution_of().sd("cross"), rel=1e-6)
     # negative control: the noise for a person in one part, stated for more
-    assert most == 1 or not keeps(loss(replace(law_of(), parameters=law.parameters)), 1.0, 1e-6)
+    assert most == 1 or not keeps(loss(replace(distribution_of(), parameters=distribution.parameters)), 1.0, 1e-6)
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 20.0])
 @pytest.mark.parametrize("grid_bits", [8, 16])
 def test_both_accounts_are_kept(epsilon, grid_bits):
-    law = law_of(grid_bits=grid_bits, epsilon=epsilon)
-    assert keeps(loss(law, epsilon=epsilon), epsilon, 1e-6)
+    distribution = distribution_of(grid_bits=grid_bits, epsilon=epsilon)
+    assert keeps(loss(distribution, epsilon=epsilon), epsilon, 1e-6)
 
 
 def test_one_honest_share_less_breaks_the_promise():
-    law = law_of()
-    fewer = replace(law, parameters={**law.parameters, "honest": 1})
+    distribution = distribution_of()
+    fewer = replace(distribution, parameters={**distribution.parameters, "honest": 1})
     assert not keeps(loss(fewer), 1.0, 1e-6)
 
 
 def test_less_noise_on_any_block_costs_more():
-    law = law_of()
-    for name in law.sigma:
-        less = replace(law, sigma={**law.sigma, name: law.sigma[name] // 2})
-        assert loss(less).mu > 1.001 * loss(law).mu, name
+    distribution = distribution_of()
+    for name in distribution.sigma:
+        less = replace(distribution, sigma={**distribution.sigma, name: distribution.sigma[name] // 2})
+        assert loss(less).mu > 1.001 * loss(distribution).mu, name
 
 
 @pytest.mark.parametrize(
@@ -81,10 +81,10 @@ def test_less_noise_on_any_block_costs_more():
     ],
 )
 def test_other_terms_are_refused(change, message):
-    law = law_of()
-    terms = {name: value for name, value in {**law.parameters, **change}.items() if value is not None}
+    distribution = distribution_of()
+    terms = {name: value for name, value in {**distribution.parameters, **change}.items() if value is not None}
     with pytest.raises(SpecError, match=message):
-        loss(replace(law, parameters=terms))
+        loss(replace(distribution, parameters=terms))
 
 
 @pytest.mark.parametrize(
@@ -95,15 +95,15 @@ def test_other_terms_are_refused(change, message):
         ({"clipped": 100}, "a scale 'clipped'"),
     ],
 )
-def test_another_law_is_refused(change, message):
-    law = law_of()
+def test_another_distribution_is_refused(change, message):
+    distribution = distribution_of()
     with pytest.raises(SpecError, match=message):
-        loss(replace(law, sigma={**law.sigma, **change}))
+        loss(replace(distribution, sigma={**distribution.sigma, **change}))
 
 
 def test_a_person_in_several_parts_is_refused_for_replaced_rows():
     design = Design("y", COLUMNS, unit={"neighbours": "replace"})
-    law = law_of(design)
-    several = replace(law, parameters={**law.parameters, "parts_per_person": 2})
+    distribution = distribution_of(design)
+    several = replace(distribution, parameters={**distribution.parameters, "parts_per_person": 2})
     with pytest.raises(SpecError, match="not proved for replace neighbours"):
         loss(several, design)

@@ -33,11 +33,11 @@ def test_every_mechanism_has_a_map_and_the_same_version():
 def reaches(case) -> bool:
     """Whether the loss is within 2% of the promise, in the currency in which the noise was calibrated."""
     loss, epsilon, delta = case.loss, case.epsilon, case.delta
-    if case.law.calibration == "pure":
+    if case.distribution.calibration == "pure":
         return loss.epsilon >= 0.98 * epsilon
-    if case.law.calibration == "gaussian":
+    if case.distribution.calibration == "gaussian":
         return loss.mu >= 0.98 * mu_from(epsilon, delta)
-    if case.law.calibration == "discrete-zcdp" or case.mechanism.name == "frank-wolfe":
+    if case.distribution.calibration == "discrete-zcdp" or case.mechanism.name == "frank-wolfe":
         return loss.rho >= 0.96 * rho_from(epsilon, delta)
     # of Wishart noise and a bound the degrees, the grid or the parts of delta leave something
     return loss.delta >= 0.1 * delta
@@ -61,7 +61,7 @@ def test_the_loss_is_within_the_promise_and_reaches_it(name):
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("wishart", "objective")])
 def test_the_loss_is_within_the_promise_on_coarse_and_fine_grids(name):
     for case in cases(name, budgets=((1.0, 1e-6), (1.0, 0.0)), grids=(8, 26)):
-        assert case.kept, (case.settings, case.design.unit, case.law.grid_bits)
+        assert case.kept, (case.settings, case.design.unit, case.distribution.grid_bits)
 
 
 @pytest.mark.full
@@ -71,7 +71,7 @@ def test_half_of_any_scale_that_counts_breaks_the_promise(name):
     for case in cases(name, budgets=((1.0, 1e-6), (1.0, 0.0)) if name != "wishart" else ((1.0, 1e-6),)):
         if case.settings.get("composition") in LOOSE:
             continue
-        for block, sigma in case.law.sigma.items():
+        for block, sigma in case.distribution.sigma.items():
             if sigma and block not in MAY_NOT_COUNT:
                 assert not case.kept_with_half(block), (case.settings, case.design.unit, block)
 
@@ -93,11 +93,13 @@ def test_worst_pairs_lose_no_more_than_the_map_says(name, neighbours):
         for pair in worst_pairs(name, design):
             if delta:
                 found = math.sqrt(
-                    exact_mu2(design, case.law, totals_of(pair.table, design), totals_of(pair.neighbour, design))
+                    exact_mu2(
+                        design, case.distribution, totals_of(pair.table, design), totals_of(pair.neighbour, design)
+                    )
                 )
                 claimed = loss.mu
             else:
-                found = float(exact_epsilon(design, case.law, pair.table, pair.neighbour))
+                found = float(exact_epsilon(design, case.distribution, pair.table, pair.neighbour))
                 claimed = loss.epsilon
             assert found <= claimed * (1 + 1e-12)
             worst = max(worst, found / claimed)
@@ -108,7 +110,7 @@ def test_worst_pairs_lose_no_more_than_the_map_says(name, neighbours):
 def test_an_unknown_mechanism_is_refused_in_words():
     case = one_case("gaussian")
     with pytest.raises(SpecError, match=r"unknown mechanism 'gausian'.*Did you mean 'gaussian'"):
-        loss_of("gausian", case.design, case.law, {}, 1.0, 1e-6)
+        loss_of("gausian", case.design, case.distribution, {}, 1.0, 1e-6)
 
 
 def test_the_loss_agrees_with_the_exact_curve_of_its_mu():

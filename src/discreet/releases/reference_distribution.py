@@ -64,8 +64,9 @@ def shown_number(value: float | NotEstimable, digits: str) -> str:
     return "not estimable" if isinstance(value, NotEstimable) else f"{value:{digits}}"
 
 
-# -- reference law -----------------------------------------------------------------------------------------------------
-# The reference distribution of standardised errors, and the confidence level.
+# -- reference distribution
+# ----------------------------------------------------------------------------------------------------- The reference
+# distribution of standardised errors, and the confidence level.
 
 Family = Literal["gaussian", "laplace"]
 DEFAULT_LEVEL: Final = 0.95

@@ -15,28 +15,30 @@ from support.loss_cases import one_case
 
 
 def halved(case, block):
-    return case.loss_with(replace(case.law, sigma={**case.law.sigma, block: case.law.sigma[block] // 2}))
+    return case.loss_with(
+        replace(case.distribution, sigma={**case.distribution.sigma, block: case.distribution.sigma[block] // 2})
+    )
 
 
 @pytest.mark.parametrize("beside", [{"robust": True}, {"clip_counts": True}, {"robust": True, "clip_counts": True}])
 def test_sums_over_residuals_and_clipped_rows_are_counted(beside):
     case = one_case("gaussian", beside=beside)
     plain = case.loss
-    further = [block for block in case.law.sigma if block.startswith(("residual", "clipped"))]
+    further = [block for block in case.distribution.sigma if block.startswith(("residual", "clipped"))]
     assert len(further) in (1, 3, 4)
     for block in further:
         assert halved(case, block).mu > plain.mu * 1.01
         assert halved(case, block).tau > plain.tau
-    without = replace(case.law, sigma={k: v for k, v in case.law.sigma.items() if k not in further})
+    without = replace(case.distribution, sigma={k: v for k, v in case.distribution.sigma.items() if k not in further})
     assert case.loss_with(without).mu < plain.mu * 0.99
 
 
 @pytest.mark.parametrize("block", ["residual_diagonal", "residual_ratio"])
 def test_robust_sums_without_one_of_their_blocks_are_refused(block):
     case = one_case("gaussian", beside={"robust": True})
-    sigma = {name: value for name, value in case.law.sigma.items() if name != block}
+    sigma = {name: value for name, value in case.distribution.sigma.items() if name != block}
     with pytest.raises(SpecError, match=f"expected a scale '{block}'"):
-        case.loss_with(replace(case.law, sigma=sigma))
+        case.loss_with(replace(case.distribution, sigma=sigma))
 
 
 def test_the_eigenvalue_is_counted():
@@ -47,7 +49,7 @@ def test_the_eigenvalue_is_counted():
 def test_tau_is_that_of_the_lattice():
     case = one_case("ssp")
     entries = {"count": 1, "sum_x": 2, "gram_diagonal": 2, "gram_off_diagonal": 1, "sum_y": 1, "cross": 2}
-    gap = lattice_gap(0.0, [(entries[block], sigma) for block, sigma in case.law.sigma.items()])
+    gap = lattice_gap(0.0, [(entries[block], sigma) for block, sigma in case.distribution.sigma.items()])
     assert case.loss.tau == pytest.approx(gap / 2, rel=1e-9)
 
 
@@ -77,19 +79,19 @@ def test_models_that_the_noise_does_not_fit_are_refused():
     case = one_case("gaussian", beside={"robust": True, "models": MODELS})
     plain = one_case("gaussian", beside={"robust": True})
     with pytest.raises(SpecError, match="expected a scale 'residual_diagonal_1'"):
-        case.loss_with(replace(plain.law, models=MODELS))
+        case.loss_with(replace(plain.distribution, models=MODELS))
     with pytest.raises(SpecError, match="got a scale 'residual_diagonal_1'"):
-        case.loss_with(replace(case.law, models=()))
+        case.loss_with(replace(case.distribution, models=()))
     for wrong in ((1, 2, 3), (2, 1, 3), (0, 3), (3, 3), (9,), ()):
         with pytest.raises(SpecError, match="expected the columns of a model other than the full one"):
-            case.loss_with(replace(case.law, models=(wrong, *MODELS[1:])))
+            case.loss_with(replace(case.distribution, models=(wrong, *MODELS[1:])))
     other = one_case("ssp")
     with pytest.raises(SpecError, match="of additional models, which this mechanism does not release"):
-        other.loss_with(replace(other.law, models=MODELS))
+        other.loss_with(replace(other.distribution, models=MODELS))
 
 
 def test_a_longer_model_needs_more_noise_than_a_shorter_one_has():
     """A file that names another model for the same noise states a stronger promise than it keeps."""
     case = one_case("gaussian", beside={"robust": True, "models": ((3,),)})
-    longer = replace(case.law, models=((1, 3),))
+    longer = replace(case.distribution, models=((1, 3),))
     assert case.loss_with(longer).delta > case.delta >= case.loss.delta

@@ -1,17 +1,17 @@
-"""The law of the noise survives its table in a release file, and a table that fits no design is refused."""
+"""The distribution of the noise survives its table in a release file, and a table that fits no design is refused."""
 
 from __future__ import annotations
 
 import pytest
 
-from discreet.accounting.noise_distribution import law_of
+from discreet.accounting.noise_distribution import distribution_of
 from discreet.design.design import Design
 from discreet.errors import ReleaseFileError
 from discreet.options import RobustErrors
-from discreet.planning import noise_law_for
+from discreet.planning import noise_distribution_for
 
 DESIGN = Design("y", {"y": (0, 1), "x": (0, 1), "g": ["a", "b", "c"]})
-LAW = noise_law_for(DESIGN, 1.0, 1e-6, robust=RobustErrors(models=["y ~ x"]))
+LAW = noise_distribution_for(DESIGN, 1.0, 1e-6, robust=RobustErrors(models=["y ~ x"]))
 REFUSED = {
     "family": ({"family": "cauchy"}, "the noise distribution in the file is unknown"),
     "grid": ({"grid_bits": 99}, r"noise\.grid_bits is out of range"),
@@ -24,12 +24,12 @@ REFUSED = {
 }
 
 
-def test_a_law_survives_its_table():
-    assert law_of(LAW.to_dict(), DESIGN) == LAW
+def test_a_distribution_survives_its_table():
+    assert distribution_of(LAW.to_dict(), DESIGN) == LAW
     assert (LAW.factors, LAW.indicators, LAW.models) == (((2, 3),), ((2, 3),), ((1, 4),))
 
 
 @pytest.mark.parametrize(("changes", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_does_not_hold_together_is_refused(changes, message):
     with pytest.raises(ReleaseFileError, match=message):
-        law_of(LAW.to_dict() | changes, DESIGN)
+        distribution_of(LAW.to_dict() | changes, DESIGN)

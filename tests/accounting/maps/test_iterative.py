@@ -24,7 +24,7 @@ from support.loss_cases import one_case
 @pytest.mark.parametrize(("name", "settings"), [("gradient", {}), ("irls", {}), ("irls", {"form": "moment"})])
 def test_twice_the_passes_break_the_promise(name, settings):
     case = one_case(name, iterations=50, **settings)
-    more = case.loss_with(case.law, iterations=100)
+    more = case.loss_with(case.distribution, iterations=100)
     assert case.kept
     assert more.mu > 1.3 * case.loss.mu
 
@@ -32,8 +32,8 @@ def test_twice_the_passes_break_the_promise(name, settings):
 def test_the_number_of_rows_counts_unless_it_is_public():
     hidden = one_case("gradient")
     public = one_case("gradient", Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"neighbours": "replace"}))
-    assert "count" in hidden.law.sigma
-    assert "count" not in public.law.sigma
+    assert "count" in hidden.distribution.sigma
+    assert "count" not in public.distribution.sigma
     assert not hidden.kept_with_half("count")
     assert public.kept
 
@@ -51,9 +51,9 @@ def test_under_replace_the_two_parts_of_weighted_moments_are_not_largest_togethe
 def test_pure_scores():
     case = one_case("irls", delta=0.0)
     assert case.loss.is_pure
-    assert case.loss_with(case.law, iterations=40).epsilon > 1.6 * case.loss.epsilon
+    assert case.loss_with(case.distribution, iterations=40).epsilon > 1.6 * case.loss.epsilon
     with pytest.raises(SpecError, match="the setting 'form' is 'moment'"):
-        case.loss_with(case.law, form="moment")
+        case.loss_with(case.distribution, form="moment")
 
 
 def test_choices_have_the_loss_of_their_range():
@@ -65,15 +65,15 @@ def test_choices_have_the_loss_of_their_range():
     assert composed.loss.failure == 0
     assert composed.kept
     with pytest.raises(SpecError, match="expected 10 selections as in the settings, got 20"):
-        composed.loss_with(composed.law, iterations=10)
+        composed.loss_with(composed.distribution, iterations=10)
 
 
 def test_momentum_is_a_parameter_exactly_where_it_is_used():
     case = one_case("gradient")
     with pytest.raises(SpecError, match="got a parameter 'momentum_per_mille'"):
-        case.loss_with(case.law, momentum=False)
+        case.loss_with(case.distribution, momentum=False)
     with pytest.raises(SpecError, match="expected a parameter 'momentum_per_mille'"):
-        case.loss_with(replace(case.law, parameters={}))
+        case.loss_with(replace(case.distribution, parameters={}))
 
 
 # -- the same figures by arithmetic of their own: sensitivities and scales, and how often each is used ---------------
@@ -82,11 +82,11 @@ ONE = Design("y", {"y": (-1, 1), "x": (-1, 1), "z": (-1, 1)})
 
 
 def over(case, sensitivity, block):
-    return sensitivity * case.law.unit / case.law.sigma[block]
+    return sensitivity * case.distribution.unit / case.distribution.sigma[block]
 
 
 def lattice(case, entries):
-    return sum(many / (16 * case.law.sigma[block] ** 2) for block, many in entries.items())
+    return sum(many / (16 * case.distribution.sigma[block] ** 2) for block, many in entries.items())
 
 
 def gram_square(case, sensitivity):

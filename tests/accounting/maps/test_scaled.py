@@ -17,31 +17,31 @@ from discreet.release_request import ReleaseRequest
 DESIGN = Design("y", {"x": (-1, 1), "z": (0, 5), "b": bool, "y": (-1, 1)})
 
 
-def law_of(design=DESIGN, robust=False):
+def distribution_of(design=DESIGN, robust=False):
     return ReleaseRequest.checked(
         design, PrivacyBudget(1.0, 1e-6), ReleaseOptions(mechanism="gaussian", robust=robust, scaling="private")
-    ).law
+    ).distribution
 
 
-def loss(law, design=DESIGN):
-    return loss_of("gaussian", design, law, {}, 1.0, 1e-6)
+def loss(distribution, design=DESIGN):
+    return loss_of("gaussian", design, distribution, {}, 1.0, 1e-6)
 
 
 @pytest.mark.parametrize("robust", [False, True])
 @pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}, {"id": "p", "max_rows": 3}])
 def test_the_noise_keeps_its_promise_and_hardly_more(robust, unit):
     design = Design("y", DESIGN.columns, unit=unit)
-    found = loss(law_of(design, robust), design)
+    found = loss(distribution_of(design, robust), design)
     assert 0.98 * mu_from(1.0, 1e-6) <= found.mu <= mu_from(1.0, 1e-6)
     assert found.delta <= 1e-6
 
 
 @pytest.mark.parametrize("robust", [False, True])
 def test_less_noise_on_any_statistic_costs_more(robust):
-    law = law_of(robust=robust)
-    for name in law.sigma:
-        less = replace(law, sigma=law.sigma | {name: law.sigma[name] // 2})
-        assert loss(less).mu > 1.001 * loss(law).mu, name
+    distribution = distribution_of(robust=robust)
+    for name in distribution.sigma:
+        less = replace(distribution, sigma=distribution.sigma | {name: distribution.sigma[name] // 2})
+        assert loss(less).mu > 1.001 * loss(distribution).mu, name
 
 
 @pytest.mark.parametrize(
@@ -55,15 +55,15 @@ def test_less_noise_on_any_statistic_costs_more(robust):
         ({"cross": 0}, "expected noise on 'cross'"),
     ],
 )
-def test_another_law_is_refused(change, message):
-    law = law_of()
-    sigma = {name: scale for name, scale in (law.sigma | change).items() if scale is not None}
+def test_another_distribution_is_refused(change, message):
+    distribution = distribution_of()
+    sigma = {name: scale for name, scale in (distribution.sigma | change).items() if scale is not None}
     with pytest.raises(SpecError, match=message):
-        loss(replace(law, sigma=sigma))
+        loss(replace(distribution, sigma=sigma))
 
 
 def test_squared_weights_without_noise_are_refused_also_where_the_number_of_rows_is_public():
     design = Design("y", DESIGN.columns, unit={"neighbours": "replace"})
-    law = law_of(design)
+    distribution = distribution_of(design)
     with pytest.raises(SpecError, match="squared weights"):
-        loss(replace(law, sigma=law.sigma | {"count": 0}), design)
+        loss(replace(distribution, sigma=distribution.sigma | {"count": 0}), design)

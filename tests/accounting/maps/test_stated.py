@@ -1,0 +1,76 @@
+"""What a distribution cannot have is refused in words, whatever the mechanism."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from discreet.design.design import Design
+from discreet.errors import SpecError
+from support.loss_cases import one_case
+
+BROKEN = {
+    "family": (
+        lambda distribution: replace(distribution, family="discrete-laplace"),
+        "the family of the noise is 'discrete-laplace'",
+    ),
+    "account": (
+        lambda distribution: replace(distribution, calibration="pure"),
+        "the calibration of the noise is 'pure'",
+    ),
+    "missing": (
+        lambda distribution: replace(distribution, sigma={k: v for k, v in distribution.sigma.items() if k != "cross"}),
+        "scale 'cross'",
+    ),
+    "unknown": (
+        lambda distribution: replace(distribution, sigma={**distribution.sigma, "mean": 5}),
+        "got a scale 'mean'",
+    ),
+    "parameter": (lambda distribution: replace(distribution, parameters={"degrees": 5}), "got a parameter 'degrees'"),
+    "no noise": (
+        lambda distribution: replace(distribution, sigma={**distribution.sigma, "cross": 0}),
+        "noise on 'cross' of 1 to 2",
+    ),
+    "count": (
+        lambda distribution: replace(distribution, sigma={**distribution.sigma, "count": 0}),
+        "contradicts the neighbouring relation",
+    ),
+    "too much": (
+        lambda distribution: replace(distribution, sigma={**distribution.sigma, "cross": 2**101}),
+        "noise on 'cross' of 1 to 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_distribution_that_the_mechanism_cannot_have_is_refused(what):
+    change, message = BROKEN[what]
+    case = one_case("gaussian")
+    with pytest.raises(SpecError, match=message):
+        case.loss_with(change(case.distribution))
+
+
+def test_a_count_without_noise_is_for_public_counts_only():
+    case = one_case("gaussian", Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"neighbours": "replace"}))
+    assert case.distribution.sigma["count"] == 0
+    assert case.kept
+    with pytest.raises(SpecError, match="contradicts the neighbouring relation"):
+        case.loss_with(replace(case.distribution, sigma={**case.distribution.sigma, "count": 5}))
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "value", "message"),
+    [
+        ("ssp", "target_square", "yes", "expected true or false, got 'yes'"),
+        ("gradient", "iterations", 2000, "expected a number from 1 to 1000, got 2000"),
+        ("gradient", "iterations", 1.5, "expected an integer, got 1.5"),
+        ("gradient", "iterations", True, "expected a number from 1 to 1000, got True"),
+        ("irls", "form", "scores", "the setting 'form' is 'scores'"),
+        ("output", "bound", "1", "expected a number"),
+    ],
+)
+def test_a_setting_of_another_type_or_range_is_refused(name, setting, value, message):
+    case = one_case(name)
+    with pytest.raises(SpecError, match=message):
+        case.loss_with(case.distribution, **{setting: value})
