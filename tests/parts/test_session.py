@@ -74,7 +74,7 @@ def test_any_change_is_another_fingerprint(change):
         ({"id": 5}, "the id of a session"),
         ({"design": 5}, "expected its digest"),
         ({"unit": None}, "it must be a PrivacyUnit"),
-        ({"grid_bits": 27}, "grid_bits: expected an integer from 8 to 26, got 27"),
+        ({"grid_bits": 27}, "expected an integer from 8 to 26 for grid_bits, got 27"),
         ({"epsilon": float("nan")}, "epsilon"),
         ({"delta": 1.0}, "delta"),
         ({"mechanism": 5}, "expected its name"),
