@@ -148,7 +148,10 @@ def _table() -> list[ProductionMutant]:
     ]
     made += [
         ProductionMutant(
-            "noise halved", f"primitives.{name}", mistakes.primitives_halved, audit(f"primitives.{name}", 10_000)
+            "noise halved",
+            f"primitives.{name}",
+            mistakes.primitives_halved,
+            audit(f"primitives.{name}", 60_000 if name == "gaussian" else 10_000),
         )
         for name in _PRIMITIVES
     ]
