@@ -155,7 +155,7 @@ def test_reasons_name_their_coefficients(planned_folder: Path, call: Call) -> No
     assert document["estimable"] is False
     (line,) = [line for line in text.splitlines() if line.startswith("Not estimable (") and "b):" in line]
     assert line.endswith(reasons["b"])
-    assert "fewer than 90% of such tables give a bounded interval" in line
+    assert "fewer than 90% of tables give a bounded interval" in line
 
 
 def test_json_of_a_plan_and_of_a_second_release(planned_folder: Path, call: Call) -> None:
@@ -243,7 +243,7 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
         ((*ASKED, "--sd", "x=1.5"), "at most 1, the largest sd"),
         ((*ASKED, "--mean", "x=abc"), "--mean x 'abc' is not a number"),
         ((*ASKED, "--mean", "b=0.5"), "unknown assumption 'mean'; allowed: share, slope"),
-        ((*ASKED, "--mean", "s=0.5"), "column 's': a formula computes it"),
+        ((*ASKED, "--mean", "s=0.5"), "column 's': a formula computes this column"),
         ((*ASKED, "--slope", "x=9"), "more than the R^2 of 0.5"),
         ((*ASKED, "--correlation", "1"), "expected a number between -1 and 1"),
         ((*ASKED, "--correlation", "abc"), "--correlation 'abc' is not a number"),
@@ -252,7 +252,7 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
         ((*ASKED, "--correlation", "x,b=0.9", "--share", "b=.02"), "expected a number from -0.247 to 0.247"),
         (
             (*ASKED, "--correlation", "x,b=0.9"),
-            "no table with these means, sds, shares and correlations could be simulated",
+            "could not simulate a table with these means, sds, shares and correlations",
         ),
         ((*ASKED, "--correlation", "x,b=.1", "--correlation", "b,x=.1"), "is given twice"),
         ((*ASKED, "--correlation", "0.1", "--correlation", "x,b=0.1"), "give one number, or pairs only"),

@@ -56,8 +56,8 @@ def no_errors(release: Release) -> NotEstimable:
             f"and intervals for a population, {_OTHER_MECHANISM}"
         )
     return NotEstimable(
-        f"the mechanism {release.mechanism!r} publishes coefficients but no sums, so standard errors cannot be "
-        f"estimated; for standard errors, tests and intervals, {_OTHER_MECHANISM}"
+        f"the mechanism {release.mechanism!r} publishes coefficients but no sums, so the errors of the coefficients "
+        f"cannot be estimated; for standard errors, tests and intervals, {_OTHER_MECHANISM}"
     )
 
 

@@ -464,7 +464,7 @@ def _slopes(name: str, column: Column, stated: Mapping[str, object]) -> tuple[tu
         slopes[names[key]] = float(slope)
     absent = [key for key in names if key not in by_level]
     if absent:
-        raise _wrong(name, f"expected a slope for every level, but none is stated for {', '.join(absent)}")
+        raise _wrong(name, f"no slope is stated for {', '.join(absent)}", "state a slope for every level")
     return tuple(slopes.items())
 
 
@@ -510,7 +510,7 @@ def _shares(name: str, column: Categorical, stated: Mapping[str, object]) -> tup
         checked[levels[str(key)]] = float(share)
     absent = [str(level) for level in column.levels if level not in checked]
     if absent:
-        raise _wrong(name, f"expected a share for every level, but none is stated for {', '.join(absent)}")
+        raise _wrong(name, f"no share is stated for {', '.join(absent)}", "state a share for every level")
     total = math.fsum(checked.values())
     if abs(total - 1) > _ADD_UP:
         raise _wrong(name, f"expected shares that add up to 1, got a sum of {total:.4g}")
