@@ -308,8 +308,9 @@ def test_a_model_that_was_not_declared_is_refused_with_those_that_were(with_mode
     ):
         with pytest.raises(SpecError, match="has no sums of squared residuals for this model") as caught:
             discreet.fit(made, **options).robust()
-        assert "the release has the sums for the declared full model and 'y ~ 1', 'y ~ z', 'x ~ z + y', with an intercept" in str(caught.value)
-        assert "as an additional robust model of another release" in str(caught.value)
+        models = "the declared full model and 'y ~ 1', 'y ~ z', 'x ~ z + y', with an intercept"
+        assert f"the release has the sums for {models}" in str(caught.value)
+        assert "make another release, which spends budget, and declare this model as an additional" in str(caught.value)
 
 
 def test_the_notes_of_a_declared_model_name_its_own_bound(with_models):
