@@ -76,8 +76,8 @@ NOISE_IN_SUMS: Final = NotEstimable(
     "the noise of this release was added to sums, not to the coefficients; conf_int accounts for it"
 )
 WEIGHTED: Final = NotEstimable(
-    "R^2 of privately scaled rows differs from R^2 of the original rows, because they have weights; score predictions "
-    'on other data, or make a release with scaling "declared"'
+    "private scaling weighted the rows, so R^2 would differ from that of the original rows; score predictions on other "
+    'data, or make a release with scaling "declared"'
 )
 WEIGHTS: Final = NotEstimable(
     "no interval for R^2 is available for weighted rows; rsquared is that of weighted least squares"

@@ -323,7 +323,7 @@ def test_the_notes_of_a_declared_model_name_its_own_bound(with_models):
     # the sum for R^2 is of the full model alone
     assert not has_ratio_spread(first)
     assert has_ratio_spread(discreet.fit(made).robust())
-    assert any("A robust fit of the full model widens it." in note for note in first.to_dict()["notes"])
+    assert any("A robust fit of the full model gives a wider interval." in note for note in first.to_dict()["notes"])
 
 
 def test_residuals_of_a_declared_model_that_were_clipped_are_seen():
@@ -347,7 +347,7 @@ def test_declared_models_of_persons_are_clustered_from_the_start():
     other = discreet.fit(made, "x ~ 1")
     assert other.cov_type == "nonrobust"
     text = " ".join(other.summary().split())
-    assert "The full model, y ~ 1 without a penalty have clustered ones." in text
+    assert "The full model, y ~ 1 without a penalty have clustered standard errors." in text
 
 
 def test_declared_models_of_rows_with_sampling_weights_have_their_only_errors():

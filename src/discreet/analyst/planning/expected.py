@@ -487,7 +487,8 @@ def planned_inside(design: Design, distribution: NoiseDistribution, asked: Asked
         return asked.answered(design, _refused(design, reason), distribution)
     reason = (
         f"the mechanism {asked.mechanism!r} publishes coefficients but no sums, so standard errors and interval widths "
-        "for a population are not known before or after the release; only the privacy sd, the effect of the noise, is"
+        "for a population are not known before or after the release; only the privacy sd, the effect of the noise, is "
+        "known"
     )
     zeros = Coefficients((0.0,) * (len(design.released) - 1))
     sds = fit(_planned_release(design, distribution, (), zeros)).privacy_sd
