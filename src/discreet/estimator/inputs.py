@@ -184,7 +184,7 @@ def check_formula(formula: str | None, options: Mapping[str, Any], design: Desig
     model = _tried(options, design, formula)
     if model.target != design.target:
         raise FormulaError(
-            f"expected a formula for {design.target!r}, the name of y, got one for {model.target!r}",
+            f"expected a formula with the target {design.target!r}, got the target {model.target!r}",
             option="formula",
             given=formula,
             remedy=f"write {design.target} ~ ...",

@@ -61,7 +61,7 @@ def test_without_counts_the_note_names_the_columns_and_says_that_the_share_is_un
     assert "Values of y, w outside" in words(discreet.fit(made, features=["w", "flag"]))
     assert clipped_shares(made) == ()
     assert not any(finding.number == "D019" for finding in findings(made, fit))
-    assert "the release does not say how many" in render(report_view(made, fit))
+    assert "The release does not count these rows" in render(report_view(made, fit))
 
 
 def test_with_73_percent_of_the_target_clipped_summary_diagnostics_and_report_say_so():
