@@ -243,7 +243,7 @@ class Nuisance:
 
     @property
     def kappa(self) -> float:
-        """Next root at the estimate. It is larger if the free coefficients are better determined."""
+        """How well the free coefficients are determined, as defined above. It is infinite if noise hides none."""
         if not self.growth.any():
             return math.inf
         largest = _largest_lowered(self.growth, self.here)
@@ -299,7 +299,7 @@ def _largest_of_arrow(corner: float, diagonal: FloatArray, edge: FloatArray) -> 
 
 
 def _root(is_above: Callable[[float], bool], low: float, high: float) -> float:
-    """Find the smallest point of (low, high] from which a condition holds, to the last digits of a double."""
+    """Bisect for the point in (low, high] from which `is_above` is true, to the last digits of a double."""
     with np.errstate(divide="ignore", invalid="ignore"):
         while (middle := (low + high) / 2) > low and high - low > _LAST_DIGITS * high:
             low, high = (low, middle) if is_above(middle) else (middle, high)

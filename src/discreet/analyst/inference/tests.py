@@ -427,7 +427,7 @@ def joint_test(about: Contrasts | NotEstimable, claims: Hypotheses, *, use_f: bo
 
 
 def open_coefficients(about: Contrasts, distance: FloatArray) -> tuple[float, float]:
-    """Return the joint score statistic and kappa of the free coefficients."""
+    """Return the joint score statistic, and the kappa that its reference distribution depends on."""
     inference, L = about.inference, about.L
     if len(L) == 1:
         inference = inference.for_one(L[0])

@@ -409,7 +409,7 @@ def _pieces(effect: Effect) -> list[tuple[float, float]]:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Draws effects, each on its line of a panel."""
+    """A panel that draws one effect per line."""
 
     axes: Axes
     beside: Axes | None
