@@ -20,7 +20,7 @@ def test_a_target_is_called_as_declared_as_given_or_y():
     assert read_target([1.0], {}, "income")[0] == "income"
     with pytest.raises(SpecError, match="expected different names for y and the columns of X"):
         read_target([1.0], {"y": [1.0]}, None)
-    with pytest.raises(SpecError, match="y is called 'wage', but the target of the design is 'income'"):
+    with pytest.raises(SpecError, match="expected y to be named 'income', the target of the design, got 'wage'"):
         read_target(pd.Series([1.0], name="wage"), {}, "income")
     with pytest.raises(SpecError, match="the target y is None"):
         read_target(None, {}, None)
