@@ -60,9 +60,9 @@ def test_formulas_name_models_too_and_must_have_one_target():
     assert compared.target == "b"
     assert [line.terms for line in compared.models] == ["a", "a + y", "a + 0"]
     assert [(found.smaller, found.larger) for found in compared.nested] == [(2, 0), (0, 1)]
-    with pytest.raises(SpecError, match="several targets: a, y"):
+    with pytest.raises(SpecError, match="expected models with the same target, got a, y"):
         compare_models(one, ["y ~ b", "a ~ b"])
-    with pytest.raises(SpecError, match="together with target"):
+    with pytest.raises(SpecError, match="a formula cannot be combined with target"):
         compare_models(one, ["y ~ b"], target="y")
 
 
@@ -94,9 +94,9 @@ def test_no_rows_to_speak_of_leave_nothing_to_compare():
 @pytest.mark.parametrize(
     ("models", "message"),
     [
-        ([], "got no models"),
-        ("ab", "a list of formulas or of lists"),
-        (3, "a list of formulas or of lists"),
+        ([], "expected at least one model to compare"),
+        ("ab", "a list of formulas or of feature lists"),
+        (3, "a list of formulas or of feature lists"),
         ([["z"]], "unknown feature"),
     ],
 )

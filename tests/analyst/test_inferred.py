@@ -100,7 +100,7 @@ def test_what_works_where_nothing_is_estimable_is_said_once():
 def test_what_is_about_single_rows_is_not_there_and_says_why():
     fitted = fit(made(Design("y", COLUMNS), table(), sigma=0.1).release)
     assert not hasattr(fitted, "resid")
-    with pytest.raises(AttributeError, match="'fittedvalues': it needs single rows, which a release does not hold"):
+    with pytest.raises(AttributeError, match="'fittedvalues': it needs single rows, and a release contains only sums"):
         _ = fitted.fittedvalues
     with pytest.raises(AttributeError, match=r"'Fit' object has no attribute 'slope'$"):
         _ = fitted.slope

@@ -63,7 +63,7 @@ def test_a_ridge_of_a_mean_is_the_mean(source):
 
 
 def test_only_a_release_is_fitted():
-    with pytest.raises(SpecError, match=r"fit: expected a Release, got dict; load one with Release.load"):
+    with pytest.raises(SpecError, match=r"fit: expected a Release, got dict; load a release with Release.load"):
         fit({"totals": []})
 
 
@@ -96,13 +96,13 @@ def test_several_targets_give_a_fit_of_each_with_the_same_features(source):
     ("arguments", "message"),
     [
         ({"target": []}, "expected at least one declared column for target"),
-        ({"target": ["y", "y"]}, "named twice"),
+        ({"target": ["y", "y"]}, "expected each target once, got 'y' twice"),
         ({"target": [None, np.array([0.0, 1.0])]}, "unknown target array"),
         ({"target": ["y", "z"]}, "unknown target 'z'"),
         ({"target": ["y", "g"]}, "is categorical"),
         ({"target": ["y", "x"], "features": ["x"]}, "both the target and a feature"),
         ({"target": ["y"], "features": 3}, "a list of declared names"),
-        ({"target": ["y"], "formula": "y ~ x"}, "a formula and several targets"),
+        ({"target": ["y"], "formula": "y ~ x"}, "a formula cannot be combined with several targets"),
     ],
 )
 def test_targets_that_cannot_be_fitted_are_refused(source, arguments, message):

@@ -254,7 +254,7 @@ def test_the_picture_is_saved_and_an_existing_file_is_left_alone(release, tmp_pa
 
 
 def test_a_picture_needs_a_name_that_says_its_format(release, tmp_path):
-    with pytest.raises(SpecError, match=r"must end in \.svg, \.png or \.pdf"):
+    with pytest.raises(SpecError, match=r"expected a file name ending in \.svg, \.png or \.pdf"):
         path(release, strengths=[0.1]).plot(tmp_path / "path.txt")
     assert list(tmp_path.iterdir()) == []
 

@@ -28,7 +28,7 @@ def test_names_labels_and_chosen_coefficients_are_used(fit):
     [
         ({"fits": 3}, "expected a list of fits.* for fits"),
         ({"fits": ["a"]}, "expected a list of fits.* for fits"),
-        ({"fits": []}, "got no fits"),
+        ({"fits": []}, "expected at least one fit"),
         ({"names": ["a"]}, "expected 2 different names"),
         ({"names": ["a", "a"]}, "expected 2 different names"),
         ({"names": [1, 2]}, "expected a list of strings for names"),

@@ -102,5 +102,5 @@ def test_sums_of_weighted_rows_have_no_likelihood_of_rows():
         rows, DESIGN, seed=1, epsilon=50.0, delta=1e-6, mechanism="gaussian", scaling="private"
     )
     one = fit(made)
-    assert "weighted rows" in one.aic.reason
-    assert "weighted rows" in one.anova()["a"].sum_sq.reason
+    assert "private scaling weighted the rows" in one.aic.reason
+    assert "private scaling weighted the rows" in one.anova()["a"].sum_sq.reason

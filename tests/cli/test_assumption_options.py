@@ -74,7 +74,9 @@ def test_dates_and_levels_of_an_interaction():
     columns = {"day": (0, 9), "ar": ["south", "east"]}
     words = {"mean": ["day=2021-06-30"], "slope": ["ar=south:2,east:0"]}
     assert assume_table(words, columns) == {"day": {"mean": "2021-06-30"}, "ar": {"slope": {"south": 2.0, "east": 0.0}}}
-    with pytest.raises(SpecError, match=r"--slope: 'ar\[south\]' is one coefficient of the column 'ar'.*write it like"):
+    with pytest.raises(
+        SpecError, match=r"--slope: expected a column, got 'ar\[south\]', a single coefficient of 'ar'.*write it like"
+    ):
         assume_table({"slope": ["ar[south]=2"]}, columns)
     with pytest.raises(SpecError, match="is not a number"):
         assume_table({"sd": ["day=2021-06-30"]}, columns)

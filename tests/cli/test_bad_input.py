@@ -259,7 +259,7 @@ CASES: dict[str, tuple[Prepare, str]] = {
     "ratio with lasso": (fit("--penalty", "lasso", "--strength", "1", "--l1-ratio", "1"), "leave --l1-ratio out"),
     "formula without features": (fit("--formula", "income"), "'~'"),
     "formula of unknown columns": (fit("--formula", "income ~ agee"), "Did you mean 'age'?"),
-    "formula and target": (fit("--formula", "income ~ age", "--target", "income"), "give the formula alone"),
+    "formula and target": (fit("--formula", "income ~ age", "--target", "income"), "pass only the formula"),
     # paths
     "path of no release": (arguments("path", "none.json"), "none.json"),
     "path without penalty": (path("--penalty", "none"), "lasso"),

@@ -84,7 +84,7 @@ def test_levels_and_booleans_are_declared_by_name():
 
 REFUSED = {
     "no bounds": ({"bounds": None}, "bounds are missing; they are never read from the data"),
-    "no target bounds": ({"target_bounds": None}, "target_bounds are missing"),
+    "no target bounds": ({"target_bounds": None}, "expected target_bounds, got None"),
     "unknown name": ({"bounds": {"x0": (0, 1), "x1": (0, 1), "age": (0, 1)}}, r"in bounds but not in X: \['age'\]"),
     "missing name": ({"bounds": {"x0": (0, 1)}}, r"in X but not in bounds: \['x1'\]"),
     "how each kind is declared": ({"bounds": {"x0": (0, 1)}}, r"'ward': \['icu', 'surgery'\], 'urgent': bool\}"),
@@ -138,15 +138,20 @@ def test_what_the_release_refuses_is_refused(changes, message):
 @pytest.mark.parametrize(
     ("rows", "y", "error", "message"),
     [
-        (csr_array(X), Y, SpecError, "X is sparse"),
+        (csr_array(X), Y, SpecError, "expected a dense X, got a sparse matrix"),
         (X[:, 0], Y, SpecError, "Expected 2D array, got 1D array instead, a ndarray"),
         ({"x0": [1.0]}, Y, SpecError, "got 0D array instead, a dict"),
         (X, np.column_stack([Y, Y]), SpecError, "pass one target, with one number for each row"),
         (X, None, SpecError, "requires y to be passed, but the target y is None"),
-        (X, Y[1:], SpecError, "different numbers of rows"),
-        (X[:0], Y[:0], SpecError, "X has no rows"),
-        (pd.DataFrame(X, columns=["a", "y"]), Y, SpecError, "the target is called 'y', and so is a column of X"),
-        (pd.DataFrame(X, columns=["a", "b"]), pd.Series(Y, name="b"), SpecError, "the target is called 'b'"),
+        (X, Y[1:], SpecError, "must have the same number of rows"),
+        (X[:0], Y[:0], SpecError, "expected at least one row in X, got none"),
+        (pd.DataFrame(X, columns=["a", "y"]), Y, SpecError, "names for y and the columns of X, got 'y' for both"),
+        (
+            pd.DataFrame(X, columns=["a", "b"]),
+            pd.Series(Y, name="b"),
+            SpecError,
+            "names for y and the columns of X, got 'b'",
+        ),
         (pd.DataFrame(X, columns=["a", "a"]), Y, DataError, "the table has 'a' twice"),
         (pd.DataFrame(X, columns=["a", 1]), Y, TypeError, "string names"),
     ],
@@ -180,13 +185,15 @@ def test_a_bad_cell_is_refused_before_anything_is_spent_in_words_that_scikit_lea
 
 @pytest.mark.usefixtures("nothing_is_spent")
 def test_weights_are_refused():
-    with pytest.raises(SpecError, match=r"fit got sample_weight; it takes X and y only.*needs a public bound"):
+    with pytest.raises(SpecError, match=r"fit accepts only X and y, got sample_weight: weights need a public bound"):
         PrivateLinearRegression(**GOOD).fit(X, Y, sample_weight=np.ones(ROWS))
 
 
 @pytest.mark.usefixtures("nothing_is_spent")
 def test_groups_are_refused_with_the_way_to_protect_persons():
-    with pytest.raises(SpecError, match=r'fit got groups;.*discreet\.release.*unit=\{"id": "patient"') as caught:
+    with pytest.raises(
+        SpecError, match=r'only X and y, got groups:.*discreet\.release.*unit=\{"id": "patient"'
+    ) as caught:
         PrivateLinearRegression(**GOOD).fit(X, Y, groups=np.arange(ROWS))
     assert "weights" not in str(caught.value)
 

@@ -189,7 +189,7 @@ def test_a_row_of_another_length_is_refused_by_its_position_like_a_ragged_line(f
         (np.zeros((3, 0)), r"0 feature\(s\) \(shape=\(, 0\)\) while a minimum of 1 is required"),
         ([[], []], r"0 feature\(s\)"),
         (pd.DataFrame(index=range(3)), r"0 feature\(s\)"),
-        (csr_array(np.eye(3)), "X is sparse"),
+        (csr_array(np.eye(3)), "expected a dense X, got a sparse matrix"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -216,7 +216,7 @@ def test_a_list_without_rows_has_the_declared_columns(missing):
         assert model.n_features_in_ == 2
         assert model.predict([]).shape == model.predict(np.empty((0, 2))).shape == (0,)
     for X in ([], np.empty((0, 2))):
-        with pytest.raises(SpecError, match="X has no rows"):
+        with pytest.raises(SpecError, match="expected at least one row in X, got none"):
             estimator(bounds=bounds).fit(X, [])
 
 
@@ -306,8 +306,8 @@ def test_a_score_reads_its_cells_as_a_fit_does():
     ("y", "weights", "error", "message"),
     [
         ([*TARGET[1:], MARK], None, CellError, "Input y contains NaN"),
-        (TARGET[1:], None, SpecError, "different numbers of rows"),
-        (TARGET, TARGET[1:], SpecError, "different numbers of rows"),
+        (TARGET[1:], None, SpecError, "must have the same number of rows"),
+        (TARGET, TARGET[1:], SpecError, "must have the same number of rows"),
         (TARGET, [*TARGET[1:], MARK], CellError, "column 'sample_weight' has a cell"),
     ],
 )

@@ -90,9 +90,9 @@ def test_a_formula_chooses_a_release_of_moments(rows):
     ("options", "message"),
     [
         ({"formula": "y ~ nothing"}, "nothing"),
-        ({"formula": "age ~ hidden"}, "explains 'age', but y is 'y'"),
+        ({"formula": "age ~ hidden"}, "expected a formula with the target 'y', got the target 'age'"),
         ({"formula": 5}, "expected a formula"),
-        ({"formula": "y ~ age", "mechanism": "refined"}, "one model on all columns"),
+        ({"formula": "y ~ age", "mechanism": "refined"}, "one model with all columns"),
         ({"bounds": {"hidden": (0, 80), "age": (0, 80), "other": (0, 1)}}, "bounds and X have different columns"),
         ({"bounds": {"hidden": (0, 80), "age": (0, 80), "odd": {"formula": "log(nobody)"}}}, "nobody"),
         ({"design": DESIGN}, "a design and bounds"),
@@ -116,15 +116,15 @@ def test_a_design_with_other_columns_persons_or_weights_is_refused(rows):
         fit(X[["ward", "hidden"]], y)
     with pytest.raises(SpecError, match=r"in X but not in the design: \['more'\]"):
         fit(X.assign(more=1), y)
-    with pytest.raises(SpecError, match="2 columns without names, the design has 3: age, ward, hidden"):
+    with pytest.raises(SpecError, match=r"as the design declares \(age, ward, hidden\), got 2 columns without names"):
         fit(X[["age", "hidden"]].to_numpy(), y)
-    with pytest.raises(SpecError, match="y is called 'wage', but the target of the design is 'income'"):
+    with pytest.raises(SpecError, match="expected y to be named 'income', the target of the design, got 'wage'"):
         fit(X, pd.Series(y, name="wage"))
     persons = discreet.Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"id": "who", "max_rows": 2})
-    with pytest.raises(SpecError, match="treats every row as another person"):
+    with pytest.raises(SpecError, match="treats every row as another individual"):
         PrivateLinearRegression(**BUDGET, design=persons).fit([[0.5]], [0.5])
     weighted = discreet.Design("y", {"y": (0, 1), "x": (0, 1), "w": (0, 5)}, weights="w")
-    with pytest.raises(SpecError, match=r"has weights, 'w'.*use discreet\.release"):
+    with pytest.raises(SpecError, match=r"declares the weights 'w'.*use discreet\.release"):
         PrivateLinearRegression(**BUDGET, design=weighted).fit([[0.5, 1.0]], [0.5])
 
 

@@ -34,14 +34,14 @@ def test_a_formula_is_tried_on_the_design():
     check_formula("y ~ g + a", NOTHING, DESIGN)
     with pytest.raises(SpecError, match="b"):
         check_formula("y ~ b", NOTHING, DESIGN)
-    with pytest.raises(SpecError, match="explains 'a'"):
+    with pytest.raises(SpecError, match="got the target 'a'"):
         check_formula("a ~ y", NOTHING, DESIGN)
 
 
 def test_a_model_that_is_fitted_inside_leaves_nothing_to_choose():
     check_kind("y ~ a", "ridge", "moments", "gaussian")
     check_kind(None, "none", "coefficients", "refined")
-    with pytest.raises(SpecError, match="nothing to penalise"):
+    with pytest.raises(SpecError, match="one fitted model, which cannot be penalised"):
         check_kind(None, "ridge", "coefficients", "refined")
-    with pytest.raises(SpecError, match="one model on all columns"):
+    with pytest.raises(SpecError, match="one model with all columns"):
         check_kind("y ~ a", None, "coefficients", "refined")

@@ -18,9 +18,9 @@ def test_a_target_is_called_as_declared_as_given_or_y():
     assert read_target([1.0], {}, None)[0] == "y"
     assert read_target(pd.Series([1.0], name="wage"), {}, None)[0] == "wage"
     assert read_target([1.0], {}, "income")[0] == "income"
-    with pytest.raises(SpecError, match="so is a column of X"):
+    with pytest.raises(SpecError, match="expected different names for y and the columns of X"):
         read_target([1.0], {"y": [1.0]}, None)
-    with pytest.raises(SpecError, match="y is called 'wage', but the target of the design is 'income'"):
+    with pytest.raises(SpecError, match="expected y to be named 'income', the target of the design, got 'wage'"):
         read_target(pd.Series([1.0], name="wage"), {}, "income")
     with pytest.raises(SpecError, match="the target y is None"):
         read_target(None, {}, None)
@@ -28,9 +28,9 @@ def test_a_target_is_called_as_declared_as_given_or_y():
 
 def test_columns_of_different_lengths_and_no_rows_are_refused():
     check_rows(DESIGN, {"x": [1], "y": [1]})
-    with pytest.raises(SpecError, match="different numbers of rows"):
+    with pytest.raises(SpecError, match="must have the same number of rows"):
         check_rows(DESIGN, {"x": [1], "y": [1, 2]})
-    with pytest.raises(SpecError, match="X has no rows"):
+    with pytest.raises(SpecError, match="expected at least one row in X, got none"):
         check_rows(DESIGN, {"x": [], "y": []})
 
 

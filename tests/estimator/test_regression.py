@@ -16,8 +16,8 @@ MODEL = {"epsilon": 1.0, "delta": 1e-6, "bounds": (0, 1), "target_bounds": (0, 1
 @pytest.mark.parametrize(
     ("given", "reason"),
     [
-        ({"sample_weight": [1.0, 1.0]}, r"needs a public bound.*weights=\"w\""),
-        ({"groups": [1, 1]}, "every row counts as a person of its own"),
+        ({"sample_weight": [1.0, 1.0]}, r"weights need a public bound.*weights=\"w\""),
+        ({"groups": [1, 1]}, "every row is treated as another individual"),
     ],
 )
 def test_weights_and_groups_are_refused_with_the_reason(given, reason):
@@ -32,7 +32,7 @@ def test_routing_sends_no_metadata_to_fit_and_says_why():
         model = PrivateLinearRegression(**MODEL)
         assert "sample_weight" not in model.get_metadata_routing().fit.requests
         assert not hasattr(model, "set_fit_request")
-        with pytest.raises(AttributeError, match="no metadata to route to it: how far a weight lets one row move"):
+        with pytest.raises(AttributeError, match="no metadata to route: weights need a public bound"):
             model.set_fit_request(sample_weight=True)
         # a score may be weighted: it spends nothing
         assert "sample_weight" in model.set_score_request(sample_weight=True).get_metadata_routing().score.requests

@@ -53,7 +53,7 @@ def test_the_first_fit_of_an_estimator_is_silent_and_the_second_is_not():
 
 def test_a_clone_says_that_its_fit_spends():
     (notice,) = notices(lambda: clone(estimator()).fit(X, Y))
-    assert notice.startswith("the estimator is a clone, as model selection makes them: this fit spends epsilon=1.5")
+    assert notice.startswith("the estimator is a clone, as in model selection: this fit spends epsilon=1.5")
     assert len(notices(lambda: clone(clone(estimator().fit(X, Y))).fit(X, Y))) == 1
 
 
@@ -118,7 +118,7 @@ def test_an_error_after_the_spend_says_where_the_release_is():
     with pytest.raises(DiscreetError, match="sum of squares of the target") as caught:
         model.fit(X, Y)
     assert caught.value.__notes__ == [
-        "the budget is spent; the release is kept in release_, where other models cost nothing"
+        "the budget is spent; the release is kept in release_, and fitting other models costs nothing"
     ]
     assert model.release_.private
 
@@ -178,7 +178,7 @@ def test_what_fits_cost_together_is_in_no_file():
 def test_a_worker_says_that_other_workers_are_not_counted(monkeypatch):
     monkeypatch.setattr("discreet.estimator.regression.is_worker", lambda: True)
     (notice,) = notices(lambda: clone(estimator()).fit(X, Y))
-    assert "fits of other workers are not counted here: a ledger counts them all" in notice
+    assert "fits of other workers are not included here: a ledger includes them all" in notice
 
 
 def test_workers_of_joblib_know_that_they_are_workers():
@@ -213,7 +213,7 @@ def test_a_ledger_counts_fits_and_stops_them(tmp_path):
     assert model.fit(X, Y).release_.anchor.startswith("discreet-ledger:")
     made = model.release_
     # the same rows and the same question: the same release, at no cost
-    with pytest.warns(PrivacyNotice, match="where the ledger has the same request, this fit costs nothing"):
+    with pytest.warns(PrivacyNotice, match="a fit that the ledger already recorded costs nothing"):
         assert clone(model).fit(X, Y).release_ == made
     assert model.guarantee_.together.fits == 1
     model.set_params(ledger=ledger)
@@ -228,8 +228,8 @@ def test_a_ledger_counts_fits_and_stops_them(tmp_path):
     ("changes", "said"),
     [
         ({"dataset": 7}, "dataset: expected"),
-        ({"ledger": "x.db"}, "without dataset"),
-        ({"dataset": "survey", "ledger": 3}, "ledger: expected a Ledger or the path of one, got int"),
+        ({"ledger": "x.db"}, "a ledger needs the name of a data set, got dataset=None"),
+        ({"dataset": "survey", "ledger": 3}, "ledger: expected a Ledger or its path, got int"),
     ],
 )
 def test_a_ledger_needs_a_name_and_a_name_is_text(changes, said):

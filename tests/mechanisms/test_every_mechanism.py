@@ -289,5 +289,5 @@ def test_the_estimator_refuses_a_penalty_that_a_mechanism_leaves_no_room_for():
         model = discreet.PrivateLinearRegression(
             **budget(name), bounds=(0, 1), target_bounds=(0, 1), mechanism=name, penalty="ridge", strength=1.0
         )
-        with pytest.raises(SpecError, match=r"leaves nothing to penalise; .* mechanism='gaussian'"):
+        with pytest.raises(SpecError, match=r"fitted model, which cannot be penalised; .* mechanism='gaussian'"):
             model.fit([[0.5]], [0.5])

@@ -111,7 +111,7 @@ def test_private_scaling_names_its_own_statistics() -> None:
     text = words(page_of(release))
     assert "were then scaled by released centres and scales" in text
     assert "scaled to -1 to 1" not in text
-    assert "the release does not say how many" in text
+    assert "The release does not count these rows" in text
 
 
 def test_weights_are_not_a_number_of_rows() -> None:

@@ -46,10 +46,10 @@ def test_a_page_is_saved_whole_and_replaces_nothing_unasked(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (lambda: ("R.json",), "report: expected a Release, got str; load one with Release.load"),
+        (lambda: ("R.json",), "report: expected a Release, got str; load a release with Release.load"),
         (lambda: (discreet.fit(seeded()),), "report: expected a Release, got Fit"),
         (lambda: (seeded(), "y ~ x"), "report: expected a Fit, got str"),
-        (lambda: (seeded(), discreet.fit(seeded(2))), "the fit belongs to another release"),
+        (lambda: (seeded(), discreet.fit(seeded(2))), "expected a fit of this release, got a fit of another release"),
     ],
 )
 def test_bad_input_is_one_of_our_errors_with_exit_code_2(arguments, message: str) -> None:

@@ -12,8 +12,8 @@ from support.report_cases import CASES
 from support.stored_fragments import EMPTY, FOLDER, PAIRS, SAME, STORED, fragment, path, stored
 
 FACTS = (
-    '<section id="facts">\n<h2>The same facts, machine-readable</h2>\n<details>\n'
-    "<summary>JSON, as printed by <code>discreet report --json</code></summary>\n"
+    '<section id="facts">\n<h2>The content of this page as JSON</h2>\n<details>\n'
+    "<summary>As printed by <code>discreet report --json</code></summary>\n"
     '<pre class="json">{json}</pre>\n</details>\n</section>\n'
 )
 

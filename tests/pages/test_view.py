@@ -71,7 +71,7 @@ def test_an_unbounded_set_is_shown_with_its_reason() -> None:
             assert (shown[row.name].estimate is None) == (row.kind == "everything")
     assert any("Estimates in brackets" in note for note in view.model.notes)
     mixed = len(weak) < len(view.coefficients)
-    assert any("The bounded ones cover" in note for note in view.model.notes) == mixed
+    assert any("The bounded sets cover" in note for note in view.model.notes) == mixed
     json.dumps(view.to_dict(), allow_nan=False)
 
 

@@ -1,6 +1,5 @@
-"""What anyone may do with a release, at no privacy cost.
+"""Inference from a release, at no privacy cost.
 
-Sees: a release, and rows that somebody brings to be predicted.
-Never: rows of the sensitive table; no import from `curator` or `mechanisms`.
-Hands on: a `Fit`, or a `Path` of them.
+The analyst sees a release and new rows to predict, never the sensitive table. Nothing here imports `curator` or
+`mechanisms`. The results are a `Fit`, or a `Path` of fits.
 """

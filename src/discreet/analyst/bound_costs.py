@@ -1,4 +1,4 @@
-"""Estimate what each declared bound costs, and how many rows it clips."""
+"""Cost of each declared bound, and the number of rows it clips, from the release alone."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from discreet.wording import Message, Option
 # -- piles -------------------------------------------------------------------------------------------------------------
 # Declared bounds at which rows bunch, from the release alone.
 #
-# Let g be the mean distance of the scaled values of a column from one of its bounds. By Markov's inequality at most g /
-# t of the rows are farther away than t. With g at most 0.1, a twentieth of the width, at least half of the rows lie
-# within a tenth of the width from that bound. Sums cannot tell whether they were clipped to it, so the text names both
-# causes.
+# Let g be the mean distance of the scaled values of a column from one of its bounds. By Markov's inequality at most a
+# fraction g / t of the rows are farther away than t. With g at most 0.1, a twentieth of the width, at least half of the
+# rows lie within a tenth of the width from that bound. Sums cannot tell whether these rows were clipped to the bound,
+# so the text names both causes.
 
 Side: TypeAlias = Literal["lower", "upper"]
 OTHER: Final[dict[Side, Side]] = {"lower": "upper", "upper": "lower"}
 WRONG: Final[dict[Side, str]] = {"lower": "high", "upper": "low"}
 _BEYOND: Final[dict[Side, str]] = {"lower": "below", "upper": "above"}
 _BETTER: Final[dict[Side, str]] = {"lower": "lower", "upper": "higher"}
-_NEAR: Final = 0.1  # scaled units, so a twentieth of the width
-_NOISE: Final = 3.0  # standard deviations of noise in the mean that are allowed for
+_NEAR: Final = 0.1  # in scaled units, so a twentieth of the width
+_NOISE: Final = 3.0  # tolerance for the noise of the mean, in standard deviations
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +53,19 @@ class Bunching:
 
     @property
     def advice(self) -> str:
-        """What it may mean, and what to declare next."""
+        """Possible causes, and what to declare next."""
         bound = self.column.value_text(self.column.bounds[self.side == "upper"])
         return (
-            f"If values {_BEYOND[self.side]} {bound} were clipped to it, it is too {WRONG[self.side]}, and the "
-            f"coefficients describe the clipped rows: the next release should declare a {_BETTER[self.side]} one. If "
-            f"none can lie {_BEYOND[self.side]} it, the {OTHER[self.side]} bound is farther away than it need be."
+            f"If values {_BEYOND[self.side]} {bound} were clipped, the {self.side} bound is too {WRONG[self.side]} and "
+            f"the coefficients describe the clipped rows: declare a {_BETTER[self.side]} bound in the next release. If "
+            f"no value can lie {_BEYOND[self.side]} {bound}, the {OTHER[self.side]} bound is farther away than needed."
         )
 
 
 def bunched_columns(release: Release, model: SubModel) -> tuple[Bunching, ...]:
-    """Return the numeric columns of a model whose mean is nearer to a bound than noise explains.
+    """Return the numeric columns of a model whose mean is closer to a bound than noise explains.
 
-    Columns with a formula are left out, because their clipping follows from others. Sums of weighted rows do not tell.
+    Columns with a formula are skipped, because their clipping follows from others. Weighted sums cannot show bunching.
     """
     if release.weighted:
         return ()
@@ -77,24 +77,24 @@ def bunched_columns(release: Release, model: SubModel) -> tuple[Bunching, ...]:
             continue
         mean = float(sums[position] / sums[0])
         noise = math.hypot(sds[position], mean * sds[0]) / float(sums[0])
-        # a sum that was not released is not a number, which is never near
+        # a sum that was not released is NaN, so the comparison is false
         if 1 - abs(mean) + _NOISE * noise <= _NEAR:
             bunched.append(Bunching(release.columns[position], column, "upper" if mean > 0 else "lower"))
     return tuple(bunched)
 
 
 def bunching_text(release: Release, model: SubModel) -> str | None:
-    """Describe the bounds at which rows bunch, from sums."""
+    """Describe the bounds at which rows bunch, judged by the released sums."""
     text = " ".join(
-        f"The mean of {bunching.name} is within {_NEAR / 2:.0%} of the width of its bounds {bunching.bounds} "
-        f"from the {bunching.side} one: rows bunch there. {bunching.advice}"
+        f"The mean of {bunching.name} is within {_NEAR / 2:.0%} of the width of the bounds {bunching.bounds} "
+        f"from the {bunching.side} bound: rows bunch there. {bunching.advice}"
         for bunching in bunched_columns(release, model)
     )
     return text or None
 
 
 def predicts_a_bound(release: Release) -> str | None:
-    """Describe published coefficients that predict only one bound of the target."""
+    """Describe published coefficients whose predictions all lie near one bound of the target."""
     target = release.design.target
     column = _clipped(release, target)
     if release.coefficients is None or column is None:
@@ -104,9 +104,9 @@ def predicts_a_bound(release: Release) -> str | None:
         return None
     bunching = Bunching(target, column, "upper" if constant > 0 else "lower")
     return (
-        f"For every row inside the declared bounds the model predicts a target within {_NEAR / 2:.0%} of the width "
-        f"of the bounds {bunching.bounds} of {target} from the {bunching.side} one, or beyond it: rows "
-        f"seem to bunch there. {bunching.advice}"
+        f"For every row inside the declared bounds the model predicts a value of {target} beyond the {bunching.side} "
+        f"bound of {bunching.bounds}, or within {_NEAR / 2:.0%} of the width from it: rows seem to bunch there. "
+        f"{bunching.advice}"
     )
 
 
@@ -116,51 +116,39 @@ def _clipped(release: Release, name: str) -> Numeric | None:
 
 
 # -- bound costs -------------------------------------------------------------------------------------------------------
-# Cost of each declared bound: the privacy noise that a narrower one would save, from the release alone.
+# Cost of each declared bound: the privacy noise that a narrower bound would save, from the release alone.
 #
-# The noise of a release does not depend on where the bounds lie, only on how many columns there are. A bound costs
-# noise because a wide one leaves the column a small signal: halve the width of a column whose rows stay inside, and its
-# scaled values double while the noise stays. With M' = T M T' the sums that such a release would hold, the privacy part
-# of the mean squared error of a prediction,
+# The noise of a release does not depend on where the bounds lie, only on how many columns there are. But wide bounds
+# leave a column a small signal: with half the width, and all rows still inside, scaled values double while the noise
+# stays the same. Let M' = T M T' be the sums that such a release would hold. The privacy part of the mean squared
+# prediction error,
 #
-#     half_y^2 tr(A H V(theta) H) / n,   H = A^{-1},   V(theta) the covariance of what the noise adds to the score,
+#     half_y^2 tr(A H V(theta) H) / n,   H = A^{-1},   V(theta) the covariance of the noise in the score,
 #
-# is computed before and after. T moves and stretches one column, so H and theta after follow from those before.
+# is computed before and after. T shifts and stretches one column, so the new H and theta follow from the old ones.
 
-_ROUNDING: Final = 1e-12  # an eigenvalue below this share of the largest may be rounding
+_ROUNDING: Final = 1e-12  # eigenvalues below this fraction of the largest may be rounding error
 _DIGITS: Final = 12
-_INNER: Final = 0.5  # half the declared width, in scaled units to either side
+_INNER: Final = 0.5  # half of the narrower range, in scaled units
 
 
 @dataclass(frozen=True, slots=True)
 class BoundCost:
-    """Cost of the bounds of one numeric column.
-
-    Attributes
-    ----------
-    saved
-            Share of the privacy part of the prediction error, as a standard deviation, that half the width would save.
-    spread
-        Where most rows lie according to the release: noisy mean plus and minus two noisy standard deviations, in
-        original units and clipped to the bounds; None if the noise hides it.
-    fits
-            Whether that range is at most half of the declared one.
-    reached
-            The bound at which this range was clipped; None if it reaches neither or both.
-    """
+    """Cost of the bounds of one numeric column."""
 
     name: str
     column: Numeric
-    saved: float
+    saved: float  # fraction of the privacy part of the prediction error (as an sd) that half the width would save
+    # noisy mean plus and minus two noisy sds, in original units and clipped to the bounds; None if noise hides it
     spread: tuple[float, float] | None
-    fits: bool
-    reached: Side | None
+    fits: bool  # whether `spread` is at most half as wide as the bounds
+    reached: Side | None  # bound at which `spread` was clipped; None if it reaches neither or both
 
 
 def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
-    """Return the costs of the numeric columns of a model with intercept, costliest first, from a release of sums.
+    """Return the bound costs of a model with intercept, largest first, from a release of sums.
 
-    The result is empty if the sums are indefinite, if one was not released, or if rows have weights.
+    The result is empty if the sums are indefinite or incomplete, or if rows have weights.
     """
     if release.weighted:
         return ()
@@ -168,7 +156,7 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
     M = centred(release).moments[np.ix_(positions, positions)]
     if np.isnan(M[:-1]).any():
         return ()
-    # the square of the target only gives its spread
+    # the square of the target is needed only for its spread
     square_known = not np.isnan(M[-1, -1])
     sd = np.nan_to_num(release.noise_sd[np.ix_(positions, positions)])
     copies = np.flatnonzero(np.isin(positions, release.noise.indicator_columns))
@@ -189,7 +177,7 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
         mean = float(M[0, index] / rows)
         spread = _spread(M, index) if square_known or index < len(M) - 1 else None
         after = _privacy_error(*_narrower(H, theta, index, float(np.clip(mean, -_INNER, _INNER))), noise)
-        # one scaled unit of a narrower target is worth less
+        # one scaled unit of a narrower target is smaller in original units
         worth = _INNER if index == len(M) - 1 else 1.0
         ends = None if spread is None else _ends(column, mean, spread)
         costs.append(
@@ -202,14 +190,14 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
                 reached=None if spread is None else _reached(mean, spread),
             )
         )
-    # ties within rounding keep the declared order
+    # costs that are equal up to rounding keep the declared order
     return tuple(sorted(costs, key=lambda cost: -round(cost.saved, _DIGITS)))
 
 
 def costliest_bound_text(costs: tuple[BoundCost, ...], bunched: Mapping[str, Side]) -> str | None:
     """Describe the costliest bounds and what to do about them, or return None if nothing would be saved.
 
-    `bunched` maps columns whose rows bunch at a bound to the side.
+    `bunched` maps each column whose rows bunch at a bound to the side of that bound.
     """
     if not costs or costs[0].saved <= 0:
         return None
@@ -218,7 +206,7 @@ def costliest_bound_text(costs: tuple[BoundCost, ...], bunched: Mapping[str, Sid
     written = costliest.column.value_text
     text = (
         f"If the bounds [{', '.join(map(written, costliest.column.bounds))}] of {costliest.name} were half as "
-        f"wide and still held all rows, the part of the prediction error due to privacy noise would be "
+        f"wide and still contained all rows, the privacy part of the prediction error would be "
         f"{costliest.saved:.0%} smaller{f' (other columns: {others})' if others else ''}."
     )
     side = bunched.get(costliest.name)
@@ -228,7 +216,7 @@ def costliest_bound_text(costs: tuple[BoundCost, ...], bunched: Mapping[str, Sid
         return text
     low, high = costliest.spread
     return (
-        f"{text} By the release, most rows lie between {written(low, '.4')} and {written(high, '.4')}, so "
+        f"{text} According to the release, most rows lie between {written(low, '.4')} and {written(high, '.4')}, so "
         f"{_advice(costliest)}."
     )
 
@@ -239,8 +227,8 @@ def _advice(cost: BoundCost) -> str:
     if cost.reached is None:
         return "the next release could declare narrower bounds"
     return (
-        f"the next release could move the {OTHER[cost.reached]} bound closer, but not the {cost.reached} one, which "
-        "rows come close to"
+        f"the next release could move the {OTHER[cost.reached]} bound closer, but not the {cost.reached} bound, "
+        "because rows come close to it"
     )
 
 
@@ -250,10 +238,10 @@ def _definite(A: FloatArray) -> bool:
 
 
 def _narrower(H: FloatArray, theta: FloatArray, index: int, middle: float) -> tuple[FloatArray, FloatArray]:
-    """Return inverse Gram and coefficients after the bounds of a column moved to a middle and half the width.
+    """Return the inverse Gram and the coefficients after a column's bounds move to `middle` with half the width.
 
-    A scaled value x of the column is _INNER x' + middle of the new one: its coefficient becomes smaller, and the
-    intercept absorbs the middle. For the target, everything grows by 1 / _INNER.
+    With x the old scaled value and x' the new one, x = _INNER x' + middle. The coefficient of the column shrinks, and
+    the intercept absorbs the middle. For the target, every coefficient grows by 1 / _INNER.
     """
     moved = theta.copy()
     if index == len(theta):
@@ -267,7 +255,7 @@ def _narrower(H: FloatArray, theta: FloatArray, index: int, middle: float) -> tu
 
 
 def _privacy_error(H: FloatArray, theta: FloatArray, entry_noise: EntryNoise) -> float:
-    """Compute tr(A H V H) = tr(H V) from the inverse of the Gram and the coefficients."""
+    """Compute tr(A H V H) = tr(H V) from the inverse Gram and the coefficients."""
     noise = product_covariance(entry_noise, np.append(-theta, 1.0))[:-1, :-1]
     return float((H * noise).sum())
 
@@ -291,26 +279,26 @@ def _ends(column: Numeric, mean: float, spread: float) -> tuple[float, float]:
 # -- clips -------------------------------------------------------------------------------------------------------------
 # Rows clipped at a declared bound: which columns, and how many rows if the release counts them.
 
-# lower ends of the share of clipped rows from which a reader is warned
+# fractions of clipped rows above which a finding is a caution, or serious
 SOME: Final = 0.05
 MANY: Final = 0.25
 # mechanisms that can count clipped rows; a test compares this list with the mechanisms
 COUNTING: Final = ("gaussian", "laplace")
-_SURE: Final = 2.58  # standard deviations of its noise that a count of clipped targets is lowered by
-_FEW: Final = 2e-4  # share of clipped rows that is not reported
-_NAMED: Final = 8  # how many columns are spelled out
-_LARGE: Final = 1e9  # degrees of freedom: the noise alone, whose size is known
-_COUNTED: Final = 3.0  # standard deviations of its noise that the number of rows must be above to divide by it
+_SURE: Final = 2.58  # standard deviations subtracted from a noisy count of clipped targets
+_FEW: Final = 2e-4  # fraction of clipped rows that is never reported
+_NAMED: Final = 8  # maximum number of columns listed by name
+_LARGE: Final = 1e9  # degrees of freedom for a normal quantile, because the noise variance is known
+_COUNTED: Final = 3.0  # the row count must exceed this many standard deviations of its noise to be a divisor
 
 
 RANGES: Final = (
-    "Numbers were clipped to privately estimated ranges. Predictions clip new rows to these ranges, and are "
-    "clipped to the bounds of {target}"
+    "Numbers were clipped to privately estimated ranges. Predictions clip the values of new rows to these ranges, and "
+    "are clipped to the bounds of {target}"
 )
 
 
 def range_note(release: Release) -> str | None:
-    """Describe which columns were clipped to a range narrower than their declared bounds, or return None."""
+    """List the columns that were clipped to a range narrower than their declared bounds, or return None."""
     fitted, design = release.coefficients, release.design
     if fitted is None or not fitted.ranges:
         return None
@@ -328,30 +316,20 @@ def _range(name: str, column: Numeric, ends: tuple[float, float]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ClippedShare:
-    """Share of the rows that were clipped in one column.
-
-    Attributes
-    ----------
-    name, bounds
-            The column and its declared bounds.
-    count, sd
-            Noisy number of clipped rows, and the standard deviation of its noise.
-    share, low, high
-        Share of the rows of this table, between 0 and 1, with its 95% interval, which allows for the noise of the
-        counts.
-    """
+    """Fraction of the rows that were clipped in one column."""
 
     name: str
     bounds: tuple[float, float]
-    count: float
-    sd: float
+    count: float  # noisy number of clipped rows
+    sd: float  # noise standard deviation of `count`
+    # fraction of this table's rows, between 0 and 1, and its 95% interval, which allows for the noise of both counts
     share: float
     low: float
     high: float
 
 
 def clipped_shares(release: Release) -> tuple[ClippedShare, ...]:
-    """Return the share of clipped rows by column, the largest first, or nothing if it was not released."""
+    """Return the fraction of clipped rows by column, largest first, or () if it was not released."""
     counts, (counted, rows_sd) = release.clip_counts, counted_rows(release)
     rows = known(counted)
     if counts is None or rows is None or rows <= _COUNTED * rows_sd or rows <= 0:
@@ -368,57 +346,57 @@ def clipped_shares(release: Release) -> tuple[ClippedShare, ...]:
 
 
 def clipped_columns(design: Design, model: SubModel) -> tuple[str, ...]:
-    """Return the columns behind a model, through its formulas, whose values may have been clipped."""
+    """Return the columns that a model uses, directly or through formulas, whose values may have been clipped."""
     used: set[str] = set()
     waiting = [model.target, *model.features]
     while waiting:
         name = waiting.pop()
         formula = design.parts[name].formula
         used.add(name)
-        waiting += () if formula is None else [one for one in formula.names if one not in used]
+        waiting += () if formula is None else [source for source in formula.names if source not in used]
     return tuple(name for name in design.clippable if name in used)
 
 
 def clipping_note(release: Release, model: SubModel) -> str | None:
-    """Describe which columns of a model were clipped, and in how many rows if counted, or return None."""
+    """Describe which columns of a model were clipped, and in how many rows if known, or return None."""
     names = clipped_columns(release.design, model)
     if not names:
         return None
     if release.clip_counts is None:
-        advice = ("; one made with ", Option("clip_counts", True), " does.") if _could_count(release) else (".",)
+        advice = ("; a release with ", Option("clip_counts", True), " does.") if _could_count(release) else (".",)
         return Message(
             f"Values of {_listed(names)} outside their {_word(release)} were clipped, so the coefficients describe the "
             f"clipped rows. The release does not count rows outside the {_word(release)}",
             *advice,
         )
-    shares = [one for one in clipped_shares(release) if one.name in names]
+    shares = [clipped for clipped in clipped_shares(release) if clipped.name in names]
     if not shares:
         return (
             f"Values of {_listed(names)} outside their {_word(release)} were clipped, so the coefficients describe the "
-            "clipped rows. The number of rows is too noisy to say in what share of them."
+            "clipped rows. The number of rows is too noisy to say which fraction of them was clipped."
         )
     return (
-        f"Rows clipped at the {_word(release)}, by noisy counts with 95% intervals: {'; '.join(_spelled(shares))}. The "
-        "coefficients describe the clipped rows."
+        f"Fractions of rows clipped at the {_word(release)}, from noisy counts, with 95% intervals: "
+        f"{'; '.join(_spelled(shares))}. The coefficients describe the clipped rows."
     )
 
 
 def private_bounds_note(release: Release, model: SubModel) -> str | None:
-    """Describe the private bounds of a model's columns, or return None if all were declared."""
+    """Describe the privately estimated bounds of a model's columns, or return None if all were declared."""
     bounds = release.found_bounds or {}
     names = [name for name in clipped_columns(release.design, model) if name in bounds]
     if not names:
         return None
     ends = [f"{name} [{bounds[name][0]:g}, {bounds[name][1]:g}]" for name in names]
     return (
-        f"Private bounds, from noisy counts in this release: {_listed(ends)}. Values outside were clipped, which "
-        "biases coefficients, and intervals describe the rows clipped at these bounds. Another release of the same "
-        "table may have other bounds."
+        f"Privately estimated bounds, from noisy counts in this release: {_listed(ends)}. Values outside were clipped. "
+        "Clipping biases coefficients, and intervals describe the clipped rows. Another release of the same table may "
+        "have other bounds."
     )
 
 
 def unsettled_bounds(release: Release, model: SubModel) -> str | None:
-    """Describe bounds that other releases of the same table may not find, or return None."""
+    """Describe bounds that another release of the same table may not reproduce, or return None."""
     names = clipped_columns(release.design, model)
     part, unit = release.discovery, release.noise.unit
     ends = () if part is None else unsettled_ends(part, release.design, release.noise.family)
@@ -436,10 +414,10 @@ def unsettled_bounds(release: Release, model: SubModel) -> str | None:
     if not sentences:
         return None
     return (
-        f"{' '.join(sentences)} Coefficients and intervals are those of the rows clipped at the bounds of this "
-        "release, a different line from the one that other bounds would give: do not read intervals as those of "
-        "unclipped rows, and do not compare coefficients with those of a release that found other bounds. "
-        "Declare bounds, or the logarithm of the column."
+        f"{' '.join(sentences)} Coefficients and intervals describe the rows clipped at the bounds of this release. "
+        "Other bounds would give a different line. Do not apply the intervals to unclipped rows, and do not compare "
+        "the coefficients with those of a release that found other bounds. Declare the bounds, or use the logarithm of "
+        "the column."
     )
 
 
@@ -450,19 +428,19 @@ def target_clipping_note(release: Release, model: SubModel) -> str | None:
         return None
     column = cast("Numeric", release.design.columns[release.design.target])
     low, high = (column.value_text(end, ".4") for end in clipping.inside(column.bounds))
-    sides = [f"{one.value:,.0f} from {side}" for side, one in _clippable_sides(release)]
+    sides = [f"{count.value:,.0f} from {side}" for side, count in _clippable_sides(release)]
     if not sides:
-        return f"The released bounds of {release.design.target} are outside the declared ones, so they clip no row."
+        return f"The released bounds of {release.design.target} are outside the declared bounds, so they clip no row."
     return (
-        f"{release.design.target} was clipped at released bounds: in rows of full weight values were limited to {low} "
-        f"to {high}; rows of lower weight have wider limits. Rows clipped there, by noisy counts: "
+        f"{release.design.target} was clipped at released bounds: values in rows of full weight were limited to {low} "
+        f"to {high}, and rows of lower weight have wider limits. Noisy counts of clipped rows: "
         f"{' and '.join(sides)} (standard deviation of the noise {clipping.above.sd:.3g}). Clipping biases "
-        "coefficients, and intervals do not include that bias."
+        "coefficients, and intervals do not include this bias."
     )
 
 
 def _clippable_sides(release: Release) -> list[tuple[str, NoisyCount]]:
-    """Return the sides on which private scaling can have clipped the target, inside the declared bounds."""
+    """Return the sides on which private scaling may have clipped the target inside its declared bounds."""
     clipping = release.target_clipping
     if clipping is None:
         return []
@@ -476,28 +454,30 @@ def _clippable_sides(release: Release) -> list[tuple[str, NoisyCount]]:
 def clipped_target(release: Release, model: SubModel) -> str | None:
     """Describe a target that private scaling clipped in more rows than normal errors explain, or return None.
 
-    On either side the count less 2.58 standard deviations of its noise is compared with the rows that a normal target
-    of the released mean and variance would have there, plus two rows in ten thousand. So at most 1% of releases in
-    which nothing is clipped are reported.
+    On each side the count minus 2.58 standard deviations of its noise is compared with the expected rows of a normal
+    target with the released mean and variance, plus two rows in ten thousand. If nothing is clipped, at most 1% of
+    releases are reported.
     """
     clipping, rows = release.target_clipping, known(counted_rows(release)[0])
     expected = _normal_tail(release)
     if clipping is None or rows is None or rows <= 0 or expected is None or not _has_target(release, model):
         return None
-    found = []
-    for side, one in _clippable_sides(release):
-        half = _SURE * one.sd
-        if one.value - half > rows * (expected + _FEW):
-            low, high = (min(max(end / rows, 0.0), 1.0) for end in (one.value - half, one.value + half))
-            found.append(f"About {one.value / rows:.2%} of the rows (99% interval {low:.2%} to {high:.2%}) are {side}")
-    if not found:
+    sides = []
+    for side, count in _clippable_sides(release):
+        half = _SURE * count.sd
+        if count.value - half > rows * (expected + _FEW):
+            low, high = (min(max(end / rows, 0.0), 1.0) for end in (count.value - half, count.value + half))
+            sides.append(
+                f"About {count.value / rows:.2%} of the rows (99% interval {low:.2%} to {high:.2%}) are {side}"
+            )
+    if not sides:
         return None
     return (
-        f"{'. '.join(found)} the released bounds of {release.design.target} and were clipped; of normal errors with "
-        f"the released variance it would be {expected:.2%}. So the errors have a long tail, and coefficients are "
-        "biased: slopes most often towards 0. Intervals do not include this bias: 95% intervals covered a slope in "
-        "27% to 88% of simulated releases with lognormal errors. Model the logarithm of the target, or release with "
-        'scaling "declared" and bounds that hold its values.'
+        f"{'. '.join(sides)} the released bounds of {release.design.target} and were clipped. With normal errors of "
+        f"the released variance it would be {expected:.2%}. So the errors have a long tail and the coefficients are "
+        "biased, slopes most often towards 0. Intervals do not include this bias: 95% intervals covered a slope in "
+        "27% to 88% of simulated releases with lognormal errors. Model the logarithm of the target, or make a release "
+        'with scaling "declared" and bounds that contain the values of the target.'
     )
 
 
@@ -506,11 +486,14 @@ def _has_target(release: Release, model: SubModel) -> bool:
 
 
 def _normal_tail(release: Release) -> float | None:
-    """Return the share of a normal target beyond the nearer released bound, or None if noise hides its variance."""
+    """Return the probability of a normal target beyond the nearer released bound, or None if noise hides its variance.
+
+    It uses the released mean and variance.
+    """
     if release.scaling is None:
         return None
     sums, radius = release.moments, release.scaling.radius
-    # sum of squared weights, by which the weighted mean and mean square of (y - centre) / bound are divided
+    # the sum of squared weights divides the weighted mean and mean square of (y - centre) / bound
     weight = float(sums[0, 0]) * radius**2
     if weight <= 0:
         return None
@@ -524,34 +507,34 @@ def _word(release: Release) -> str:
 
 
 def _could_count(release: Release) -> bool:
-    """Return whether a release like this one could have counted clipped rows."""
+    """Return whether the mechanism of this release can count clipped rows."""
     return release.mechanism in COUNTING and not release.weighted
 
 
 def many_clipped(release: Release, model: SubModel) -> Iterator[tuple[ClippedShare, str]]:
-    """Yield the columns of a model in which more rows were clipped than noise explains, with a description."""
+    """Yield the columns of a model in which many rows were clipped, allowing for noise, with a description."""
     names = clipped_columns(release.design, model)
-    for one in clipped_shares(release):
-        if one.name in names and one.low > SOME:
-            column = cast("Numeric", release.design.columns[one.name])
-            bounds = ", ".join(map(column.value_text, one.bounds))
-            what = "the target" if one.name == model.target else "a column of the model"
-            share = f"About {one.share:.1%} of the rows (95% interval {one.low:.1%} to {one.high:.1%})"
+    for clipped in clipped_shares(release):
+        if clipped.name in names and clipped.low > SOME:
+            column = cast("Numeric", release.design.columns[clipped.name])
+            bounds = ", ".join(map(column.value_text, clipped.bounds))
+            what = "the target" if clipped.name == model.target else "a column of the model"
+            share = f"About {clipped.share:.1%} of the rows (95% interval {clipped.low:.1%} to {clipped.high:.1%})"
             text = (
-                f"{share} have a value of {one.name}, {what}, outside its {_word(release)} [{bounds}] and "
-                "were clipped to them. Coefficients, intervals and R^2 describe the clipped rows: slopes are most "
-                "often too near 0 and residuals too small. The next release should declare wider bounds for "
-                f"{one.name}."
+                f"{share} have a value of {clipped.name}, {what}, outside its {_word(release)} [{bounds}] and "
+                "were clipped. Coefficients, intervals and R^2 describe the clipped rows: slopes are most "
+                "often too close to 0 and residuals too small. Declare wider bounds for "
+                f"{clipped.name} in the next release."
             )
-            yield one, text
+            yield clipped, text
 
 
 def _spelled(shares: Sequence[ClippedShare]) -> Iterator[str]:
-    for one in shares[:_NAMED]:
-        yield f"{one.name} {one.share:.1%} ({one.low:.1%} to {one.high:.1%})"
+    for clipped in shares[:_NAMED]:
+        yield f"{clipped.name} {clipped.share:.1%} ({clipped.low:.1%} to {clipped.high:.1%})"
     rest = shares[_NAMED:]
     if rest:
-        yield f"each of {len(rest)} other columns at most {max(one.high for one in rest):.1%}"
+        yield f"each of {len(rest)} other columns at most {max(clipped.high for clipped in rest):.1%}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Compare several models of one release, and print them in one table."""
+"""Comparison of several models of one release, and tables of several fits."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ if TYPE_CHECKING:
     from pyarrow import Table
 
 # -- comparison --------------------------------------------------------------------------------------------------------
-# A model is nested in another if the larger one has all its coefficients and more. The nested test is the joint score
-# test, in the larger model, that the additional coefficients are 0. Without noise this is the F test of the residual
-# sums, since for least squares (RSS(smaller) - RSS(larger)) / q = (L theta)'(L H L')^{-1} (L theta) / q.
+# A model is nested in another if the larger model has all its coefficients and more. The nested test is the joint score
+# test, in the larger model, that the additional coefficients are 0. Without noise it is the F test of the residual
+# sums, because for least squares (RSS(smaller) - RSS(larger)) / q = (L theta)'(L H L')^{-1} (L theta) / q.
 
 POST_PROCESSING: Final = (
-    "All models are post-processing of one release and cost no additional budget. Intervals do not account for having "
-    "chosen the best-looking model."
+    "All models are post-processing of one release and cost no additional budget. Intervals do not account for "
+    "choosing the best-looking model."
 )
 
-_MODELS: Final = "a list of formulas or of lists of features, such as [['age'], ['age', 'region']],"
+_MODELS: Final = "a list of formulas or of feature lists, such as [['age'], ['age', 'region']],"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +68,17 @@ class ComparedModel:
     coefficients
         Number of coefficients, including the intercept.
     rsquared_adj, rsquared_interval
-        Adjusted R^2, and an interval for the R^2 of the population.
+        Adjusted R^2, and an interval for the population R^2.
     error
         Expected squared prediction error of a row in squared units of the target, corrected for the optimism of a
-        noisy residual sum; derived in `discreet.analyst.solvers.criterion`. Only differences are meaningful. It may be
+        noisy residual sum (see `discreet.analyst.solvers.criterion`). Only differences are meaningful. It may be
         negative, which is printed as not estimable.
     repaired
-        Whether noise left the sums nearly indefinite. `error` is then that of the smallest ridge that repairs them.
+        Whether noise left the sums nearly indefinite. `error` then belongs to the smallest ridge that repairs them.
     intercept
         Whether the model has an intercept.
     aic, bic
-        Criteria of the fit, which account for privacy noise. Without noise they equal those of statsmodels.
+        AIC and BIC of the fit, which account for privacy noise. Without noise they equal those of statsmodels.
     """
 
     features: tuple[str, ...]
@@ -100,14 +100,14 @@ class ComparedModel:
 
 @dataclass(frozen=True, slots=True)
 class NestedTest:
-    """A test of a model against a larger one that contains it.
+    """A test of a model against a larger model that contains it.
 
     Attributes
     ----------
     smaller, larger
         Indices of the two models in the comparison.
     test
-        Test of the hypothesis that the coefficients only in the larger model are 0.
+        Test that the coefficients that are only in the larger model are 0.
     """
 
     smaller: int
@@ -126,7 +126,7 @@ class ModelComparison:
     models
         Results for each model.
     nested
-        A test for each pair of nested models with no other compared model between them.
+        A test for each pair of nested models that has no other compared model between them.
     """
 
     target: str
@@ -135,45 +135,45 @@ class ModelComparison:
 
     @property
     def best(self) -> int:
-        """Index of the model with the smallest expected prediction error, the first of several equal ones."""
-        errors = [(known(one.error), index) for index, one in enumerate(self.models)]
-        found = [(error, index) for error, index in errors if error is not None]
-        if not found:
+        """Index of the model with the smallest expected prediction error. Ties go to the first model."""
+        errors = [(known(model.error), index) for index, model in enumerate(self.models)]
+        estimable = [(error, index) for error, index in errors if error is not None]
+        if not estimable:
             raise NotEstimableError("not estimable: no model of the comparison has an expected prediction error")
-        return min(found)[1]
+        return min(estimable)[1]
 
     def to_frame(self) -> Table:
-        """Return the comparison as an Arrow table, with null and a reason where a number is not estimable."""
+        """Return the comparison as an Arrow table, with null and a reason for numbers that are not estimable."""
         import pyarrow as pa
 
-        ends = [one.rsquared_interval for one in self.models]
+        ends = [model.rsquared_interval for model in self.models]
         floats = {
-            "rsquared_adj": [one.rsquared_adj for one in self.models],
-            "rsquared_low": [mapped(one, attrgetter("lower")) for one in ends],
-            "rsquared_high": [mapped(one, attrgetter("upper")) for one in ends],
-            "error": [one.error for one in self.models],
-            "aic": [one.aic for one in self.models],
-            "bic": [one.bic for one in self.models],
+            "rsquared_adj": [model.rsquared_adj for model in self.models],
+            "rsquared_low": [mapped(interval, attrgetter("lower")) for interval in ends],
+            "rsquared_high": [mapped(interval, attrgetter("upper")) for interval in ends],
+            "error": [model.error for model in self.models],
+            "aic": [model.aic for model in self.models],
+            "bic": [model.bic for model in self.models],
         }
         whys = [next(filter(None, map(reason_of, row)), None) for row in _rows(floats)]
         columns = {
-            "features": pa.array([one.terms for one in self.models], type=pa.string()),
-            "coefficients": pa.array([one.coefficients for one in self.models], type=pa.int64()),
+            "features": pa.array([model.terms for model in self.models], type=pa.string()),
+            "coefficients": pa.array([model.coefficients for model in self.models], type=pa.int64()),
         }
         for name, values in floats.items():
             columns[name] = pa.array([known(value) for value in values], type=pa.float64())
-        columns["repaired"] = pa.array([one.repaired for one in self.models], type=pa.bool_())
+        columns["repaired"] = pa.array([model.repaired for model in self.models], type=pa.bool_())
         return pa.table(columns | {"reason": pa.array(whys, type=pa.string())})
 
     def nested_frame(self) -> Table:
-        """Return the nested tests as an Arrow table, with null and a reason where a number is not estimable."""
+        """Return the nested tests as an Arrow table, with null and a reason for numbers that are not estimable."""
         import pyarrow as pa
 
-        tests = [one.test for one in self.nested]
+        tests = [pair.test for pair in self.nested]
         return pa.table(
             {
-                "smaller": pa.array([self.models[one.smaller].terms for one in self.nested], type=pa.string()),
-                "larger": pa.array([self.models[one.larger].terms for one in self.nested], type=pa.string()),
+                "smaller": pa.array([self.models[pair.smaller].terms for pair in self.nested], type=pa.string()),
+                "larger": pa.array([self.models[pair.larger].terms for pair in self.nested], type=pa.string()),
                 "df_num": pa.array([test.df_num for test in tests], type=pa.int64()),
                 "df_denom": pa.array([test.df_denom for test in tests], type=pa.float64()),
                 "statistic": pa.array([known(test.statistic) for test in tests], type=pa.float64()),
@@ -183,47 +183,47 @@ class ModelComparison:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain values for JSON, with null and a reason where a number is not estimable."""
+        """Return plain values for JSON, with null and a reason for numbers that are not estimable."""
         return {
             "target": self.target,
             "models": [
-                {"formula": f"{formula_name(self.target)} ~ {one.terms}"} | row
-                for one, row in zip(self.models, self.to_frame().to_pylist(), strict=True)
+                {"formula": f"{formula_name(self.target)} ~ {model.terms}"} | row
+                for model, row in zip(self.models, self.to_frame().to_pylist(), strict=True)
             ],
             "nested": [
-                {"smaller": one.smaller, "larger": one.larger}
+                {"smaller": pair.smaller, "larger": pair.larger}
                 | {name: value for name, value in row.items() if name not in ("smaller", "larger")}
-                for one, row in zip(self.nested, self.nested_frame().to_pylist(), strict=True)
+                for pair, row in zip(self.nested, self.nested_frame().to_pylist(), strict=True)
             ],
-            "best": self.best if any(known(one.error) is not None for one in self.models) else None,
+            "best": self.best if any(known(model.error) is not None for model in self.models) else None,
         }
 
     def __repr__(self) -> str:
         lines = [
-            f"Models of {self.target}: adjusted R^2 [interval, assumes Gaussian rows], expected squared error of a "
+            f"Models of {self.target}: adjusted R^2 [interval, assuming Gaussian rows], expected squared error of a "
             "row, AIC and BIC (accounting for privacy noise)"
         ]
-        for one in self.models:
-            repaired = ", repaired" if one.repaired else ""
-            adjusted, interval, error, aic, bic = model_cells(one)
-            lines.append(f"  {one.terms}: {adjusted} [{interval}], {error}{repaired}, {aic}, {bic}")
-        lines += [f"  {nested_line(self, one)}" for one in self.nested]
+        for model in self.models:
+            repaired = ", repaired" if model.repaired else ""
+            adjusted, interval, error, aic, bic = model_cells(model)
+            lines.append(f"  {model.terms}: {adjusted} [{interval}], {error}{repaired}, {aic}, {bic}")
+        lines += [f"  {nested_line(self, pair)}" for pair in self.nested]
         return "\n".join([*lines, POST_PROCESSING])
 
 
-def model_cells(one: ComparedModel) -> tuple[str, str, str, str, str]:
+def model_cells(model: ComparedModel) -> tuple[str, str, str, str, str]:
     """Format adjusted R^2, its interval, the expected error, AIC and BIC."""
-    ends, value = known(one.rsquared_interval), known(one.error)
+    ends, value = known(model.rsquared_interval), known(model.error)
     # a negative error is dominated by noise; only differences between models are meaningful
-    error = "not estimable" if value is not None and value < 0 else shown_number(one.error, ".4g")
+    error = "not estimable" if value is not None and value < 0 else shown_number(model.error, ".4g")
     interval = "-" if ends is None else f"{ends.lower:.3g} to {ends.upper:.3g}"
-    adjusted = shown_rsquared(one.rsquared_adj, one.rsquared_interval)
-    return adjusted, interval, error, shown_number(one.aic, ".6g"), shown_number(one.bic, ".6g")
+    adjusted = shown_rsquared(model.rsquared_adj, model.rsquared_interval)
+    return adjusted, interval, error, shown_number(model.aic, ".6g"), shown_number(model.bic, ".6g")
 
 
-def nested_line(compared: ModelComparison, one: NestedTest) -> str:
+def nested_line(compared: ModelComparison, pair: NestedTest) -> str:
     """Describe a nested test in one line."""
-    smaller, larger, test = compared.models[one.smaller].terms, compared.models[one.larger].terms, one.test
+    smaller, larger, test = compared.models[pair.smaller].terms, compared.models[pair.larger].terms, pair.test
     below = "" if test.df_denom is None else f", {test.df_denom:.6g}"
     return (
         f"{smaller} in {larger}: F({test.df_num}{below}) = {shown_number(test.statistic, '.4g')}, "
@@ -249,7 +249,7 @@ def compare_models(
         One list of declared features for each model, or formulas such as `"income ~ age + region"` with the same
         target.
     target, intercept
-        As for `fit`, for all models. Not allowed with formulas.
+        As for `fit`, but for all models. Not allowed with formulas.
     level
         Confidence level of the intervals for R^2.
 
@@ -260,7 +260,7 @@ def compare_models(
     >>> table = {"x": [0, 1, 2, 1.5, 0.5], "y": [2, 5, 6, 4, 4]}
     >>> release = discreet.testing.exact_release(table, design)  # NOT PRIVATE
     >>> compared = discreet.compare_models(release, [[], ["x"]])
-    >>> [round(one.rsquared_adj, 4) for one in compared.models], compared.best
+    >>> [round(model.rsquared_adj, 4) for model in compared.models], compared.best
     ([0.0, 0.6364], 1)
     >>> compared.nested[0].smaller, compared.nested[0].larger, round(compared.nested[0].test.statistic, 4)
     (0, 1, 8.0)
@@ -270,18 +270,18 @@ def compare_models(
     if requests is None:
         raise OptionError(option="models", given=models, allowed=_MODELS)
     if not requests:
-        raise OptionError("got no models to compare", option="models", given=models, allowed=_MODELS)
+        raise OptionError("expected at least one model to compare", option="models", given=models, allowed=_MODELS)
     check_release(release, "compare_models")
     check_moments(release, "a comparison of models")
     fits = [_fitted(release, request, target, intercept) for request in requests]
-    targets = sorted({one.target for one in fits})
+    targets = sorted({model.target for model in fits})
     if len(targets) > 1:
         raise ModelError(
-            f"the models have several targets: {', '.join(targets)}",
+            f"expected models with the same target, got {', '.join(targets)}",
             option="models",
             remedy="compare models of one target",
         )
-    return ModelComparison(fits[0].target, tuple(_compared(one, checked) for one in fits), nested_tests(fits))
+    return ModelComparison(fits[0].target, tuple(_compared(model, checked) for model in fits), nested_tests(fits))
 
 
 def _fitted(release: Release, model: Iterable[str] | str, target: str | None, intercept: bool | None) -> Fit:
@@ -291,8 +291,8 @@ def _fitted(release: Release, model: Iterable[str] | str, target: str | None, in
 
 
 def nested_tests(fits: Sequence[Fit]) -> tuple[NestedTest, ...]:
-    """Test each model against the next larger ones that contain it."""
-    names = [frozenset(one.names) for one in fits]
+    """Test each model against the smallest compared models that contain it."""
+    names = [frozenset(model.names) for model in fits]
     indices = range(len(fits))
     pairs = [
         (small, large)
@@ -307,9 +307,9 @@ def _test(smaller: Fit, larger: Fit) -> JointTest:
     return larger.f_test({name: 0.0 for name in larger.names if name not in smaller.names})
 
 
-def _compared(one: Fit, level: float) -> ComparedModel:
-    release = one.release
-    model, equations = read_model(release, one.target, one.features, one.model.intercept)
+def _compared(fitted: Fit, level: float) -> ComparedModel:
+    release = fitted.release
+    model, equations = read_model(release, fitted.target, fitted.features, fitted.model.intercept)
     error: Number
     repaired = False
     try:
@@ -322,17 +322,17 @@ def _compared(one: Fit, level: float) -> ComparedModel:
             half = float(equations.half[-1])
             error = in_double(value * half * half)
     except NotEstimableError:
-        error = NotEstimable("there is more noise than rows")
+        error = NotEstimable("the noise of the row count exceeds the number of rows")
     return ComparedModel(
         features=model.features,
         coefficients=len(model.names),
-        rsquared_adj=one.rsquared_adj,
-        rsquared_interval=one.rsquared_conf_int(level),
+        rsquared_adj=fitted.rsquared_adj,
+        rsquared_interval=fitted.rsquared_conf_int(level),
         error=error,
         repaired=repaired,
         intercept=model.intercept,
-        aic=one.aic,
-        bic=one.bic,
+        aic=fitted.aic,
+        bic=fitted.bic,
     )
 
 
@@ -367,7 +367,7 @@ def table(
     fits
         Fits from one or several releases.
     names
-        Names of the columns; by default (1), (2) and so on.
+        Column names. The default is (1), (2) and so on.
     level, alpha
         Confidence level of the sets, as for `Fit.conf_int`.
     below
@@ -375,7 +375,7 @@ def table(
     stars
         Whether to print stars for p-values below 0.05, 0.01 and 0.001, or a list of other thresholds.
     coefficients
-        Names of the coefficients to show, in this order; by default all.
+        Names of the coefficients to print, in this order. The default is all.
     labels
         Labels to print instead of coefficient names.
     digits
@@ -389,8 +389,8 @@ def table(
     >>> design = discreet.Design("y", {"y": (0, 8), "x": (0, 2), "z": (0, 1)})
     >>> rows = {"x": [0, 1, 2, 1.5, 0.5], "z": [0, 1, 0, 1, 1], "y": [2, 5, 6, 4, 4]}
     >>> release = discreet.testing.exact_release(rows, design)  # NOT PRIVATE
-    >>> made = discreet.table([discreet.fit(release, "y ~ x"), discreet.fit(release)], title="Two models")
-    >>> print("\n".join(made.to_text().splitlines()[:12]))
+    >>> both = discreet.table([discreet.fit(release, "y ~ x"), discreet.fit(release)], title="Two models")
+    >>> print("\n".join(both.to_text().splitlines()[:12]))
     NOT PRIVATE: Two models
     ---------------------------------------------
                                (1)            (2)
@@ -405,23 +405,23 @@ def table(
     ---------------------------------------------
     """
     chosen = listed(fits)
-    if chosen is None or not all(isinstance(one, Fit) for one in chosen):
+    if chosen is None or not all(isinstance(item, Fit) for item in chosen):
         raise OptionError(option="fits", given=fits, allowed=_FITS)
     if not chosen:
-        raise OptionError("got no fits to show", option="fits", given=fits, allowed=_FITS)
+        raise OptionError("expected at least one fit", option="fits", given=fits, allowed=_FITS)
     if not isinstance(title, str):
         raise OptionError(option="title", given=title, allowed="text")
     if below not in BELOW:
         raise OptionError.unknown_name("below", below, BELOW, option="below")
-    known = tuple(dict.fromkeys(name for one in chosen for name in one.names))
+    present = tuple(dict.fromkeys(name for item in chosen for name in item.names))
     layout = Layout(
         names=_names(names, len(chosen)),
         level=checked_level(level, alpha),
         below=below,
         stars=_thresholds(stars),
         digits=checked_digits(digits),
-        coefficients=known if coefficients is None else _chosen(coefficients, known),
-        labels={} if labels is None else _labels(labels, known),
+        coefficients=present if coefficients is None else _chosen(coefficients, present),
+        labels={} if labels is None else _labels(labels, present),
         title=title,
     )
     return RegressionTable(several_models(chosen, layout))
@@ -454,11 +454,11 @@ def _thresholds(stars: object) -> tuple[float, ...]:
     return tuple(sorted(map(float, thresholds), reverse=True))
 
 
-def _chosen(coefficients: object, known: tuple[str, ...]) -> tuple[str, ...]:
+def _chosen(coefficients: object, present: tuple[str, ...]) -> tuple[str, ...]:
     names = _texts("coefficients", coefficients)
     for name in names:
-        if name not in known:
-            raise OptionError.unknown_name("coefficient", name, known, option="coefficients")
+        if name not in present:
+            raise OptionError.unknown_name("coefficient", name, present, option="coefficients")
     if not names:
         raise OptionError(
             option="coefficients", given=coefficients, allowed="at least one name", remedy=LeaveOut("coefficients")
@@ -466,12 +466,12 @@ def _chosen(coefficients: object, known: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def _labels(labels: object, known: tuple[str, ...]) -> dict[str, str]:
+def _labels(labels: object, present: tuple[str, ...]) -> dict[str, str]:
     if not isinstance(labels, Mapping) or not all(isinstance(label, str) for label in labels.values()):
         raise OptionError(
             option="labels", given=labels, allowed="a mapping of coefficients to text, such as {'age': 'Age'},"
         )
     for name in labels:
-        if name not in known:
-            raise OptionError.unknown_name("coefficient", name, known, option="labels")
+        if name not in present:
+            raise OptionError.unknown_name("coefficient", name, present, option="labels")
     return dict(labels)

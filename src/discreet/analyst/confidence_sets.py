@@ -1,4 +1,4 @@
-"""Define confidence sets: an interval, a half-line, the outside of an interval, or any value."""
+"""Confidence sets: an interval, a half-line, the complement of an interval, or the whole line."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from discreet.wording import Message, SetOption
 
 Known = TypeVar("Known")
 Result = TypeVar("Result")
-REMEDY: Final = "bayes"  # the penalty that predicts best, also where least squares has no minimum
+REMEDY: Final = "bayes"  # the penalty that predicts best, even if least squares has no minimum
 
 
 class NotEstimableError(DiscreetError):
-    """Coefficients that the released sums do not determine, with the reason."""
+    """Error for coefficients that the released sums do not determine, with the reason."""
 
     code = "not-estimable"
 
@@ -35,12 +35,12 @@ class NotEstimableError(DiscreetError):
 
     @classmethod
     def because(cls, reason: str) -> NotEstimableError:
-        """Build the error for a reason that `NotEstimable` gives."""
+        """Build the error for the reason of a `NotEstimable`."""
         return cls(Message("not estimable: ", reason), reason)
 
     @classmethod
     def at_strength(cls, ridge: float | None) -> NotEstimableError:
-        """Build the error for sums of products, with or without a ridge, that are not positive definite."""
+        """Build the error for sums of products that are not positive definite, even after adding `ridge` if given."""
         cause = (
             "the noise outweighs the signal in some direction at this budget, or a column is a combination of others"
         )
@@ -49,15 +49,15 @@ class NotEstimableError(DiscreetError):
             return cls.because(
                 Message(
                     "the released sums of products are not positive definite, so least squares has no minimum; "
-                    f"{cause}. For predictions ",
+                    f"{cause}. For predictions, ",
                     SetOption("penalty", REMEDY),
-                    f"; for coefficients {others}",
+                    f"; for coefficients, {others}",
                 )
             )
         return cls.because(
             Message(
                 f"with the ridge {ridge:g} the released sums of products are still not positive definite; {cause}. To "
-                "estimate them, ",
+                "estimate the coefficients, ",
                 SetOption("penalty", "ridge"),
                 f" with a larger strength, or {others}",
             )
@@ -65,35 +65,23 @@ class NotEstimableError(DiscreetError):
 
 
 def mapped(value: Known | NotEstimable, change: Callable[[Known], Result]) -> Result | NotEstimable:
-    """Apply a function to an estimable value, or return the reason unchanged.
-
-    >>> mapped(0.5, lambda share: 100 * share), mapped(NotEstimable("too much noise"), lambda share: 100 * share)
-    (50.0, not estimable: too much noise)
-    """
+    """Apply a function to an estimable value, or return the reason unchanged."""
     return value if isinstance(value, NotEstimable) else change(value)
 
 
 def known_values(values: Mapping[str, Known | NotEstimable]) -> dict[str, Known]:
-    """Return the estimable values by name.
-
-    >>> known_values({"age": 0.5, "height": NotEstimable("too much noise")})
-    {'age': 0.5}
-    """
+    """Return the estimable values by name."""
     return {name: value for name, value in values.items() if not isinstance(value, NotEstimable)}
 
 
 def missing_values(values: Mapping[str, object]) -> dict[str, NotEstimable]:
-    """Return the values that are not estimable, by name.
-
-    >>> missing_values({"age": 0.5, "height": NotEstimable("too much noise")})
-    {'height': not estimable: too much noise}
-    """
+    """Return the values that are not estimable, by name."""
     return {name: value for name, value in values.items() if isinstance(value, NotEstimable)}
 
 
 # -- confidence sets ---------------------------------------------------------------------------------------------------
 # Inverting a test for a noisy ratio may give an interval, its complement, a half-line or the whole line. Unbounded sets
-# are reported unchanged: keeping only bounded ones would select lucky draws of the noise, which cover too little.
+# are reported unchanged. Reporting only bounded sets would select lucky noise draws, which cover too little.
 
 SetKind = Literal["interval", "outside", "everything", "above", "below"]
 KINDS: Final[tuple[SetKind, ...]] = get_args(SetKind)
@@ -107,8 +95,8 @@ class ConfidenceSet:
     Attributes
     ----------
     kind
-        `interval`: from `lower` to `upper`. `outside`: everything except the gap between them. `above`: `lower` or
-        more. `below`: `upper` or less. `everything`: any value.
+        `interval`: from `lower` to `upper`. `outside`: all values except those between `lower` and `upper`. `above`:
+        `lower` or more. `below`: `upper` or less. `everything`: any value.
     lower, upper
         Ends of the interval, or of the gap for `outside`. An end that does not exist is infinite.
     reason
@@ -137,7 +125,7 @@ class ConfidenceSet:
         return self.kind == "interval"
 
     def contains(self, value: float) -> bool:
-        """Return whether the set contains a value. Its ends are part of it.
+        """Return whether the set contains a value. The set includes its ends.
 
         Parameters
         ----------
@@ -164,8 +152,8 @@ class ConfidenceSet:
     def __iter__(self) -> Iterator[float]:
         if not self.bounded:
             raise NotEstimableError(
-                f"the set is unbounded ({self}), so it cannot be unpacked into two ends; read kind, lower and upper, "
-                "or call contains(value)"
+                f"cannot unpack a confidence set that is unbounded ({self}) into two ends; use its attributes kind, "
+                "lower and upper, or call contains(value)"
             )
         return iter((self.lower, self.upper))
 
@@ -177,7 +165,7 @@ class ConfidenceSet:
 
 
 def set_words(kind: SetKind, lower: str, upper: str) -> str:
-    """Describe a set whose ends are already formatted.
+    """Describe a set whose ends are already formatted as text.
 
     >>> set_words("above", "1.2", ""), set_words("below", "", "1.2"), set_words("everything", "", "")
     ('at least 1.2', 'at most 1.2', 'any value')
@@ -186,7 +174,7 @@ def set_words(kind: SetKind, lower: str, upper: str) -> str:
 
 
 def split_words(kind: SetKind, lower: str, upper: str) -> tuple[str, str]:
-    """Describe a set in two parts, for the two columns of interval ends in a table.
+    """Describe a set in two parts, for the columns of lower and upper ends in a table.
 
     >>> split_words("outside", "-2.1", "-0.3")
     ('not between -2.1', 'and -0.3')
@@ -205,11 +193,7 @@ def split_words(kind: SetKind, lower: str, upper: str) -> tuple[str, str]:
 
 
 def any_value(reason: str) -> ConfidenceSet:
-    """Return the set that excludes nothing, with the reason.
-
-    >>> any_value("the noise outweighs the signal")
-    any value
-    """
+    """Return the whole line as a confidence set, with the reason."""
     return ConfidenceSet("everything", reason=reason)
 
 
@@ -224,7 +208,7 @@ class SetArray:
     def moved(self, centre: FloatArray, scale: FloatArray | float) -> SetArray:
         """Return the sets of centre + scale u, given these sets of u and a positive scale.
 
-        Where an end overflows, the set becomes `everything`.
+        A set with an end that overflows becomes `everything`.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             lower, upper = centre + scale * self.lower, centre + scale * self.upper
@@ -240,7 +224,7 @@ class SetArray:
         )
 
     def at(self, index: int, reason: str) -> ConfidenceSet:
-        """Return one set, with the reason if it is unbounded."""
+        """Return the set at an index, with the reason if it is unbounded."""
         kind = next(name for name in KINDS if name == self.kind[index])
         return ConfidenceSet(
             kind, float(self.lower[index]), float(self.upper[index]), None if kind == "interval" else reason
@@ -248,7 +232,7 @@ class SetArray:
 
 
 def quadratic_sets(lead: FloatArray, middle: FloatArray, rest: FloatArray) -> SetArray:
-    """Solve lead u^2 - 2 middle u - rest <= 0 elementwise, where rest >= 0, so that u = 0 is a solution.
+    """Solve lead u^2 - 2 middle u - rest <= 0 elementwise. rest must be at least 0, so that u = 0 is a solution.
 
     With lead > 0 the solution is an interval. With lead < 0 it is the complement of an interval, or the whole line if
     the quadratic has fewer than two roots. With lead = 0 it is a half-line, or the whole line if middle is also 0.
@@ -259,7 +243,7 @@ def quadratic_sets(lead: FloatArray, middle: FloatArray, rest: FloatArray) -> Se
     square = middle**2 + lead * rest
     two = (lead > 0) | ((lead < 0) & (square > 0))
     root = np.sqrt(np.where(two, square, 0.0))
-    # adding numbers of equal sign avoids cancellation; the second root follows from the product of the roots
+    # adding numbers of equal sign avoids cancellation; the other root follows from the product of the roots
     far = middle + np.where(middle < 0, -root, root)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         first, second = far / lead, np.where(far == 0, 0.0, -rest / far)

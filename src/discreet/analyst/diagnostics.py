@@ -1,4 +1,4 @@
-"""Run the numbered diagnostics of a fit, from the release alone."""
+"""Numbered diagnostics of a fit, from the release alone."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
 
 # -- evidence ----------------------------------------------------------------------------------------------------------
-# Inputs of the diagnostics: the sums of one model, the size of their noise and their spectrum.
+# Inputs of the diagnostics: the sums of a model, the size of their noise and their spectrum.
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Inputs of the diagnostics: a release, a model, and the fit of the model if there is one."""
+    """Inputs of the diagnostics: a release, a model, and its fit if there is one."""
 
     release: Release
     model: SubModel
@@ -54,50 +54,50 @@ class Evidence:
 
     @cached_property
     def about(self) -> PenalisedGram:
-        """Gram of the slopes, with the quantile of its noise and its smallest eigenvalue."""
+        """Gram of the slopes, with its noise quantile and its smallest eigenvalue."""
         return penalised_gram(self.equations, self.release.digest)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """Coefficients of the Gram."""
+        """Names of the coefficients in the Gram."""
         return tuple(
             name for name, inside in zip(self.model.names, self.about.penalised.tolist(), strict=True) if inside
         )
 
     @cached_property
     def spectrum(self) -> tuple[FloatArray, FloatArray]:
-        """Eigenvalues of the Gram, smallest first, and its eigenvectors as columns."""
+        """Eigenvalues of the Gram in ascending order, and its eigenvectors as columns."""
         values, vectors = np.linalg.eigh(self.about.gram)
         return values, vectors
 
 
 # -- convergence -------------------------------------------------------------------------------------------------------
-# Iterates that have not converged, and noise as large as the coefficients, in a release of coefficients.
+# In a release of coefficients: iterates that have not converged, and noise as large as the coefficients.
 
-_FEWEST_STEPS: Final = 3  # of a quarter of the iterates
-_FALSE_ALARM: Final = 0.01  # over all coefficients, for steps of nothing but noise
-_MATTERS: Final = 5e-3  # of the largest coefficient
+_FEWEST_STEPS: Final = 3  # in a quarter of the iterates
+_FALSE_ALARM: Final = 0.01  # rate over all coefficients if every step is noise
+_MATTERS: Final = 5e-3  # smallest reported movement, relative to the largest coefficient
 
 
 def not_converged(release: Release) -> str | None:
-    """Describe iterates that moved in one direction to the end, farther than noise explains, or return None.
+    """Describe iterates that moved steadily until the end, farther than noise explains, or return None.
 
-    The movement is the mean of the last quarter of the iterates less that of the quarter before. If it continues, the
-    published mean of both is at least half of that from its limit. Noise alone gives at most a random walk, because
-    iterates near a fixed point move less. The scale of its steps is estimated from the change between successive steps,
-    in which a steady movement cancels. These changes have correlation -1/2, so that a third of their degrees of freedom
-    is lost.
+    The movement is the mean of the last quarter of the iterates minus the mean of the quarter before. If it continues,
+    the published mean of both quarters is at least half of the movement away from the limit. Noise alone gives at most
+    a random walk, because iterates near a fixed point move less. The scale of its steps is estimated from the change
+    between successive steps, in which a steady movement cancels. These changes have correlation -1/2, so a third of
+    their degrees of freedom is lost.
 
     With steps of pure noise the false alarm rate is about 1% over all coefficients. For converged iterates it is lower:
     none in 2,400 simulated releases of `irls` and 480 of `gradient` at their defaults (3,000 and 20,000 rows, 1 to 40
-    columns, epsilon 1 and 4), while 15 passes of `irls` where 100 were needed were detected in 200 of 200. A movement
-    below 0.5% of the largest coefficient is not reported.
+    columns, epsilon 1 and 4). `irls` with 15 passes instead of the 100 needed was detected in 200 of 200 releases. A
+    movement below 0.5% of the largest coefficient is not reported.
     """
     trace = np.array(() if release.coefficients is None else release.coefficients.trace)
     quarter = (len(trace) + 1) // 4
     if quarter < _FEWEST_STEPS:
         return None
-    # remove the momentum, which follows a public rule, so that the noise is independent again
+    # remove the momentum, which follows a public rule, so that successive noise is independent
     carried = release.noise.parameters.get("momentum_per_mille", 0) / 1000
     free = ((trace[1:] - carried * trace[:-1]) / (1 - carried))[-2 * quarter :]
     moved = np.abs(free[quarter:].mean(axis=0) - free[:quarter].mean(axis=0))
@@ -107,49 +107,49 @@ def not_converged(release: Release) -> str | None:
     if not (moved > np.maximum(limit, _MATTERS * np.abs(trace[-1]).max())).any():
         return None
     return (
-        "In the last half of the iterations the coefficients were still moving in one direction, farther than noise "
-        "can carry them: with more iterations they would move further. The iterates are in the release."
+        "In the second half of the iterations the coefficients were still moving in one direction, farther than noise "
+        "explains: with more iterations they would change further. The release contains the iterates."
     )
 
 
 def _student(degrees: float, tail: float) -> float:
-    """Return the value that a Student variate exceeds with probability `tail`."""
+    """Return the value that a Student t variate exceeds with probability `tail`."""
     from scipy.special import stdtrit
 
     return -float(stdtrit(degrees, tail))
 
 
 def noise_dominates(release: Release) -> str | None:
-    """Describe noise of known size in every coefficient that is nearly as large as them, or return None."""
+    """Describe noise of known size that is nearly as large as the coefficients, or return None."""
     if release.coefficients is None or "coefficients" not in release.noise.sigma:
         return None
     sd, largest = release.noise.sd("coefficients"), max(map(abs, release.coefficients.values))
     if sd <= largest / 4:
         return None
     return (
-        f"Every scaled coefficient has noise of standard deviation {sd:.2g}, and the largest of them has size "
-        f"{largest:.2g}: they are hardly more than noise. A larger epsilon or strength, or a mechanism of kind "
-        "'moments', would help."
+        f"Every scaled coefficient has noise of standard deviation {sd:.2g}, and the largest coefficient has size "
+        f"{largest:.2g}: the coefficients are hardly more than noise. A larger epsilon or strength, or a mechanism of "
+        "kind 'moments', would help."
     )
 
 
 # -- residuals ---------------------------------------------------------------------------------------------------------
-# Warnings about residuals: clipped ones, and dependent rows of a person that are treated as independent.
+# Warnings about residuals: clipped residuals, and dependent rows of an individual that are treated as independent.
 
-_LOST: Final = 0.05  # share of the residual sum lost to clipping that is not reported
+_LOST: Final = 0.05  # fraction of the residual sum lost to clipping that is not reported
 _RESIDUAL_FALSE_ALARM: Final = 3.09  # standard deviations of the noise: one release in a thousand
 
 
 def clipped_residuals(fit: Fit) -> str | None:
     """Describe residuals of a robust release that were clipped substantially, or return None.
 
-    Without clipping the released sum of squared residuals equals the residual sum of the moments except for the noise
-    of both, whose variances are known: the probability of a difference this large is at most 0.1%. Rows of one person
-    are summed before they are squared, so the two cannot be compared if a person may have several rows.
+    Without clipping the released sum of squared residuals equals the residual sum computed from the moments, except for
+    the noise of both, whose variances are known. A reported difference then has probability at most 0.1%. If an
+    individual may have several rows, residuals are summed before they are squared, so the two cannot be compared.
     """
     release, score = fit.release, known(fit._score)
     held = held_residuals(release, fit.model, fit.penalty)
-    # the sum of squared residuals of weighted rows is not among the released sums
+    # the residual sum of weighted rows cannot be computed from the released sums
     if score is None or held is None or has_clusters(release) or release.weighted:
         return None
     bound = residual_bound(fit)
@@ -160,44 +160,44 @@ def clipped_residuals(fit: Fit) -> str | None:
         return None
     return Message(
         f"Residuals were clipped at {bound:.4g}, and their squares add up to {max(clipped, 0.0) / expected:.0%} of "
-        "what the moments give without clipping. Robust standard errors are therefore too small. Release again with a "
-        "larger residual bound. Where nothing is clipped, at most 0.1% of releases show this."
+        "the residual sum without clipping. Robust standard errors are therefore too small. Make a release with a "
+        "larger residual bound. If nothing is clipped, at most 0.1% of releases show this."
     )
 
 
 def independent_rows(fit: Fit) -> str | None:
-    """Describe errors that treat rows of one person as independent, or return None."""
+    """Describe standard errors that treat an individual's rows as independent, or return None."""
     release = fit.release
     if not has_clusters(release) or fit.is_robust or known(fit._score) is None:
         return None
     additional = "".join(f", {model}" for model in release.robust_models)
     remedy = (
-        f"The full model{additional} without a penalty {'have' if additional else 'has'} clustered ones."
+        f"The full model{additional} without a penalty {'have' if additional else 'has'} clustered standard errors."
         if release.residuals is not None
-        else "A release with robust standard errors gives clustered ones."
+        else "A release with robust standard errors gives clustered standard errors."
     )
     return Message(
-        f"A person has up to {release.design.unit.max_rows} rows, and these standard errors treat them as independent: "
-        "95% intervals covered 83% to 91% in simulations where errors of one person were correlated. ",
+        f"An individual has up to {release.design.unit.max_rows} rows, and these standard errors treat them as "
+        "independent: in simulations with correlated errors of an individual, 95% intervals covered 83% to 91%. ",
         remedy,
     )
 
 
 # -- diagnostics -------------------------------------------------------------------------------------------------------
-# Numbered diagnostics for a careful reader of a fit, computed from the release alone.
+# Numbered diagnostics of a fit, computed from the release alone.
 #
 # A number is never reused. Each diagnostic has one function here, one test and one anchor in the report.
 
 Severity = Literal["serious", "caution", "note"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("serious", "caution", "note")
 
-_COLLINEAR: Final = 0.95  # a correlation from here on is named
-_CONDITION: Final = 900.0  # of a correlation matrix; the square of the customary 30 for the columns themselves
+_COLLINEAR: Final = 0.95  # smallest correlation that is reported
+_CONDITION: Final = 900.0  # of a correlation matrix: the square of the customary 30 for the columns themselves
 _ROUNDING: Final = 1e-12
 _EPSILON_HIGH: Final = 8.0
 _DELTA_HIGH: Final = 1e-3
-_DIRECTIONS: Final = 3  # how many directions are spelled out
-_LOADING: Final = 0.25  # of the largest one; smaller weights are left out
+_DIRECTIONS: Final = 3  # maximum number of directions described
+_LOADING: Final = 0.25  # smallest weight described, relative to the largest
 _WEIGHTS: Final = 4
 
 
@@ -208,7 +208,7 @@ class Diagnostic:
     Attributes
     ----------
     severity
-            `serious`: do not rely on the coefficients; `caution`: read them with this in mind; `note`: for information.
+            `serious`: do not rely on the coefficients. `caution`: interpret them with care. `note`: for information.
     """
 
     number: str
@@ -218,11 +218,7 @@ class Diagnostic:
 
     @property
     def anchor(self) -> str:
-        """Anchor of the finding in a page.
-
-        >>> Diagnostic("D001", "a title", "a text", "note").anchor
-        'd001'
-        """
+        """Anchor of the finding in a page, such as `d001`."""
         return self.number.lower()
 
     def to_dict(self) -> dict[str, str]:
@@ -231,9 +227,9 @@ class Diagnostic:
 
 
 def findings(release: Release, fit: Fit | None = None, model: SubModel | None = None) -> tuple[Diagnostic, ...]:
-    """Return every finding about a model of a release, the most serious first.
+    """Return every finding about a model of a release, most serious first.
 
-    The model defaults to that of `fit`, or to that of the design.
+    The model defaults to that of `fit`, or else to the model of the design.
     """
     if model is None:
         model = model_of(release.design) if fit is None else fit.model
@@ -244,7 +240,7 @@ def findings(release: Release, fit: Fit | None = None, model: SubModel | None = 
 
 def _not_private(evidence: Evidence) -> Iterator[Diagnostic]:
     if not evidence.release.private:
-        text = "This release carries no privacy guarantee. Do not publish it, nor anything made from it."
+        text = "This release carries no privacy guarantee. Do not publish it, or anything computed from it."
         yield Diagnostic("D001", "Not private", text, "serious")
 
 
@@ -253,20 +249,20 @@ def _no_count(evidence: Evidence) -> Iterator[Diagnostic]:
     n = known(rows)
     if n is not None and (n <= 3 * sd or n <= 0):
         text = (
-            f"The number of rows is {n:,.0f} by a count whose noise has a standard deviation of {sd:,.0f}. A table "
-            "this small cannot be distinguished from an empty one at this budget."
+            f"The noisy number of rows is {n:,.0f}, and its noise has a standard deviation of {sd:,.0f}. At this "
+            "budget such a table cannot be distinguished from an empty one."
         )
         yield Diagnostic("D002", "Too few rows to count", text, "serious")
 
 
 def _indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
     smallest, q = evidence.about.smallest, evidence.about.noise_norm
-    # without noise an eigenvalue of 0 is collinearity, which is another diagnostic
+    # without noise an eigenvalue of 0 is collinearity, which has its own diagnostic
     if q > 0 and smallest <= 0:
         text = (
-            f"The smallest eigenvalue of the released sums of products is {smallest:.3g}; exact sums have none below "
-            f"0. The 95% quantile of the norm of the noise is {q:.3g}, so in some direction it outweighs the rows, "
-            "and least squares has no minimum. Use fewer features, more rows or a larger epsilon."
+            f"The smallest eigenvalue of the released sums of products is {smallest:.3g}, but exact sums have no "
+            f"negative eigenvalue. The 95% quantile of the norm of the noise is {q:.3g}. In some direction the noise "
+            "outweighs the rows, so least squares has no minimum. Use fewer features, more rows or a larger epsilon."
         )
         yield Diagnostic("D003", "Noise made the sums of products indefinite", text, "serious")
 
@@ -276,8 +272,8 @@ def _nearly_indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
     if 0 < smallest < q:
         text = (
             f"The smallest eigenvalue of the released sums of products is {smallest:.3g}, below {q:.3g}, the 95% "
-            "quantile of the norm of the noise. Coefficients divide by it, so a few of them may be far off, and their "
-            "confidence sets are wide or unbounded."
+            "quantile of the norm of the noise. Coefficients divide by this eigenvalue, so a few of them may be far "
+            "off, and their confidence sets are wide or unbounded."
         )
         yield Diagnostic("D004", "Nearly indefinite sums of products", text, "caution")
 
@@ -292,8 +288,8 @@ def _noisy_directions(evidence: Evidence) -> Iterator[Diagnostic]:
     more = "" if len(below) <= _DIRECTIONS else f"; and {len(below) - _DIRECTIONS} more"
     text = (
         f"In {len(below)} of {len(values)} directions of the scaled columns the released sums may be smaller than "
-        f"the noise: {'; '.join(spelled)}{more}. The release cannot separate these columns' "
-        "coefficients; combinations that do not depend on them are still estimated well."
+        f"the noise: {'; '.join(spelled)}{more}. The release cannot separate the coefficients of these columns. "
+        "Combinations that do not depend on these directions are still estimated well."
     )
     yield Diagnostic("D005", "Directions that noise dominates", text, "caution")
 
@@ -315,7 +311,7 @@ def _shrinkage(evidence: Evidence) -> Iterator[Diagnostic]:
     if fit is None or fit.ridge <= 0:
         return
     values = evidence.spectrum[0]
-    # the factor by which a ridge shortens the part of the coefficients along an eigenvector
+    # a ridge multiplies the coefficients along an eigenvector by this factor
     kept = np.maximum(values, 0.0) / (np.maximum(values, 0.0) + fit.ridge)
     text = (
         f"The penalty '{fit.penalty}' adds {fit.ridge:.4g} to the diagonal of the scaled sums. It keeps between "
@@ -329,15 +325,15 @@ def _repair(evidence: Evidence) -> Iterator[Diagnostic]:
     fit = evidence.fit
     if fit is not None and fit.repair > 0:
         text = (
-            f"The noise left the sums of products too close to indefinite for the given strength, so "
-            f"{fit.repair:.4g} more was added to their diagonal: the model is shrunk more than its strength says."
+            f"The noise left the sums of products too close to indefinite for the requested strength, so "
+            f"{fit.repair:.4g} more was added to their diagonal. The model is shrunk more than its strength implies."
         )
         yield Diagnostic("D007", "The sums of products were repaired", text, "caution")
 
 
 def _collinear(evidence: Evidence) -> Iterator[Diagnostic]:
     gram, q = evidence.about.gram, evidence.about.noise_norm
-    # a column whose sum of squares may be noise has no usable correlation
+    # a column whose sum of squares may be only noise has no usable correlation
     clear = [index for index, value in enumerate(gram.diagonal()) if value > q and evidence.names[index] != INTERCEPT]
     if len(clear) < 2:
         return
@@ -352,14 +348,14 @@ def _collinear(evidence: Evidence) -> Iterator[Diagnostic]:
         if abs(correlation[i, j]) >= _COLLINEAR
     ]
     values = np.linalg.eigvalsh(correlation)
-    # the largest that the smallest eigenvalue can be without the noise, so that only a sure finding is reported
+    # use the largest value that the smallest eigenvalue could have without noise, to avoid false findings
     smallest = max(float(values[0]), 0.0) + q * float(scale.max()) ** 2
     condition = float(values[-1]) / smallest if smallest > _ROUNDING else math.inf
     if not pairs and condition <= _CONDITION:
         return
     named = f"Correlations of {_COLLINEAR:g} or more: {', '.join(pairs)}. " if pairs else ""
-    size = "without limit" if condition == math.inf else f"at least {condition:,.0f}"
-    measured = f"The condition number of the correlations is {size}. " if condition > _CONDITION else ""
+    size = "unbounded" if condition == math.inf else f"at least {condition:,.0f}"
+    measured = f"The condition number of the correlation matrix is {size}. " if condition > _CONDITION else ""
     text = f"{named}{measured}The coefficients of such columns are separated only by small differences between them."
     yield Diagnostic("D008", "Nearly collinear columns", text, "caution")
 
@@ -375,7 +371,7 @@ def _large_epsilon(evidence: Evidence) -> Iterator[Diagnostic]:
     guarantee = evidence.release.guarantee
     if guarantee is not None and guarantee.epsilon > _EPSILON_HIGH:
         text = (
-            f"Epsilon is {guarantee.epsilon:g}. Above {_EPSILON_HIGH:g} the guarantee holds, but it is weak. "
+            f"Epsilon is {guarantee.epsilon:g}. Above {_EPSILON_HIGH:g} the guarantee still holds, but it is weak. "
             "An epsilon of 1 or less protects well."
         )
         yield Diagnostic("D010", "Weak privacy: a large epsilon", text, "caution")
@@ -390,8 +386,8 @@ def _large_delta(evidence: Evidence) -> Iterator[Diagnostic]:
     if guarantee.delta > min(_DELTA_HIGH, 1 / rows):
         size = "" if counted is None else f", and the table has about {rows:,.0f} rows"
         text = (
-            f"Delta is {guarantee.delta:g}{size}. A delta above one over the number of rows would even allow a "
-            "release that reveals a row picked at random; choose a delta far below that."
+            f"Delta is {guarantee.delta:g}{size}. A delta above 1 / (number of rows) would even allow a release that "
+            "reveals one randomly chosen row. Choose a delta far below that."
         )
         yield Diagnostic("D011", "Weak privacy: a large delta", text, "caution")
 
@@ -452,7 +448,7 @@ def _clipped_residuals(evidence: Evidence) -> Iterator[Diagnostic]:
 def _independent_rows(evidence: Evidence) -> Iterator[Diagnostic]:
     text = None if evidence.fit is None else independent_rows(evidence.fit)
     if text is not None:
-        yield Diagnostic("D021", "Rows of one person are treated as independent", text, "caution")
+        yield Diagnostic("D021", "Rows of one individual are treated as independent", text, "caution")
 
 
 def _clipped_target(evidence: Evidence) -> Iterator[Diagnostic]:

@@ -1,4 +1,4 @@
-"""Define `Fit`, a linear model estimated from a release."""
+"""The `Fit` class, a linear model estimated from a release."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 class Fit(TestsMixin, TableMixin):
     """A linear model estimated from a release.
 
-    The coefficients describe rows that were clipped to their bounds and, in a design with a `radius`, shrunk to that
-    ball. Results of inference have the names that statsmodels uses.
+    The coefficients describe rows that were clipped to their bounds and, if the design has a `radius`, shrunk to that
+    ball. Inference results have the same names as in statsmodels.
 
     Attributes
     ----------
@@ -55,11 +55,11 @@ class Fit(TestsMixin, TableMixin):
     model
         Target, features and intercept.
     penalty, strength, l1_ratio
-        The requested penalty. Only `ridge`, `lasso` and `elastic-net` have a strength, only `elastic-net` a ratio.
+        The requested penalty. Only `ridge`, `lasso` and `elastic-net` have a strength. Only `elastic-net` has a ratio.
     selected
         Whether the strength was chosen by the criterion.
     ridge
-        Total added to the diagonal of the sums of products of the scaled columns; 0 without a penalty.
+        Total added to the diagonal of the sums of products of the scaled columns. It is 0 without a penalty.
     repair
         The part of `ridge` that repairs sums of products that noise left nearly indefinite.
     nobs, nobs_sd
@@ -96,20 +96,20 @@ class Fit(TestsMixin, TableMixin):
 
     @property
     def params(self) -> Parameters:
-        """Coefficients in original units by name. Those with unbounded confidence sets print in brackets."""
+        """Coefficients in original units by name. Coefficients with an unbounded confidence set print in brackets."""
         weak = [name for name, ends in self.conf_int().items() if unbounded(ends)]
         return Parameters(self.names, list(estimates(self).values()), weak)
 
     @property
     def table_columns(self) -> dict[str, Base]:
-        """Columns that a table must have for predictions: the features, or the columns their formulas use."""
+        """Columns that a table must have for predictions: the features, or the columns that their formulas use."""
         from discreet.design.declarations import needed
 
         return needed(self.release.design.parts, self.features)
 
     @property
     def is_robust(self) -> bool:
-        """Whether the standard errors are robust or clustered by person."""
+        """Whether the standard errors are robust or clustered by individual."""
         return isinstance(self._inputs.basis, ErrorBasis) and self._inputs.basis.meat is not None
 
     @property
@@ -123,10 +123,10 @@ class Fit(TestsMixin, TableMixin):
     def robust(self, cov_type: RobustType | None = None) -> Fit:
         """Return the same fit with heteroskedasticity-consistent standard errors and a matching interval for R^2.
 
-        This needs a release made with `robust=True`, and the full model or one of its additional models, fitted
-        without a penalty. The standard errors are too small if many residuals were clipped; the summary and diagnostic
-        D020 warn about that. If a person may have several rows, every such fit already has standard errors clustered
-        by person.
+        The release must have been made with `robust=True`. The model must be the full model or one of the additional
+        robust models, fitted without a penalty. The standard errors are too small if many residuals were clipped; the
+        summary and diagnostic D020 warn about that. If an individual may have several rows, such a fit already has
+        standard errors clustered by individual.
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Fit(TestsMixin, TableMixin):
         robust_type = "HC1" if cov_type is None else checked_robust_type(self.release, cov_type)
         if self.fitted_inside:
             raise ModelError(
-                f"robust standard errors need residuals and sums, but the mechanism {self.release.mechanism!r} "
+                f"robust standard errors need sums of residuals, but the mechanism {self.release.mechanism!r} "
                 "published only the coefficients of one model",
                 code="no-residuals",
                 option="cov_type",
@@ -148,30 +148,30 @@ class Fit(TestsMixin, TableMixin):
         if isinstance(basis, NothingExcluded):
             return self
         if isinstance(basis, NotEstimable):
-            raise SpecError(f"this fit has no standard errors: {basis.reason}")
+            raise SpecError(f"robust standard errors are not available for this fit: {basis.reason}")
         basis = robust_basis(self.release, self.model, self.penalty, basis, robust_type)
         return replace(self, _inputs=replace(self._inputs, basis=basis))
 
     def predict(self, frame: object) -> FloatArray:
         """Predict the target for each row, in original units.
 
-        Numbers outside their bounds are clipped, as they were for the release. If the model has all regressors of the
-        design, rows outside its `radius` are shrunk to it. If the mechanism published narrower ranges, as `refined`
-        does, numbers are clipped to those and predictions to the bounds of the target. The same holds for `bayes` with
-        privately scaled rows, where numbers are clipped at three released scales from the centre of each column.
+        Numbers outside their bounds are clipped, as in the release. If the model has all regressors of the design, rows
+        outside the declared `radius` are shrunk to it. If the mechanism published narrower ranges, as `refined` does,
+        numbers are clipped to these ranges, and predictions to the bounds of the target. The same holds for `bayes`
+        with privately scaled rows, where numbers are clipped at three released scales from the centre of each column.
 
         Parameters
         ----------
         frame
             A table in memory with the features by name (pandas, polars, pyarrow, DuckDB relation, dict of columns), or
             a two-dimensional array with columns in the order of `table_columns`. For an array, a `ColumnNotice` lists
-            which position is used as which column.
+            which array column is used as which table column.
 
         Returns
         -------
         numpy.ndarray
-            One float for each row. A missing cell or an undeclared level follows the rule of its column: `error`
-            rejects the table, a fill value replaces the cell, and `drop` gives NaN for the row.
+            One float for each row. A missing cell or an undeclared level follows the declared rule of its column:
+            `error` rejects the table, a fill value replaces the cell, and `drop` gives NaN for the row.
         """
         # importing Arrow is slow
         from discreet.analyst.prediction import Limits, predict_frame
@@ -180,7 +180,7 @@ class Fit(TestsMixin, TableMixin):
         return predict_frame(frame, self.release.design, self.features, line.constant, line.gains, limits)
 
     def predict_arrays(self, arrays: Sequence[FloatArray]) -> FloatArray:
-        """Predict from one float64 array for each of `table_columns`, with numbers, 0/1 or level indices."""
+        """Predict from one float64 array for each of `table_columns`, holding numbers, 0/1 or level indices."""
         from discreet.analyst.prediction import Limits, predict_columns
 
         line, limits = self._solved, Limits.of(self.release, self.model, self.penalty)
@@ -189,7 +189,7 @@ class Fit(TestsMixin, TableMixin):
     def standardised(self) -> NamedValues[Number]:
         """Return standardised slopes: standard deviations of the target per standard deviation of each feature.
 
-        The standard deviations are the noisy ones of `release.describe()`. No interval accounts for their noise.
+        They use the noisy standard deviations of `release.describe()`. No interval accounts for this noise.
         """
         from discreet.analyst.inference.rsquared import standardised_slopes
 
@@ -204,7 +204,7 @@ class Fit(TestsMixin, TableMixin):
         Parameters
         ----------
         level, alpha
-            As for `conf_int`.
+            Confidence level, as for `conf_int`.
         """
         return summary_text(self, checked_level(level, alpha))
 
@@ -219,25 +219,25 @@ class Fit(TestsMixin, TableMixin):
     ) -> Figure:
         """Draw the coefficients with their confidence sets, split into sampling error and privacy noise.
 
-        Arrows mark unbounded sets. If intervals are too narrow to be visible, a second column magnifies each of them
-        to the same width. The report shows the same plot.
+        Arrows mark unbounded sets. If intervals are too narrow to see, a second column shows each of them magnified to
+        the same width. The report shows the same plot.
 
         Parameters
         ----------
         path
-            File to save the plot to, ending in .svg, .png or .pdf; by default none.
+            File to save the plot to, or None. The name must end in .svg, .png or .pdf.
         scale
-            `range`: change of the target over the declared range of each column, on one axis. `unit`: the
-            coefficients, with one axis for each unit.
+            `range`: change of the target over the declared range of each column, on one axis. `unit`: coefficients in
+            original units, with one axis for each unit.
         level, alpha
-            As for `conf_int`.
+            Confidence level, as for `conf_int`.
         force
             Whether to replace an existing file.
 
         Returns
         -------
         matplotlib.figure.Figure
-            The figure, which notebooks display. Needs the extra `plots`.
+            The figure. Notebooks display it. Needs the extra `plots`.
 
         Examples
         --------
@@ -265,7 +265,7 @@ class Fit(TestsMixin, TableMixin):
         alpha: float | None = None,
         force: bool = False,
     ) -> Figure:
-        """Draw predictions over the declared range of one column, with a band split into sampling and privacy.
+        """Plot predictions along one column, with a band split into sampling error and privacy noise.
 
         Parameters
         ----------
@@ -275,11 +275,11 @@ class Fit(TestsMixin, TableMixin):
             As for `plot`.
         at
             Values of the other columns of `table_columns`. By default numbers are at the midpoint of their bounds,
-            booleans are false and factors are at their reference level. The plot states them all.
+            booleans are false and factors are at their reference level. The plot lists all these values.
         obs
             Whether the band is for a new observation of the target instead of its mean.
         level, alpha
-            As for `conf_int`.
+            Confidence level, as for `conf_int`.
         force
             Whether to replace an existing file.
 
@@ -310,7 +310,7 @@ class Fit(TestsMixin, TableMixin):
         Parameters
         ----------
         level, alpha
-            As for `conf_int`.
+            Confidence level, as for `conf_int`.
         """
         checked = checked_level(level, alpha)
         guarantee, inside = self.release.guarantee, self.fitted_inside
@@ -345,7 +345,9 @@ class Fit(TestsMixin, TableMixin):
         from discreet.text import html_table
 
         guarantee = self.release.guarantee
-        promise = "NOT PRIVATE: this release carries no guarantee." if guarantee is None else guarantee.sentence()
+        promise = (
+            "NOT PRIVATE: this release carries no privacy guarantee." if guarantee is None else guarantee.sentence()
+        )
         titles = ["coefficient", *headers(self)[1:]]
         below = [*fact_lines(self), promise, *notes(self)]
         return html_table(f"{self.target}: linear regression from a release", titles, cells(self), below)
@@ -370,7 +372,7 @@ def assembled(
 ) -> Fit:
     """Build a fit from solved coefficients, or from the reason why there are none.
 
-    `penalty_diagonal` has one number for each coefficient. Lasso penalties and posterior means have none.
+    `penalty_diagonal` has one number for each coefficient. It is None for lasso penalties and posterior means.
     """
     exact = solution if isinstance(solution, NothingExcluded) else solution.exact
     basis = POSTERIOR if spec.penalty == "bayes" else error_basis(equations, exact, penalty_diagonal)
@@ -388,7 +390,7 @@ def assembled(
 
 
 def as_released(release: Release, model: SubModel, spec: PenaltySpec, fitted: Coefficients) -> Fit:
-    """Build the fit that a release of coefficients holds."""
+    """Build the fit from the coefficients that a release publishes."""
     solution = Solution(released_values(fitted.values, model))
     units = released_units(release, model)
     return _made(release, model, spec, units, solution, no_errors(release), fitted_inside=True)

@@ -1,4 +1,4 @@
-"""Compute standard errors, confidence sets and R^2, with the names that statsmodels uses."""
+"""Standard errors, confidence sets and R^2, with the names of statsmodels."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
     from discreet.analyst.prediction import Prediction
 
-# attributes of statsmodels results that describe single rows
+# statsmodels attributes that describe single rows
 ABOUT_ROWS: Final = frozenset(
     {"resid", "fittedvalues", "resid_pearson", "wresid", "get_influence", "outlier_test", "remove_data"}
 )
@@ -76,24 +76,26 @@ NOISE_IN_SUMS: Final = NotEstimable(
     "the noise of this release was added to sums, not to the coefficients; conf_int accounts for it"
 )
 WEIGHTED: Final = NotEstimable(
-    "the R^2 of weighted rows is not that of the rows; score predictions on other data, or release "
-    'with scaling "declared"'
+    "private scaling weighted the rows, so R^2 would differ from that of the original rows; score predictions on other "
+    'data, or make a release with scaling "declared"'
 )
 WEIGHTS: Final = NotEstimable(
     "no interval for R^2 is available for weighted rows; rsquared is that of weighted least squares"
 )
 NEW_ROW: Final = NotEstimable(
-    "the variance of a new observation depends on its weight, which is unknown; ask for the mean instead"
+    "the variance of a new observation depends on its weight, which is unknown; request the mean instead"
 )
-PENALISED: Final = NotEstimable(Message("R^2 describes the line of least squares; ", SetOption("penalty", "none")))
+PENALISED: Final = NotEstimable(
+    Message("R^2 is defined only for least squares, not for a penalised fit; ", SetOption("penalty", "none"))
+)
 
 
 class InferenceMixin:
-    """Standard errors, confidence sets, tests and R^2 of a fit, with `NotEstimable` in place of missing numbers.
+    """Standard errors, confidence sets, tests and R^2 of a fit. Missing numbers are `NotEstimable` with a reason.
 
     Confidence sets may be unbounded. If the sums of products of the regressors are not positive definite, every set is
-    any value and every p-value is 1. With `ridge` and `adaptive` the intervals are for the *penalised* coefficients,
-    those that the same ridge would give without noise; see `interval_target`.
+    the whole line and every p-value is 1. With `ridge` and `adaptive` the intervals are for the *penalised*
+    coefficients, which the same ridge would give without noise (see `interval_target`).
     """
 
     release: Release
@@ -105,12 +107,12 @@ class InferenceMixin:
 
         def __getattr__(self, name: str) -> Never:
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
-            hint = ": it needs single rows, which a release does not hold; use predict for new rows"
+            hint = ": it needs single rows, and a release contains only sums; use predict for new rows"
             raise AttributeError(message + (hint if name in ABOUT_ROWS else ""))
 
     @property
     def estimable(self) -> bool:
-        """Whether the released sums determine the coefficients, that is, are positive definite."""
+        """Whether the released sums are positive definite and so determine the coefficients."""
         return not isinstance(self._line, NotEstimable)
 
     @property
@@ -126,14 +128,14 @@ class InferenceMixin:
 
     @property
     def coefficients(self) -> FloatArray:
-        """Coefficients in original units, in the order of `names`, shape (k,). Raises if they are not estimable."""
+        """Coefficients in original units in the order of `names`, shape (k,). Raises if they are not estimable."""
         return self._solved.original
 
     @property
     def scaled_coefficients(self) -> FloatArray:
-        """Coefficients of the scaled columns, in the order of `names`, shape (k,). Raises if they are not estimable.
+        """Coefficients of the scaled columns in the order of `names`, shape (k,). Raises if they are not estimable.
 
-        Columns are scaled to [-1, 1]. In a model without intercept they are divided by half the width of their
+        Columns are scaled to [-1, 1]. In a model without intercept they are only divided by half the width of their
         bounds.
         """
         return self._solved.scaled
@@ -178,8 +180,7 @@ class InferenceMixin:
         return basis, score
 
     def _rows_needed(self, names: tuple[str, ...], level: float) -> dict[str, str]:
-        """Describe how many rows would give bounded intervals, for least squares from noisy sums only."""
-        # used by the table and by its notes
+        """Describe how many rows would give bounded intervals, if this can be forecast. Results are cached."""
         if (names, level) not in self._forecasts:
             self._forecasts[names, level] = self._forecast(names, level)
         return self._forecasts[names, level]
@@ -210,7 +211,7 @@ class InferenceMixin:
         return self._combined(self.names, np.eye(len(self.names)))
 
     def _combined(self, names: tuple[str, ...], weights: FloatArray) -> Contrasts | NotEstimable:
-        # weights may overflow here; then no combination is estimable
+        # weights may overflow, and then no combination is estimable
         with np.errstate(over="ignore", invalid="ignore"):
             L = weights @ unit_map(self._inputs.units)
         return mapped(self._score, lambda score: contrasts(score, names, L, weights @ self.coefficients, self._family))
@@ -229,14 +230,14 @@ class InferenceMixin:
 
     @property
     def sampling_sd(self) -> NamedValues[Number]:
-        """Standard errors without privacy noise; bse^2 = sampling_sd^2 + privacy_sd^2."""
+        """Standard errors without privacy noise. bse^2 = sampling_sd^2 + privacy_sd^2."""
         return self._each(Contrasts.sampling_sd)
 
     @property
     def privacy_sd(self) -> NamedValues[Number]:
         """Standard deviation that privacy noise adds to each coefficient.
 
-        Also available for a release of coefficients with noise added to the coefficients.
+        If noise was added to published coefficients, it is known even if `bse` is not estimable.
         """
         if noise_known_beforehand(self.release.noise):
             return NamedValues(self.names, noise_sds(self.release.noise, self._inputs.units))
@@ -244,7 +245,7 @@ class InferenceMixin:
 
     @property
     def privacy_share(self) -> NamedValues[Number]:
-        """Share of the squared standard error due to privacy noise, from 0 to 1."""
+        """Fraction of the squared standard error that is privacy noise, from 0 to 1."""
         return self._each(Contrasts.privacy_share)
 
     @cached_property
@@ -254,7 +255,7 @@ class InferenceMixin:
 
     @cached_property
     def score_z(self) -> NamedValues[Number]:
-        """Score statistics of the hypotheses that a coefficient is 0.
+        """Score statistics for the hypotheses that each coefficient is 0.
 
         They use the variance under the hypothesis, so with much noise they differ from `tvalues`.
         """
@@ -262,7 +263,7 @@ class InferenceMixin:
 
     @cached_property
     def pvalues(self) -> NamedValues[Number]:
-        """Two-sided p-values of `score_z`, which are 1 if the release excludes no value."""
+        """Two-sided p-values of `score_z`. They are 1 if the release excludes no value."""
         return read_each(self._contrasts, self.names, lambda about: about.tail_probabilities(self._zero), p_without)
 
     def conf_int(
@@ -273,11 +274,11 @@ class InferenceMixin:
         Parameters
         ----------
         level
-            Confidence level, at least 0.5 and below 1; by default 0.95.
+            Confidence level, at least 0.5 and below 1. The default is 0.95.
         alpha
-            1 minus the level; pass it instead of the level.
+            1 minus the level. Pass it instead of the level.
         simultaneous
-            `bonferroni` or `max-t` for sets that hold jointly at that level; by default each holds separately.
+            `bonferroni` or `max-t` for sets that hold jointly at that level. By default each set holds separately.
 
         Returns
         -------
@@ -294,15 +295,15 @@ class InferenceMixin:
         return read_each(self._contrasts, self.names, sets, set_without)
 
     def table_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> NamedValues[Interval]:
-        """Return intervals for the coefficients that would have been published for this table without noise.
+        """Return intervals for the coefficients that the mechanism would have published for this table without noise.
 
-        They include no sampling error and are not intervals for a population. They are available only for a release of
-        coefficients with noise added to the coefficients.
+        They include no sampling error and are not intervals for a population. They are available only if the release
+        publishes coefficients and noise was added to these.
 
         Parameters
         ----------
         level, alpha
-            As for `conf_int`.
+            Confidence level, as for `conf_int`.
         """
         checked, noise = checked_level(level, alpha), self.release.noise
         if noise_known_beforehand(noise):
@@ -326,7 +327,7 @@ class InferenceMixin:
 
     @property
     def df_resid(self) -> Number:
-        """Number of rows minus number of coefficients; noisy unless the number of rows is public."""
+        """Number of rows minus number of coefficients. It is noisy unless the number of rows is public."""
         return mapped(self.nobs, lambda rows: rows - len(self.names))
 
     @property
@@ -345,7 +346,7 @@ class InferenceMixin:
 
     @property
     def _residual_sd(self) -> Number:
-        """Residual standard deviation, also where its square would overflow."""
+        """Residual standard deviation, even if its square would overflow."""
         return mapped(self._score, self._root_variance)
 
     def _root_variance(self, score: ScoreInference) -> Number:
@@ -379,15 +380,15 @@ class InferenceMixin:
         return mapped(self._ratio, lambda ratio: rsquared(ratio, self._z(DEFAULT_LEVEL, ratio), adjusted=adjusted))
 
     def rsquared_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> Interval:
-        """Return an interval for the R^2 of the population, which is 0 to 1 if the release excludes no value.
+        """Return an interval for the population R^2, which is 0 to 1 if the release excludes no value.
 
-        It assumes Gaussian rows; with skewed or heavy-tailed columns it is too narrow. In a robust fit it uses the
-        released spread of squared residuals, if available.
+        The interval assumes Gaussian rows. With skewed or heavy-tailed columns it is too narrow. In a robust fit it
+        uses the released spread of squared residuals, if available.
 
         Parameters
         ----------
         level, alpha
-            As for `conf_int`.
+            Confidence level, as for `conf_int`.
         """
         checked = checked_level(level, alpha)
         ratio = mapped(self._ratio, lambda ratio: ratio if self.release.design.weights is None else WEIGHTS)
@@ -423,13 +424,13 @@ class InferenceMixin:
     def to_frame(self, level: float | None = None, *, alpha: float | None = None) -> Table:
         """Return the coefficients with standard errors and confidence sets as an Arrow table.
 
-        `low`, `high` and `kind` describe the confidence set, with infinite ends where it is unbounded. A number that is
-        not estimable is null, and `reason` says why.
+        `low`, `high` and `kind` describe the confidence set. The ends of an unbounded set are infinite. A number that
+        is not estimable is null, and `reason` says why.
 
         Parameters
         ----------
         level, alpha
-            As for `conf_int`.
+            Confidence level, as for `conf_int`.
         """
         from discreet.analyst.summary import arrow_table
 

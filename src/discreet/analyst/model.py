@@ -1,4 +1,4 @@
-"""Fit any linear model from a release, and diagnose a fit."""
+"""Fit linear models to a release, and diagnose fits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Fit", "Penalty", "fit"]
 
 # -- model -------------------------------------------------------------------------------------------------------------
-# Penalised solvers are imported where they are used, because most fits are least squares.
+# Penalised solvers are imported only when needed, because most fits are least squares.
 
 
 CovType = Literal["nonrobust", "HC0", "HC1"]
@@ -74,9 +74,9 @@ def fit(
     l1_ratio: float | None = None,
     cov_type: CovType | None = None,
 ) -> Fit | dict[str, Fit]:
-    """Fit a linear model from a release. Any number of models of one release cost no additional privacy.
+    """Fit a linear model to a release. Any number of models can be fitted at no additional privacy cost.
 
-    A release of coefficients holds only the declared model, which is returned.
+    If the release publishes coefficients, only the declared model is available.
 
     Parameters
     ----------
@@ -85,34 +85,34 @@ def fit(
     formula
         The model as a formula, such as `"income ~ age + region"`, instead of target, features and intercept.
     target
-        Declared numeric or boolean column; by default the target of the design. A list gives one fit for each target,
-        all with the same features: the named ones, or every column that is not a target.
+        Declared numeric or boolean column. The default is the target of the design. A list gives one fit for each
+        target, all with the same features: those in `features`, or else every column that is not a target.
     features
-        Declared names; by default every other declared column. A categorical name stands for all its indicators.
+        Declared names. The default is every other declared column. A categorical name means all its indicators.
     intercept
-        Whether the model has an intercept; by default as declared in the design.
+        Whether the model has an intercept. The default is declared in the design.
     penalty
-        `none`: ordinary least squares. `ridge`, `lasso`, `elastic-net`: penalties with a strength. `bayes`: a posterior
-        mean given the noisy sums, which predicts best and has no intervals. `adaptive`: the smallest ridge that the
-        noise requires, with intervals for the penalised coefficients.
+        `none`: ordinary least squares. `ridge`, `lasso`, `elastic-net`: penalties with a strength. `bayes`: the
+        posterior mean given the noisy sums, which predicts best and has no intervals. `adaptive`: the smallest ridge
+        that the noise requires, with intervals for the penalised coefficients.
     strength
-        As in scikit-learn's elastic net: minimises (1/2n) ||y - X theta||^2 + strength (l1_ratio ||theta||_1 +
-        (1 - l1_ratio)/2 ||theta||^2) over the slopes of the scaled columns, n the (noisy) number of rows, at least 1.
-        The ratio is 0 for `ridge` and 1 for `lasso`. The intercept is not penalised. With `criterion` the strength is
-        chosen from the release, as in `path`.
+        As in scikit-learn's elastic net, the fit minimises (1/2n) ||y - X theta||^2 + strength (l1_ratio ||theta||_1 +
+        (1 - l1_ratio)/2 ||theta||^2) over the slopes of the scaled columns, where n is the (noisy) number of rows, at
+        least 1. The ratio is 0 for `ridge` and 1 for `lasso`. The intercept is not penalised. With `criterion` the
+        strength is chosen from the release, as in `path`.
     l1_ratio
-        Share of the absolute values in the penalty of `elastic-net`, from 0 to 1.
+        Weight of the L1 norm in the penalty of `elastic-net`, from 0 to 1.
     cov_type
         `HC1` or `HC0` for robust standard errors, as in `Fit.robust`, or `nonrobust`. By default standard errors are
-        not robust, or clustered by person if the release supports it.
+        clustered by individual if the release supports it, and `nonrobust` otherwise.
 
     Returns
     -------
     Fit, or dict of Fit by target
         If the released sums of products are not positive definite, there are no coefficients: `Fit.estimable` is false,
         `params` and `bse` hold "not estimable" with a reason, every confidence set is "any value", every p-value is 1,
-        and `predict` raises an error. The penalties `bayes` and `adaptive` still predict. A model with a strength is
-        repaired if noise left the sums nearly indefinite; `Fit.repair` says by how much.
+        and `predict` raises an error. The penalties `bayes` and `adaptive` still predict. If noise leaves the sums
+        nearly indefinite, a model with a strength is repaired, and `Fit.repair` says by how much.
 
     Examples
     --------
@@ -127,7 +127,9 @@ def fit(
     spec = checked_spec(penalty, strength, l1_ratio)
     if isinstance(target, list | tuple):
         if formula is not None:
-            raise OptionError("got a formula and several targets", option="formula", remedy=SetOption("features"))
+            raise OptionError(
+                "a formula cannot be combined with several targets", option="formula", remedy=SetOption("features")
+            )
         check_release(release)
         targets, shared = _several(release, target, features)
         return {name: _with_errors(_fitted(release, name, shared, intercept, spec), cov_type) for name in targets}
@@ -140,20 +142,20 @@ def fit(
 def _several(
     release: Release, targets: Sequence[str], features: Iterable[str] | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Check several targets and return them with their common features."""
+    """Check several targets, and return them with their common features."""
     if not targets:
         raise OptionError(option="target", given=[], allowed="at least one declared column")
     chosen = tuple(model_of(release.design, name, (), True).target for name in targets)
     for name in chosen:
         if chosen.count(name) > 1:
             raise OptionError(
-                f"the target {shown(name)} is named twice", option="target", remedy="name each target once"
+                f"expected each target once, got {shown(name)} twice", option="target", remedy="name each target once"
             )
     if features is None:
         return chosen, tuple(name for name in release.design.offered if name not in chosen)
     named = listed(features)
     if named is None:
-        # raises the error for features that are not a list
+        # raises the right error
         model_of(release.design, chosen[0], features)
     return chosen, tuple(named or ())
 
@@ -166,7 +168,7 @@ def _with_errors(plain: Fit, cov_type: object) -> Fit:
         return plain.robust(checked_robust_type(plain.release, cov_type, also=(NONROBUST,)))
     if plain.is_robust:
         raise ModelError(
-            f"this release has only {plain.cov_type} standard errors for this model",
+            f"the release has only {plain.cov_type} standard errors for this model",
             option="cov_type",
             given=cov_type,
             remedy=LeaveOut("cov_type"),
@@ -229,9 +231,9 @@ def _by_formula(
 
     if (target, features, intercept) != (None, None, None):
         raise OptionError(
-            "got a formula together with target, features or intercept",
+            "a formula cannot be combined with target, features or intercept",
             option="formula",
-            remedy="give the formula alone",
+            remedy="pass only the formula",
         )
     check_release(release)
     named = parse_model(formula, release.design)
@@ -239,19 +241,19 @@ def _by_formula(
 
 
 def check_release(release: object, what: str = "fit") -> None:
-    """Check that the argument of a public function is a release."""
+    """Raise unless the argument of a public function is a release."""
     if not isinstance(release, Release):
         raise OptionError(
             f"{what}: expected a Release, got {type(release).__name__}",
             option="release",
-            remedy=Call("Release.load", "load one"),
+            remedy=Call("Release.load", "load a release"),
         )
 
 
 def read_model(
     release: Release, target: str | None, features: Iterable[str] | None, intercept: bool | None
 ) -> tuple[SubModel, NormalEquations]:
-    """Select a model by declared names and set up its normal equations."""
+    """Select a model by declared names, and form its normal equations."""
     check_release(release)
     model = model_of(release.design, target, features, intercept)
     return model, normal_equations(release, model)
@@ -301,12 +303,12 @@ def _without_strength(release: Release, model: SubModel, equations: NormalEquati
 
 
 def diagnose(subject: Fit | Release) -> tuple[Diagnostic, ...]:
-    """Return all diagnostics of a model, the most serious first, at no additional privacy cost.
+    """Return all diagnostics of a model, most serious first, at no additional privacy cost.
 
     Parameters
     ----------
     subject
-        A fit, or a release, for which the model `discreet.fit(release)` is diagnosed.
+        A fit, or a release. For a release, `discreet.fit(release)` is diagnosed.
 
     Returns
     -------

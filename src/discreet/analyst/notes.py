@@ -1,4 +1,4 @@
-"""Write the notes below a table of coefficients."""
+"""Notes below a table of coefficients."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from discreet.analyst.inferred import InferenceMixin
 
 # -- error notes -------------------------------------------------------------------------------------------------------
-# Sentences about standard errors and confidence sets.
+# Notes on standard errors and confidence sets.
 
-PRIVACY_PART: Final = "Column 'privacy': share of the variance due to privacy noise"
+PRIVACY_PART: Final = "Column 'privacy': fraction of the variance that is privacy noise"
 PENALISED_INTERVALS: Final = (
     "The intervals are for the penalised coefficients, which the same ridge would give without noise, not for the "
     "least-squares coefficients."
@@ -45,11 +45,11 @@ BRACKETS: Final = (
     "Estimates in brackets are unreliable and have no standard error: their confidence sets are unbounded."
 )
 SELECTION: Final = (
-    "Some confidence sets are unbounded. The bounded ones cover the true value in fewer than {level} of releases, and "
-    "in far fewer where releases like this one rarely give an interval."
+    "Some confidence sets are unbounded. The bounded sets cover the true value in fewer than {level} of releases, and "
+    "in far fewer if releases like this one rarely give an interval."
 )
 NOTHING_BOUNDED: Final = Message(
-    "The release bounds none of the coefficients. For predictions ", SetOption("penalty", REMEDY), "."
+    "The release bounds none of the coefficients. For predictions, ", SetOption("penalty", REMEDY), "."
 )
 SCORE: Final = (
     "Column 't' is coef / std err. p-values and confidence sets come from a score test (score_z) and may not match t "
@@ -67,16 +67,16 @@ THIS_TABLE: Final = (
 
 
 def error_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
-    """Return notes on the standard errors, on coefficients without them, and on what the intervals cover."""
+    """Return notes on standard errors, on coefficients without them, and on the meaning of the intervals."""
     shares = known_values(fit.privacy_share)
     sets = fit.conf_int(level)
-    # only a bounded set becomes narrower by a known factor without noise
+    # without noise, only a bounded set becomes narrower by a known factor
     intervals = {name: share for name, share in shares.items() if bounded(sets[name])}
     out = []
     if intervals and any(fit.release.noise.sigma.values()):
         noisiest, worst = max(intervals.items(), key=itemgetter(1))
         factor = (1 - worst) ** -0.5 if worst < 1 else 1.0
-        narrower = f" Without privacy noise its standard error would be {factor:.3g} times smaller."
+        narrower = f" Without privacy noise the standard error of {noisiest} would be {factor:.3g} times smaller."
         out.append(f"{PRIVACY_PART} (largest for {noisiest}: {worst:.0%}).{narrower if f'{factor:.3g}' != '1' else ''}")
     out += set_notes(fit, level)
     what = "Not estimable"
@@ -90,7 +90,7 @@ def error_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
 
 
 def set_notes(fit: Fit, level: float = DEFAULT_LEVEL, score: str = SCORE) -> list[str]:
-    """Return notes on the score test, the brackets and the unbounded sets."""
+    """Return notes on the score test, the brackets and unbounded sets."""
     sets = known_values(fit.conf_int(level))
     weak = {name: ends for name, ends in sets.items() if not ends.bounded}
     out = [score] if len(weak) < len(sets) or (sets and fit.estimable) else []
@@ -132,7 +132,7 @@ def reasons(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> dict[str, str]
 
 
 # -- notes -------------------------------------------------------------------------------------------------------------
-# Sentences about the model, printed by the summary, the terminal and the report.
+# Notes on the model, printed by the summary, the command line and the report.
 
 SHRUNK: Final = "Rows outside the declared radius were shrunk to it, so the coefficients describe the shrunk rows."
 SHRUNK_TOO: Final = "Predictions shrink new rows in the same way."
@@ -151,11 +151,11 @@ IN_THE_MIDDLE: Final = (
     "had little weight, and the prediction is clipped to the bounds of the target."
 )
 INVERSE_VARIANCE_WEIGHTS: Final = (
-    "Plain standard errors assume that the variance of an error is proportional to one over its weight. They are wrong "
-    "for sampling weights, which the design must declare as such."
+    "Plain standard errors assume that the error variance of a row is proportional to 1 / weight. They are wrong for "
+    "sampling weights, which the design must declare as such."
 )
 SAMPLING_WEIGHTS: Final = (
-    "They are sampling weights, so only robust standard errors are available. They assume independent draws without "
+    "They are sampling weights, so only robust standard errors are available. These assume independent draws without "
     "strata."
 )
 PENALISED: Final = (
@@ -170,19 +170,19 @@ ROBUST: Final = (
     "if many residuals are larger, the standard errors are too small."
 )
 CLUSTERED: Final = (
-    "Standard errors are clustered by {id!r} (with the factor {factor}): errors of one person may be correlated and "
-    "have unequal variances. They come from residuals{times} clipped at {bound:.4g}; if many residuals are larger, the "
-    "standard errors are too small."
+    "Standard errors are clustered by {id!r} (with the factor {factor}): errors of one individual may be correlated "
+    "and have unequal variances. They come from residuals{times} clipped at {bound:.4g}; if many residuals are larger, "
+    "the standard errors are too small."
 )
 GAUSSIAN_ROWS: Final = (
     "The interval for R^2 assumes Gaussian rows; with skewed or heavy-tailed columns it is too narrow."
 )
 RATIO_SPREAD: Final = (
-    "The interval for R^2 uses the released spread of squared residuals where it is larger than for Gaussian rows."
+    "The interval for R^2 uses the released spread of squared residuals if it is larger than for Gaussian rows."
 )
 BELOW_0: Final = "The interval is for the population R^2, which is at least 0."
 AS_RELEASED: Final = (
-    "The mechanism fitted this model and published its noisy coefficients. The release holds no sums, so no other "
+    "The mechanism fitted this model and published its noisy coefficients. The release contains no sums, so no other "
     "model can be fitted from it."
 )
 
@@ -193,7 +193,7 @@ def notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
 
 
 def page_notes(fit: Fit, level: float) -> list[str]:
-    """Return the notes of the report, whose table has no column 't' and explains its own columns."""
+    """Return the notes of the report. Its table has no column 't' and explains its own columns."""
     return [*(set_notes(fit, level, SCORE_PAGE) if fit.estimable else ()), *model_notes(fit, level)]
 
 
@@ -242,7 +242,7 @@ def _weights_note(release: Release) -> str | None:
 
 
 def _rsquared_notes(fit: Fit, level: float) -> list[str]:
-    """Return notes on what the interval for R^2 assumes, unless it excludes nothing."""
+    """Return notes on the assumptions of the interval for R^2, unless it excludes nothing."""
     ends = known(fit.rsquared_conf_int(level)) if fit.estimable else None
     if ends is None:
         return []
@@ -256,13 +256,13 @@ def _rsquared_notes(fit: Fit, level: float) -> list[str]:
 
 
 def _wider_rsquared(fit: Fit) -> str:
-    """Return how to get an interval for R^2 without that assumption, if possible."""
+    """Return how to get an interval for R^2 that does not assume Gaussian rows, if possible."""
     release = fit.release
     if release.guarantee is not None and release.guarantee.delta == 0:
         return ""
     if release.residuals is not None and release.residuals.ratio is not None:
-        return " A robust fit of the full model widens it."
-    return Message(" A release made with ", Option("robust", True), " gives a wider one.")
+        return " A robust fit of the full model gives a wider interval."
+    return Message(" A release with ", Option("robust", True), " gives a wider interval.")
 
 
 def radius_notes(fit: Fit) -> list[str]:

@@ -1,4 +1,4 @@
-"""Fit one penalised model at many strengths, and choose among them."""
+"""Penalised models at many strengths, and the choice among them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 HEADERS: Final = ("", "strength", "nonzero slopes", "criterion")
-_AROUND: Final = 10  # strengths in print
+_AROUND: Final = 10  # strengths printed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,12 +53,12 @@ class Path:
     penalty, l1_ratio
         The requested penalty.
     strengths
-        From strong to weak, shape (m,).
+        Penalty strengths from strong to weak, shape (m,).
     criterion
         Expected squared prediction error of a row at each strength, for the target scaled to [-1, 1], shape (m,). It is
-        the noisy residual sum corrected for optimism; see `discreet.analyst.solvers.criterion`. Only differences are
-        meaningful, and with large noise it may be negative. `NotEstimable` if the release has no sum of squares of the
-        target; then no strength is chosen.
+        the noisy residual sum corrected for optimism (see `discreet.analyst.solvers.criterion`). Only differences are
+        meaningful, and with large noise it may be negative. It is `NotEstimable`, and no strength is chosen, if the
+        release has no sum of squares of the target.
     """
 
     release: Release
@@ -77,26 +77,26 @@ class Path:
 
     @property
     def best(self) -> int:
-        """Index of the strength that the criterion chooses, the strongest of those equal up to rounding."""
+        """Index of the strength that minimises the criterion. Ties within rounding go to the strongest penalty."""
         if isinstance(self.criterion, NotEstimable):
             raise ModelError(
-                f"the criterion is not estimable: {self.criterion.reason}",
+                f"the criterion that chooses a strength is not estimable: {self.criterion.reason}",
                 code="no-criterion",
-                remedy="choose a strength by its index",
+                remedy="pass the index of a strength",
             )
         return best_of(self.criterion)
 
     @property
     def chosen(self) -> int | None:
-        """Index of the chosen strength, as `best`, or None if the criterion is not estimable."""
+        """Same as `best`, or None if the criterion is not estimable."""
         return None if known(self.criterion) is None else self.best
 
     @property
     def edge(self) -> Literal["strongest", "weakest"] | None:
         """Which end of `strengths` the criterion chose, or None for a strength in between.
 
-        At the weakest default strength the penalty has practically no effect. At the strongest one the noise hides all
-        that the model explains.
+        At the weakest default strength the penalty has practically no effect. If the strongest is chosen, the noise
+        hides everything that the model explains.
         """
         chosen, size = self.chosen, len(self.strengths)
         if chosen is None or size == 1 or 0 < chosen < size - 1:
@@ -112,7 +112,7 @@ class Path:
         return out
 
     def fit(self, index: int | None = None) -> Fit:
-        """Return the model at one strength, by default at the best one.
+        """Return the model at one strength, by default the best one.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class Path:
         Parameters
         ----------
         path
-            File to save the plot to, ending in .svg, .png or .pdf; by default none.
+            File to save the plot to, or None. The name must end in .svg, .png or .pdf.
         force
             Whether to replace an existing file.
         """
@@ -141,7 +141,7 @@ class Path:
         from discreet.analyst.plots.style import checked_destination, saved
 
         checked_destination(path, force=force)
-        slopes = np.column_stack([one.values for one in self._slopes])
+        slopes = np.column_stack([solution.values for solution in self._slopes])
         return saved(path_figure(self, slopes, self.model.slopes), path, force=force)
 
     @property
@@ -158,12 +158,12 @@ class Path:
         return [int(count) for count in (slopes != 0).sum(axis=0)]
 
     def cells(self, indices: Iterable[int]) -> list[tuple[str, str, str, str]]:
-        """Return mark, strength, number of nonzero slopes and criterion at these indices, as text.
+        """Return mark, strength, number of nonzero slopes and criterion as text, at these indices.
 
         Parameters
         ----------
         indices
-            From 0 for the strongest penalty.
+            Indices in `strengths`, from 0 for the strongest penalty.
         """
         values, nonzero = known(self.criterion), self.nonzero
         return [
@@ -218,12 +218,12 @@ def path(
     penalty
         `lasso`, `elastic-net` or `ridge`.
     l1_ratio
-        Share of the absolute values in the penalty of `elastic-net`, from 0 to 1.
+        Weight of the L1 norm in the penalty of `elastic-net`, from 0 to 1.
     strengths
-        Positive numbers. By default 100 strengths, logarithmically spaced from the largest useful one down to a
-        thousandth of it. While the weakest is the best, up to 70 weaker ones are added, ten for each decade, down to
-        1e-10 of the largest. The largest useful strength is the smallest at which all slopes are 0 or, for a ridge, ten
-        times the largest eigenvalue of the Gram matrix.
+        Positive numbers. The default is 100 strengths, logarithmically spaced from the largest useful strength down to
+        a thousandth of it. As long as the weakest is the best, up to 70 weaker strengths are added, ten per decade,
+        down to 1e-10 of the largest. The largest useful strength is the smallest at which all slopes are 0 or, for
+        `ridge`, ten times the largest eigenvalue of the Gram matrix.
 
     Examples
     --------
@@ -236,39 +236,39 @@ def path(
     """
     name = checked_name(penalty, WITH_STRENGTH)
     ratio = checked_ratio(name, l1_ratio)
-    given = None if strengths is None else _checked_strengths(strengths)
+    requested = None if strengths is None else _checked_strengths(strengths)
     model, equations = read_model(release, target, features, intercept)
     problem = slope_equations(equations, release.digest)
     share = PenaltySpec(name, None, ratio).l1_share
-    slopes, values = _solved(problem, share, given)
-    used = np.array([one.strength for one in slopes])
+    slopes, values = _solved(problem, share, requested)
+    used = np.array([solution.strength for solution in slopes])
     used.flags.writeable = False
     return Path(release, model, name, ratio, used, values, problem, slopes)
 
 
 def _solved(
-    problem: SlopeEquations, share: float, given: FloatArray | None
+    problem: SlopeEquations, share: float, requested: FloatArray | None
 ) -> tuple[list[Slopes], FloatArray | NotEstimable]:
-    """Compute slopes at the given or default strengths, and the criterion if it is estimable."""
+    """Compute slopes at the requested or default strengths, and the criterion if it is estimable."""
     if not problem.equations.has_square:
-        strengths = default_strengths(problem, share) if given is None else given
+        strengths = default_strengths(problem, share) if requested is None else requested
         return penalised_slopes(problem, strengths.tolist(), share), NO_SQUARE
-    if given is None:
+    if requested is None:
         slopes, values = chosen_path(problem, share)
     else:
-        slopes = penalised_slopes(problem, given.tolist(), share)
+        slopes = penalised_slopes(problem, requested.tolist(), share)
         values = criterion_values(problem, slopes)
     values.flags.writeable = False
     return slopes, values
 
 
 def _checked_strengths(strengths: object) -> FloatArray:
-    given = listed(strengths)
-    if given is None:
+    items = listed(strengths)
+    if items is None:
         raise OptionError(
             option="strengths", given=strengths, allowed="a list of positive numbers, such as [1.0, 0.1, 0.01],"
         )
-    values = sorted((path_strength(strength) for strength in given), reverse=True)
+    values = sorted((path_strength(strength) for strength in items), reverse=True)
     if not values:
         raise OptionError(
             option="strengths", given=strengths, allowed="at least one positive number", remedy=LeaveOut("strengths")

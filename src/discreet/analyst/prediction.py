@@ -1,4 +1,4 @@
-"""Predict new rows with intervals."""
+"""Predictions for new rows, with intervals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from discreet.releases.release import Release
 
 # -- prediction --------------------------------------------------------------------------------------------------------
-# New rows are encoded like the released rows.
+# New rows are encoded like the rows of the release.
 
 _BATCH_ROWS: Final = 2**16
 
@@ -51,8 +51,8 @@ class Limits:
     def of(cls, release: Release, model: SubModel, penalty: Penalty) -> Limits | None:
         """Return the limits of a release that clips more narrowly than the declared bounds, or None.
 
-        `bayes` predictions from privately scaled rows are clipped too: rows far from the centre had small weights, and
-        errors of the slopes matter most there.
+        `bayes` predictions from privately scaled rows are clipped, because rows far from the centre had small weights
+        and errors of the slopes matter most there.
         """
         target = release.design.columns[model.target]
         bounds = target.bounds if isinstance(target, Numeric) else (0.0, 1.0)
@@ -64,7 +64,7 @@ class Limits:
 
 
 def _middle(scaling: ScalingPart, position: int) -> tuple[float, float]:
-    """Return the clipping range of a released column in scaled units. The target comes last."""
+    """Return the clipping range of a released column in scaled units. The last column is the target."""
     centre, width = scaling.target_centre, scaling.target_bound
     if position <= len(scaling.centres):
         centre, width = scaling.centres[position - 1], MIDDLE * scaling.scales[position - 1]
@@ -79,7 +79,7 @@ def predict_frame(
     gains: FloatArray,
     limits: Limits | None = None,
 ) -> FloatArray:
-    """Predict each row of an in-memory table; see `predict_columns`."""
+    """Predict each row of an in-memory table by `predict_columns`."""
     check_frame(frame, design, features)
     if not features:
         return np.full(row_count(frame), constant)
@@ -91,9 +91,9 @@ def predict_frame(
 
 
 def check_frame(frame: object, design: Design, features: Sequence[str]) -> None:
-    """Check that the input is a table in memory, and warn how the columns of an array are used.
+    """Raise unless the input is a table in memory, and warn how the columns of an array are used.
 
-    The stack level of the warning assumes a call from a function that a method of a fit calls.
+    The stack level of the warning assumes that a method of a fit calls the caller.
     """
     if not is_frame(frame):
         raise OptionError(
@@ -122,9 +122,9 @@ def predict_columns(
     gains: FloatArray,
     limits: Limits | None = None,
 ) -> FloatArray:
-    """Compute `constant + gains' z` for each row, where z are the scaled features. Dropped rows are NaN.
+    """Compute `constant + gains' z` for each row, with z the scaled features. Dropped rows are NaN.
 
-    `arrays` holds numbers, 0/1 or level indices for each needed column of the table, with NaN for missing cells.
+    `arrays` holds numbers, 0/1 or level indices for each needed column, with NaN for missing cells.
     """
     scaled, keep = encoded_columns(arrays, design, features, len(gains))
     if limits is not None:
@@ -143,18 +143,20 @@ def predict_columns(
 def encoded_columns(
     arrays: Sequence[FloatArray], design: Design, features: Sequence[str], size: int
 ) -> tuple[FloatArray, npt.NDArray[np.bool_] | None]:
-    """Return the scaled features of the kept rows, shape (size, rows), and a mask of the kept rows or None for all."""
+    """Return the scaled features of the rows that are not dropped, shape (size, rows), and a mask of these or None."""
     columns = needed(design.parts, features)
     if len(arrays) != len(columns):
         raise OptionError(f"expected {len(columns)} arrays, one for each column, got {len(arrays)}", option="arrays")
     values = [np.asarray(array, dtype=np.float64) for array in arrays]
     if any(array.ndim != 1 or array.shape != values[0].shape for array in values):
-        raise DataError("the columns of the table have different lengths")
+        raise DataError("expected columns of equal length, got columns of different lengths")
     if not values:
-        raise OptionError("a model without features always predicts its intercept; it takes no arrays", option="arrays")
-    settled, keep = settle_missing(columns, values)
-    scaled = np.empty((size, len(settled[0])))
-    complete = completed(design.parts, features, dict(zip(columns, settled, strict=True)))
+        raise OptionError(
+            "a model without features takes no arrays, because its prediction is constant", option="arrays"
+        )
+    filled, keep = settle_missing(columns, values)
+    scaled = np.empty((size, len(filled[0])))
+    complete = completed(design.parts, features, dict(zip(columns, filled, strict=True)))
     write_scaled({name: design.parts[name] for name in features}, complete, scaled)
     if design.radius is not None and has_all_regressors(design, features):
         shrink_scaled(scaled, design.radius)
@@ -166,7 +168,7 @@ def row_count(frame: object) -> int:
     shape = getattr(frame, "shape", None)
     if shape:
         return int(shape[0])
-    # the number of rows of a mapping is the length of a column
+    # a mapping has as many rows as its first column
     names = list(frame)[:1] if isinstance(frame, Mapping) else []
     return sum(batch.num_rows for batch in frame_batches(frame, dict.fromkeys(names, Identifier()), _BATCH_ROWS))
 
@@ -177,26 +179,26 @@ BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Masked: TypeAlias = np.ma.MaskedArray[Any, np.dtype[np.float64]]  # of any shape
 
 _ROWS: Final = 2**13  # rows processed at once
-_SHOWN: Final = 20  # rows in print
-_LINES: Final = 15  # rows of a printed prediction
+_SHOWN: Final = 20  # confidence sets printed
+_LINES: Final = 15  # rows of a prediction printed
 _HEADS: Final = ("row", "mean", "std err", "95% set of the mean")
-_DROPPED: Final = "a cell is missing and the rule of its column is drop"
+_DROPPED: Final = "the row was dropped, because a cell is missing and the declared rule of its column is drop"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PredictionSets(Sequence[ConfidenceSet | None]):
-    """Confidence sets of m rows, as a sequence with None for rows without a set.
+    """Confidence sets of m rows, as a sequence. A row without a set has None.
 
     If every row has an interval, `np.asarray` gives the ends, shape (m, 2), and indices such as `sets[:, 0]` work.
 
     Attributes
     ----------
     kind
-        Kind of each set, or an empty string without a set, shape (m,).
+        Kind of each set, or an empty string for a row without a set, shape (m,).
     lower, upper
-        Ends of the sets, infinite where a set is unbounded and masked without a set, shape (m,).
+        Ends of the sets, shape (m,). The ends of unbounded sets are infinite, and rows without a set are masked.
     reasons
-        Why a set is unbounded or missing.
+        Why each set is unbounded or missing, or None.
     """
 
     kind: KindArray
@@ -226,7 +228,10 @@ class PredictionSets(Sequence[ConfidenceSet | None]):
         unbounded = np.flatnonzero(self.kind != "interval")
         if len(unbounded):
             row = int(unbounded[0])
-            raise NotEstimableError(f"row {row}: {self[row] or 'no set'}, because {self.reasons[row]}")
+            raise NotEstimableError(
+                f"row {row} has no bounded interval ({self[row] or 'no set'}): {self.reasons[row]}; use the attributes "
+                "kind, lower and upper"
+            )
         return np.column_stack([self.lower.data, self.upper.data]).astype(dtype or np.float64)
 
     def __repr__(self) -> str:
@@ -236,7 +241,7 @@ class PredictionSets(Sequence[ConfidenceSet | None]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Prediction:
-    """Predicted means of new rows and their confidence sets, masked for dropped rows.
+    """Predicted means of new rows and their confidence sets. Dropped rows are masked.
 
     Attributes
     ----------
@@ -254,17 +259,17 @@ class Prediction:
 
     @property
     def se_mean(self) -> Masked:
-        """Standard errors of the predicted means, shape (m,), masked where they are not estimable."""
-        known = self._varies
-        return self._masked(np.sqrt(self._terms.q0[known]) * self._half, known)
+        """Standard errors of the predicted means, shape (m,). Those that are not estimable are masked."""
+        varies = self._varies
+        return self._masked(np.sqrt(self._terms.q0[varies]) * self._half, varies)
 
     def privacy_share(self, *, obs: bool = False) -> Masked:
-        """Return the share of the squared error due to privacy noise, from 0 to 1, shape (m,).
+        """Return the fraction of the squared standard error that is privacy noise, from 0 to 1, shape (m,).
 
         Parameters
         ----------
         obs
-            Whether the error is that of a new observation of the target instead of its mean.
+            Whether the standard error is for a new observation of the target instead of its mean.
         """
         inference = known(self._inference)
         if obs and self._no_new_row is not None:
@@ -279,7 +284,7 @@ class Prediction:
         Parameters
         ----------
         level, alpha
-            As for `Fit.conf_int`.
+            Confidence level, as for `Fit.conf_int`.
         obs
             Whether the sets are for a new observation of the target instead of its mean.
         """
@@ -289,27 +294,27 @@ class Prediction:
         if obs and self._no_new_row is not None:
             return self._without(self._no_new_row)
         more = self._inference.expected_s2 if obs else 0.0
-        found = fieller_sets(self._terms, critical_value(checked, self._family, self._inference.df), more=more)
-        found = found.moved(self.predicted_mean.data[self._kept], self._half)
-        known = (self._terms.q0 + more) > 0
+        sets = fieller_sets(self._terms, critical_value(checked, self._family, self._inference.df), more=more)
+        sets = sets.moved(self.predicted_mean.data[self._kept], self._half)
+        varies = (self._terms.q0 + more) > 0
         kind = np.full(len(self._kept), "", dtype="<U10")
-        kind[np.flatnonzero(self._kept)[known]] = found.kind[known]
+        kind[np.flatnonzero(self._kept)[varies]] = sets.kind[varies]
         whys = {"": NOTHING_VARIES.reason, "interval": None}
-        reasons = [whys.get(one, UNBOUNDED) if kept else _DROPPED for one, kept in zip(kind, self._kept, strict=True)]
+        reasons = [whys.get(name, UNBOUNDED) if kept else _DROPPED for name, kept in zip(kind, self._kept, strict=True)]
         return PredictionSets(
-            kind, self._masked(found.lower[known], known), self._masked(found.upper[known], known), reasons
+            kind, self._masked(sets.lower[varies], varies), self._masked(sets.upper[varies], varies), reasons
         )
 
     def _without(self, why: NotEstimable) -> PredictionSets:
-        """Return sets of any value, or no sets, for all kept rows."""
-        known = np.full(int(self._kept.sum()), isinstance(why, NothingExcluded))
-        kind = np.where(self._kept, any_value("").kind if known.any() else "", "")
-        ends = np.full(int(known.sum()), np.inf)
+        """Return the whole line, or no set, for all rows that are not dropped."""
+        has_set = np.full(int(self._kept.sum()), isinstance(why, NothingExcluded))
+        kind = np.where(self._kept, any_value("").kind if has_set.any() else "", "")
+        ends = np.full(int(has_set.sum()), np.inf)
         reasons = [why.reason if kept else _DROPPED for kept in self._kept]
-        return PredictionSets(kind, self._masked(-ends, known), self._masked(ends, known), reasons)
+        return PredictionSets(kind, self._masked(-ends, has_set), self._masked(ends, has_set), reasons)
 
     def reasons(self, level: float | None = None, *, alpha: float | None = None, obs: bool = False) -> list[str | None]:
-        """Return for each row why it has no interval, or None if it has one.
+        """Return the reason why each row has no interval, or None for rows with one.
 
         Parameters
         ----------
@@ -321,13 +326,13 @@ class Prediction:
     def summary_frame(self, level: float | None = None, *, alpha: float | None = None) -> Table:
         """Return means, standard errors and confidence sets as a table with the column names of statsmodels.
 
-        Ends are infinite where a set is unbounded; for the kind `outside` they are the ends of the gap. A mean with an
-        unbounded set has no standard error.
+        The ends of unbounded sets are infinite, except that for the kind `outside` they are the ends of the gap. A mean
+        with an unbounded set has no standard error.
 
         Parameters
         ----------
         level, alpha
-            As for `conf_int`.
+            Confidence level, as for `conf_int`.
         """
         import pyarrow as pa
 
@@ -342,19 +347,19 @@ class Prediction:
         }
         arrays = {name: pa.array(values.data, mask=np.ma.getmaskarray(values)) for name, values in columns.items()}
         kinds = {
-            name: pa.array([one or None for one in sets.kind.tolist()], type=pa.string())
+            name: pa.array([kind or None for kind in sets.kind.tolist()], type=pa.string())
             for name, sets in (("mean_ci_kind", mean), ("obs_ci_kind", obs))
         }
-        whys = [one or two for one, two in zip(mean.reasons, obs.reasons, strict=True)]
+        whys = [mean_reason or obs_reason for mean_reason, obs_reason in zip(mean.reasons, obs.reasons, strict=True)]
         return pa.table(arrays | kinds | {"reason": pa.array(whys, type=pa.string())})
 
     def _errors(self, sets: PredictionSets) -> Masked:
-        """Return the standard errors, masked where the set of the mean is unbounded."""
+        """Return the standard errors, masked for rows whose set is not an interval."""
         errors = self.se_mean
         return np.ma.MaskedArray(errors.data, np.ma.getmaskarray(errors) | (sets.kind != "interval"))
 
     def _rows(self, count: int) -> list[list[str]]:
-        """Return cells for the first rows: index, mean, standard error and set of the mean."""
+        """Return the cells of the first rows: index, mean, standard error and set of the mean."""
         sets = self.conf_int()
         errors = self._errors(sets)
         return [
@@ -369,7 +374,7 @@ class Prediction:
 
     def _notes(self, shown: int) -> list[str]:
         total = len(self._kept)
-        more = [] if shown >= total else [f"... and {total - shown:,} more rows; summary_frame() has all"]
+        more = [] if shown >= total else [f"... and {total - shown:,} more rows; summary_frame() has all of them"]
         whys = [why for why in dict.fromkeys(self.conf_int().reasons) if why is not None]
         return [*more, *(f"No interval: {why}" for why in whys[:2])]
 
@@ -383,13 +388,13 @@ class Prediction:
 
     @property
     def _varies(self) -> BoolArray:
-        """Mask of the kept rows that have a standard error."""
+        """Mask of the rows with a standard error, among those not dropped."""
         varies: BoolArray = self._terms.q0 > 0
         return varies
 
-    def _masked(self, values: FloatArray, known: BoolArray) -> Masked:
-        """Spread values of some kept rows over all rows."""
-        indices = np.flatnonzero(self._kept)[known]
+    def _masked(self, values: FloatArray, where: BoolArray) -> Masked:
+        """Return an array of all rows with these values where the mask `where` of the undropped rows is true."""
+        indices = np.flatnonzero(self._kept)[where]
         out = np.zeros(len(self._kept))
         mask = np.ones(out.shape, dtype=np.bool_)
         out[indices] = values
@@ -409,7 +414,7 @@ def prediction(
 ) -> Prediction:
     """Predict the rows of a table with intervals, given the scaled coefficients `theta`, shape (k,).
 
-    `no_new_row` is the reason why sets for new observations are not available, if they are not.
+    `no_new_row` is the reason why sets for new observations are not available, or None if they are.
     """
     check_frame(frame, design, features)
     half, score = float(units.half[-1]), known(inference)
@@ -436,7 +441,7 @@ def _no_terms(size: int = 0) -> ContrastTerms:
 def _regressors(
     frame: object, design: Design, features: Sequence[str], units: Units
 ) -> Iterator[tuple[FloatArray, BoolArray]]:
-    """Yield batches of regressors with masks of the kept rows."""
+    """Yield batches of regressors, with masks of the rows that are not dropped."""
     if not features:
         size = row_count(frame)
         yield np.ones((size, 1)), np.ones(size, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Plan the second pass of robust standard errors: its coefficients, and where residuals are clipped."""
+"""Parameters of the second pass of robust standard errors: coefficients, and where residuals are clipped."""
 
 from __future__ import annotations
 
@@ -23,44 +23,32 @@ from discreet.releases.release import Release
 WIDEST_BOUND: Final = 2.0
 _SMALLEST_BOUND: Final = 1e-3
 _WIDEST_DECLARED: Final = 4.0
-# residual standard deviations within the bound; household wealth with a kurtosis of 200 keeps 96% of its squares
+# bound in residual standard deviations; household wealth with a kurtosis of 200 keeps 96% of its squares
 _DEVIATIONS: Final = 20.0
-# residual variances within the bound of the sum for the interval of R^2; noise grows with its square
+# bound of the sum for the interval of R^2 in residual variances; its noise grows with the square of this bound
 _VARIANCES: Final = 50.0
-_NOISE: Final = 2.0  # standard deviations of noise by which the residual variance may be too small
+_NOISE: Final = 2.0  # allowance for noise in the residual variance, in standard deviations
 
 
 @dataclass(frozen=True, slots=True)
 class ResidualPlan:
-    """Parameters of the second pass, all declared or read from the noisy moments of the first.
+    """Parameters of the second pass, all declared or computed from the noisy moments of the first pass."""
 
-    Attributes
-    ----------
-    coefficients
-            Scaled coefficients of (1, x) of the full model, or of (1, features) of an additional one.
-    bound
-            Where residuals are clipped, in scaled units of the target.
-    ratio, mean
-            Residual variance over that of the target, from 0 to 1, and mean of the scaled target.
-    ratio_bound
-            Where residual^2 - ratio (target - mean)^2 is clipped, in squared scaled units of the target.
-    """
-
-    coefficients: tuple[float, ...]
-    bound: float
-    ratio: float
-    mean: float
-    ratio_bound: float
+    coefficients: tuple[float, ...]  # scaled, of (1, x) of the full model or of (1, features) of an additional one
+    bound: float  # residuals are clipped here, in scaled units of the target
+    ratio: float  # residual variance divided by the variance of the target, from 0 to 1
+    mean: float  # of the scaled target
+    ratio_bound: float  # residual^2 - ratio (target - mean)^2 is clipped here, in squared scaled units of the target
 
 
 def residual_plan(release: Release, bound: float | None = None, columns: Sequence[int] | None = None) -> ResidualPlan:
     """Compute the parameters of the second pass from the noisy moments of a design with an intercept.
 
-    The coefficients are those of least squares, or of the adaptive ridge if noise leaves no least squares. The bound is
-    twenty residual standard deviations, with an allowance for noise, and at most the width of the target's bounds,
-    which is also used if there is no least squares. A declared `bound`, in scaled units, applies to the target of the
-    design only. `columns` are the released columns of an additional model, its target last; the full model is the
-    default.
+    The coefficients come from least squares, or from the adaptive ridge if the noisy sums are not positive definite.
+    The bound is twenty residual standard deviations, with an allowance for noise, and at most the width of the target's
+    bounds. The width is also used with the adaptive ridge. A declared `bound`, in scaled units, applies only to the
+    target of the design. `columns` are the released columns of an additional model, with its target last. The default
+    is the full model.
     """
     target, features = model_names(release.design, full_columns(release.design) if columns is None else columns)
     model = fit(release, target=target, features=features, intercept=True)
@@ -71,7 +59,7 @@ def residual_plan(release: Release, bound: float | None = None, columns: Sequenc
     bound = bound if target == release.design.target else None
     count, total = float(release.moments[0, 0]), float(release.moments[0, -1])
     widest = max(_SMALLEST_BOUND, min(WIDEST_BOUND, _DEVIATIONS * math.sqrt(variance)))
-    # of weighted rows both are in units of a and t, which have the radius and the target's bound as their units
+    # for weighted rows, convert from the released units: the radius for regressors, the target's bound for the target
     radius, unit = (1.0, 1.0) if release.scaling is None else (release.scaling.radius, release.scaling.target_bound)
     return ResidualPlan(
         coefficients=tuple((radius * model.scaled_coefficients).tolist()),
@@ -83,9 +71,10 @@ def residual_plan(release: Release, bound: float | None = None, columns: Sequenc
 
 
 def _spread(full: Fit) -> tuple[float, float]:
-    """Return the residual variance with an allowance for noise, and its ratio to that of the target, or infinity and 1.
+    """Return the residual variance with an allowance for noise, and its ratio to the variance of the target.
 
-    The order of arguments of `min` and `max` puts a NaN on the safe side, here and above.
+    Return infinity and 1 if they cannot be estimated. The order of arguments of `min` and `max` puts a NaN on the safe
+    side, here and above.
     """
     known = full._known
     if full.release.weighted and full.estimable:

@@ -1,4 +1,4 @@
-"""Print the summary of a fit."""
+"""The text summary of a fit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.analyst.inferred import InferenceMixin
 
 # -- coefficient table -------------------------------------------------------------------------------------------------
-# The table of coefficients: as Arrow columns, as plain values for JSON, and as text.
+# The table of coefficients as Arrow columns, as plain values for JSON, and as text.
 
 HEADERS: Final = ("", "coef", "std err", "t", "p", "[{low:g}", "{high:g}]", "privacy")
 NOISE_HEADERS: Final = ("", "coef", "privacy sd", "this table [{low:g}", "{high:g}]")
@@ -40,10 +40,10 @@ NOISE_HEADERS: Final = ("", "coef", "privacy sd", "this table [{low:g}", "{high:
 def table_columns(
     fit: InferenceMixin, level: float = DEFAULT_LEVEL
 ) -> dict[str, list[str] | list[str | None] | list[float | None]]:
-    """Return the columns of the table by name, with None where a number is not estimable.
+    """Return the columns of the table by name, with None for numbers that are not estimable.
 
-    `low`, `high` and `kind` describe the confidence sets, with infinite ends where a set is unbounded. A coefficient
-    with an unbounded set has no standard error and no t value.
+    `low`, `high` and `kind` describe the confidence sets. The ends of unbounded sets are infinite. A coefficient with
+    an unbounded set has no standard error and no t value.
     """
     intervals = fit.conf_int(level)
     sets = [known(ends) for ends in intervals.values()]
@@ -69,7 +69,7 @@ def estimates(fit: InferenceMixin) -> NamedValues[Number]:
 
 
 def arrow_table(fit: InferenceMixin, level: float) -> Table:
-    """Return the columns and the reasons as an Arrow table."""
+    """Return the table, with a column of reasons, as an Arrow table."""
     import pyarrow as pa
 
     why = reasons(fit, level)
@@ -82,7 +82,7 @@ def arrow_table(fit: InferenceMixin, level: float) -> Table:
 
 
 def plain_values(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> dict[str, object]:
-    """Return inference results as plain values for JSON, with null and a reason where a number is not estimable."""
+    """Return inference results as plain values for JSON, with null and a reason for numbers that are not estimable."""
     rsquared_ends = fit.rsquared_conf_int(level)
     table, columns = fit.table_conf_int(level), table_columns(fit, level)
 
@@ -114,13 +114,13 @@ def plain_values(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> dict[str,
 
 
 def headers(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> tuple[str, ...]:
-    """Return the column titles of `cells`, which differ where only the noise of the coefficients is known."""
+    """Return the column titles of `cells`, which differ if only the noise of the coefficients is known."""
     titles = NOISE_HEADERS if noise_known_beforehand(fit.release.noise) else HEADERS
     return tuple(title.format(low=(1 - level) / 2, high=(1 + level) / 2) for title in titles)
 
 
 def cells(fit: InferenceMixin, level: float = DEFAULT_LEVEL) -> list[tuple[str, ...]]:
-    """Return the rows of the table as text, with unbounded coefficients in brackets."""
+    """Return the rows of the table as text. Estimates with unbounded sets are in brackets."""
     if noise_known_beforehand(fit.release.noise):
         return _noise_cells(fit, level)
     sets = fit.conf_int(level)
@@ -147,7 +147,7 @@ def _noise_cells(fit: InferenceMixin, level: float) -> list[tuple[str, ...]]:
 
 
 def set_cells(ends: Interval) -> tuple[str, str]:
-    """Format a confidence set for the two columns of interval ends."""
+    """Format a confidence set for the two columns of lower and upper ends."""
     if isinstance(ends, NotEstimable):
         return "not", "estimable"
     low, high = f"{ends.lower:.5g}", f"{ends.upper:.5g}"
@@ -155,12 +155,12 @@ def set_cells(ends: Interval) -> tuple[str, str]:
 
 
 def _cell(value: Number, digits: str) -> str:
-    """Format a number, or return a dash."""
+    """Format a number, or return a dash if it is not estimable."""
     return "-" if isinstance(value, NotEstimable) else f"{value:{digits}}"
 
 
 def plain_set(ends: Interval) -> dict[str, str | float | None] | None:
-    """Return the kind and ends of a set, or None."""
+    """Return the kind and ends of a set, or None without a set."""
     return ends.to_dict() if isinstance(ends, ConfidenceSet) else None
 
 
@@ -169,13 +169,13 @@ def _plain(values: NamedValues[float | NotEstimable]) -> list[float | None]:
 
 
 # -- settings ----------------------------------------------------------------------------------------------------------
-# Settings of a release as text, with the values chosen for automatic ones.
+# Settings of a release as text, with the chosen values of automatic settings.
 
-_STEPS: Final = ("strength",)  # parameters of the noise that count steps of the product grid
+_STEPS: Final = ("strength",)  # noise parameters in units of the product grid
 
 
 def settings_used(release: Release) -> tuple[tuple[str, str], ...]:
-    """Return the name and value of every setting, with the chosen value where 0 means automatic."""
+    """Return the name and value of every setting. If 0 means automatic, include the chosen value."""
     return tuple((name, _shown(release, name, value)) for name, value in sorted(release.settings.items()))
 
 
@@ -191,7 +191,7 @@ def _shown(release: Release, name: str, value: bool | int | float | str) -> str:
 
 
 def _chosen(release: Release, name: str) -> list[str]:
-    """Return the value chosen for an automatic setting, or nothing where it is not automatic or not recorded."""
+    """Return the value chosen for an automatic setting, or [] if it is not automatic or not recorded."""
     value = release.settings[name]
     if isinstance(value, bool | str) or value != 0:
         return []
@@ -208,7 +208,7 @@ _WIDTH: Final = 88
 
 
 def row_count(fit: Fit) -> str:
-    """Format the number of rows, marking a noisy or public count as such."""
+    """Format the number of rows, and say whether it is noisy or public."""
     rows = known(fit.nobs)
     if rows is None:
         return "not released"
@@ -235,7 +235,7 @@ def penalty_line(fit: Fit) -> str:
 
 
 def summary_text(fit: Fit, level: float = DEFAULT_LEVEL, wording: Wording = PYTHON) -> str:
-    """Write the table that `Fit.summary` gives, in the terms of a front end."""
+    """Return the text of `Fit.summary`, in the wording of a front end."""
     guarantee = fit.release.guarantee
     lines = [
         "Linear regression from a release" + ("" if guarantee is not None else " -- NOT PRIVATE"),
@@ -253,17 +253,17 @@ def summary_text(fit: Fit, level: float = DEFAULT_LEVEL, wording: Wording = PYTH
 
 
 def _lines(text: str, indent: str = "") -> list[str]:
-    """Break a text between words, never at a hyphen: so that an option can be copied whole."""
+    """Wrap a text between words, never at a hyphen, so that command-line options can be copied."""
     return textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def fact_lines(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
-    """Return rows, penalty, R^2 and residual standard deviation as sentences."""
+    """Return the row count, the penalty, R^2 and the residual standard deviation as sentences."""
     return [f"Rows: {row_count(fit)}. Penalty: {penalty_line(fit)}.", statistics_line(fit, level)]
 
 
 def statistics_line(fit: Fit, level: float = DEFAULT_LEVEL) -> str:
-    """Format adjusted R^2 with its interval and the residual standard deviation."""
+    """Format adjusted R^2 with its interval, and the residual standard deviation."""
     adjusted, ends = fit.rsquared_adj, fit.rsquared_conf_int(level)
     text, interval, reason = shown_rsquared(adjusted, ends), known(ends), reason_of(adjusted)
     if interval is not None:
@@ -275,6 +275,6 @@ def statistics_line(fit: Fit, level: float = DEFAULT_LEVEL) -> str:
 
 
 def shown_rsquared(value: Number, ends: Interval) -> str:
-    """Format R^2 to four digits, or to two in brackets where the release excludes no value."""
+    """Format R^2 to four digits, or to two in brackets if the release excludes no value."""
     weak = known(value) is not None and known(ends) is not None and ends.reason
     return f"[{shown_number(value, '.2g')}]" if weak else shown_number(value, ".4g")

@@ -1,4 +1,4 @@
-"""Test hypotheses, terms and whole models, with the names that statsmodels uses."""
+"""Tests of hypotheses, terms and whole models, with the names of statsmodels."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ if TYPE_CHECKING:
 
 NO_SLOPES: Final = NotEstimable("the model has only an intercept and no slope to test")
 PENALISED: Final = NotEstimable(
-    Message("a residual sum that a penalty enlarged is not that of least squares; ", SetOption("penalty", "none"))
+    Message("sums of squares and likelihoods need a fit without a penalty; ", SetOption("penalty", "none"))
 )
 WEIGHTED: Final = NotEstimable(
-    'the residual sum of weighted rows is not that of the rows; release with scaling "declared"'
+    "private scaling weighted the rows, so sums of squares and likelihoods would differ from those of the original "
+    'rows; make a release with scaling "declared"'
 )
 WEIGHTS: Final = NotEstimable(
-    "sums of squares and likelihoods are defined for rows without weights; compare nested models by their tests"
+    "sums of squares and likelihoods are defined only for rows without weights; compare nested models by their tests"
 )
 INDEFINITE: Final = NotEstimable(
     "the released sums of products are not positive definite; use fewer features, more rows or a larger epsilon"
 )
-NO_SUMS: Final = NotEstimable("the release holds the coefficients of one model and no sums of products")
+NO_SUMS: Final = NotEstimable("the release contains the coefficients of one model and no sums of products")
 
 
 class TestsMixin(InferenceMixin):
@@ -48,16 +49,16 @@ class TestsMixin(InferenceMixin):
     __test__ = False  # pytest would collect it
 
     def t_test(self, spec: HypothesisSpec, *, alternative: Alternative = "two-sided") -> ContrastTest:
-        """Test linear hypotheses one by one.
+        """Test linear hypotheses separately.
 
         Parameters
         ----------
         spec
-            A text such as "age = 0" or "age = height", or several separated by commas; a mapping of names to
-            hypothesised values; or rows of weights, whose combinations are tested against 0.
+            A text such as "age = 0" or "age = height", or several separated by commas. Alternatively, a mapping from
+            names to hypothesised values, or rows of weights whose combinations are tested against 0.
         alternative
-            `two-sided`, `larger` or `smaller`. A small p-value of `larger` is evidence that the combination is larger
-            than the hypothesised value. For "age = height" the combination is age - height.
+            `two-sided`, `larger` or `smaller`. With `larger`, a small p-value is evidence that the combination exceeds
+            the hypothesised value. For "age = height" the combination is age - height.
         """
         from discreet.analyst.inference.tests import checked_alternative, hypotheses
 
@@ -86,7 +87,7 @@ class TestsMixin(InferenceMixin):
         return joint_test(self._combined(claims.labels, claims.weights), claims, use_f=use_f)
 
     def f_test(self, spec: HypothesisSpec) -> JointTest:
-        """Test linear hypotheses jointly with an F statistic; see `wald_test`."""
+        """Test linear hypotheses jointly with an F statistic. This is `wald_test` with `use_f=True`."""
         return self.wald_test(spec, use_f=True)
 
     @cached_property
@@ -102,15 +103,15 @@ class TestsMixin(InferenceMixin):
 
     @property
     def f_pvalue(self) -> Number:
-        """P-value of the F statistic `fvalue`. It is 1 if the release rules out no value."""
+        """P-value of the F statistic `fvalue`. It is 1 if the release excludes no value."""
         whole = self._whole_model
         return whole if isinstance(whole, NotEstimable) else whole.pvalue
 
     def anova(self) -> Anova:
-        """Test each term given all others, with all levels of a factor at once.
+        """Test each term given all others. All levels of a factor are tested together.
 
         This corresponds to `drop1` in R, and to `anova_lm(typ=3)` in statsmodels with treatment coding. F and p account
-        for privacy noise; the sums of squares include it.
+        for privacy noise. The sums of squares are not corrected for it.
 
         Examples
         --------
@@ -143,7 +144,7 @@ class TestsMixin(InferenceMixin):
             if reason is not None:
                 return reason
             theta = np.array([float(value) for value in basis.exact])
-            # map to coefficients in original units, up to scale
+            # convert to coefficients in original units, up to scale
             own = np.eye(len(theta))
             first = int(self._inputs.units.intercept)
             own[first:, first:] = np.linalg.inv(self._inputs.units.mixture()).T
@@ -158,8 +159,8 @@ class TestsMixin(InferenceMixin):
     def t_test_pairwise(self, term: str, *, simultaneous: Simultaneous = "max-t") -> PairwiseTest:
         """Compare all pairs of levels of a factor, with simultaneous intervals and p-values.
 
-        In a model with an interaction, such as `age:region`, the differences between levels are those at age 0, or at
-        the reference level of the other factor, and `note` says so. For another value combine the coefficients with
+        If the factor has an interaction in the model, such as `age:region`, the differences apply at age 0, or at the
+        reference level of the other factor, and `note` says so. For another value, combine the coefficients with
         `t_test`: `"region[south] + 40 * ar[south] = 0"`.
 
         Parameters
@@ -183,7 +184,7 @@ class TestsMixin(InferenceMixin):
 
     @property
     def vif(self) -> NamedValues[Number]:
-        """Variance inflation factors of the slopes, 1 / (1 - R^2) of each column on the others, from the noisy sums."""
+        """Variance inflation factors of the slopes from the noisy sums: 1 / (1 - R^2) of each column on the others."""
         return numbers_by_name(self._inputs.model.slopes, self._inflation())
 
     def _inflation(self) -> FloatArray | NotEstimable:
@@ -220,7 +221,7 @@ class TestsMixin(InferenceMixin):
 
     @property
     def llf(self) -> Number:
-        """Maximised log-likelihood of the rows, estimated by removing the effect of privacy noise.
+        """Maximised log-likelihood of the rows, corrected for privacy noise.
 
         With privacy noise, `aic` and `bic` are not the usual functions of `llf`: they have an additional penalty for
         the noise that the coefficients fit.
@@ -229,16 +230,16 @@ class TestsMixin(InferenceMixin):
 
     @property
     def aic(self) -> Number:
-        """AIC with an additional penalty for privacy noise; without noise that of statsmodels.
+        """AIC with an additional penalty for privacy noise. Without noise it equals that of statsmodels.
 
-        It is -2 llf + 2 k + r, where r measures, in coefficients, how much privacy noise the coefficients fit. Without
-        noise r is 0. `analyst/inference/terms.py` derives it.
+        It is -2 llf + 2 k + r. Here r is the number of coefficients to which the fitted privacy noise is equivalent. It
+        is 0 without noise. See `analyst/inference/terms.py` for the derivation.
         """
         return mapped(self._residuals, lambda known: known.criterion(2.0))
 
     @property
     def bic(self) -> Number:
-        """BIC with an additional penalty for privacy noise; without noise that of statsmodels.
+        """BIC with an additional penalty for privacy noise. Without noise it equals that of statsmodels.
 
         It is -2 llf + k log n + r (log n - 1), with r as for `aic`.
         """

@@ -1,4 +1,4 @@
-"""Define named values, named matrices and placeholders for values that are not estimable."""
+"""Named values, named matrices, and placeholders for values that are not estimable."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Plain: TypeAlias = float | dict[str, str | float | None] | None
 
 
 class NamedValues(Mapping[str, Value]):
-    """A read-only mapping of names to numbers or confidence sets, in the order of the coefficients.
+    """A read-only mapping from coefficient names to numbers or confidence sets, in the order of the coefficients.
 
-    A value that the release cannot give is a `NotEstimable` with its reason, never NaN. For arithmetic and comparisons
-    convert it: `np.asarray` and `to_numpy` give the numbers if every one is estimable, `to_pandas` and `to_polars` have
-    a missing value for those that are not.
+    A value that cannot be estimated is a `NotEstimable` with a reason, never NaN. Convert to another type for
+    arithmetic and comparisons: `np.asarray` and `to_numpy` need every number to be estimable, and `to_pandas` and
+    `to_polars` have a missing value for each number that is not.
 
     >>> values = NamedValues(["Intercept", "age", "height"], [0.25, -1.0, NotEstimable("too much noise")])
     >>> values
@@ -55,7 +55,7 @@ class NamedValues(Mapping[str, Value]):
 
     @classmethod
     def constant(cls, names: Sequence[str], value: Value) -> NamedValues[Value]:
-        """Give every name the same value."""
+        """Map every name to the same value."""
         return NamedValues(names, [value] * len(names))
 
     def __getitem__(self, name: str) -> Value:
@@ -127,7 +127,7 @@ def _plain(value: float | ConfidenceSet | NotEstimable) -> Plain:
 
 
 def import_optional(library: str, caller: str) -> ModuleType:
-    """Import a data frame library that users may not have."""
+    """Import an optional data frame library."""
     try:
         return import_module(library)
     except ImportError:
@@ -142,11 +142,7 @@ def import_optional(library: str, caller: str) -> ModuleType:
 
 
 class NothingExcluded(NotEstimable):
-    """A number that the release holds but does not bound. Its confidence set is any value and its p-value 1.
-
-    >>> set_without(NothingExcluded("the sums are not positive definite")), p_without(NothingExcluded("no rows"))
-    (any value, 1.0)
-    """
+    """A number that the release does not bound. Its confidence set is the whole line and its p-value is 1."""
 
     __slots__ = ()
 
@@ -156,17 +152,17 @@ Interval: TypeAlias = ConfidenceSet | NotEstimable
 
 
 def set_without(why: NotEstimable) -> Interval:
-    """Return the confidence set of a number that is not estimable."""
+    """Return the confidence set of a number that is not estimable: the whole line if nothing is excluded."""
     return any_value(why.reason) if isinstance(why, NothingExcluded) else why
 
 
 def p_without(why: NotEstimable) -> Number:
-    """Return the p-value of a number that is not estimable."""
+    """Return the p-value of a number that is not estimable: 1 if nothing is excluded."""
     return 1.0 if isinstance(why, NothingExcluded) else why
 
 
 def number_without(why: NotEstimable) -> Number:
-    """Return the reason unchanged, for statistics that have no conservative value."""
+    """Return the reason unchanged, for statistics without a conservative value."""
     return why
 
 
@@ -176,26 +172,22 @@ def bounded(ends: Interval) -> bool:
 
 
 def unbounded(ends: Interval) -> bool:
-    """Return whether there is a set that is not an interval, which makes the estimate unreliable."""
+    """Return whether there is a set that is not an interval, so that the estimate is unreliable."""
     return isinstance(ends, ConfidenceSet) and not ends.bounded
 
 
 def beside_set(value: Number, ends: Interval) -> Number:
-    """Return a standard error or t value, or, if the confidence set is unbounded, why it is not reported.
-
-    >>> beside_set(1.5, ConfidenceSet("interval", 0.0, 2.0)), beside_set(1.5, any_value("too much noise"))
-    (1.5, not estimable: too much noise)
-    """
+    """Return a standard error or t value, or the reason why it is not reported if the confidence set is unbounded."""
     return NotEstimable(ends.reason or "") if isinstance(ends, ConfidenceSet) and not ends.bounded else value
 
 
 def all_beside(values: NamedValues[Number], sets: NamedValues[Interval]) -> NamedValues[Number]:
-    """Return standard errors or t values by name, with the reason where the confidence set is unbounded."""
+    """Return standard errors or t values by name, with the reason for those with unbounded confidence sets."""
     return NamedValues(tuple(values), [beside_set(values[name], sets[name]) for name in values])
 
 
 def shown_estimate(value: Number, ends: Interval) -> str:
-    """Format an estimate to six digits, or to two in brackets where its confidence set is unbounded.
+    """Format an estimate to six digits, or to two in brackets if its confidence set is unbounded.
 
     >>> shown_estimate(1234.567, ConfidenceSet("interval", 0.0, 2e3)), shown_estimate(1234.567, any_value("noise"))
     ('1234.57', '[1200]')
@@ -204,7 +196,7 @@ def shown_estimate(value: Number, ends: Interval) -> str:
 
 
 def shown_value(value: Number, *, weak: bool) -> str:
-    """Format a number to six digits, or to two in brackets where it is weak."""
+    """Format a number to six digits, or to two in brackets if it is weak."""
     return f"[{rough(value)}]" if weak and not isinstance(value, NotEstimable) else shown_number(value, ".6g")
 
 
@@ -216,7 +208,7 @@ def numbers_by_name(names: Sequence[str], values: FloatArray | NotEstimable) -> 
 
 
 def first_missing(values: NamedValues[Number]) -> NotEstimable | None:
-    """Return the first reason among the values, with its name, or None if every number is estimable."""
+    """Return the first reason with its name, or None if every number is estimable."""
     return next((NotEstimable(Message(f"{name}: ", why.reason)) for name, why in missing_values(values).items()), None)
 
 
@@ -224,7 +216,7 @@ def first_missing(values: NamedValues[Number]) -> NotEstimable | None:
 
 
 class Parameters(NamedValues[Number]):
-    """Coefficients by name. Those in `weak` have unbounded confidence sets and print in brackets, to two digits.
+    """Coefficients by name. Those in `weak` have unbounded confidence sets and print in brackets to two digits.
 
     >>> Parameters(["Intercept", "age", "height"], [1.5, -0.25, 3.14159], weak=["height"])
     Intercept    1.5
@@ -280,7 +272,7 @@ class NamedMatrix:
         return self._values.shape
 
     def diagonal(self) -> FloatArray:
-        """Return the diagonal, shape (k,), which for a covariance matrix holds the variances."""
+        """Return the diagonal, shape (k,). For a covariance matrix these are the variances."""
         return self._values.diagonal()
 
     def to_frame(self) -> Table:

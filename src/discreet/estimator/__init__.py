@@ -1,6 +1,6 @@
 """The scikit-learn regressor: each `fit` makes one release of the rows and fits one model to it.
 
-The estimator keeps the release but no row. Declarations, the mechanism and messages do not depend on cells.
+The estimator keeps the release and no rows. Declarations, the choice of mechanism and messages never depend on cells.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Convert the parameters and data of the estimator to a design and a table."""
+"""Convert the parameters and the data of the estimator to a design and a table."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from discreet.tables.frames import frame_batches, target_column
 from discreet.wording import LeaveOut, Message, SetOption
 
 # -- declaring ---------------------------------------------------------------------------------------------------------
-# Build the design of a release from the parameters of the estimator and column names only.
+# Build the design from the estimator's parameters and column names only.
 
 # parameters that a design replaces, with their defaults
 IN_DESIGN: Final[Mapping[str, object]] = {
@@ -42,12 +42,8 @@ IN_DESIGN: Final[Mapping[str, object]] = {
 }
 
 
-def checked_design(design: object, given: Mapping[str, object]) -> Design | None:
-    """Check a complete design, and that no parameter repeats what the design declares.
-
-    >>> checked_design(None, {}) is None
-    True
-    """
+def checked_design(design: object, parameters: Mapping[str, object]) -> Design | None:
+    """Return the design, and raise if it is unsupported or repeated by other parameters."""
     if design is None:
         return None
     if not isinstance(design, Design):
@@ -55,23 +51,27 @@ def checked_design(design: object, given: Mapping[str, object]) -> Design | None
             f"design: expected a discreet.Design, got {type(design).__name__}",
             option="design",
             allowed="a discreet.Design",
-            remedy="load one with Design.load(path)",
+            remedy="load a design with Design.load(path)",
         )
-    for name, unsaid in IN_DESIGN.items():
-        # a value may have any type, and comparing two of them may give an array
-        if not (given[name] is unsaid or (isinstance(unsaid, str) and given[name] == unsaid)):
-            raise OptionError(f"got a design and {name}, which the design declares", option=name, remedy=LeaveOut(name))
+    for name, default in IN_DESIGN.items():
+        # parameters may have any type, and comparing arrays would give an array
+        if not (parameters[name] is default or (isinstance(default, str) and parameters[name] == default)):
+            raise OptionError(
+                f"got both a design and {name}, but the design already declares {name}",
+                option=name,
+                remedy=LeaveOut(name),
+            )
     if design.unit.id is not None:
         raise UnsupportedError(
-            f"the design names an id, {design.unit.id!r}, but a regressor gets no ids: it treats every row as another "
-            "person",
+            f"the design declares the id {design.unit.id!r}, but PrivateLinearRegression reads no ids and treats every "
+            "row as another individual",
             code="estimator-without-ids",
             option="design",
             remedy="use discreet.release, which reads the ids, and discreet.fit",
         )
     if design.weights is not None:
         raise UnsupportedError(
-            f"the design has weights, {design.weights!r}, but a regressor takes rows without them",
+            f"the design declares the weights {design.weights!r}, but PrivateLinearRegression reads no weights",
             code="estimator-without-weights",
             option="design",
             remedy="use discreet.release, which reads the weights, and discreet.fit",
@@ -80,70 +80,62 @@ def checked_design(design: object, given: Mapping[str, object]) -> Design | None
 
 
 def features_of(design: Design) -> tuple[str, ...]:
-    """Return the columns that a table must have for a design, without the target, in declared order.
-
-    >>> features_of(Design("y", {"y": (0, 1), "x": (1, 9), "log_x": {"formula": "log(x)"}}))
-    ('x',)
-    """
+    """Return the columns that a table must have for a design, without the target, in declared order."""
     return tuple(name for name in design.table_columns if name != design.target)
 
 
 def named_columns(design: Design, columns: Mapping[str, Any], *, named: bool) -> dict[str, Any]:
-    """Return the columns of X by their names in a design, matched by position if X has no names.
-
-    >>> design = Design("y", {"y": (0, 1), "age": (18, 90)})
-    >>> named_columns(design, {"x0": [40, 50]}, named=False)
-    {'age': [40, 50]}
-    """
+    """Return the columns of X by their declared names. Columns without names are matched by position."""
     expected = features_of(design)
     if not named and len(columns) == len(expected):
         return dict(zip(expected, columns.values(), strict=True))
     if not named:
         raise OptionError(
-            f"X has {len(columns)} columns without names, the design has {len(expected)}: {', '.join(expected)}",
+            f"expected {len(expected)} columns in X, as the design declares ({', '.join(expected)}), got "
+            f"{len(columns)} columns without names",
             code="columns-differ",
             option="X",
             allowed=expected,
-            remedy="give them in this order",
+            remedy="pass the declared columns in this order",
         )
     unknown, lacking = [name for name in columns if name not in expected], [n for n in expected if n not in columns]
     if unknown or lacking:
-        found = f"in X but not in the design: {shown(unknown)}; in the design but not in X: {shown(lacking)}"
+        difference = f"in X but not in the design: {shown(unknown)}; in the design but not in X: {shown(lacking)}"
         raise OptionError(
-            f"X and the design differ in their columns; {found}",
+            f"the columns of X must be those of the design; {difference}",
             code="columns-differ",
             option="X",
             allowed=expected,
-            remedy="give every column of the design and no other",
+            remedy="pass every column of the design and no other",
         )
     return dict(columns)
 
 
-def declared_design(names: Sequence[str], target: str, given: Mapping[str, Any]) -> Design:
+def declared_design(names: Sequence[str], target: str, parameters: Mapping[str, Any]) -> Design:
     """Build the design that the parameters declare for the columns of X and the target.
 
-    >>> given = {**IN_DESIGN, "bounds": {"x": (1, 9), "log_x": {"formula": "log(x)"}}, "target_bounds": (0, 1)}
-    >>> declared_design(["x"], "y", given).released
+    >>> parameters = {**IN_DESIGN, "bounds": {"x": (1, 9), "log_x": {"formula": "log(x)"}}, "target_bounds": (0, 1)}
+    >>> declared_design(["x"], "y", parameters).released
     ('1', 'x', 'log_x', 'y')
     """
-    if given["target_bounds"] is None:
+    if parameters["target_bounds"] is None:
         raise OptionError(
-            "target_bounds are missing",
+            "expected target_bounds, got None",
             code="bounds-missing",
             option="target_bounds",
             remedy=f"{HOW_TO_DECLARE} target_bounds=(0, 200_000)",
         )
-    declared, derived = _parted(given["bounds"], names)
-    unit = {"neighbours": given["neighbours"]}
-    made = partial(Design, target, intercept=given["fit_intercept"], radius=given["radius"], unit=unit)
-    columns = {**declared_bounds(declared, names), **derived, target: given["target_bounds"]}
-    read = made(columns=columns).table_columns
-    rules = {name: {"missing": given["missing"], **read[name].to_dict()} for name in columns if name in read}
-    return made(columns={name: rules.get(name, columns[name]) for name in columns})
+    declared, derived = _parted(parameters["bounds"], names)
+    unit = {"neighbours": parameters["neighbours"]}
+    design_with = partial(Design, target, intercept=parameters["fit_intercept"], radius=parameters["radius"], unit=unit)
+    columns = {**declared_bounds(declared, names), **derived, target: parameters["target_bounds"]}
+    read = design_with(columns=columns).table_columns
+    rules = {name: {"missing": parameters["missing"], **read[name].to_dict()} for name in columns if name in read}
+    return design_with(columns={name: rules.get(name, columns[name]) for name in columns})
 
 
 def _parted(bounds: object, names: Sequence[str]) -> tuple[object, dict[str, object]]:
-    """Separate declarations of columns of X from those of formulas over them."""
+    """Separate the declarations of columns of X from those of derived columns."""
     if not isinstance(bounds, Mapping):
         return bounds, {}
     derived: dict[str, object] = {
@@ -160,40 +152,39 @@ def _parted(bounds: object, names: Sequence[str]) -> tuple[object, dict[str, obj
 FIT_OPTIONS: Final = ("penalty", "strength", "l1_ratio")
 
 
-def fit_options(given: Mapping[str, Any], kind: str) -> dict[str, Any]:
-    """Return the options to fit a release. The default for moments is the best predictor. Coefficients take no penalty.
+def fit_options(options: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Return the options to fit a release. By default, moments are fitted with the best predictor.
 
-    >>> fit_options({"penalty": None, "strength": None, "l1_ratio": None}, "moments")["penalty"]
-    'bayes'
+    A release of coefficients has no options.
     """
     if kind != "moments":
         return {}
-    return {name: given[name] for name in FIT_OPTIONS} | {
-        "penalty": REMEDY if given["penalty"] is None else given["penalty"]
+    return {name: options[name] for name in FIT_OPTIONS} | {
+        "penalty": REMEDY if options["penalty"] is None else options["penalty"]
     }
 
 
-def check_fit_options(given: Mapping[str, Any]) -> None:
-    """Refuse options that no release can be fitted with."""
+def check_fit_options(options: Mapping[str, Any]) -> None:
+    """Raise for options that no release can be fitted with."""
     for name in ("strength", "l1_ratio"):
-        if given["penalty"] is None and given[name] is not None:
+        if options["penalty"] is None and options[name] is not None:
             raise OptionError(
-                f"got {name}={shown(given[name])} without a penalty",
+                f"got {name}={shown(options[name])} without a penalty",
                 option=name,
-                given=given[name],
-                remedy=("name the penalty it belongs to, such as penalty='elastic-net'", LeaveOut(name)),
+                given=options[name],
+                remedy=(f"pass a penalty that uses {name}, such as penalty='elastic-net'", LeaveOut(name)),
             )
-    _tried(given, Design("y", {"y": (-1, 1), "x": (-1, 1)}), None)
+    _tried(options, Design("y", {"y": (-1, 1), "x": (-1, 1)}), None)
 
 
-def check_formula(formula: str | None, given: Mapping[str, Any], design: Design) -> None:
-    """Refuse a model that cannot be fitted to a release of this design."""
+def check_formula(formula: str | None, options: Mapping[str, Any], design: Design) -> None:
+    """Raise if the formula cannot be fitted to a release of this design."""
     if formula is None:
         return
-    model = _tried(given, design, formula)
+    model = _tried(options, design, formula)
     if model.target != design.target:
         raise FormulaError(
-            f"the formula explains {model.target!r}, but y is {design.target!r}",
+            f"expected a formula with the target {design.target!r}, got the target {model.target!r}",
             option="formula",
             given=formula,
             remedy=f"write {design.target} ~ ...",
@@ -201,13 +192,13 @@ def check_formula(formula: str | None, given: Mapping[str, Any], design: Design)
 
 
 def check_kind(formula: str | None, penalty: object, kind: str, mechanism: str) -> None:
-    """Refuse a penalty or a formula for a mechanism that publishes a fitted model."""
+    """Raise for a penalty or a formula if the mechanism publishes a fitted model."""
     if kind == "moments":
         return
     if formula is not None:
         raise UnsupportedError(
-            f"got formula={shown(formula)}, but the mechanism {mechanism!r} publishes the coefficients of one model "
-            "on all columns",
+            f"got formula={shown(formula)}, but the mechanism {mechanism!r} publishes only the coefficients of one "
+            "model with all columns",
             code="one-model-released",
             option="formula",
             given=formula,
@@ -215,8 +206,8 @@ def check_kind(formula: str | None, penalty: object, kind: str, mechanism: str) 
         )
     if penalty not in (None, "none"):
         raise UnsupportedError(
-            f"got penalty={shown(penalty)}, but the mechanism {mechanism!r} publishes the coefficients of one "
-            "model and leaves nothing to penalise",
+            f"got penalty={shown(penalty)}, but the mechanism {mechanism!r} publishes only the coefficients of one "
+            "fitted model, which cannot be penalised",
             code="one-model-released",
             option="penalty",
             given=penalty,
@@ -224,34 +215,34 @@ def check_kind(formula: str | None, penalty: object, kind: str, mechanism: str) 
                 LeaveOut("penalty"),
                 Message(
                     SetOption("mechanism", "gaussian"),
-                    ", which publishes moments: any penalty can be fitted to them at no cost, and they have intervals",
+                    ", which publishes moments that can be fitted with any penalty at no cost and with intervals",
                 ),
             ),
         )
 
 
-def _tried(given: Mapping[str, Any], design: Design, formula: str | None) -> Fit:
-    """Fit a synthetic release of moments, because a refusal after the spend would be too late."""
+def _tried(options: Mapping[str, Any], design: Design, formula: str | None) -> Fit:
+    """Fit a synthetic release of moments, so that invalid options are rejected before the budget is spent."""
     size = len(design.released)
     totals = tuple((4**9 if i == j else 0) for i in range(size) for j in range(i, size))
     distribution = NoiseDistribution(8, dict.fromkeys(BLOCKS, 0), "none")
     stand_in = Release(design, None, "none", "0", distribution, totals, None, "untracked", "a stand-in")
-    return fit(stand_in, formula, **fit_options(given, "moments"))
+    return fit(stand_in, formula, **fit_options(options, "moments"))
 
 
 # -- pipelines ---------------------------------------------------------------------------------------------------------
-# Whether steps of a pipeline learn from rows before a private regressor sees them.
+# Find pipeline steps that learn from rows before a private regressor sees them.
 #
-# The regressor receives an array, which does not show whether a scaler made it, and inspecting its cells would let the
-# data decide the message. So the pipeline is inspected, without a row: by the user before it is
+# The regressor receives an array, which does not show whether a scaler produced it, and inspecting its cells would make
+# the message depend on the data. So the pipeline itself is inspected, without reading a row: by the user before it is
 # fitted, or by the regressor, which finds the pipeline among the callers of its `fit`.
 
-# steps already warned about in this process, because model selection fits a pipeline many times
+# steps already reported in this process, because model selection fits a pipeline many times
 _SAID: Final[set[tuple[str, ...]]] = set()
 
 
 def check_pipeline(pipeline: Pipeline) -> tuple[str, ...]:
-    """Name the pipeline steps that learn from rows before a private regressor sees them, and warn about them once.
+    """Return the names of pipeline steps that learn from rows before a private regressor sees them, and warn.
 
     The guarantee of the regressor does not cover what a scaler, an imputer or a feature selection learns from the rows,
     and the bounds of scaled columns cannot be known in advance. Steps that learn nothing (a `FunctionTransformer`, a
@@ -265,7 +256,7 @@ def check_pipeline(pipeline: Pipeline) -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        Names of these steps, nested ones as `outer__inner`. Empty if the guarantee holds for the pipeline.
+        Names of these steps, with nested ones as `outer__inner`. Empty if the guarantee holds for the pipeline.
 
     Examples
     --------
@@ -289,7 +280,7 @@ def check_pipeline(pipeline: Pipeline) -> tuple[str, ...]:
 
 
 def warn_of_callers(model: object) -> None:
-    """Warn, once for the same steps, if a pipeline that learns from rows calls `fit` of a model."""
+    """Warn, once for the same steps, if a pipeline with steps that learn from rows calls `fit` of a model."""
     inside, learning = model, list[str]()
     frame = inspect.currentframe()
     while frame is not None:
@@ -300,7 +291,7 @@ def warn_of_callers(model: object) -> None:
         frame = frame.f_back
     if learning and tuple(learning) not in _SAID:
         warnings.warn(_notice(learning), PrivacyNotice, stacklevel=3)
-        # only now, so that a notice turned into an error is repeated
+        # added after the warning, so that a warning turned into an error is repeated
         _SAID.add(tuple(learning))
 
 
@@ -310,14 +301,14 @@ def _steps(pipeline: Pipeline) -> tuple[str, ...]:
 
 def _notice(learning: Iterable[str]) -> str:
     return (
-        f"{', '.join(learning)}: learns from the rows in front of a private regressor, whose promise does not cover it."
-        " Declare bounds, which do the scaling, and a rule for missing cells (missing=...); transform columns by "
-        "declared formulas, or by steps that learn nothing"
+        f"{', '.join(learning)}: learns from the rows before a private regressor sees them, so the privacy guarantee "
+        "does not cover it. Declare bounds, which replace scaling, and a rule for missing cells (missing=...). "
+        "Transform columns by declared formulas, or by steps that learn nothing"
     )
 
 
 def _learning(label: str, step: object) -> Iterator[str]:
-    """Return the names of the parts of a step that learn from rows, or of the step if it has no parts."""
+    """Yield the names of the parts of a step that learn from rows, or of the step itself if it has no parts."""
     if step is None or isinstance(step, str):
         # "passthrough" and "drop"
         return
@@ -330,82 +321,82 @@ def _learning(label: str, step: object) -> Iterator[str]:
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
-# Convert the inputs of scikit-learn to columns, and report refused cells in the words of scikit-learn.
+# Convert the inputs of scikit-learn to columns, and report rejected cells in scikit-learn's wording.
 
 _Result = TypeVar("_Result")
 _ROWS: Final = 2**16
 
 
 def read_target(y: object, features: Mapping[str, object], declared: str | None) -> tuple[str, Any]:
-    """Return name and values of the target. A column of a table library is not converted.
+    """Return the name and the values of the target. A column of a table library is not converted.
 
-    Call it from `fit`, so that a notice names the line that called `fit`.
+    Call it directly from `fit`, because the stack level of its warning assumes that.
     """
     if y is None:
         raise OptionError("PrivateLinearRegression requires y to be passed, but the target y is None", option="y")
-    given = getattr(y, "name", None)
-    own = given if isinstance(given, str) and given else None
+    series_name = getattr(y, "name", None)
+    own = series_name if isinstance(series_name, str) and series_name else None
     if declared is not None and own not in (None, declared):
         raise OptionError(
-            f"y is called {own!r}, but the target of the design is {declared!r}",
+            f"expected y to be named {declared!r}, the target of the design, got {own!r}",
             code="target-differs",
             option="y",
             given=own,
             allowed=(declared,),
-            remedy="rename one of them",
+            remedy="rename y, or the target of the design",
         )
     name = declared or own or "y"
     if name in features:
         raise OptionError(
-            f"the target is called {name!r}, and so is a column of X",
+            f"expected different names for y and the columns of X, got {name!r} for both",
             code="target-in-features",
             option="X",
-            remedy=("rename one", "take it out of X"),
+            remedy=("rename one of them", "remove the target from X"),
         )
     values, is_matrix = target_column(y)
     if is_matrix:
-        advice = "A column-vector y was passed when a 1d array was expected; give y the shape (n_samples,)"
+        advice = "A column-vector y was passed when a 1d array was expected; pass y with the shape (n_samples,)"
         warnings.warn(advice, DataConversionWarning, stacklevel=3)
     return name, values
 
 
 def check_rows(design: Design, table: Mapping[str, Any]) -> None:
-    """Refuse columns of different lengths, and an empty table unless a rule allows it."""
+    """Raise if columns have different lengths, or if the table is empty and no rule allows that."""
     lengths = {len(values) for values in table.values()}
     if len(lengths) > 1:
         raise OptionError(
-            "X and y have different numbers of rows",
+            "X and y must have the same number of rows",
             code="rows-differ",
             option="y",
-            remedy="give one value of y for each row of X",
+            remedy="pass one value of y for each row of X",
         )
     if lengths == {0} and not design.total:
         raise OptionError(
-            "X has no rows",
+            "expected at least one row in X, got none",
             code="no-rows",
             option="X",
             remedy=(
-                "give at least one",
-                "declare `drop` or `fill`, which allow an empty table (discreet.check counts the rows that fit)",
+                "pass at least one row",
+                "declare the rule drop or fill, which allows an empty table (discreet.check counts the valid rows)",
             ),
         )
 
 
 def read_column(name: str, column: Base, values: object) -> npt.NDArray[np.float64]:
-    """Read the numbers of a column as a release does, with NaN if the rule is to drop the row."""
+    """Read a numeric column as a release does. A row that the rule drops gets NaN."""
     table = {name: target_column(values)[0]}
     parts = [declared_array(name, column, batch.column(name)) for batch in frame_batches(table, {name: column}, _ROWS)]
     numbers = np.concatenate([np.empty(0), *parts])
-    settled, keep = settle_missing({name: column}, [numbers])
-    return settled[0] if keep is None else np.where(keep, numbers, np.nan)
+    filled, keep = settle_missing({name: column}, [numbers])
+    return filled[0] if keep is None else np.where(keep, numbers, np.nan)
 
 
 class RefusedCellError(CellError, TypeError):
-    """A refused cell as scikit-learn expects it: a ValueError if it is missing, otherwise a TypeError."""
+    """A rejected cell. scikit-learn expects a ValueError for missing cells and a TypeError for other kinds."""
 
 
 def in_familiar_words(target: str, call: Callable[[], _Result]) -> _Result:
-    """Report the location of a refused cell, but not its value, in the words that scikit-learn's checks expect."""
+    """Report the location of a rejected cell, but not its value, with the words that scikit-learn's checks look for."""
     try:
         return call()
     except CellError as error:

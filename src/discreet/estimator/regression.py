@@ -1,4 +1,4 @@
-"""The regressor: parameters, `fit`, `predict`, and the protocol of a scikit-learn estimator."""
+"""The `PrivateLinearRegression` class."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from discreet.releases.release import Release
 from discreet.tables.frames import check_names, matrix_columns, table_names
 from discreet.workflow import release
 
-# each compares two fits to the same rows, which differ by fresh noise
+# each check compares two fits to the same rows, which have different noise
 _FRESH_NOISE: Final = {
     "check_fit_idempotent": "a second fit is a second release with fresh noise, so its predictions differ",
     "check_regressor_data_not_an_array": "compares fits to two containers of the same rows; each draws its own noise",
@@ -61,68 +61,70 @@ _FRESH_NOISE: Final = {
 class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Differentially private linear regression with the interface of scikit-learn.
 
-    `fit` publishes either one model for prediction or noisy moments from which models are computed, under the given
-    budget. The estimator keeps that release and neither `X` nor `y`. Every `fit` is a new release and spends the budget
-    again. A second fit of one estimator, and every fit of a clone (as in `cross_val_score` and `GridSearchCV`), issues
-    a `PrivacyNotice` with the total of all fits of the process. With `mechanism="gaussian"` there are intervals, and
-    `refit` tries other penalties at no additional privacy cost. The noise has no seed, so there is no `random_state`.
+    Under the given budget, `fit` publishes either one model for prediction, or noisy moments from which any model can
+    be computed. The estimator keeps that release and neither `X` nor `y`. Every `fit` is a new release and spends the
+    budget again. A second fit of one estimator, and every fit of a clone (as in `cross_val_score` and `GridSearchCV`),
+    issues a `PrivacyNotice` with the total of all fits of the process. With `mechanism="gaussian"` there are intervals,
+    and `refit` tries other penalties at no additional privacy cost. The noise has no seed, so there is no
+    `random_state`.
 
-    The guarantee covers what `fit` publishes about its rows. A score is not private for the rows it is computed on, and
-    neither is what a scaler or another earlier step of a pipeline learns from them. Declared `bounds` replace scaling.
+    The guarantee covers what `fit` publishes about its rows. A score is not private for the rows that it is computed
+    on. What a scaler or another earlier step of a pipeline learns from the rows is not private either. Declared
+    `bounds` replace scaling.
 
     Parameters
     ----------
     epsilon, delta
-        Budget of one fit. Without `delta` the guarantee is pure, and the noise is larger.
+        Budget of one fit. If `delta` is 0, the guarantee is pure and the noise is larger.
     bounds
-        Declarations of the columns of `X`, made without looking at the data. Values outside are clipped. A mapping from
-        name to `(low, high)`, list of levels, `bool` or anything else that `Design` takes; or one pair `(low, high)`
-        for all columns; or a pair of arrays `(lows, highs)` in column order, which must be NumPy arrays for two
-        columns. Columns without names are called x0, x1, ... A name that `X` does not have may be declared by a formula
-        over its columns, as in `{"x0": (1, 9), "log_x0": {"formula": "log(x0)"}}`. With "private", for one column or
-        for all, `fit` spends 5% of its budget on private bounds, and raises `BoundsNotFound` if none are found.
+        Declarations of the columns of `X`, made without looking at the data. Values outside are clipped. Pass a mapping
+        from names to `(low, high)`, lists of levels, `bool` or anything else that `Design` accepts; or one pair
+        `(low, high)` for all columns; or a pair of arrays `(lows, highs)` in column order, which must be NumPy arrays
+        if there are two columns. Columns without names are called x0, x1, ... A name that `X` does not have may be
+        declared by a formula, as in `{"x0": (1, 9), "log_x0": {"formula": "log(x0)"}}`. With "private", for one column
+        or for all, `fit` spends 5% of its budget on private bounds, and raises `BoundsNotFound` if it finds none.
     target_bounds
-        `(low, high)` of `y`, `bool` or "private".
+        `(low, high)` of `y`, or `bool`, or "private".
     missing
-        Rule for cells that are missing, not finite or of the wrong type: `error`, `drop` or `{"fill": VALUE}`, unless
-        `bounds` declare drop or fill. If every column has a rule to drop or fill, no cell is an error.
+        Rule for cells that are missing, not finite or of the wrong type: `error`, `drop` or `{"fill": VALUE}`. It
+        applies to columns without a rule in `bounds`. If every column has a rule to drop or fill, no cell is an error.
     fit_intercept, radius, neighbours
         As in `discreet.Design` (`intercept`, `radius`, `unit`).
     design
-        A complete `Design` instead of the parameters from `bounds` to `neighbours`. `X` has its columns except the
-        target, which is `y`, and except those with a formula, by name or, without names, in declared order. A design
-        with an id is refused, because rows come without ids.
+        A complete `Design` instead of the parameters from `bounds` to `neighbours`. `X` must have its columns, except
+        the target, which is `y`, and except those with a formula. They are matched by name or, without names, in
+        declared order. A design with an id is rejected, because `X` has no ids.
     formula
-        Model to fit to a release of moments, as in `discreet.fit`, such as `"y ~ x0 + log_x0"`. By default, all
+        Model to fit to a release of moments, as in `discreet.fit`, such as `"y ~ x0 + log_x0"`. The default is all
         columns. `refit` keeps it.
     penalty, strength, l1_ratio
-        As in `discreet.fit`. By default, the best predictor: `bayes` for a release of moments, and the published model
-        for a mechanism of kind `coefficients`, which takes no penalty.
+        As in `discreet.fit`. The default is the best predictor: `bayes` for a release of moments, and the published
+        model for a mechanism of kind `coefficients`, which allows no penalty.
     mechanism
-        As in `discreet.release`, but for `auto`: with delta above 0 it is `refined`, which predicts best and publishes
-        one model, unless `formula`, `penalty`, `strength`, `l1_ratio`, `settings`, `robust`, `scaling` or `clip_counts`
-        are given, or the model has no intercept and bounds that are not symmetric around 0. Then, and with delta = 0,
-        it is what `discreet.release` takes, which publishes moments. It does not depend on any cell.
+        As in `discreet.release`, except for `auto`. With delta above 0, `auto` means `refined`, which predicts best and
+        publishes one model. It means the default of `discreet.release`, which publishes moments, if delta is 0; if
+        `formula`, `penalty`, `strength`, `l1_ratio`, `settings`, `robust`, `scaling` or `clip_counts` are set; or if
+        the model has no intercept and bounds that are not symmetric around 0. The choice does not depend on any cell.
     settings, robust, clip_counts, scaling, guard, grid_bits, allow_weak_privacy
         As in `discreet.release`. A guard needs a ledger.
     dataset
-        Name of the data set that the rows belong to. Fits with the same name are added up, and so are all fits of the
-        process without a name.
+        Name of the data set that the rows belong to. Fits with the same name are added up. Fits without a name are
+        added up with all others without a name in the same process.
     ledger
-        A `Ledger`, or its path, that records every fit under `dataset` and refuses a fit that exceeds its budget. It
+        A `Ledger`, or its path, that records every fit under `dataset` and rejects a fit that exceeds its budget. It
         includes the fits of all processes.
 
     Attributes
     ----------
     coef_, intercept_
-        In original units, with one coefficient for each number or boolean and for each level except the reference.
-        Missing if the penalty is `none` and least squares has no solution because of the noise. Then `predict` raises
-        an error with the remedy.
+        Coefficients in original units: one for each number or boolean, and one for each level except the reference.
+        They are missing if the penalty is `none` and least squares has no solution because of the noise. Then `predict`
+        raises an error that says what to do.
     columns_
         Declared names of the columns of `X`, in their order.
     release_, guarantee_, fit_
         The release, its guarantee, and the model fitted to it. The guarantee is for this fit. `guarantee_.together` is
-        the total of all fits so far in this process, as if on the same rows.
+        the total of all fits so far in this process, as if all were on the same rows.
 
     Examples
     --------
@@ -181,29 +183,29 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         ----------
         X
             Two-dimensional array, list of rows, or a pandas, polars or pyarrow table, whose columns are matched by
-            name. Each cell is read separately, as in `discreet.release`: text in a list is always text, and follows
-            `missing`. The type of an array is public, and complex numbers or text are refused. A list whose rows have
-            different lengths is refused with the index of such a row.
+            name. Each cell is read separately, as in `discreet.release`. Text in a list is always text and follows
+            `missing`. The type of an array is public, and arrays of complex numbers or text are rejected. A list whose
+            rows have different lengths is rejected with the index of such a row.
         y
-            One number or boolean for each row. In a list, an entry that is a list of one cell is that cell.
+            One number or boolean for each row. In a list, an entry may also be a list of one cell.
         **refused
-            Weights and groups are refused with the reason. They are not named arguments, because tools and the metadata
-            routing of scikit-learn would otherwise assume that they are supported.
+            Weights and groups are rejected with the reason. They are not named arguments, because scikit-learn's
+            metadata routing would otherwise assume that they are supported.
         """
         if refused:
             raise OptionError(
-                f"fit got {', '.join(refused)}; it takes X and y only: {_why_refused(refused)}",
+                f"fit accepts only X and y, got {', '.join(refused)}: {_why_refused(refused)}",
                 code="fit-parameters",
                 option=next(iter(refused)),
             )
         warn_of_callers(self)
         PrivacyBudget(self.epsilon, self.delta)
         check_fit_options(self._asked())
-        given = {name: getattr(self, name) for name in IN_DESIGN}
-        whole = checked_design(self.design, given)
+        parameters = {name: getattr(self, name) for name in IN_DESIGN}
+        whole = checked_design(self.design, parameters)
         table = self._columns(X, whole)
         target, values = read_target(y, table, None if whole is None else whole.target)
-        design = declared_design(list(table), target, given) if whole is None else whole
+        design = declared_design(list(table), target, parameters) if whole is None else whole
         check_formula(self.formula, self._asked(), design)
         mechanism = self._mechanism(design)
         kind = "moments" if mechanism == AUTO else mechanism_named(mechanism).kind
@@ -223,13 +225,13 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     ) -> Self:
         """Fit the existing release again with another penalty, at no privacy cost.
 
-        It needs a release of moments, as from `mechanism="gaussian"`. A release of coefficients holds one model, and
-        every penalty is refused.
+        This needs a release of moments, as from `mechanism="gaussian"`. A release of coefficients holds one model and
+        rejects every penalty.
 
         Parameters
         ----------
         penalty, strength, l1_ratio
-            As in `discreet.fit`. All three replace those of the estimator. By default, the best predictor.
+            As in `discreet.fit`. All three replace those of the estimator. The default is the best predictor.
 
         Examples
         --------
@@ -258,7 +260,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         try:
             model = fit(self.release_, self.formula if options else None, **options)
         except DiscreetError as error:
-            error.add_note("the budget is spent; the release is kept in release_, where other models cost nothing")
+            error.add_note(
+                "the budget is spent; the release is kept in release_, and fitting other models costs nothing"
+            )
             raise
         self.fit_ = model
         if model.estimable:
@@ -267,7 +271,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return self
 
     def _account(self) -> SpendHook:
-        """Return the account of a fit: the given ledger, or only this process."""
+        """Return the account of a fit: that of the ledger, or only this process."""
         if self.dataset is not None and not (isinstance(self.dataset, str) and self.dataset):
             raise OptionError(
                 f"dataset: expected the name of a data set, got {shown(self.dataset)}",
@@ -280,72 +284,72 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             return untracked
         if self.dataset is None:
             raise OptionError(
-                "got a ledger without dataset",
+                "a ledger needs the name of a data set, got dataset=None",
                 option="dataset",
                 remedy="name the data set whose budget is spent, such as dataset='survey'",
             )
         if not isinstance(self.ledger, Ledger | str | Path):
             raise OptionError(
-                f"ledger: expected a Ledger or the path of one, got {type(self.ledger).__name__}",
+                f"ledger: expected a Ledger or its path, got {type(self.ledger).__name__}",
                 option="ledger",
-                allowed="a Ledger or the path of one",
+                allowed="a Ledger or its path",
             )
         ledger = self.ledger if isinstance(self.ledger, Ledger) else Ledger(self.ledger)
-        # folds of the same data set are different tables
+        # cross-validation folds of one data set are different tables
         return ledger.account(self.dataset, accept_changed_data=True)
 
     def _say_what_is_spent(self, request: SpendRequest) -> None:
         """Warn about a repeated fit before the spend, so that a warning turned into an error spends nothing."""
         if not (self._cloned or hasattr(self, "release_")):
             return
-        who = "is a clone, as model selection makes them" if self._cloned else "was fitted before"
+        who = "is a clone, as in model selection" if self._cloned else "was fitted before"
         what = f"this fit spends epsilon={request.budget.epsilon:g}, delta={request.budget.delta:g}"
         more = SESSION.with_one_more(self.dataset, request.unit, request.loss)
-        alone = "" if self.ledger is None else "; where the ledger has the same request, this fit costs nothing"
+        alone = "" if self.ledger is None else "; a fit that the ledger already recorded costs nothing"
         if is_worker() and self.ledger is None:
             alone = (
-                "; this is a worker process, and fits of other workers are not counted here: a ledger counts them all "
-                "(ledger=..., dataset=...)"
+                "; this is a worker process, and fits of other workers are not included here: a ledger includes them "
+                "all (ledger=..., dataset=...)"
             )
         notice = f"the estimator {who}: {what}. {more}, added up as if all were on the same rows{alone}"
-        # the frame that called `fit`
+        # stack level of the caller of `fit`
         warnings.warn(notice, PrivacyNotice, stacklevel=7)
 
     def _count(self, request: SpendRequest, receipt: SpendReceipt) -> None:
-        """Add this fit to those of the process. A release that the ledger already recorded costs nothing."""
+        """Add this fit to the total of the process, unless the ledger already recorded the release."""
         if receipt.stored is None:
             SESSION.add(self.dataset, request.unit, request.loss)
 
     def _counted_guarantee(self) -> Guarantee | None:
-        promise = self.release_.guarantee
-        return None if promise is None else replace(promise, together=SESSION.total(self.dataset, promise.unit))
+        guarantee = self.release_.guarantee
+        return None if guarantee is None else replace(guarantee, together=SESSION.total(self.dataset, guarantee.unit))
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401  # it only raises
         # called only if the attribute is missing
         if name in ("coef_", "intercept_") and "fit_" in self.__dict__:
             raise AttributeError(f"{name} is {next(iter(self.fit_.params.values()))!r}")
         if name == "set_fit_request":
-            raise AttributeError(f"fit takes X and y only, so there is no metadata to route to it: {_why_refused({})}")
+            raise AttributeError(f"fit accepts only X and y, so there is no metadata to route: {_why_refused({})}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _mechanism(self, design: Design) -> str:
-        """Return the mechanism of the next fit, from parameters and declarations only."""
-        asked = (self.penalty, self.strength, self.l1_ratio, self.formula)
+        """Return the mechanism of the next fit, which depends on parameters and declarations only."""
+        model_options = (self.penalty, self.strength, self.l1_ratio, self.formula)
         if not isinstance(self.mechanism, str):
             raise OptionError.unknown_name("mechanism", self.mechanism, (AUTO, *HOMES), option="mechanism")
         plain = isinstance(self.scaling, str) and self.scaling == DECLARED
         plain = plain and self.clip_counts is False and self.robust is False
         unset = self.settings is None or (isinstance(self.settings, Mapping) and not self.settings)
-        if self.mechanism == AUTO and all(one is None for one in asked) and plain and unset:
+        if self.mechanism == AUTO and all(option is None for option in model_options) and plain and unset:
             return predicting_mechanism(design, self.delta)
         return self.mechanism
 
     def _options(self) -> dict[str, Any]:
-        """Return the options of a release, as given."""
-        return {each.name: getattr(self, each.name) for each in fields(ReleaseOptions)}
+        """Return the parameters that are options of a release."""
+        return {option.name: getattr(self, option.name) for option in fields(ReleaseOptions)}
 
     def _asked(self) -> dict[str, Any]:
-        """Return the options to fit a release of moments, as given."""
+        """Return the parameters that are options of a fit."""
         return {name: getattr(self, name) for name in FIT_OPTIONS}
 
     def predict(self, X: object) -> npt.NDArray[np.float64]:
@@ -354,11 +358,11 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         Parameters
         ----------
         X
-            Rows with the columns of `fit`. A row that the rule `drop` leaves out gets NaN.
+            Rows with the columns of `fit`. A row that the rule `drop` removes gets NaN.
         """
         validation.check_is_fitted(self)
         design = self.release_.design
-        # by position, because scikit-learn allows an array after a table, with its own warning
+        # match by position, because scikit-learn allows an array after a table and warns about it
         table = dict(zip(self.columns_, self._matrix(X, reset=False).values(), strict=True))
         check_rows(design, table)
         return in_familiar_words(design.target, partial(self.fit_.predict, table))
@@ -369,7 +373,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         Parameters
         ----------
         X, y
-            Read as in `fit`. Rows that the rule `drop` leaves out are not scored.
+            Read as in `fit`. Rows that the rule `drop` removes are not scored.
         sample_weight
             One weight for each row, or None.
         """
@@ -380,28 +384,30 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         weights = None if sample_weight is None else read_column("sample_weight", Numeric((0, 1)), sample_weight)
         if any(len(values) != len(predicted) for values in (actual, weights) if values is not None):
             raise OptionError(
-                "X, y and sample_weight have different numbers of rows",
+                "X, y and sample_weight must have the same number of rows",
                 code="rows-differ",
                 option="sample_weight",
-                remedy="give one value for each row of X",
+                remedy="pass one value for each row of X",
             )
         if weights is not None and (weights < 0).any():
             raise OptionError(
-                "sample_weight has a negative weight", option="sample_weight", remedy="give weights of 0 or more"
+                "sample_weight must not contain a negative weight",
+                option="sample_weight",
+                remedy="pass weights of 0 or more",
             )
-        known = np.isfinite(actual) & np.isfinite(predicted)
-        if not known.any():
+        finite = np.isfinite(actual) & np.isfinite(predicted)
+        if not finite.any():
             return float("nan")
-        given = None if weights is None else weights[known]
+        kept_weights = None if weights is None else weights[finite]
         with np.errstate(over="ignore"):
-            total = 1.0 if given is None else float(given.sum())
+            total = 1.0 if kept_weights is None else float(kept_weights.sum())
         if not 0 < total < np.inf:
             raise OptionError(
-                "sample_weight adds up to 0, or to more than a double can hold",
+                "sample_weight must have a sum that is above 0 and fits in double precision",
                 option="sample_weight",
-                remedy="give other weights",
+                remedy="pass other weights",
             )
-        return float(r2_score(actual[known], predicted[known], sample_weight=given))
+        return float(r2_score(actual[finite], predicted[finite], sample_weight=kept_weights))
 
     def _columns(self, X: object, whole: Design | None) -> dict[str, Any]:
         """Return the columns by declared name."""
@@ -409,14 +415,16 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return columns if whole is None else named_columns(whole, columns, named=bool(table_names(X)))
 
     def _matrix(self, X: Any, *, reset: bool) -> dict[str, Any]:  # noqa: ANN401  # tables of any library
-        """Return the columns by name after scikit-learn's checks of names and width, none of which reads a cell."""
+        """Return the columns by name after scikit-learn's checks of names and width. No cell is read."""
         if issparse(X):
-            raise OptionError("X is sparse; rows are read dense", option="X", remedy="convert it with X.toarray()")
+            raise OptionError(
+                "expected a dense X, got a sparse matrix", option="X", remedy="convert it with X.toarray()"
+            )
         names = table_names(X)
         check_names(names, names)
         columns = matrix_columns(X, self._width(reset=reset))
         if not columns:
-            # in the words that scikit-learn's checks look for, without the number of rows
+            # the words that scikit-learn's checks look for, without the number of rows
             raise OptionError(
                 "Found array with 0 feature(s) (shape=(, 0)) while a minimum of 1 is required.", option="X"
             )
@@ -434,10 +442,10 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return len(bounds) if isinstance(bounds, Mapping) else 0
 
     def expected_failed_checks(self) -> dict[str, str]:
-        """Return the checks of scikit-learn that fail, with the reason: every private release has new noise.
+        """Return the scikit-learn checks that fail because every private release has new noise, with the reasons.
 
-        Pass the result to `sklearn.utils.estimator_checks.check_estimator(model, expected_failed_checks=...)`, or the
-        method `PrivateLinearRegression.expected_failed_checks` itself to `parametrize_with_checks`.
+        Pass the result to `sklearn.utils.estimator_checks.check_estimator(model, expected_failed_checks=...)`, or pass
+        the method `PrivateLinearRegression.expected_failed_checks` to `parametrize_with_checks`.
 
         Examples
         --------
@@ -448,9 +456,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return dict(_FRESH_NOISE)
 
     def __sklearn_clone__(self) -> Self:
-        made: Self = super().__sklearn_clone__()
-        made._cloned = True
-        return made
+        clone: Self = super().__sklearn_clone__()
+        clone._cloned = True
+        return clone
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "fit_")
@@ -459,12 +467,12 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.input_tags.allow_nan = self.missing != "error"
-        # at an ordinary budget the 200 rows of scikit-learn's check are too few for the required score
+        # the 200 rows of scikit-learn's check are too few for the required score at an ordinary budget
         tags.regressor_tags.poor_score = True
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        # pickle the canonical text of a release, whose digest is checked when it is loaded
+        # pickle the canonical text of the release, so that its digest is checked on loading
         state = dict(super().__getstate__())
         if "release_" in state:
             state["release_"] = self.release_.to_json()
@@ -480,14 +488,14 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
             self.fit_ = Fit(release=self.release_, **state["fit_"])
 
 
-def _why_refused(given: Mapping[str, object]) -> str:
-    if "groups" in given:
+def _why_refused(refused: Mapping[str, object]) -> str:
+    if "groups" in refused:
         return (
-            "here every row counts as a person of its own; to protect persons with several rows, give the table with "
-            'its ids to discreet.release and Design(..., unit={"id": "patient", "max_rows": 3})'
+            "every row is treated as another individual; to protect individuals with several rows, pass the table with "
+            'its ids to discreet.release with Design(..., unit={"id": "patient", "max_rows": 3})'
         )
     return (
-        "how far a weight lets one row move the sums needs a public bound, which sample_weight has not, so here rows "
-        'count once each; give the table with its weights to discreet.release and Design(..., {"w": (0, 5), ...}, '
-        'weights="w"), and the release to discreet.fit'
+        "weights need a public bound, which sample_weight does not have, so every row has the same weight; pass the "
+        'table with its weights to discreet.release with Design(..., {"w": (0, 5), ...}, weights="w"), and the release '
+        "to discreet.fit"
     )

@@ -1,4 +1,1 @@
-"""Render a release and a fit as one HTML page.
-
-Sees a release and what the analyst computed from it, never rows. The page fetches nothing and runs no script.
-"""
+"""The HTML report of a release and a fit: one page that loads nothing and runs no script."""

@@ -1,4 +1,4 @@
-"""Plot the largest power of an attacker's test against its false positive rate."""
+"""Plot of the largest power of an attacker's test against its false positive rate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RATES = np.geomspace(0.001, 0.5, 60)
 
 
 def attack_figure(guarantee: Guarantee) -> Figure:
-    """Plot the largest power by the definition, by the noise if a tighter bound is proven, and by guessing."""
+    """Plot the largest power allowed by the definition, by the noise if that is tighter, and by guessing."""
     by_definition = [largest_power(float(rate), guarantee.epsilon, guarantee.delta) for rate in _RATES]
     by_noise = [power_by_noise(float(rate), guarantee) for rate in _RATES]
     lines = [Line("guessing", _RATES, _RATES)]
@@ -26,7 +26,7 @@ def attack_figure(guarantee: Guarantee) -> Figure:
         least = np.minimum(np.array(by_noise, dtype=np.float64), by_definition)
         lines.append(Line("by this noise", _RATES, least))
     lines.append(Line("by the definition", _RATES, np.array(by_definition)))
-    about = "Largest share of people in the table that a test detects, by its false positive rate"
+    about = "Largest probability that a test detects a person who is in the table, by its false positive rate"
     words = Words(
         "What an attacker could learn",
         (about,),

@@ -1,4 +1,4 @@
-"""Render the HTML report: one file that fetches nothing and runs no script."""
+"""The HTML report: one file that loads nothing and runs no script."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 # -- charts ------------------------------------------------------------------------------------------------------------
-# The forest plot is inline SVG that uses the colours of the page, without fonts, scripts or external references.
+# The forest plot is inline SVG in the colours of the page, without fonts, scripts or external references.
 #
-# Names never pass through matplotlib, whose output is searched for colours and identifiers. It draws numbered
-# placeholders, which are replaced by the escaped names.
+# Names never pass through matplotlib, because its output is searched for colours and identifiers. It draws numbered
+# placeholders, which are then replaced by the escaped names.
 
 # placeholder colours of the plot, and the colours of the page
 _COLOURS: Final = {
@@ -64,13 +64,13 @@ def chart_shapes(effects: Sequence[Effect]) -> tuple[Shape, Shape]:
 
 
 def is_magnified(effects: Sequence[Effect], target_width: float) -> bool:
-    """Return whether some plot magnifies its intervals because they are too narrow to see."""
+    """Return whether a plot magnifies its intervals because they are too narrow to see."""
     panels = _panels(effects, target_width)
     return any(layout(panels, shape).magnified is not None for shape in chart_shapes(effects))
 
 
 def chart(effects: Sequence[Effect], target_width: float, shape: Shape) -> str:
-    """Draw the forest plot as SVG, reproducibly. Effects are in units of the target."""
+    """Draw the forest plot as SVG. Effects must be in units of the target. The same effects give the same text."""
     with house_style("the report", "report"):
         from discreet.analyst.plots.style import new_figure
 
@@ -94,10 +94,10 @@ def _inline(svg: str, names: Sequence[str], shape: Shape) -> str:
     size = re.search(r'viewBox="[^"]+"', body)
     head = f'<svg class="chart {shape.key}" {size[0] if size else ""} role="img" aria-label="Forest plot">'
     body = head + body[body.index(">") + 1 :]
-    # styles of matplotlib would apply to the whole page
+    # matplotlib's styles would apply to the whole page
     body = re.sub(r"<metadata>.*?</metadata>|<style.*?</style>|<!--.*?-->|<defs/>", "", body, flags=re.DOTALL)
     body = re.sub(r' id="([^"]+)"', "", body)
-    # matplotlib writes fonts as one or several properties
+    # depending on its version, matplotlib writes fonts as one property or several
     body = re.sub(r"(font-family:|font: [^;\"]*?px) [^;\"]*", rf"\1 {_FONTS}", body)
     for sign, colour in _COLOURS.items():
         body = body.replace(sign, colour)
@@ -112,17 +112,17 @@ _NEEDED: Final = ("jinja2", "markupsafe", "matplotlib.figure")
 
 
 def check_libraries() -> None:
-    """Check that the libraries for the report are installed."""
+    """Raise if a library that the report needs is not installed."""
     for module in _NEEDED:
         try:
             import_module(module)
         except ImportError as error:
-            # a dependency of the library may be missing
+            # the missing module may be a dependency of the library
             raise MissingDependencyError("report", (error.name or module).partition(".")[0]) from None
 
 
 # -- components --------------------------------------------------------------------------------------------------------
-# Sections of the page, each rendered from the template of its name.
+# Sections of the page, each rendered from the template of the same name.
 
 #: name of each component, in the order of the page
 COMPONENTS: Final = (
@@ -132,7 +132,7 @@ COMPONENTS: Final = (
 
 @cache
 def environment() -> Environment:
-    """Return the templates, which escape everything, show hidden characters and fail on undefined names."""
+    """Return the template environment. It escapes everything, shows hidden characters and fails on undefined names."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -140,7 +140,7 @@ def environment() -> Environment:
         """Show hidden characters, except in fragments that are already safe."""
         return escape_control(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
-    made = Environment(
+    templates = Environment(
         loader=PackageLoader("discreet.pages", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -148,13 +148,15 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update({function.__name__: function for function in (number, plain, share, p_value, percent, count)})
-    made.filters.update(estimate=estimate, confidence_set=confidence_set, in_row=in_row)
-    return made
+    templates.filters.update(
+        {function.__name__: function for function in (number, plain, share, p_value, percent, count)}
+    )
+    templates.filters.update(estimate=estimate, confidence_set=confidence_set, in_row=in_row)
+    return templates
 
 
 def component(name: str, view: ReportView) -> str:
-    """Render one of `COMPONENTS` as an HTML fragment, which may be empty."""
+    """Render one of `COMPONENTS` as an HTML fragment. It may be empty."""
     check_libraries()
     values: dict[str, object] = {"view": view}
     if name == "forest":
@@ -181,7 +183,7 @@ def _drawings(view: ReportView) -> dict[str, object]:
 def _facts(view: ReportView) -> object:
     from markupsafe import escape
 
-    # escaped here to keep line ends; JSON already escapes hidden characters
+    # escape here to keep line ends; JSON already escapes hidden characters
     return escape(json.dumps(view.to_dict(), indent=1, ensure_ascii=True, allow_nan=False))
 
 
@@ -192,7 +194,7 @@ SUFFIXES: Final = (".html", ".htm")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Page:
-    """A report as one self-contained HTML page, and the same facts as plain values.
+    """A report as one self-contained HTML page, and its content as plain values.
 
     Attributes
     ----------
@@ -208,7 +210,7 @@ class Page:
         return render(self.view)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the facts of the page as plain values for JSON."""
+        """Return the content of the page as plain values for JSON."""
         return self.view.to_dict()
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
@@ -236,13 +238,13 @@ def report(
     release
         A published release.
     fit
-        A model of this release; by default `discreet.fit(release)`.
+        A model of this release. The default is `discreet.fit(release)`.
     level
         Confidence level of the sets, at least 0.5 and below 1.
     title
-        Title of the page; by default the name of the target.
+        Title of the page. The default is the name of the target.
     file
-        The release file. The page shows its name without the folder.
+        Path of the release file. The page shows its name without the folder.
     simulated
         Whether the rows were simulated. The page is then marked SIMULATED.
 
@@ -269,14 +271,14 @@ def report(
     model.check_release(release, "report")
     if fit is not None and not isinstance(fit, Fit):
         raise OptionError(
-            f"report: expected a Fit, got {type(fit).__name__}", option="fit", remedy=Call("discreet.fit", "make one")
+            f"report: expected a Fit, got {type(fit).__name__}", option="fit", remedy=Call("discreet.fit", "make a Fit")
         )
     chosen = model.fit(release) if fit is None else fit
     return Page(report_view(release, chosen, level=level, title=title, file=file, simulated=simulated))
 
 
 def render(view: ReportView) -> str:
-    """Render the page as HTML, reproducibly."""
+    """Render the page as HTML. The same view gives the same text."""
     check_libraries()
     from markupsafe import Markup
 

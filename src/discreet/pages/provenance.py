@@ -1,4 +1,4 @@
-"""Describe how a release was made: mechanism, noise and declarations."""
+"""Description of how a release was made: mechanism, noise and declarations."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _CALIBRATIONS: Final[dict[Calibration, str]] = {
 _FAMILIES: Final[dict[NoiseFamily, str]] = {
     "discrete-gaussian": "discrete Gaussian: each number has independent noise",
     "discrete-laplace": "discrete Laplace: each number has independent noise",
-    "k-norm": "K-norm: one random vector for all numbers; their noise is uncorrelated but not independent",
-    "wishart": "Wishart, minus its mean: a random matrix with uncorrelated but not independent entries",
+    "k-norm": "K-norm: one random vector for all numbers; the noise of different numbers is uncorrelated but dependent",
+    "wishart": "Wishart minus its mean: a random matrix whose entries are uncorrelated but dependent",
 }
 _NUMERICS: Final = {
     "exact": "exact: noise and sums are integers, and the proof covers every published digit",
@@ -63,7 +63,7 @@ _KINDS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class NoiseLine:
-    """Standard deviation of the noise of one statistic in scaled units, in total and per row."""
+    """Noise standard deviation of one statistic in scaled units, in total and per row."""
 
     block: str
     sd: float
@@ -83,52 +83,28 @@ class DeclaredColumn:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """How a release was made.
+    """How a release was made."""
 
-    Attributes
-    ----------
-    kind
-        `moments` or `coefficients`.
-    family, numerics
-        Noise distribution and arithmetic of the mechanism, as text.
-    settings
-        Name and value of each setting, with the chosen value of automatic ones.
-    grid_bits
-        Scaled values are multiples of 2**-grid_bits.
-    anchor
-        Where the spend is recorded.
-    radius
-        Radius to which rows were shrunk, or None.
-    units_public
-        Public number of rows or people, or None.
-    clipped
-        Shares of clipped rows by column, if they were counted.
-    scaled
-        Whether rows were privately scaled and weighted.
-    found
-        Whether some bounds were found privately.
-    """
-
-    kind: str
+    kind: str  # `moments` or `coefficients`
     mechanism: str
     version: str
-    settings: tuple[tuple[str, str], ...]
-    numerics: str
-    family: str
+    settings: tuple[tuple[str, str], ...]  # name and value of each setting, with the chosen values of automatic ones
+    numerics: str  # arithmetic of the mechanism as text
+    family: str  # noise distribution as text
     calibration: str
-    grid_bits: int
-    anchor: str
+    grid_bits: int  # scaled values are multiples of 2**-grid_bits
+    anchor: str  # where the spend is recorded
     made_by: str
     digest: str
     target: str
     intercept: bool
-    radius: float | None
-    units_public: int | None
+    radius: float | None  # radius to which rows were shrunk
+    units_public: int | None  # public number of rows or individuals
     noise: tuple[NoiseLine, ...]
     columns: tuple[DeclaredColumn, ...]
-    clipped: tuple[ClippedShare, ...] = ()
-    scaled: bool = False
-    found: bool = False
+    clipped: tuple[ClippedShare, ...] = ()  # fractions of clipped rows by column, if counted
+    scaled: bool = False  # whether rows were privately scaled and weighted
+    found: bool = False  # whether some bounds were estimated privately
 
     @property
     def words(self) -> KindWords:
@@ -168,12 +144,12 @@ def _family(release: Release) -> str:
     terms = release.curators
     if terms is not None and terms.noise == "shares":
         words += f", the sum of {terms.parts} shares, one from each curator"
-    # a known number, which every reader takes away
+    # the mean is public, so it can be subtracted by any reader
     return words if release.settings.get("debiased", True) else words.replace("minus its mean", "including its mean")
 
 
 def _noise_lines(release: Release) -> tuple[NoiseLine, ...]:
-    """Return one line for each block with noise, in the order of the queries of the release."""
+    """Return one line for each noise block, in the order of the release's queries."""
     counted = known(counted_rows(release)[0])
     rows = None if counted is None or counted <= 0 else counted
     distribution, labels = release.full_noise, _labels(release)
@@ -184,7 +160,7 @@ def _noise_lines(release: Release) -> tuple[NoiseLine, ...]:
 
 
 def _labels(release: Release) -> dict[str, str]:
-    """Return the description of every block that the release adds noise to."""
+    """Return the description of every block to which the release adds noise."""
     distribution = release.full_noise
     queries: list[Query] = []
     if release.kind == "moments":

@@ -1,4 +1,4 @@
-"""Collect the content of a report as plain values."""
+"""The content of a report as plain values."""
 
 from __future__ import annotations
 
@@ -50,11 +50,7 @@ class CoefficientTrace:
 
     @property
     def points(self) -> str:
-        """Points of an SVG polyline in a plot of `WIDTH` by `HEIGHT` that includes 0.
-
-        >>> CoefficientTrace("x", (0.0, 1.0), 1.0).points
-        '3,25 177,3'
-        """
+        """Points of an SVG polyline in a plot of `WIDTH` by `HEIGHT` pixels that includes 0."""
         drawn = (*self.values, 0.0)
         low, high = min(drawn), max(drawn)
         tall = (HEIGHT - 2 * _MARGIN) / ((high - low) or 1.0)
@@ -64,7 +60,7 @@ class CoefficientTrace:
 
 
 def coefficient_traces(release: Release) -> tuple[CoefficientTrace, ...]:
-    """Return the trace of every coefficient, intercept first, if the mechanism published them."""
+    """Return the trace of every coefficient, intercept first, or () if the mechanism published none."""
     fitted = release.coefficients
     if fitted is None or not fitted.trace:
         return ()
@@ -82,7 +78,7 @@ def coefficient_traces(release: Release) -> tuple[CoefficientTrace, ...]:
 _ABOUT: Final = {
     "moments": "Any number of models can be fitted from the release at no additional privacy cost.",
     "coefficients": (
-        "The release holds only the declared model. Using it has no additional privacy cost. Another model needs "
+        "The release contains only the declared model. Using it has no additional privacy cost. Another model needs "
         "another release."
     ),
 }
@@ -95,7 +91,7 @@ _READ: Final = {"moments": _WITH_ERRORS, "coefficients": ("fit.params", "fit.pre
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """How to use the release: shell commands and Python code to copy."""
+    """Shell commands and Python code that use the release."""
 
     about: str
     commands: tuple[str, ...]
@@ -110,7 +106,7 @@ def usage(release: Release, fit: Fit | None, file: str | None = None) -> Usage:
     kind = "" if fit is None or fit.cov_type not in ROBUST_TYPES else fit.cov_type
     arguments += [f"cov_type={kind!r}"] if kind else []
     robust = ["--robust"] if kind == "HC1" else []
-    # without least-squares coefficients only a penalised model predicts
+    # if least squares has no solution, only a penalised model predicts
     predicting = flags if fit is None or fit.estimable else [*_flags(fit, penalty=False), "--penalty", REMEDY]
     commands = [
         ["discreet", "fit", file, *flags, *(["--cov-type", kind] if kind == "HC0" else robust)],
@@ -149,7 +145,7 @@ def _arguments(fit: Fit, *, penalty: bool = True) -> list[str]:
 
 
 def _spec(fit: Fit, *, penalty: bool) -> dict[str, object]:
-    """Return the options that differ from the default model."""
+    """Return the options that differ from those of the default model."""
     spec: dict[str, object] = {}
     if fit.target != fit.release.design.target:
         spec["target"] = fit.target
@@ -174,12 +170,12 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 # -- view --------------------------------------------------------------------------------------------------------------
-# The HTML page and the JSON facts come from the same values.
+# The HTML page and the JSON output come from the same values.
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """The privacy guarantee; `unit` is what differs between neighbouring tables."""
+    """The privacy guarantee. `unit` is what differs between neighbouring tables."""
 
     epsilon: float
     delta: float
@@ -194,10 +190,10 @@ class Promise:
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """One row of the table. A number that is not estimable is None, and `reason` says why.
+    """One row of the table of coefficients. A number that is not estimable is None, and `reason` says why.
 
     `low` and `high` are the ends of the confidence set, or of the gap for the kind `outside`. `table_low` and
-    `table_high` are the ends of the interval for this table without noise.
+    `table_high` are the ends of the interval for the same table without noise.
     """
 
     name: str
@@ -222,7 +218,7 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class ModelView:
-    """The model, with adjusted R^2 and, if no coefficient has an interval, the reason in `no_intervals`."""
+    """The model and its R^2. If no coefficient has an interval, `no_intervals` is the reason."""
 
     target: str
     features: tuple[str, ...]
@@ -241,42 +237,20 @@ class ModelView:
 
 @dataclass(frozen=True, slots=True)
 class ReportView:
-    """The content of a report.
-
-    Attributes
-    ----------
-    private
-        Whether the release has a privacy guarantee.
-    rows, rows_sd
-        Noisy or public number of rows and the standard deviation of its noise, or None if it was not released.
-    level
-        Confidence level.
-    refusal
-        Why the coefficients are not estimable, or None.
-    model, coefficients, effects
-        The model; None and empty if the release gives no model.
-    target_width
-        Width of the declared range of the target.
-    trace
-        Coefficients after each pass, if the mechanism publishes them.
-    title, file
-        Title of the report and name of the release file, or None.
-    simulated
-        Whether the rows were simulated.
-    """
+    """The content of a report."""
 
     private: bool
-    rows: float | None
-    rows_sd: float
-    level: float
+    rows: float | None  # noisy or public, or None if not released
+    rows_sd: float  # noise standard deviation of `rows`
+    level: float  # confidence level
     promise: Promise | None
     attacker: Attacker | None
-    refusal: str | None
+    refusal: str | None  # why the coefficients are not estimable
     model: ModelView | None
     coefficients: tuple[Coefficient, ...]
     effects: tuple[Effect, ...]
-    target_width: float
-    trace: tuple[CoefficientTrace, ...]
+    target_width: float  # of the declared range
+    trace: tuple[CoefficientTrace, ...]  # empty unless the mechanism publishes its iterates
     diagnostics: tuple[Diagnostic, ...]
     provenance: Provenance
     usage: Usage
@@ -304,14 +278,16 @@ def report_view(
     file: str | Path | None = None,
     simulated: bool = False,
 ) -> ReportView:
-    """Collect the content of a report; see `discreet.report`."""
+    """Collect the content of a report. Options are as for `discreet.report`."""
     level = checked_level(level)
     if title is not None and (not isinstance(title, str) or not title.strip()):
         raise OptionError(option="title", given=title, allowed="text")
     name = None if file is None else checked_path(file).name
     check_flag("simulated", simulated)
     if fit is not None and fit.release.digest != release.digest:
-        raise ModelError("the fit belongs to another release", option="fit", remedy="fit this release")
+        raise ModelError(
+            "expected a fit of this release, got a fit of another release", option="fit", remedy="fit this release"
+        )
     guarantee = release.guarantee
     rows, rows_sd = counted_rows(release)
     coefficients = () if fit is None else _coefficients(fit, level)
@@ -405,7 +381,7 @@ def _model(fit: Fit, level: float) -> ModelView:
 
 
 def in_row(value: float | None, row: Coefficient) -> str:
-    """Format a number of a row to the decimals that the standard error of the row allows.
+    """Format a number to as many decimals as the standard error of its row justifies.
 
     >>> age = Coefficient("age", 793.2, 17.84, 758.5, 828.4, 1e-9, 5.4, 17.0, 0.909, None, kind="interval")
     >>> in_row(age.estimate, age), in_row(age.std_error, age), in_row(None, age)
@@ -415,7 +391,7 @@ def in_row(value: float | None, row: Coefficient) -> str:
 
 
 def estimate(row: Coefficient) -> str:
-    """Format an estimate, in brackets and to two digits where its confidence set is unbounded."""
+    """Format an estimate. If its confidence set is unbounded, use two digits and brackets."""
     if row.estimate is None:
         return "not estimable"
     return f"[{short_exponent(rough(row.estimate))}]" if row.unbounded else in_row(row.estimate, row)

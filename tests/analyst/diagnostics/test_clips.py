@@ -57,11 +57,11 @@ def test_without_counts_the_note_names_the_columns_and_says_that_the_share_is_un
     fit = discreet.fit(made)
     for text in (words(fit), fit.to_dict()["notes"][0]):
         assert "Values of y, x, w outside their declared bounds were clipped" in text
-        assert "does not count rows outside the declared bounds; one made with clip_counts=True does." in text
+        assert "does not count rows outside the declared bounds; a release with clip_counts=True does." in text
     assert "Values of y, w outside" in words(discreet.fit(made, features=["w", "flag"]))
     assert clipped_shares(made) == ()
     assert not any(finding.number == "D019" for finding in findings(made, fit))
-    assert "the release does not say how many" in render(report_view(made, fit))
+    assert "The release does not count these rows" in render(report_view(made, fit))
 
 
 def test_with_73_percent_of_the_target_clipped_summary_diagnostics_and_report_say_so():
@@ -127,7 +127,7 @@ def test_shares_are_not_given_where_the_rows_cannot_be_counted():
     few = {name: values[:5] for name, values in table().items()}
     made = seeded_release(few, DESIGN, seed=3, clip_counts=True, **BUDGET)
     assert clipped_shares(made) == ()
-    assert "too noisy to say in what share" in clipping_note(made, model_of(made.design))
+    assert "too noisy to say which fraction of them was clipped" in clipping_note(made, model_of(made.design))
 
 
 def test_formulas_are_followed_back_to_the_columns_that_were_clipped():
@@ -257,7 +257,7 @@ def test_a_long_tail_clipped_at_the_released_bound_is_a_finding_in_summary_repor
     assert finding.text in fit.to_dict()["notes"]
     assert " ".join(finding.text.split()) in words(fit)
     low, high = max(clipping.bounds[0], -5.0), min(clipping.bounds[1], 30.0)
-    assert f"in rows of full weight values were limited to {low:.4g} to {high:.4g}; rows of lower" in words(fit)
+    assert f"values in rows of full weight were limited to {low:.4g} to {high:.4g}, and rows of lower" in words(fit)
     assert fit.to_dict()["target_clipping"] == clipping.to_dict()
     page = render(report_view(made, fit))
     assert 'id="d022"' in page
@@ -365,12 +365,12 @@ def test_a_released_bound_beyond_the_declared_one_clips_no_row_and_has_no_count(
     model = discreet.fit(made).model
     note = target_clipping_note(made, model)
     if there is None:
-        assert note == "The released bounds of y are outside the declared ones, so they clip no row."
+        assert note == "The released bounds of y are outside the declared bounds, so they clip no row."
         assert clipped_target(made, model) is None
         return
     low, high = max(bounds[0], -5.0), min(bounds[1], 30.0)
-    assert f"limited to {low:g} to {high:g};" in note
+    assert f"limited to {low:g} to {high:g}, and rows" in note
     other = "above" if there == "below" else "below"
-    assert f"by noisy counts: 10,000 from {there} (" in note
+    assert f"Noisy counts of clipped rows: 10,000 from {there} (" in note
     assert f"from {other}" not in note
     assert f" are {other}" not in (clipped_target(made, model) or "")

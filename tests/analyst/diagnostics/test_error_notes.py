@@ -25,7 +25,10 @@ def test_the_factor_of_the_standard_error_follows_from_the_largest_share_of_priv
     noisiest = max(result.privacy_share, key=lambda name: result.privacy_share[name])
     worst = result.privacy_share[noisiest]
     (note,) = (note for note in error_notes(result) if note.startswith(PRIVACY_PART))
-    assert f"(largest for {noisiest}: {worst:.0%}). Without privacy noise its standard error would be" in note
+    assert (
+        f"(largest for {noisiest}: {worst:.0%}). Without privacy noise the standard error of {noisiest} would be"
+        in note
+    )
     assert float(note.split("would be ")[1].split(" times smaller.")[0]) == pytest.approx((1 - worst) ** -0.5, rel=5e-3)
     assert reasons(result) == {}
 

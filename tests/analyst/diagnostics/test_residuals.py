@@ -18,8 +18,10 @@ def test_a_release_of_persons_read_plainly_says_that_rows_are_taken_as_independe
     plain, robust = released_persons(table, robust=False), released_persons(table)
     cases = {
         "A release with robust standard errors": discreet.fit(plain),
-        "The full model without a penalty has clustered ones": discreet.fit(robust, penalty="ridge", strength=0.1),
-        "has clustered ones.": discreet.fit(robust, intercept=False),
+        "The full model without a penalty has clustered standard errors": discreet.fit(
+            robust, penalty="ridge", strength=0.1
+        ),
+        "has clustered standard errors.": discreet.fit(robust, intercept=False),
     }
     for remedy, fit in cases.items():
         assert not fit.is_robust

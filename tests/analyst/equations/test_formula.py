@@ -84,7 +84,7 @@ def test_what_a_formula_cannot_say_is_refused(release, formula):
 
 
 def test_a_model_is_said_once_and_in_text(release):
-    with pytest.raises(SpecError, match="give the formula alone"):
+    with pytest.raises(SpecError, match="pass only the formula"):
         discreet.fit(release, "income ~ age", features=["age"])
     with pytest.raises(SpecError, match="expected a formula"):
         discreet.fit(release, ["income", "age"])

@@ -23,7 +23,7 @@ def test_a_sum_that_is_missing_is_named():
     bare = without(whole, "target_square", "sum_x", "sum_y")
     cases = [
         (without(whole, "target_square"), {"target": "a"}, r"target_square.*'y' among its features"),
-        (bare, {}, r"sums of the regressors \(sum_x\), which a model with an intercept needs"),
+        (bare, {}, r"sums of the regressors \(sum_x\), because .* and a model with an intercept needs them"),
         (bare, {"features": []}, r"sum of the target \(sum_y\)"),
         (bare, {"intercept": False}, r"sum_x.*bounds are not symmetric around 0"),
         (without(whole, "gram_off_diagonal"), {}, r"products of two regressors \(gram_off_diagonal\)"),

@@ -93,7 +93,7 @@ def test_tables_json_and_diagnostics_say_the_same():
 )
 def test_where_noise_goes_through_the_table_or_has_another_distribution_nothing_is_told(distribution):
     result = fit(added(distribution=distribution))
-    reason = "the mechanism 'steps' publishes coefficients but no sums, so their errors cannot be estimated"
+    reason = "the mechanism 'steps' publishes coefficients but no sums, so the errors of the coefficients cannot be"
     for values in (result.privacy_sd, result.table_conf_int()):
         assert all(isinstance(value, NotEstimable) and value.reason.startswith(reason) for value in values.values())
     assert result.to_dict()["table_conf_int_reason"].startswith(reason)
@@ -203,4 +203,4 @@ def test_plans_of_sums_tell_it_too_and_those_of_other_coefficients_do_not():
     for name in ("irls", "gradient", "frank-wolfe", "dpme", "objective"):
         for one in plan(design, rows=20_000, **BUDGET, mechanism=name).coefficients:
             assert one.privacy_sd is None
-            assert "the effect of its noise on them depends on the table" in one.reason
+            assert "the effect of its noise depends on the table" in one.reason

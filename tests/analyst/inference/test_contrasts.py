@@ -373,7 +373,7 @@ def test_sets_of_predictions_are_arrays_only_if_all_are_intervals(by_kind):
     for release in by_kind.values():
         weak = discreet.fit(release)
         if weak.estimable and not weak.get_prediction(ROWS).conf_int()[0].bounded:
-            with pytest.raises(NotEstimableError, match=r"row 0: .*outweighs"):
+            with pytest.raises(NotEstimableError, match=r"row 0 has no bounded interval .*outweighs"):
                 np.asarray(weak.get_prediction(ROWS).conf_int())
             break
     else:

@@ -103,7 +103,7 @@ def test_what_needs_sums_is_refused():
     ):
         with pytest.raises(SpecError, match="needs sums of products, but the mechanism 'steps' published"):
             call()
-    with pytest.raises(SpecError, match="robust standard errors need residuals and sums"):
+    with pytest.raises(SpecError, match="robust standard errors need sums of residuals"):
         fit(release).robust()
     with pytest.raises(SpecError, match="no moments"):
         bound_costs(release, model_of(release.design))

@@ -53,7 +53,7 @@ def test_their_degrees_of_freedom_are_those_of_hc1():
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("HC3", "leverage of its row"),
+        ("HC3", "needs the leverage of every row"),
         ("HC2", "leverage"),
         ("HAC", "unknown"),
         ("cluster", "there are no clusters.* id with max_rows"),
@@ -114,7 +114,7 @@ def test_with_persons_they_are_the_clustered_ones_from_the_start():
     assert fit.cov_type == "cluster"
     assert dict(fit.robust().bse) == dict(fit.bse)
     for kind in ("HC1", "HC3", "cluster", "HAC"):
-        with pytest.raises(SpecError, match="clustered by person; leave cov_type out"):
+        with pytest.raises(SpecError, match="clustered by individual; leave cov_type out"):
             fit.robust(kind)
     with pytest.raises(SpecError, match="only cluster standard errors for this model"):
         discreet.fit(fit.release, cov_type="nonrobust")
@@ -208,7 +208,7 @@ def test_robust_fits_say_what_they_need():
     table = table_of(3_000, np.random.default_rng(3))
     robust = released(table, 5.0)
     plain = discreet.release(table, DESIGN, epsilon=5.0, delta=1e-6)
-    with pytest.raises(SpecError, match="make a release with robust standard errors"):
+    with pytest.raises(SpecError, match="make a release with the option robust"):
         discreet.fit(plain).robust()
     for options in ({"features": ["x"]}, {"target": "x"}, {"intercept": False}, {"penalty": "ridge", "strength": 0.1}):
         with pytest.raises(SpecError, match="declared full model"):
@@ -306,10 +306,11 @@ def test_a_model_that_was_not_declared_is_refused_with_those_that_were(with_mode
         {"formula": "y ~ z - 1"},
         {"formula": "y ~ z", "penalty": "adaptive"},
     ):
-        with pytest.raises(SpecError, match="has no sums of squared residuals of this model") as caught:
+        with pytest.raises(SpecError, match="has no sums of squared residuals for this model") as caught:
             discreet.fit(made, **options).robust()
-        assert "of the declared full model and 'y ~ 1', 'y ~ z', 'x ~ z + y', with an intercept" in str(caught.value)
-        assert "as an additional robust model of another release" in str(caught.value)
+        models = "the declared full model and 'y ~ 1', 'y ~ z', 'x ~ z + y', with an intercept"
+        assert f"the release has the sums for {models}" in str(caught.value)
+        assert "make another release, which spends budget, and declare this model as an additional" in str(caught.value)
 
 
 def test_the_notes_of_a_declared_model_name_its_own_bound(with_models):
@@ -322,7 +323,7 @@ def test_the_notes_of_a_declared_model_name_its_own_bound(with_models):
     # the sum for R^2 is of the full model alone
     assert not has_ratio_spread(first)
     assert has_ratio_spread(discreet.fit(made).robust())
-    assert any("A robust fit of the full model widens it." in note for note in first.to_dict()["notes"])
+    assert any("A robust fit of the full model gives a wider interval." in note for note in first.to_dict()["notes"])
 
 
 def test_residuals_of_a_declared_model_that_were_clipped_are_seen():
@@ -346,7 +347,7 @@ def test_declared_models_of_persons_are_clustered_from_the_start():
     other = discreet.fit(made, "x ~ 1")
     assert other.cov_type == "nonrobust"
     text = " ".join(other.summary().split())
-    assert "The full model, y ~ 1 without a penalty have clustered ones." in text
+    assert "The full model, y ~ 1 without a penalty have clustered standard errors." in text
 
 
 def test_declared_models_of_rows_with_sampling_weights_have_their_only_errors():

@@ -19,13 +19,13 @@ def test_one_correlation_holds_for_every_pair_of_numbers():
 
 
 BAD = [
-    ({"correlation": 1.0}, "correlation is 1.0; expected a number between -1 and 1"),
-    ({"correlation": "x"}, "correlation is 'x'"),
+    ({"correlation": 1.0}, "expected a number between -1 and 1 for correlation, got 1.0"),
+    ({"correlation": "x"}, "for correlation, got 'x'"),
     ({"correlation": {"a": 0.3}}, r"expected pairs of regressors such as \('a', 'b'\) for correlation, got 'a'"),
     ({"correlation": {("a", "a"): 0.3}}, "expected two different columns in a correlation, got 'a' twice"),
-    ({"correlation": {("a", "b"): 0.3, ("b", "a"): 0.3}}, "the correlation of 'b' and 'a' is given twice"),
-    ({"correlation": {("a", "b"): -1}}, "the correlation of 'a' and 'b' is -1"),
-    ({"correlation": {("a", "y"): 0.1}}, "the target 'y', but correlations are between regressors"),
+    ({"correlation": {("a", "b"): 0.3, ("b", "a"): 0.3}}, "got a correlation of 'b' and 'a' twice"),
+    ({"correlation": {("a", "b"): -1}}, "for the correlation of 'a' and 'b', got -1"),
+    ({"correlation": {("a", "y"): 0.1}}, "the target 'y', but correlations must be between regressors"),
     (
         {"correlation": {("a", "g"): 0.1}},
         "unknown numeric or boolean column 'g' in a correlation; allowed: a, b, t, u, h",
@@ -33,7 +33,7 @@ BAD = [
     ({"correlation": {("a", "a2"): 0.1}}, "unknown numeric or boolean column 'a2'"),
     (
         {"correlation": {("t", "u"): 0.5}, "assume": {"t": {"share": 0.02}}},
-        r"the correlation 0.5 of 't' and 'u' is not possible .* expected a number from -0.143 to 0.143",
+        r"expected a number from -0.143 to 0.143 for the correlation of 't' and 'u', .* got 0.5",
     ),
     (
         {"correlation": {("t", "a"): 0.9, ("t", "b"): 0.9, ("a", "b"): -0.9}},

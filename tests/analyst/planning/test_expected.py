@@ -77,7 +77,7 @@ def test_a_coefficient_without_an_interval_has_its_own_reason_and_the_remedy_hol
     few = made["t"]
     assert (few.std_error, few.width, few.privacy_sd) == (None, None, None)
     assert few.interval_share < 0.9
-    assert few.reason.startswith("fewer than 90% of such tables give a bounded interval; ")
+    assert few.reason.startswith("fewer than 90% of tables give a bounded interval; ")
     assert made["x"].reason != few.reason
     factor = float(few.reason.split("about ")[1].split(" times")[0])
     more = by_name(replace(cell, rows=int(cell.rows * factor)).plan(**stated))["t"]
@@ -107,7 +107,7 @@ def test_targets_are_stated_too():
     assert by_name(low)["Intercept"].supposed == pytest.approx(1.0)
     assert by_name(middle)["Intercept"].supposed == pytest.approx(5.0)
     assert by_name(low)["x"].privacy_sd > 1.1 * by_name(middle)["x"].privacy_sd
-    with pytest.raises(SpecError, match="the target 'y', which is boolean"):
+    with pytest.raises(SpecError, match="the target 'y' is boolean"):
         plan(design, rows=50_000, **BUDGET, target_spread=0.3)
     computed = discreet.Design(
         "lw", {"w": {"bounds": [1, 100], "release": False}, "lw": {"formula": "log(w)"}, "x": (-1, 1)}

@@ -23,7 +23,7 @@ def test_every_slope_stated_settles_the_variance_explained():
     found = by_name(made)
     assert (found["x"].supposed, found["t"].supposed) == (pytest.approx(1.0), pytest.approx(-0.5))
     assert found["Intercept"].supposed == pytest.approx(0.25)
-    with pytest.raises(SpecError, match=r"all slopes are stated, and they imply an R\^2 of 0\.3958"):
+    with pytest.raises(SpecError, match=r"all slopes are stated and they imply an R\^2 of 0\.3958"):
         plan(design, rows=50_000, **BUDGET, assume=slopes, rsquared=0.4)
     with pytest.raises(SpecError, match=r"explain 1\.583 times the variance of the target 'y'"):
         plan(design, rows=50_000, **BUDGET, assume=slopes | {"y": {"sd": 0.5}})

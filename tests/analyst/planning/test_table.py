@@ -61,6 +61,6 @@ def test_formulas_and_the_ball_follow_the_columns_they_use():
 def test_a_number_and_a_boolean_cannot_be_as_close_in_a_drawn_table_as_their_bounds_alone_allow():
     """Rows are drawn where a formula uses the columns; a uniform number and a boolean have at most sqrt(3) / 2."""
     design = discreet.Design("y", {"a": (0, 100), "t": bool, "a2": {"formula": "a ** 2"}, "y": (-10, 10)})
-    with pytest.raises(SpecError, match="no table with these means, sds, shares and correlations could be simulated"):
+    with pytest.raises(SpecError, match="could not simulate a table with these means, sds, shares and correlations"):
         plan(design, rows=1000, epsilon=1.0, delta=1e-6, correlation={("t", "a"): 0.95})
     assert plan(design, rows=1000, epsilon=1.0, delta=1e-6, correlation={("t", "a"): 0.8})

@@ -9,7 +9,7 @@ import pytest
 from discreet.analyst.planning.expected import Declared, Plan, PlannedCoefficient, PlannedNoise
 
 GOOD = PlannedCoefficient("x", 0.1, 0.4, 0.5, None, privacy_sd=0.07, interval_share=0.99, supposed=1.0)
-BAD = PlannedCoefficient("t", None, None, None, "only 40% of such tables give a bounded interval", interval_share=0.4)
+BAD = PlannedCoefficient("t", None, None, None, "only 40% of tables give a bounded interval", interval_share=0.4)
 
 
 def plan(*coefficients: PlannedCoefficient) -> Plan:

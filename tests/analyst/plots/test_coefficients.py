@@ -26,7 +26,7 @@ def test_title_level_key_and_promise_are_written():
 def test_a_release_that_is_not_private_says_so():
     written = texts(discreet.fit(release(mechanism="irls")).plot())
     assert "NOT PRIVATE: income" in written
-    assert "NOT PRIVATE: this release carries no guarantee" in written
+    assert "NOT PRIVATE: this release carries no privacy guarantee" in written
 
 
 def test_the_scale_of_units_shows_every_coefficient():
@@ -56,7 +56,7 @@ def test_a_penalised_fit_says_what_it_has(options, words):
 
 def test_intervals_for_the_table_alone_are_called_so():
     written = texts(discreet.fit(release(mechanism="output")).plot())
-    assert any("95% intervals for this very table" in text for text in written)
+    assert any("95% intervals for this table" in text for text in written)
     assert "sampling error" not in written
     assert any(text.startswith("No other intervals:") for text in written)
 
@@ -86,7 +86,7 @@ def test_bad_arguments_are_refused_before_anything_is_written(tmp_path):
     for arguments, error, words in (
         ({"level": 95}, SpecError, "level"),
         ({"scale": "units"}, SpecError, "Did you mean 'unit'"),
-        ({"path": tmp_path / "p.docx"}, SpecError, "must end in"),
+        ({"path": tmp_path / "p.docx"}, SpecError, "expected a file name ending in .svg"),
         ({"path": tmp_path / "none" / "p.svg"}, OutputError, "does not exist"),
     ):
         with pytest.raises(error, match=words):

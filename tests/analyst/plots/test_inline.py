@@ -46,7 +46,7 @@ def test_the_same_picture_is_the_same_text(drawn):
 
 @pytest.mark.parametrize(("figure", "label"), [("picture", "x"), (None, "x")])
 def test_what_is_no_figure_is_refused(figure, label):
-    with pytest.raises(discreet.DiscreetError, match="needs a figure"):
+    with pytest.raises(discreet.DiscreetError, match="expected a figure, such as the result of"):
         discreet.page_svg(figure, label)
 
 

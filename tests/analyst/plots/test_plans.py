@@ -52,15 +52,15 @@ def test_what_is_not_estimable_is_said(plans):
     if any(one.width for one in few.coefficients):
         assert "not estimable" in texts(few.plot())
     else:
-        with pytest.raises(SpecError, match="no width to plot"):
+        with pytest.raises(SpecError, match="no interval width to plot"):
             few.plot()
-    with pytest.raises(SpecError, match=r"no width to plot.*publishes coefficients"):
+    with pytest.raises(SpecError, match=r"no interval width to plot.*publishes coefficients"):
         plan(DESIGN, rows=1000, epsilon=1.0, delta=1e-6, mechanism="irls").plot()
 
 
 def test_bad_arguments_are_refused(plans, tmp_path):
     other = plan(Design("y", {"y": (0, 1), "z": (0, 1)}), rows=1000, epsilon=1.0, delta=1e-6)
-    for over, words in ((3, "list of plans"), ([1], "list of plans"), ([other], "different coefficients")):
+    for over, words in ((3, "list of plans"), ([1], "list of plans"), ([other], "plans with the same coefficients")):
         with pytest.raises(SpecError, match=words):
             plans[0].plot(over=over)
     with pytest.raises(OutputError, match="does not exist"):

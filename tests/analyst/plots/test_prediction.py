@@ -103,7 +103,7 @@ def test_sums_without_noise_and_residuals_have_no_band():
         ("income", {}, "unknown column"),
         (None, {}, "unknown column"),
         (["age"], {}, "unknown column"),
-        ("age", {"at": {"age": 3}}, "runs along"),
+        ("age", {"at": {"age": 3}}, "which is on the horizontal axis; leave it out"),
         ("age", {"at": {"hour": 3}}, "in at; allowed: hours"),
         ("age", {"at": {"hours": 11}}, "from 0 to 10 for 'hours', got 11"),
         ("age", {"at": {"hours": "5"}}, "expected a number"),
@@ -111,10 +111,10 @@ def test_sums_without_noise_and_residuals_have_no_band():
         ("age", {"at": {"member": 2}}, "true or false"),
         ("age", {"at": {"region": "east"}}, "unknown level 'east' of 'region' in at"),
         ("age", {"at": {"region": 1}}, "unknown level"),
-        ("age", {"at": [("hours", 3)]}, "values by column"),
+        ("age", {"at": [("hours", 3)]}, "expected a mapping from columns to values"),
         ("age", {"obs": 1}, "obs"),
         ("age", {"level": 0.4}, "level"),
-        ("age", {"path": "p.gif"}, "must end in"),
+        ("age", {"path": "p.gif"}, "expected a file name ending in .svg"),
     ],
 )
 def test_bad_arguments_are_refused_in_words(x, more, words, tmp_path, monkeypatch):

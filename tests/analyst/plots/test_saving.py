@@ -50,7 +50,7 @@ def test_a_place_is_checked_before_anything_is_drawn(tmp_path: Path):
     (tmp_path / "p.svg").write_text("precious")
     with pytest.raises(OutputError, match="exists"):
         checked_destination(tmp_path / "p.svg", force=False)
-    with pytest.raises(SpecError, match=r"must end in \.svg, \.png or \.pdf"):
+    with pytest.raises(SpecError, match=r"expected a file name ending in \.svg, \.png or \.pdf"):
         checked_destination(tmp_path / "p.docx", force=True)
     checked_destination(None, force=False)
     checked_destination(tmp_path / "p.svg", force=True)

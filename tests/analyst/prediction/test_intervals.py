@@ -48,7 +48,8 @@ def test_dropped_rows_are_masked_and_say_why(release):
     for ends in (got.conf_int().lower, got.conf_int().upper):
         assert np.ma.getmaskarray(ends).tolist() == [False, True, False]
     assert got.conf_int()[1] is None
-    assert got.reasons() == [None, "a cell is missing and the rule of its column is drop", None]
+    dropped = "the row was dropped, because a cell is missing and the declared rule of its column is drop"
+    assert got.reasons() == [None, dropped, None]
     frame = got.summary_frame(0.9).to_pydict()
     assert frame["mean"][1] is None
     assert frame["mean_ci_lower"][0] < frame["mean"][0] < frame["mean_ci_upper"][0]

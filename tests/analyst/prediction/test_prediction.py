@@ -278,7 +278,7 @@ def test_a_mean_is_predicted_for_arrays_and_empty_tables(release):
     result = fit(release, features=[])
     assert len(result.predict(np.zeros((3, 2)))) == 3
     assert len(result.predict({})) == 0
-    with pytest.raises(SpecError, match="always predicts its intercept"):
+    with pytest.raises(SpecError, match="takes no arrays, because its prediction is constant"):
         result.predict_arrays([])
 
 

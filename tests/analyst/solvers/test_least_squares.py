@@ -90,7 +90,7 @@ NOT_POSITIVE_DEFINITE = {
 
 @pytest.mark.parametrize("A", NOT_POSITIVE_DEFINITE.values(), ids=NOT_POSITIVE_DEFINITE)
 def test_least_squares_without_a_minimum_is_refused(A):
-    with pytest.raises(NotEstimableError, match=r"noise outweighs .*For predictions pass penalty='bayes'") as caught:
+    with pytest.raises(NotEstimableError, match=r"noise outweighs .*For predictions, pass penalty='bayes'") as caught:
         solve_ols(A, np.ones(2))
     assert "pass --penalty bayes" in caught.value.message(FLAGS)
     assert isinstance(caught.value, DiscreetError)

@@ -20,7 +20,7 @@ def test_the_summary_of_a_private_fit_gives_the_promise_and_the_errors(private):
     assert "none (ordinary least squares)" in text
     header = next(line for line in text.splitlines() if "coef" in line)
     assert header.split() == ["coef", "std", "err", "t", "p", "[0.025", "0.975]", "privacy"]
-    assert "share of the variance due to privacy noise" in flat
+    assert "fraction of the variance that is privacy noise" in flat
     assert "clipped" in text
     assert "radius" not in text
     assert "nan" not in text.lower()

@@ -119,10 +119,10 @@ def test_beside_an_interaction_the_print_says_at_which_value_the_pairs_hold(nois
     design = Design("y", columns)
     assert where_they_hold(design, "g", ["x", "g", "flag"]) == ""
     assert where_they_hold(design, "g", ["x", "g", "xg", "gh"]) == (
-        "The model has the interactions xg (x:g), gh (g:h), so these are the differences at x = 0 and h = u; for "
+        "The model has the interactions xg (x:g), gh (g:h), so the differences hold at x = 0 and h = u; for "
         "another value, use t_test."
     )
-    assert "gh (g:h), so these are the differences at g = q;" in where_they_hold(design, "h", ["g", "h", "gh", "xg"])
+    assert "gh (g:h), so the differences hold at g = q;" in where_they_hold(design, "h", ["g", "h", "gh", "xg"])
     assert "at flag = false;" in where_they_hold(design, "g", ["fg"])
     assert "at d = 1970-01-01;" in where_they_hold(design, "g", ["dg"])
     random = np.random.default_rng(7)

@@ -55,7 +55,7 @@ def test_models_that_were_repaired_are_named(folder: Path, call: Call) -> None:
         ((PATH,), "Missing argument 'FORMULA...'"),
         ((PATH, "income ~ wealth"), "unknown column 'wealth'"),
         ((PATH, "income"), "expected a target, '~' and features"),
-        ((PATH, "income ~ age", "age ~ region"), "several targets: age, income"),
+        ((PATH, "income ~ age", "age ~ region"), "expected models with the same target, got age, income"),
         ((PATH, "income ~ age", "--level", "0.05"), "pass --level 0.95"),
         (("missing.json", "income ~ age"), "missing.json"),
     ],

@@ -144,4 +144,4 @@ def test_without_the_square_of_the_target_no_strength_is_chosen(folder: Path, ca
     assert "no sum of squares" in document["criterion_reason"]
     refused = call("fit", "ssp.json", "--penalty", "lasso", "--strength", "criterion")
     assert refused.exit_code == 2
-    assert "give the strength as a number" in refused.stderr
+    assert "pass the strength as a number" in refused.stderr

@@ -155,7 +155,7 @@ def test_reasons_name_their_coefficients(planned_folder: Path, call: Call) -> No
     assert document["estimable"] is False
     (line,) = [line for line in text.splitlines() if line.startswith("Not estimable (") and "b):" in line]
     assert line.endswith(reasons["b"])
-    assert "fewer than 90% of such tables give a bounded interval" in line
+    assert "fewer than 90% of tables give a bounded interval" in line
 
 
 def test_json_of_a_plan_and_of_a_second_release(planned_folder: Path, call: Call) -> None:
@@ -186,7 +186,10 @@ def test_a_mechanism_of_coefficients_is_planned_with_its_noise_and_the_reason(pl
     document = json.loads(call(*words, "--mechanism", "frank-wolfe", "--json").stdout)
     assert document["coefficients"][0]["width"] is None
     assert document["noise"]["selection"] > 0
-    for more, message in ((("--coefficient", "x", "--width", "1"), "gives a width"), (("--plot", "w.svg"), "no width")):
+    for more, message in (
+        (("--coefficient", "x", "--width", "1"), "gives a width"),
+        (("--plot", "w.svg"), "no interval width"),
+    ):
         refused = call(*words, "--mechanism", "frank-wolfe", *more)
         assert refused.exit_code == 2
         assert message in refused.stderr
@@ -202,7 +205,7 @@ def test_noise_in_the_coefficients_themselves_is_told_before_any_data(planned_fo
         assert one["privacy_sd"] > 0
         assert one["width"] is None
         assert [one["name"], f"{one['privacy_sd']:.4g}"] in [line.split() for line in result.stdout.splitlines()]
-    assert result.stdout.count("only the privacy sd, the effect of its noise, is known") == 1
+    assert result.stdout.count("only the privacy sd, the effect of the noise, is known") == 1
     assert "depends on the table" not in result.stdout
     refused = call(*words, "--mechanism", "output", "--coefficient", "x", "--width", "1")
     assert refused.exit_code == 2
@@ -231,28 +234,28 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
         (("--design", "plan.toml", "--rows", "50k", "--epsilon", "1"), "'50k' is not a number; write it like 50000"),
         (("--design", "none.toml", "--rows", "9", "--epsilon", "1", "--delta", "1e-6"), "cannot read the design"),
         (("--design", "plan.toml", "--rows", "9", "--epsilon", "1", "--mechanism", "gaussian"), "delta"),
-        ((*ASKED, "--share", "b=2"), "the share of true is 2.0; expected a number between 0 and 1"),
+        ((*ASKED, "--share", "b=2"), "expected a number between 0 and 1 for the share of true, got 2.0"),
         ((*ASKED, "--share", "nobody=0.2"), "--share: unknown column 'nobody'"),
         ((*ASKED, "--share", "b"), "--share 'b' has no '='; write it like treated=0.02"),
-        ((*ASKED, "--share", "g=u:.5,v:.2,w:.2"), "expected shares that add up to 1, got 0.9"),
+        ((*ASKED, "--share", "g=u:.5,v:.2,w:.2"), "expected shares that add up to 1, got a sum of 0.9"),
         ((*ASKED, "--share", "g=u:.5,v"), "'v' has no ':'"),
         ((*ASKED, "--share", "g=u:.5,u:.5"), "the level 'u' is listed twice"),
         ((*ASKED, "--share", "g=u:x"), "--share u 'x' is not a number"),
         ((*ASKED, "--share", "b=0.2", "--share", "b=0.3"), "--share of 'b' is given twice"),
         ((*ASKED, "--mean", "x=1.5"), "expected a number inside the bounds [-1, 1]"),
-        ((*ASKED, "--sd", "x=1.5"), "at most 1, the largest sd"),
+        ((*ASKED, "--sd", "x=1.5"), "at most 1 for the sd, the largest sd"),
         ((*ASKED, "--mean", "x=abc"), "--mean x 'abc' is not a number"),
         ((*ASKED, "--mean", "b=0.5"), "unknown assumption 'mean'; allowed: share, slope"),
-        ((*ASKED, "--mean", "s=0.5"), "column 's': a formula computes it"),
+        ((*ASKED, "--mean", "s=0.5"), "column 's': a formula computes this column"),
         ((*ASKED, "--slope", "x=9"), "more than the R^2 of 0.5"),
         ((*ASKED, "--correlation", "1"), "expected a number between -1 and 1"),
         ((*ASKED, "--correlation", "abc"), "--correlation 'abc' is not a number"),
         ((*ASKED, "--correlation", "x=0.5"), "does not name two columns"),
-        ((*ASKED, "--correlation", "x,y=0.5"), "got a correlation of the target 'y'"),
+        ((*ASKED, "--correlation", "x,y=0.5"), "got a correlation with the target 'y'"),
         ((*ASKED, "--correlation", "x,b=0.9", "--share", "b=.02"), "expected a number from -0.247 to 0.247"),
         (
             (*ASKED, "--correlation", "x,b=0.9"),
-            "no table with these means, sds, shares and correlations could be simulated",
+            "could not simulate a table with these means, sds, shares and correlations",
         ),
         ((*ASKED, "--correlation", "x,b=.1", "--correlation", "b,x=.1"), "is given twice"),
         ((*ASKED, "--correlation", "0.1", "--correlation", "x,b=0.1"), "give one number, or pairs only"),

@@ -67,7 +67,7 @@ def test_a_prediction_is_drawn_over_a_column_with_the_others_as_stated(folder: P
     ("arguments", "told"),
     [
         ([], "--output"),
-        (["-o", "c.docx"], "must end in .svg, .png or .pdf"),
+        (["-o", "c.docx"], "expected a file name ending in .svg, .png or .pdf"),
         (["-o", "none/c.svg"], "does not exist"),
         (["-o", f"./{PATH}", "--force"], "is the input"),
         (["-o", "c.svg", "--level", "2"], "level"),

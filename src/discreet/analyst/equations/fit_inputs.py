@@ -1,4 +1,4 @@
-"""Store what a fit was computed from, for its errors, tests and tables."""
+"""Inputs of a fit, kept for its standard errors, tests and tables."""
 
 from __future__ import annotations
 
@@ -23,78 +23,44 @@ POSTERIOR: Final = NotEstimable(
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """Solved coefficients, k of them.
+    """The k solved coefficients."""
 
-    Attributes
-    ----------
-    scaled, original
-        Coefficients of the scaled columns, and in original units, shape (k,).
-    constant, gains
-        Terms of a prediction in units of the target, with one gain per released column of the features.
-    """
-
-    scaled: FloatArray
-    original: FloatArray
+    scaled: FloatArray  # coefficients of the scaled columns, shape (k,)
+    original: FloatArray  # coefficients in original units, shape (k,)
+    # terms of a prediction in units of the target, with one gain per released column of the features
     constant: float
     gains: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
 class ErrorBasis:
-    """Inputs of standard errors, intervals and tests.
+    """Inputs of standard errors, intervals and tests."""
 
-    Attributes
-    ----------
-    equations
-        Normal equations of the model, with the sum of squares of the target.
-    exact
-        Exact coefficients of z, shape (k,).
-    penalty_diagonal
-        What the penalty added to the diagonal, shape (k,).
-    meat
-        For robust standard errors: the released middle of the sandwich, shape (k, k).
-    meat_variance
-        Variances of the noise in `meat`, shape (k, k).
-    ratio_square
-        For a robust interval of R^2: the ratio of variances at which it was released, and the sum of squares.
-    robust_type
-        `HC1` with the factor n / (n - k), `HC0` without it.
-    """
-
-    equations: NormalEquations
-    exact: tuple[Fraction, ...]
-    penalty_diagonal: FloatArray
-    meat: FloatArray | None = None
-    meat_variance: FloatArray | None = None
+    equations: NormalEquations  # must have the sum of squares of the target
+    exact: tuple[Fraction, ...]  # exact scaled coefficients, shape (k,)
+    penalty_diagonal: FloatArray  # added by the penalty to the diagonal of the Gram, shape (k,)
+    meat: FloatArray | None = None  # for robust errors: the released middle of the sandwich, shape (k, k)
+    meat_variance: FloatArray | None = None  # noise variances of `meat`, shape (k, k)
+    # for a robust interval of R^2: the variance ratio rho and the noisy sum of squares released for it
     ratio_square: tuple[float, float] | None = None
-    robust_type: RobustType = "HC1"
+    robust_type: RobustType = "HC1"  # `HC1` with the factor n / (n - k), `HC0` without it
 
 
 @dataclass(frozen=True, eq=False)
 class FitInputs:
-    """Model and units of a fit, and the inputs of its errors.
-
-    Attributes
-    ----------
-    penalised
-        Whether the requested penalty shrinks the coefficients towards 0.
-    basis
-        Inputs of the errors, or why they cannot be estimated.
-    fitted_inside
-        Whether the mechanism published these coefficients, instead of sums.
-    """
+    """Model and units of a fit, and the inputs of its standard errors."""
 
     model: SubModel
     units: Units
-    penalised: bool
-    basis: ErrorBasis | NotEstimable
-    fitted_inside: bool = False
+    penalised: bool  # whether the requested penalty shrinks the coefficients towards 0
+    basis: ErrorBasis | NotEstimable  # inputs of the errors, or why these cannot be estimated
+    fitted_inside: bool = False  # whether the mechanism published these coefficients, instead of sums
 
 
 def error_basis(
     equations: NormalEquations, exact: tuple[Fraction, ...] | NothingExcluded, penalty_diagonal: FloatArray | None
 ) -> ErrorBasis | NotEstimable:
-    """Return the inputs of the errors of solved coefficients, or why there are none."""
+    """Return the inputs of the standard errors, or the reason why there are none."""
     if penalty_diagonal is None:
         return L1
     if not equations.has_square:

@@ -1,4 +1,4 @@
-"""Compute variances and simulated draws of the noise in a release."""
+"""Variances and simulated draws of the noise in a release."""
 
 from __future__ import annotations
 
@@ -16,40 +16,27 @@ from discreet.accounting.noise_distribution import NoiseDistribution
 from discreet.exact.arrays import FloatArray
 
 # -- noise covariance --------------------------------------------------------------------------------------------------
-# Variances of what the noise of a release does to sums, for a symmetric F with entries of known variance.
+# Variances of functions of the noise matrix F, which is symmetric with entries of known variance.
 #
-# T_ij is the variance of F_ij = F_ji. The entries are independent, but for indicators: the sum of such a column j is
-# its sum of squares, both were released as one number, and F_jj = F_0j. A linear form a_0j F_0j + a_jj F_jj of both
-# then adds the covariance of the two, r_j = T_0j = T_jj, to that of independent entries:
+# T_ij is the variance of F_ij = F_ji. The entries are independent, except for indicators. The sum of an indicator
+# column j equals its sum of squares, both were released as one number, and so F_jj = F_0j. A linear form
+# a_0j F_0j + a_jj F_jj of the two then adds their covariance r_j = T_0j = T_jj to that of independent entries:
 #
 #     Cov(a, b) = independent + sum_j r_j (a_0j b_jj + a_jj b_0j).
 #
-# In F t, F_0j has the weight t_j in row 0 and t_0 in row j, and F_jj the weight t_j in row j. So the entry (0, j) of
-# the covariance of F t gains r_j t_j^2 and the entry (j, j) gains 2 r_j t_0 t_j. In w'F s the weights of the two are
-# w_0 s_j + w_j s_0 and w_j s_j, in s'F s they are 2 s_0 s_j and s_j^2; the functions below put these in.
+# In F t, F_0j has the weight t_j in row 0 and t_0 in row j, and F_jj has the weight t_j in row j. So the entry (0, j)
+# of the covariance of F t gains r_j t_j^2, and the entry (j, j) gains 2 r_j t_0 t_j. In w'F s the weights of F_0j and
+# F_jj are w_0 s_j + w_j s_0 and w_j s_j. In s'F s they are 2 s_0 s_j and s_j^2. The functions below use these weights.
 #
-# Everything here is linear in F, and therefore exact for noise of any size.
+# All forms are linear in F, so the results are exact for noise of any size.
 
 
 @dataclass(frozen=True, eq=False)
 class EntryNoise:
-    """Standard deviations of the entries of the noise F, and which entries are equal.
+    """Standard deviations of the entries of the noise F, and which entries are equal."""
 
-    Attributes
-    ----------
-    sd
-        Standard deviations, shape (p, p); 0 where there is no noise.
-    copies
-        Columns j of indicators with F_jj = F_0j.
-
-    Examples
-    --------
-    >>> EntryNoise(np.array([[1.0, 2.0], [2.0, 2.0]]), (1,)).shared
-    array([0., 4.])
-    """
-
-    sd: FloatArray
-    copies: tuple[int, ...] = ()
+    sd: FloatArray  # shape (p, p), 0 without noise
+    copies: tuple[int, ...] = ()  # indicator columns j, with F_jj = F_0j
 
     @cached_property
     def variance(self) -> FloatArray:
@@ -69,7 +56,7 @@ class EntryNoise:
         return bool(self.sd.any())
 
     def without_last(self) -> EntryNoise:
-        """Return the noise of all columns but the last one, the target."""
+        """Return the noise without the last column, the target."""
         last = len(self.sd) - 1
         return EntryNoise(self.sd[:-1, :-1], tuple(j for j in self.copies if j < last))
 
@@ -77,8 +64,8 @@ class EntryNoise:
 def product_covariance(noise: EntryNoise, t: FloatArray) -> FloatArray:
     """Compute the covariance of F t, shape (p, p).
 
-    It is T_ik t_i t_k off the diagonal and sum_l T_il t_l^2 on it. For m rows t, of shape (m, p), it is one such matrix
-    for each. It is also the matrix K with Var(t'F s) = s'K s.
+    It is T_ik t_i t_k off the diagonal and sum_l T_il t_l^2 on it. Rows t of shape (m, p) give one such matrix each. It
+    is also the matrix K with Var(t'F s) = s'K s.
 
     >>> product_covariance(EntryNoise(np.sqrt([[1.0, 2.0], [2.0, 3.0]])), np.array([1.0, -1.0])).round(12)
     array([[ 3., -2.],
@@ -88,7 +75,7 @@ def product_covariance(noise: EntryNoise, t: FloatArray) -> FloatArray:
 
 
 def averaged_covariance(variance: FloatArray, shared: FloatArray, moments: FloatArray) -> FloatArray:
-    """Compute the covariance of F t, averaged over t with the second moments `moments`, shape (..., p, p).
+    """Compute the covariance of F t, averaged over random t with second moments `moments`, shape (..., p, p).
 
     `variance` is T, shape (p, p), and `shared` the covariance of F_0j and F_jj, shape (p,).
     """
@@ -104,9 +91,9 @@ def averaged_covariance(variance: FloatArray, shared: FloatArray, moments: Float
 def form_covariance(noise: EntryNoise, W: FloatArray, S: FloatArray, T: FloatArray) -> FloatArray:
     """Compute Cov(w'F s, w'F t) for each row w, s, t of three matrices, shape (..., m).
 
-    It is sum_i w_i^2 sum_l T_il s_l t_l + sum_{i != k} w_i w_k T_ik s_i t_k, and for indicators it adds sum_j r_j w_j
-    (2 w_0 s_j t_j + w_j (s_0 t_j + s_j t_0)). The matrices have shape (..., m, p), or (..., 1, p) for a row that is
-    used for all.
+    It is sum_i w_i^2 sum_l T_il s_l t_l + sum_{i != k} w_i w_k T_ik s_i t_k. Indicators add
+    sum_j r_j w_j (2 w_0 s_j t_j + w_j (s_0 t_j + s_j t_0)). The matrices have shape (..., m, p), or (..., 1, p) to use
+    one row for all.
 
     >>> row = np.array([[1.0, -1.0]])
     >>> form_covariance(EntryNoise(np.sqrt([[1.0, 2.0], [2.0, 3.0]])), row, row, row).round(12)
@@ -122,7 +109,7 @@ def form_covariance(noise: EntryNoise, W: FloatArray, S: FloatArray, T: FloatArr
 def square_covariance(noise: EntryNoise, s: FloatArray, t: FloatArray) -> float:
     """Compute Cov(s'F s, t'F t).
 
-    With r_i = s_i t_i it is 2 r'T r - sum_i T_ii r_i^2, plus the covariances that indicators share.
+    With r_i = s_i t_i it is 2 r'T r - sum_i T_ii r_i^2, plus the covariances of indicators.
 
     >>> row = np.array([1.0, -1.0])
     >>> round(square_covariance(EntryNoise(np.sqrt([[1.0, 2.0], [2.0, 3.0]])), row, row), 12)
@@ -136,24 +123,24 @@ def square_covariance(noise: EntryNoise, s: FloatArray, t: FloatArray) -> float:
 # -- seeded ------------------------------------------------------------------------------------------------------------
 # Random numbers that estimate quantiles of known distributions. They protect nobody.
 #
-# The seed is the fingerprint of a release, so that a file gives the same result everywhere.
+# The seed is the fingerprint of a release, so a release file gives the same result on every machine.
 
 
 def seeded_stream(purpose: str, digest: str) -> np.random.PCG64:
-    """Return the random stream of one purpose and one release."""
+    """Return the random stream for one purpose and one release."""
     seed = hashlib.sha256(f"discreet {purpose} {digest}".encode()).digest()
-    # NumPy guarantees the stream of a bit generator across versions, but not that of its normal variates
+    # NumPy guarantees the stream of a bit generator across versions, but not its normal variates
     return np.random.PCG64(int.from_bytes(seed, "big"))
 
 
 def uniforms(stream: np.random.PCG64, *shape: int) -> FloatArray:
-    """Draw uniform variates in (0, 1], whose logarithm is finite."""
+    """Draw uniform variates in (0, 1], so that their logarithm is finite."""
     raw = stream.random_raw(math.prod(shape)).reshape(shape) >> np.uint64(11)
     return (raw.astype(np.float64) + 1) * 2.0**-53
 
 
 def standard_normals(stream: np.random.PCG64, count: int, entries: int) -> FloatArray:
-    """Draw standard normal variates by the polar transform of Box and Muller (1958), shape (count, entries)."""
+    """Draw standard normal variates by the Box-Muller transform (1958), shape (count, entries)."""
     pairs = (entries + 1) // 2
     uniform = uniforms(stream, count, 2, pairs)
     radius = np.sqrt(-2 * np.log(uniform[:, 0]))
@@ -162,15 +149,11 @@ def standard_normals(stream: np.random.PCG64, count: int, entries: int) -> Float
 
 
 # -- noise draws -------------------------------------------------------------------------------------------------------
-# Simulated noise, to estimate how large that of a release may be. It is seeded from the release and protects nobody.
+# Simulated noise, seeded from the release, to estimate how large its noise may be. It protects nobody.
 
 
 def noise_draws(distribution: NoiseDistribution, noise: EntryNoise, stream: np.random.PCG64, count: int) -> FloatArray:
-    """Draw symmetric noise matrices with the joint distribution of the family, shape (count, p, p).
-
-    >>> noise_draws(NoiseDistribution(8, {}, "none"), EntryNoise(np.zeros((2, 2))), np.random.PCG64(1), 3).any()
-    np.False_
-    """
+    """Draw symmetric noise matrices with the joint distribution of the noise family, shape (count, p, p)."""
     sd = noise.sd
     if distribution.family == "wishart":
         return _wishart(distribution.parameters["degrees"], sd, stream, count)
@@ -194,17 +177,17 @@ def noise_draws(distribution: NoiseDistribution, noise: EntryNoise, stream: np.r
 
 
 def _laplace(stream: np.random.PCG64, count: int, entries: int) -> FloatArray:
-    """Draw Laplace variates of variance 1, as differences of exponential ones."""
+    """Draw Laplace variates with variance 1, as differences of exponential variates."""
     logs = np.log(uniforms(stream, count, 2, entries))
     out: FloatArray = (logs[:, 0] - logs[:, 1]) / math.sqrt(2)
     return out
 
 
 def _k_norm(dimension: int, stream: np.random.PCG64, count: int, entries: int) -> FloatArray:
-    """Draw coordinates, each of variance 1, of a vector with density proportional to exp(-|z|).
+    """Draw coordinates, each with variance 1, of a vector with density proportional to exp(-|z|).
 
-    Its direction is uniform and its length has a gamma distribution. The direction is that of normal variates. The
-    squares of the coordinates that are not needed have a chi-square distribution together.
+    The length has a gamma distribution. The direction is uniform, like that of normal variates. The sum of squares of
+    the coordinates that are not needed is a chi-square variate.
     """
     from scipy.special import gammaincinv
 
@@ -218,7 +201,7 @@ def _k_norm(dimension: int, stream: np.random.PCG64, count: int, entries: int) -
 
 
 def _wishart(degrees: int, sd: FloatArray, stream: np.random.PCG64, count: int) -> FloatArray:
-    """Draw centred Wishart matrices, scaled entry by entry to these deviations [Bartlett 1933]."""
+    """Draw centred Wishart matrices, scaled entry by entry to the standard deviations `sd` [Bartlett 1933]."""
     from scipy.special import gammaincinv
 
     size = len(sd)
@@ -234,9 +217,9 @@ def _wishart(degrees: int, sd: FloatArray, stream: np.random.PCG64, count: int) 
 
 
 # -- noise norm --------------------------------------------------------------------------------------------------------
-# Size of the noise in a matrix of sums: the 95% quantile of its operator norm.
+# Size of the noise matrix: the 95% quantile of its operator norm.
 
-MISS: Final = Fraction(1, 20)  # how often the noise may exceed the quantile
+MISS: Final = Fraction(1, 20)  # probability that the noise exceeds the quantile
 _SIMULATED_ROWS: Final = 100
 _GAUSSIAN: Final = NoiseDistribution(8, {}, "none")
 
@@ -246,17 +229,14 @@ def noise_norm_quantile(
 ) -> float:
     """Simulate the 95% quantile of the operator norm of C E C', with C the noise map and E the noise.
 
-    Of B simulated norms it takes the one of rank 0.95 (B+1). A new norm exceeds it with a probability of exactly 5%, on
-    average over fingerprints, for any B. Large matrices get fewer draws, because their norm hardly varies, unless the
-    shifts or means in C single out one direction.
-
-    >>> noise_norm_quantile(EntryNoise(np.zeros((2, 2))), np.eye(2), "sha256:00")
-    0.0
+    It is the simulated norm of rank 0.95 (B+1) among B. A new norm exceeds it with probability exactly 5%, on average
+    over fingerprints, for any B. Large matrices get fewer draws, because their norm hardly varies unless the shifts or
+    means in C single out one direction.
     """
     if not noise:
         return 0.0
     if len(noise_map) > _SIMULATED_ROWS:
-        # one deviation of an entry covers what an entry on the diagonal shares with another
+        # adding the deviation of one entry covers the covariance of indicators
         return ensemble_edge(noise.sd, noise_map, distribution)
     draws = _draws(len(noise_map))
     norms = np.sort(np.concatenate(list(_norms(noise, noise_map, draws, digest, distribution))))
@@ -267,13 +247,13 @@ def noise_norm_quantile(
 def ensemble_edge(sd: FloatArray, noise_map: FloatArray, distribution: NoiseDistribution = _GAUSSIAN) -> float:
     """Compute the edge of the spectrum of C E C' for many rows, where C is the identity or (v, identity).
 
-    The core of E has its edge at 2r, where r^2 is the largest row sum of its variances. The first column of C adds v e'
-    + e v' + e_n v v' for the first row (e_n, e) of E. The middle two have the eigenvalues v.e +- |v||e|. One of size t
-    > r leaves the bulk and is at t + r^2/t [Benaych-Georges & Nadakuditi 2011]. The last is at most 1.96 deviations of
-    e_n times |v|^2, and one deviation of an entry covers the fluctuation.
+    The core of E has its edge at 2r, where r^2 is the largest row sum of its variances. With (e_n, e) the first row of
+    E, the first column of C adds v e' + e v' + e_n v v'. The first two terms have the eigenvalues v.e +- |v||e|. An
+    eigenvalue of size t > r leaves the bulk and lies at t + r^2/t [Benaych-Georges & Nadakuditi 2011]. The last term is
+    at most 1.96 deviations of e_n times |v|^2. Adding the deviation of one entry covers the fluctuation.
 
-    The edge does not depend on the distribution of independent entries, and K-norm noise of many entries is close to
-    Gaussian. Wishart noise of m degrees of freedom is skewed: its edge is at 2r + r^2 / (sqrt(m) s), where s is the
+    The edge does not depend on the distribution of independent entries, and K-norm noise with many entries is close to
+    Gaussian. Wishart noise with m degrees of freedom is skewed: its edge is at 2r + r^2 / (sqrt(m) s), where s is the
     smallest deviation off the diagonal [Marchenko & Pastur 1967, for equal deviations].
     """
     if noise_map.shape[0] == noise_map.shape[1]:
@@ -293,7 +273,7 @@ def ensemble_edge(sd: FloatArray, noise_map: FloatArray, distribution: NoiseDist
 
 
 def _draws(size: int) -> int:
-    """Return the number B of norms to simulate, such that 0.95 (B+1) is an integer."""
+    """Return the number B of simulated norms, such that 0.95 (B+1) is an integer."""
     return 399 if size <= 20 else 99
 
 

@@ -1,4 +1,4 @@
-"""Form the normal equations of a model in scaled coordinates, and convert to original units."""
+"""Normal equations of a model in scaled coordinates, and the conversion to original units."""
 
 from __future__ import annotations
 
@@ -34,47 +34,32 @@ from discreet.wording import Call
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Scaling of the regressors z and of the target of a model.
+    """Scaling of the regressors z and the target of a model."""
 
-    Attributes
-    ----------
-    shift
-        What was added to each scaled column of (features, target) to make z.
-    half, mid
-        Scale and middle of (features, target): one scaled unit is `half`, the scaled 0 is `mid`.
-    base
-        Value of the target, in original units, where every coefficient is 0.
-    intercept
-        Whether z begins with the constant.
-    centre, scale
-        z is each feature as scaled by its declared bounds, minus `centre`, divided by `scale`. They are 0 and 1 unless
-        released numbers scaled the rows.
-    taken
-        For an interaction: feature j, feature i, and how often i is part of j in original units (`design/scales.py`).
-    """
-
-    shift: FloatArray
-    half: FloatArray
-    mid: FloatArray
-    base: float
-    intercept: bool
+    shift: FloatArray  # added to each scaled column of (features, target) to form z
+    half: FloatArray  # one scaled unit of (features, target) in original units
+    mid: FloatArray  # the value of (features, target) whose scaled value is 0
+    base: float  # value of the target in original units if every coefficient is 0
+    intercept: bool  # whether z begins with the constant
+    # z = (feature scaled by its declared bounds - centre) / scale; 0 and 1 unless rows were scaled privately
     centre: FloatArray
     scale: FloatArray
+    # (interaction j, feature i, multiple of i contained in j) in original units, see `design/scales.py`
     taken: tuple[tuple[int, int, float], ...]
 
     def original_units(self, theta: Sequence[Fraction]) -> FloatArray:
-        """Convert coefficients of z to the declared columns in original units, shape (k,).
+        """Convert coefficients of z to original units, shape (k,).
 
-        A slope is theta_j half_y / half_j. The intercept absorbs the middles of the columns, and the indicators of a
-        category absorb those of its interactions. Each coefficient is rounded once.
+        A slope is theta_j half_y / half_j. The intercept absorbs the midpoints of the columns, and the indicators of a
+        category absorb the midpoints of its interactions. Each coefficient is rounded once.
         """
         *halves, half_y = map(Fraction, self.half.tolist())
         *mids, mid_y = map(Fraction, self.mid.tolist())
         scaled = theta[1:] if self.intercept else theta
         exact = [value * half_y / half for value, half in zip(scaled, halves, strict=True)]
         moved = sum(slope * mid for slope, mid in zip(exact, mids, strict=True))
-        for column, other, times in self.taken:
-            exact[other] -= exact[column] * Fraction(times)
+        for column, indicator, times in self.taken:
+            exact[indicator] -= exact[column] * Fraction(times)
         if self.intercept:
             exact.insert(0, mid_y + half_y * theta[0] - moved)
         try:
@@ -87,18 +72,18 @@ class Units:
             ) from None
 
     def mixture(self) -> FloatArray:
-        """Return each feature in original units, in steps of its half, as a combination of z, shape (d, d).
+        """Return each feature in original units, divided by its half-range, as a combination of z, shape (d, d).
 
-        Constants are left out. It is the identity, except for the part of an interaction in the indicators of its
-        category.
+        Constants are left out. The matrix is the identity, except that an interaction also contains a multiple of the
+        indicators of its category.
         """
         out = np.eye(len(self.half) - 1)
-        for column, other, times in self.taken:
-            out[column, other] += times * self.half[other] / self.half[column]
+        for column, indicator, times in self.taken:
+            out[column, indicator] += times * self.half[indicator] / self.half[column]
         return out
 
     def prediction_terms(self, theta: FloatArray) -> tuple[float, FloatArray]:
-        """Return constant and gains of a prediction from scaled features, in units of the target."""
+        """Return the constant and the gains of a prediction from scaled features, in units of the target."""
         half = float(self.half[-1])
         slopes = theta[1:] if self.intercept else theta
         start = float(theta[0]) if self.intercept else float(theta @ self.shift[:-1])
@@ -106,21 +91,21 @@ class Units:
         return self.base + half * start - float(gains @ self.centre), gains
 
     def regressors(self, scaled: FloatArray) -> FloatArray:
-        """Return the rows of z without the constant, shape (rows, k), from features scaled by declared bounds."""
+        """Return z without the constant, shape (rows, k), from features scaled by their declared bounds."""
         out: FloatArray = (scaled.T - self.centre) / self.scale + self.shift[:-1]
         return out
 
 
 def model_scales(design: Design, model: SubModel) -> tuple[FloatArray, FloatArray, tuple[tuple[int, int, float], ...]]:
-    """Return half widths and middles of (features, target), and the parts that interactions take."""
+    """Return half-widths and midpoints of (features, target), and the multiples that interactions contain."""
     scales = scales_of(design, (*model.features, model.target))
     return np.array(scales.half), np.array(scales.mid), scales.taken
 
 
 def released_scaling(release: Release, model: SubModel) -> tuple[FloatArray, FloatArray]:
-    """Return centres and scales of (features, target) of private scaling, or 0 and 1 without it.
+    """Return the centres and scales of (features, target) from private scaling, in scaled units of the columns.
 
-    They are in scaled units of the declared columns.
+    Without private scaling they are 0 and 1.
     """
     positions = [*model.positions, model.target_position]
     if release.scaling is None:
@@ -132,12 +117,7 @@ def released_scaling(release: Release, model: SubModel) -> tuple[FloatArray, Flo
 
 
 def declared_widths(design: Design, features: Sequence[str]) -> list[float | None]:
-    """Return the declared width of each slope's column, or None for an indicator or a basis function.
-
-    >>> from discreet.design.design import Design
-    >>> declared_widths(Design("y", {"y": (0, 1), "age": (18, 90), "g": ["a", "b", "c"]}), ["age", "g"])
-    [72.0, None, None]
-    """
+    """Return the declared width of each slope's column, or None for an indicator or a basis function."""
     return [
         column.bounds[1] - column.bounds[0]
         if isinstance(column, Numeric | Interaction) and column.bounds is not None
@@ -147,7 +127,7 @@ def declared_widths(design: Design, features: Sequence[str]) -> list[float | Non
 
 
 # -- sums --------------------------------------------------------------------------------------------------------------
-# Which sums a release holds for a model, and the number of rows.
+# The sums that a release holds for a model, and its number of rows.
 
 NO_SQUARE: Final = NotEstimable(
     "the release has no sum of squares of the target, so the residual variance is unknown; for standard errors, "
@@ -163,7 +143,7 @@ _BLOCK_NAMES: Final = {
 
 
 def check_moments(release: Release, what: str) -> None:
-    """Raise unless the release has sums; `what` names the request."""
+    """Raise unless the release has sums. `what` names the request in the message."""
     if release.kind != "moments":
         raise ModelError(
             f"{what} needs sums of products, but the mechanism {release.mechanism!r} published only the coefficients "
@@ -179,7 +159,7 @@ def check_moments(release: Release, what: str) -> None:
 def check_sums(release: Release, model: SubModel, *, moved: bool) -> None:
     """Raise if the release lacks a sum that the model needs.
 
-    `moved` says whether the model moves columns to another origin, for which it needs their sums.
+    With `moved` the model moves columns to another origin and needs their sums.
     """
     check_moments(release, "this model")
     if release.noise.sigma.keys() >= set(BLOCKS):
@@ -193,8 +173,8 @@ def check_sums(release: Release, model: SubModel, *, moved: bool) -> None:
         if block not in release.noise.sigma:
             name = _BLOCK_NAMES.get(block, "sums")
             raise ModelError(
-                f"the release has no {name} ({block}), which {_model_kind(release, model, block)} needs, because the "
-                f"mechanism {release.mechanism!r} does not publish them",
+                f"the release has no {name} ({block}), because the mechanism {release.mechanism!r} does not publish "
+                f"them, and {_model_kind(release, model, block)} needs them",
                 code="missing-sums",
                 remedy=(
                     "fit another model",
@@ -212,7 +192,7 @@ def _model_kind(release: Release, model: SubModel, block: str) -> str:
 
 
 def counted_rows(release: Release) -> tuple[Number, float]:
-    """Return the released number of rows and the standard deviation of its noise, 0 if it is public."""
+    """Return the released number of rows and the standard deviation of its noise, which is 0 if it is public."""
     count = released_count(release)
     return (NO_COUNT, 0.0) if count is None else (count.value, count.sd)
 
@@ -220,58 +200,34 @@ def counted_rows(release: Release) -> tuple[Number, float]:
 # -- normal ------------------------------------------------------------------------------------------------------------
 # Normal equations of a model in well-scaled coordinates.
 #
-# The sums of products are kept as integers, as they were released, so that the solver can be exact.
+# The sums of products stay integers, as released, so that the solver can be exact.
 
-# mid/half is kept to 2**-60 of a scaled unit: far below the finest grid of the rows
+# mid/half is rounded to 2**-60 of a scaled unit, far below the finest grid of the rows
 _SHIFT_BITS: Final = 60
 
 
 @dataclass(frozen=True, eq=False)
 class NormalEquations(Units):
-    """Sums of products of the regressors z (k of them) and the target v, with their noise distribution.
+    """Sums of products of the k regressors z and the target v, with their noise distribution.
 
     With an intercept z = (1, scaled features) and v is the scaled target. Without one the line passes through the
-    origin of the *original* units, so z = x/half and v = y/half: the scaled columns with their middles added back.
-
-    Attributes
-    ----------
-    whole
-        Sums of products of (z, v) as integers, shape (k+1, k+1); 0 for a sum that no model needs.
-    unit
-        Divisor of the integers.
-    block_sd
-        Standard deviations of the noise in the released sums of (1, features, target).
-    block_copies
-        Indicator columns whose sum and square are one number with one noise. All other entries are uncorrelated.
-    distribution
-        Distribution of that noise.
-    low, high
-        Ends of the public range of each column of (features, target) in units of z.
-    nobs
-        Number of rows, noisy or public. For privately scaled rows, the sum of their squared weights.
-    has_square
-        Whether the sum of squares of the target was released.
-    fourth
-        For weighted rows: sums of products of (1, features) times the fourth power of the weight, shape (p-1, p-1);
-        None if they were not released.
-    weighted
-        Whether private scaling gave the rows weights.
-    weights
-        Whether the rows have declared weights.
+    origin of the *original* units, so z = x/half and v = y/half: the scaled columns with their midpoints added back.
     """
 
-    whole: BigIntArray
+    whole: BigIntArray  # sums of products of (z, v) times `unit`, shape (k+1, k+1); 0 for a sum that is not needed
     unit: int
-    block_sd: FloatArray
-    block_copies: tuple[int, ...]
+    block_sd: FloatArray  # noise standard deviations of the released sums of (1, features, target)
+    block_copies: tuple[int, ...]  # indicators, whose sum and square have the same noise; other noise is uncorrelated
     distribution: NoiseDistribution
+    # ends of the public range of each column of (features, target) in units of z
     low: FloatArray
     high: FloatArray
-    nobs: float
-    has_square: bool = True
+    nobs: float  # number of rows, noisy or public; the sum of squared weights for privately scaled rows
+    has_square: bool = True  # whether the sum of squares of the target was released
+    # for weighted rows: sums of products of (1, features) times weight^4, shape (p-1, p-1), or None if not released
     fourth: FloatArray | None = None
-    weighted: bool = False
-    weights: bool = False
+    weighted: bool = False  # whether private scaling gave the rows weights
+    weights: bool = False  # whether the rows have declared weights
 
     @property
     def noise(self) -> EntryNoise:
@@ -280,12 +236,12 @@ class NormalEquations(Units):
 
     @property
     def integer_gram(self) -> BigIntArray:
-        """Gram of the regressors in integers, shape (k, k)."""
+        """Integer Gram of the regressors, shape (k, k)."""
         return self.whole[:-1, :-1]
 
     @property
     def integer_b(self) -> BigIntArray:
-        """Regressors times target in integers, shape (k,)."""
+        """Integer products of regressors and target, shape (k,)."""
         return self.whole[:-1, -1]
 
     @cached_property
@@ -301,17 +257,17 @@ class NormalEquations(Units):
 
     @property
     def b(self) -> FloatArray:
-        """Regressors times target, shape (k,)."""
+        """Products of regressors and target, shape (k,)."""
         return self.moments[:-1, -1]
 
     @property
     def c(self) -> float:
-        """Sum of squares of the target, where it was released."""
+        """Sum of squares of the target, if it was released."""
         return float(self.moments[-1, -1])
 
 
 def normal_equations(release: Release, model: SubModel) -> NormalEquations:
-    """Set up the normal equations of a model from released numbers only."""
+    """Form the normal equations of a model from the release."""
     half, mid, taken = model_scales(release.design, model)
     centre, scale = released_scaling(release, model)
     features = released_columns(release.design, model.features)
@@ -344,7 +300,7 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
         taken=taken,
         whole=block,
         unit=unit,
-        # no model uses a sum that was not released
+        # a sum that was not released is never used
         block_sd=np.nan_to_num(release.noise_sd[np.ix_(positions, positions)]) * spread,
         block_copies=tuple(np.flatnonzero(np.isin(positions, release.noise.indicator_columns)).tolist()),
         distribution=release.noise,
@@ -365,21 +321,21 @@ def _rows(release: Release) -> float:
 
 
 def _signed(column: Column) -> bool:
-    """Return whether the scaled values of a column lie in [-1, 1], not in [0, 1]."""
+    """Return whether the scaled values of a column lie in [-1, 1] instead of [0, 1]."""
     return isinstance(column, Numeric) or (isinstance(column, Interaction) and column.signed)
 
 
 def _in_units(release: Release, positions: npt.NDArray[np.int_]) -> FloatArray:
-    """Return the size of one unit of each released column (1, features, target) in units of z.
+    """Return one unit of each released column (1, features, target) in units of z.
 
-    For weighted rows it is the radius, except for the target, whose unit is already its bound.
+    For weighted rows it is the radius, except that the unit of the target is already its bound.
     """
     radius = 1.0 if release.scaling is None else release.scaling.radius
     return np.where(positions == len(release.columns) - 1, 1.0, radius)
 
 
 def _fourth(release: Release, model: SubModel) -> FloatArray | None:
-    """Return the sums with fourth powers of weights, where the release has them for all regressors of the model."""
+    """Return the sums with fourth powers of weights if the release has them for all regressors of the model."""
     if release.scaling is None or not release.scaling.fourth or release.design.target in model.features:
         return None
     size, unit, indices = len(release.columns) - 1, release.noise.unit, [0, *model.positions]
@@ -391,14 +347,14 @@ def _block(release: Release, positions: npt.NDArray[np.int_]) -> BigIntArray:
     size = len(release.columns)
     low = np.minimum.outer(positions, positions)
     high = np.maximum.outer(positions, positions)
-    # the totals are the upper triangle, row by row
+    # the totals are the upper triangle in row order
     totals = np.array([0 if total is None else total for total in release.totals], dtype=object)
     block: BigIntArray = totals[low * size - low * (low - 1) // 2 + high - low]
     return block
 
 
 def _shifted(block: BigIntArray, shift: FloatArray) -> BigIntArray:
-    """Compute sums of products of (scaled + shift), in steps 4**_SHIFT_BITS times finer, from those of (1, scaled)."""
+    """Compute sums of products of (scaled + shift) times 4**_SHIFT_BITS from those of (1, scaled)."""
     integer_shift = np.array([round(math.ldexp(value, _SHIFT_BITS)) for value in shift], dtype=object)
     cross = np.outer(integer_shift, block[0, 1:]) * 2**_SHIFT_BITS
     square = np.outer(integer_shift, integer_shift) * block[0, 0]

@@ -1,4 +1,5 @@
 """Standard errors, confidence sets and tests that include sampling error and privacy noise.
 
-Input: normal equations, solved coefficients and the noise distribution. Output: sets, p-values and covariances.
+The input is normal equations, solved coefficients and the noise distribution; the output is sets, p-values and
+covariances.
 """

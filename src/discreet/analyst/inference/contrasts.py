@@ -1,4 +1,4 @@
-"""Compute estimates, standard errors and sets of linear combinations of coefficients."""
+"""Estimates, standard errors and confidence sets of linear combinations of coefficients."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from discreet.exact.arrays import FloatArray, one_blas_thread
 from discreet.releases.reference_distribution import Family, NotEstimable, critical_value, tail_probability
 
 # -- contrasts ---------------------------------------------------------------------------------------------------------
-# Combinations of coefficients in original units, with their errors, statistics and sets.
+# Combinations of coefficients in original units, with their standard errors, score statistics and confidence sets.
 
 TOO_WIDE: Final = NotEstimable("the number is too large for double precision; rescale the declared columns")
 NOTHING_VARIES: Final = NotEstimable("the residuals are 0 and the release has no noise, so nothing varies")
@@ -30,34 +30,20 @@ UNBOUNDED: Final = "the noise of the release outweighs the signal at this budget
 
 
 def in_double(value: float) -> Number:
-    """Return a finite number, or the reason if it overflowed double precision."""
+    """Return the number if it is finite, and `TOO_WIDE` otherwise."""
     return value if math.isfinite(value) else TOO_WIDE
 
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Combinations l'theta of the scaled coefficients, m of them, in original units.
-
-    Attributes
-    ----------
-    estimates
-            Estimates, shape (m,).
-    L
-            Weights on the scaled coefficients divided by `scale`, shape (m, k).
-    scale
-            Largest weight of each, so that no square is taken in original units, shape (m,).
-    inference
-            Inference for the scaled coefficients.
-    family
-            Reference distribution of the noise.
-    """
+    """Linear combinations l'theta of the k scaled coefficients, m of them, reported in original units."""
 
     names: tuple[str, ...]
-    estimates: FloatArray
-    L: FloatArray
-    scale: FloatArray
+    estimates: FloatArray  # shape (m,)
+    L: FloatArray  # weights on the scaled coefficients, divided by `scale`, shape (m, k)
+    scale: FloatArray  # largest weight of each combination, so that nothing is squared in original units, shape (m,)
     inference: ScoreInference
-    family: Family
+    family: Family  # reference distribution
 
     @cached_property
     def terms(self) -> ContrastTerms:
@@ -66,8 +52,8 @@ class Contrasts:
 
     @cached_property
     def nuisances(self) -> tuple[Nuisance, ...]:
-        """The other coefficients, which a test of each combination leaves open."""
-        # many small matrices in turn
+        """The coefficients that a test of each combination leaves free."""
+        # many small matrices one after another
         with one_blas_thread():
             return nuisances(self.inference, self.L)
 
@@ -76,7 +62,7 @@ class Contrasts:
         return tuple(nuisance.kappa for nuisance in self.nuisances)
 
     def critical(self, level: float) -> float:
-        """Return the critical value of one interval."""
+        """Return the critical value of a separate interval."""
         return critical_value(level, self.family, self.inference.df)
 
     def covariance(self) -> FloatArray:
@@ -94,15 +80,15 @@ class Contrasts:
         return self._each(np.sqrt(self.terms.q0) * self.scale)
 
     def sampling_sd(self) -> NamedValues[Number]:
-        """Return the part of each standard error that is sampling error."""
+        """Return the standard deviation of each estimate's sampling error."""
         return self._each(np.sqrt(self.terms.sampling) * self.scale)
 
     def privacy_sd(self) -> NamedValues[Number]:
-        """Return the part of each standard error that is noise of the release."""
+        """Return the standard deviation of each estimate's privacy noise."""
         return self._each(np.sqrt(self.terms.privacy) * self.scale)
 
     def privacy_share(self) -> NamedValues[Number]:
-        """Return the share of noise in each squared standard error, from 0 to 1."""
+        """Return the fraction of each variance that is privacy noise, from 0 to 1."""
         total = self.terms.q0
         return self._each(np.divide(self.terms.privacy, total, out=np.zeros_like(total), where=total > 0))
 
@@ -113,7 +99,7 @@ class Contrasts:
         return self._each(np.divide(distance, sd, out=np.zeros_like(sd), where=sd > 0))
 
     def statistics(self, values: FloatArray) -> NamedValues[Number]:
-        """Return the score statistics of these hypothesised values, with the sign of estimate - value."""
+        """Return the score statistic of each hypothesised value, with the sign of estimate - value."""
         return self._each(self._scores(values))
 
     def _scores(self, values: FloatArray) -> FloatArray:
@@ -127,14 +113,14 @@ class Contrasts:
         return -np.sign(u) * np.sqrt(squares)
 
     def tail_probabilities(self, values: FloatArray) -> NamedValues[Number]:
-        """Return two-sided p-values of the score statistics, given how well the other coefficients are determined."""
+        """Return two-sided p-values of the score statistics, adjusted by kappa for the free coefficients."""
         plain = [tail_probability(t, self.family, self.inference.df) for t in self._scores(values).tolist()]
         return self._each(np.array([reference_tail(p, kappa, 1) for p, kappa in zip(plain, self._kappas, strict=True)]))
 
     def intervals(self, z: float) -> NamedValues[Interval]:
-        """Return confidence sets at the critical value z for combinations whose other coefficients are known.
+        """Return confidence sets at the critical value z.
 
-        A set holds the values whose p-value is at least that of z.
+        Each set contains the values whose p-value is at least the two-sided tail probability of z.
         """
         alpha = tail_probability(z, self.family, self.inference.df)
         sets = fieller_sets(*self._widened(alpha)).moved(self.estimates, self.scale)
@@ -143,7 +129,7 @@ class Contrasts:
         return NamedValues(self.names, out)
 
     def _widened(self, alpha: float) -> tuple[ContrastTerms, FloatArray]:
-        """Return terms that allow for the open coefficients, and the critical value of each combination."""
+        """Return terms widened for the free coefficients, and the critical value of each combination."""
         terms = self.terms
         z = np.array([self.critical(1 - level_given(alpha, kappa, 1)) for kappa in self._kappas])
         with np.errstate(over="ignore", invalid="ignore"):
@@ -164,14 +150,14 @@ def read_each(
     read: Callable[[Contrasts], NamedValues[Value]],
     without: Callable[[NotEstimable], Value],
 ) -> NamedValues[Value]:
-    """Read a value of each combination, or return the same reason for all."""
+    """Apply `read` to the combinations, or return the same NotEstimable result for each of them."""
     return NamedValues[Value].constant(names, without(about)) if isinstance(about, NotEstimable) else read(about)
 
 
 def contrasts(
     inference: ScoreInference, names: Sequence[str], L: FloatArray, estimates: FloatArray, family: Family
 ) -> Contrasts | NotEstimable:
-    """Set up combinations whose weights L are in original units, shape (m, k)."""
+    """Build combinations from weights L in original units, shape (m, k)."""
     largest = np.abs(L).max(axis=1, initial=0.0)
     if not np.isfinite(largest).all():
         return TOO_WIDE
@@ -180,21 +166,21 @@ def contrasts(
 
 
 def unit_map(units: Units) -> FloatArray:
-    """Return the derivative of the coefficients in original units with respect to those of z, shape (k, k).
+    """Return the derivative of the coefficients in original units with respect to the scaled ones, shape (k, k).
 
-    A slope is theta_j half_y / half_j, less the part of its interactions for the indicator of a category. An intercept
-    is half_y theta_0 less the slopes times the middles.
+    The slope of column j is theta_j half_y / half_j. The slope of a category's indicator also subtracts the shift of
+    each of its interactions. The intercept is half_y theta_0 minus the sum of slopes times midpoints.
     """
     *_, half_y = units.half.tolist()
-    # ratios of declared scales may overflow double precision; callers check for it
+    # ratios of declared scales may overflow double precision; callers check for this
     with np.errstate(over="ignore"):
         slopes = half_y / units.half[:-1]
         first = int(units.intercept)
         out = np.diag(np.append(half_y, slopes) if first else slopes)
         if first:
             out[0, 1:] = -slopes * units.mid[:-1]
-        for column, other, times in units.taken:
-            out[first + other, first + column] -= slopes[column] * times
+        for column, indicator, times in units.taken:
+            out[first + indicator, first + column] -= slopes[column] * times
     return out
 
 
@@ -203,11 +189,11 @@ def unit_map(units: Units) -> FloatArray:
 
 Simultaneous = Literal["bonferroni", "max-t"]
 WAYS: Final[tuple[Simultaneous, ...]] = get_args(Simultaneous)
-_DRAWS: Final = 9_999  # makes level (draws + 1) an integer for every level of up to four digits
+_DRAWS: Final = 9_999  # makes level * (draws + 1) an integer for levels with up to four decimals
 
 
 def checked_way(way: object) -> Simultaneous | None:
-    """Check the method of simultaneous intervals, or None for separate intervals."""
+    """Return the name of the simultaneous method, or None for separate intervals. Raise if it is unknown."""
     for name in WAYS:
         if isinstance(way, str) and name == way:
             return name
@@ -220,9 +206,8 @@ def simultaneous_value(about: Contrasts, level: float, way: Simultaneous, digest
     """Return the critical value at which all intervals hold simultaneously with probability `level`.
 
     `bonferroni` divides the error probability evenly. `max-t` is the quantile of the largest standardised error under
-    the correlations of the sandwich covariance, which is never wider than Bonferroni except for simulation error.
-    Correlations do not determine the joint distribution of pure-epsilon noise, so there both use Bonferroni's value.
-    The fingerprint `digest` seeds the simulation.
+    the sandwich correlations, capped at Bonferroni's value. Correlations do not determine the joint distribution of
+    pure-epsilon noise, so with such noise both methods use Bonferroni's value. `digest` seeds the simulation.
     """
     count = len(about.names)
     bonferroni = about.critical(1 - (1 - level) / count)
@@ -235,7 +220,7 @@ def simultaneous_value(about: Contrasts, level: float, way: Simultaneous, digest
 def simultaneous_tails(
     about: Contrasts, pvalues: NamedValues[Number], way: Simultaneous, digest: str
 ) -> NamedValues[Number]:
-    """Adjust p-values for several tests: the smallest 1 - level whose simultaneous sets exclude the tested value."""
+    """Adjust p-values: the smallest 1 - level at which the simultaneous sets exclude the tested value."""
     largest = _largest(about, digest) if _drawn(about, way) else None
 
     def together(p: float) -> float:
@@ -249,7 +234,7 @@ def simultaneous_tails(
 
 
 def _drawn(about: Contrasts, way: Simultaneous) -> bool:
-    """Return whether the distribution of the largest error is simulated, instead of using Bonferroni's value."""
+    """Return whether the critical value is simulated instead of Bonferroni's."""
     return way == "max-t" and len(about.names) > 1 and about.family != "laplace"
 
 
@@ -259,7 +244,7 @@ def _largest(about: Contrasts, digest: str) -> FloatArray:
 
     stream = seeded_stream("max-t", digest)
     normals = standard_normals(stream, _DRAWS, len(about.names)) @ _root(about).T
-    # all share one residual variance, so divide by the root of an independent chi-square over its degrees of freedom
+    # all statistics share one residual variance: divide by the root of an independent chi-square over its df
     df = about.inference.df
     share = chdtri(df, (np.arange(_DRAWS) + 0.5) / _DRAWS) / df
     order = np.argsort(stream.random_raw(_DRAWS), kind="stable")
@@ -267,7 +252,7 @@ def _largest(about: Contrasts, digest: str) -> FloatArray:
 
 
 def _root(about: Contrasts) -> FloatArray:
-    """Return a root of the correlation matrix, shape (m, m). Combinations without variance are independent."""
+    """Return a root of the correlation matrix, shape (m, m). Combinations with variance 0 are independent."""
     covariance = about.L @ about.inference.covariance @ about.L.T
     sd = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     sd[sd == 0] = 1.0
@@ -277,33 +262,27 @@ def _root(about: Contrasts) -> FloatArray:
 
 
 # -- coefficient noise -------------------------------------------------------------------------------------------------
-# Noise that was added to the coefficients: its size, and intervals for the coefficients without noise.
+# Noise added to coefficients: its size, and intervals for the coefficients without noise.
 #
-# A release whose noise has the single block `coefficients` holds q + noise, where q are the coefficients that the
-# mechanism computed from the table, in steps of the product grid, and the noise is independent and discrete Gaussian.
-# Its distribution is public and does not depend on the table. A coefficient in original units is a combination w'(q +
-# noise) plus a constant, so its noise has the standard deviation sigma |w|.
+# If the only noise block is `coefficients`, the release holds q + noise. Here q are the coefficients that the mechanism
+# computed from the table, in units of the product grid, and the noise is independent and discrete Gaussian. Its
+# distribution is public and does not depend on the table. A coefficient in original units is a combination
+# w'(q + noise) plus a constant, so its noise has standard deviation sigma |w|.
 #
-# The interval extends z sigma |w| plus one step, |w|_1, to either side, with z the normal quantile. A discrete Gaussian
-# variate X and a normal variate Y with the same sigma can be coupled such that |X - Y| <= 1: P(X >= m) <= P(Y >= m - 1)
-# for m >= 1 [Canonne, Kamath & Steinke 2020], and P(Y >= m) <= c P(X >= m), because exp(-t^2 / 2 sigma^2) decreases,
-# with c - 1 < 6e-9 for sigma >= 1. So w'X differs from w'Y by at most |w|_1, and the interval covers w'q with at least
-# its nominal probability, up to 1e-8 for each number in w, and up to 1e-33 for sigma >= 2.
+# The interval extends z sigma |w| plus one grid unit, |w|_1, to either side, with z the normal quantile. A discrete
+# Gaussian X and a normal Y with the same sigma can be coupled such that |X - Y| <= 1: P(X >= m) <= P(Y >= m - 1) for
+# m >= 1 [Canonne, Kamath & Steinke 2020], and P(Y >= m) <= c P(X >= m), because exp(-t^2 / 2 sigma^2) decreases, with
+# c - 1 < 6e-9 for sigma >= 1. So w'X differs from w'Y by at most |w|_1. The interval therefore covers w'q with at least
+# its nominal probability, minus at most 1e-8 for each number in w, or 1e-33 if sigma >= 2.
 
 
 def noise_known_beforehand(distribution: NoiseDistribution) -> bool:
-    """Return whether the published coefficients hold all noise, with a distribution that no table changes.
-
-    >>> noise_known_beforehand(NoiseDistribution(16, {"coefficients": 2**30}, "gaussian"))
-    True
-    >>> noise_known_beforehand(NoiseDistribution(16, {"linear": 2**30, "coefficients": 2**10}, "gaussian"))
-    False
-    """
+    """Return whether all noise was added to the published coefficients, with a distribution free of the data."""
     return set(distribution.sigma) == {"coefficients"} and distribution.family == "discrete-gaussian"
 
 
 def noise_sds(distribution: NoiseDistribution, units: Units) -> list[Number]:
-    """Return the standard deviation of the noise of each coefficient in original units."""
+    """Return the noise standard deviation of each coefficient in original units."""
     sds = [distribution.sd("coefficients") * math.hypot(*row) for row in _weights(units)]
     return [sd if math.isfinite(sd) else TOO_WIDE for sd in sds]
 
@@ -311,7 +290,7 @@ def noise_sds(distribution: NoiseDistribution, units: Units) -> list[Number]:
 def table_intervals(
     distribution: NoiseDistribution, units: Units, names: Sequence[str], estimates: Sequence[float], level: float
 ) -> NamedValues[Interval]:
-    """Return intervals for the coefficients that the same table would have given without noise."""
+    """Return intervals for the coefficients that the same table would give without noise."""
     from scipy.special import ndtri
 
     # the lower tail keeps its digits where the upper end would round to 1
@@ -327,7 +306,7 @@ def table_intervals(
 
 
 def _weights(units: Units) -> list[list[float]]:
-    """Return the weights that express each coefficient in terms of the scaled ones. The weights may overflow."""
+    """Return the weights of each coefficient on the scaled ones. The weights may overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         weights: list[list[float]] = unit_map(units).tolist()
     return weights

@@ -1,4 +1,4 @@
-"""Bound the effect of the other coefficients on a test of some of them."""
+"""Allow for the uncertainty about the other coefficients in tests of some of them."""
 
 from __future__ import annotations
 
@@ -15,49 +15,35 @@ from discreet.analyst.inference.score import ScoreInference
 from discreet.exact.arrays import FloatArray
 
 # -- growth ------------------------------------------------------------------------------------------------------------
-# Growth of the variances of many combinations along steps of the coefficients, without a matrix for each.
+# Growth of the score variances of many combinations along steps of the coefficients, without a k x k matrix for each.
 #
-# For a combination with the weights w on the noise F, the growth is a quadratic form of the step. In coordinates in
-# which the errors of the coefficients have unit variance, orthogonal to what is held fixed, its matrix is
+# For a combination with weights w on the noise F, the growth is a quadratic form of the step. In coordinates in which
+# the coefficient errors have unit variance, orthogonal to the direction that is held fixed, its matrix is
 #
 #     S = P R K(w) R' P / sigma^2,    K(w) the covariance of F w,
 #
-# with R the effect of a step on the noise. Only the largest eigenvalues of S and forms with two known vectors are
+# with R the effect of a step on the noise. Only the largest eigenvalues of S and its forms with two known vectors are
 # needed. Both are computed from S restricted to the span of a few vectors and their repeated products with S: block
 # Lanczos [Golub & Underwood 1977]. K(w) = diag(w) T diag(w) except on its diagonal, so one matrix product multiplies
-# the S of every combination with its vectors.
+# the S of every combination by its vectors.
 
-_CLOSE: Final = 1e-11  # change of the two largest eigenvalues at convergence, relative for those above 1
-_SMALL: Final = 1e-9  # remainder of a unit vector that lies in a span, up to rounding
+_CLOSE: Final = 1e-11  # convergence tolerance of the two largest eigenvalues, relative for eigenvalues above 1
+_SMALL: Final = 1e-9  # norm below which the remainder of a unit vector is rounding error
 _FEW: Final = 4
-DENSE: Final = 100  # coefficients up to which one matrix for each combination is faster
-_MOST: Final = 120  # vectors in a basis; beyond this a decomposition of the whole matrix is as fast
-_AT_ONCE: Final = 2**23  # numbers in the bases of combinations that are treated together
+DENSE: Final = 100  # up to this many coefficients, one matrix per combination is faster
+_MOST: Final = 120  # vectors in a basis; beyond this, decomposing the whole matrix is as fast
+_AT_ONCE: Final = 2**23  # maximum number of entries in the bases of one batch of combinations
 
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """The matrices S of m combinations of k coefficients.
+    """The matrices S of m combinations of k coefficients."""
 
-    Attributes
-    ----------
-    noise
-            F, shape (p, p).
-    steps
-            R, shape (k, p).
-    weights
-            w of each combination, shape (m, p).
-    variance
-            sigma^2 of each, above 0, shape (m,).
-    fixed
-            Unit vector that P projects out for each combination, shape (m, k), or 0 for none.
-    """
-
-    noise: EntryNoise
-    steps: FloatArray
-    weights: FloatArray
-    variance: FloatArray
-    fixed: FloatArray
+    noise: EntryNoise  # F, shape (p, p)
+    steps: FloatArray  # R, shape (k, p)
+    weights: FloatArray  # w of each combination, shape (m, p)
+    variance: FloatArray  # sigma^2 of each combination, above 0, shape (m,)
+    fixed: FloatArray  # unit vector that P projects out for each combination, or 0 for none, shape (m, k)
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -79,7 +65,7 @@ class Growth:
         return diagonal
 
     def pulled(self, t: FloatArray) -> FloatArray:
-        """Compute R K(w) t / sigma^2 for vectors t of every combination, from shape (m, b, p) to shape (m, b, k)."""
+        """Compute R K(w) t / sigma^2 for b vectors t per combination, from shape (m, b, p) to (m, b, k)."""
         w = self.weights[:, None, :]
         form = w * ((w * t) @ self._off) + self._diagonal[:, None, :] * t
         if self.noise.copies:
@@ -91,46 +77,34 @@ class Growth:
         return out
 
     def times(self, x: FloatArray) -> FloatArray:
-        """Compute S x for x orthogonal to the fixed vector, without projecting the result by P, shape (m, b, k)."""
+        """Compute R K(w) R' x / sigma^2 for x orthogonal to the fixed vector, shape (m, b, k). P is not applied."""
         return self.pulled(x @ self.steps)
 
 
 class Reduced(NamedTuple):
-    """The matrices S in the span of few vectors, in coordinates in which they are diagonal.
+    """The matrices S restricted to the span of a few vectors and diagonalised."""
 
-    Attributes
-    ----------
-    values
-            Their eigenvalues, ascending, shape (m, q).
-    starts
-            The start vectors in these coordinates, shape (m, b, q).
-    """
-
-    values: FloatArray
-    starts: FloatArray
+    values: FloatArray  # eigenvalues, ascending, shape (m, q)
+    starts: FloatArray  # start vectors in the eigenvector coordinates, shape (m, b, q)
 
 
 def runs(size: int, combinations: int) -> list[slice]:
-    """Split combinations into batches that fit in memory.
-
-    >>> runs(10, 3)
-    [slice(0, 3, None)]
-    """
+    """Split combinations into batches that fit in memory."""
     most = max(1, _AT_ONCE // (_MOST * size))
     return [slice(at, min(at + most, combinations)) for at in range(0, combinations, most)]
 
 
 def reduced(growth: Growth, starts: FloatArray) -> Reduced | None:
-    """Restrict the matrices S to spans of the start vectors, shape (m, b, k), and of everything relevant.
+    """Restrict each S to the Krylov space of its start vectors, shape (m, b, k).
 
-    The part of a start vector along the fixed one is ignored. A random vector is added, so that no direction is
-    overlooked. Returns None if the spans would need too many vectors.
+    Components along the fixed vector are ignored. A random start vector is added so that no direction is missed.
+    Return None if convergence would need too many vectors.
     """
     count, start_count, size = starts.shape
     random = standard_normals(seeded_stream("direction", str(size)), 1, size)
     starts = np.concatenate([starts, np.broadcast_to(random, (count, 1, size))], axis=1)
     width, most = start_count + 1, min(_MOST, size)
-    # index 0 holds the fixed vector: everything is orthogonal to it, and nothing grows along it
+    # index 0 holds the fixed vector: the basis is orthogonal to it, and nothing grows along it
     basis = np.zeros((count, 1 + most, size))
     basis[:, 0] = growth.fixed
     inside = np.zeros((count, 1 + most, 1 + most))
@@ -153,7 +127,7 @@ def reduced(growth: Growth, starts: FloatArray) -> Reduced | None:
 
 
 def largest_growth(noise: EntryNoise, steps: FloatArray, weights: FloatArray, variance: FloatArray) -> FloatArray:
-    """Compute the largest eigenvalue of every S with nothing held fixed, shape (m,). Arguments as for `Growth`."""
+    """Compute the largest eigenvalue of every S with nothing held fixed, shape (m,). Arguments are as in `Growth`."""
     size = len(steps)
     out = np.empty(len(weights))
     for run in runs(size, len(weights)):
@@ -170,11 +144,8 @@ def largest_growth(noise: EntryNoise, steps: FloatArray, weights: FloatArray, va
 def growth_bound(noise: EntryNoise, weights: FloatArray, largest: FloatArray) -> FloatArray:
     """Compute an upper bound of sigma^2 times the largest eigenvalue of S, shape (...,).
 
-    No eigenvalue of R K R' exceeds the product of the largest ones of K and R'R, and that of K is at most its largest
-    diagonal entry plus the norm of the rest. `largest` is that of R'R.
-
-    >>> growth_bound(EntryNoise(np.ones((2, 2))), np.array([[1.0, 0.0]]), np.array([4.0]))
-    array([4.])
+    The largest eigenvalue of R K R' is at most the product of the largest eigenvalues of K and R'R. For K it is at most
+    the largest diagonal entry plus the norm of the rest. `largest` is the largest eigenvalue of R'R.
     """
     squares = weights**2
     variance, shared = noise.variance, noise.shared
@@ -186,20 +157,19 @@ def growth_bound(noise: EntryNoise, weights: FloatArray, largest: FloatArray) ->
 
 
 def _settled(inside: FloatArray, width: int) -> bool:
-    """Return whether the two largest eigenvalues of restricted matrices have converged, shape (m, q, q).
+    """Return whether the two largest eigenvalues of the restricted matrices, shape (m, q, q), have converged.
 
-    They can only grow with the span, and each step reduces the remaining error. When the last `width` vectors changed
-    nothing, more vectors will not either.
+    They can only grow with the span. If the last `width` vectors changed nothing, more vectors will not either.
     """
     now, before = (np.linalg.eigvalsh(part)[:, -2:] for part in (inside, inside[:, :-width, :-width]))
     return bool((now - before <= _CLOSE * np.maximum(now, 1.0)).all())
 
 
 def _orthonormal(vectors: FloatArray, known: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return an orthonormal basis of the span of few vectors, shape (m, b, k), and their coordinates in it.
+    """Return an orthonormal basis of the span of a few vectors, shape (m, b, k), and their coordinates in it.
 
-    The vectors are orthogonal to `known` up to rounding, and so is the basis, however short they are. A vector that
-    adds nothing becomes 0.
+    The input must be orthogonal to `known` up to rounding. The basis is orthogonal to it even if the input is short. A
+    linearly dependent vector becomes 0.
     """
     out, coordinates = _one_by_one(vectors)
     out -= (out @ known.transpose(0, 2, 1)) @ known
@@ -207,7 +177,7 @@ def _orthonormal(vectors: FloatArray, known: FloatArray) -> tuple[FloatArray, Fl
 
 
 def _one_by_one(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Orthonormalise vectors in turn, and return them with the coordinates of the input."""
+    """Orthonormalise vectors one after another. Return them with the coordinates of the input."""
     out, coordinates = np.zeros_like(vectors), np.zeros((*vectors.shape[:2], vectors.shape[1]))
     for index in range(vectors.shape[1]):
         rest = vectors[:, index : index + 1]
@@ -225,32 +195,32 @@ def _one_by_one(vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 # -- nuisance ----------------------------------------------------------------------------------------------------------
-# What a hypothesis leaves open about the other coefficients, and how that widens its test.
+# How the coefficients that a hypothesis leaves free widen its test.
 #
-# The variance of the score depends on all coefficients. Where the noise hides some of the others, a test of a
-# combination psi that fixes one value for them may be far too small. So a value t of psi is kept if it is compatible
-# with *some* value of the others. With theta(t) = theta~ + u v as in `inference`, u = t - psi~, and Omega(theta) taken
-# as Omega(theta~) times the factor by which the variance of the score of psi grows, it is kept if for some step d of
-# the others
+# The variance of the score depends on all coefficients. If noise hides some of the others, a test of a combination psi
+# that fixes one value for them may reject far too often. So a value t of psi is kept if it is compatible with *some*
+# value of the others. Let theta(t) = theta~ + u v as in `score`, with u = t - psi~, and approximate Omega(theta) by
+# Omega(theta~) times the factor by which the score variance of psi grows. Then t is kept if for some step d of the
+# others
 #
 #     u^2 + sigma^2 d'Cov^+ d <= c a'Omega(theta(t) + d) a,     sigma^2 = a'Omega(theta~) a,
 #
-# with Cov the covariance of theta~ given psi. Both sides are quadratic, so that the best step has a closed form. In
+# with Cov the covariance of theta~ given psi. Both sides are quadratic, so the best step has a closed form. In
 # coordinates in which d'Cov^+ d = |h|^2 and the growth along h is sum s_i h_i^2,
 #
 #     u^2 <= c q(u) + c^2 sigma^2 sum r_i(u)^2 / (1 - c s_i),
 #
-# with r_i(u) linear in u: the set again solves a quadratic, and holds any value if c s_i >= 1 for some i. The smallest
-# such c is the statistic of t. Where the others are well determined all s_i are small, and it is the plain score
-# statistic.
+# with r_i(u) linear in u. The set again solves a quadratic, and contains every value if c s_i >= 1 for some i. The
+# smallest such c is the statistic of t. If the others are well determined, all s_i are small and the statistic is the
+# plain score statistic.
 #
-# The search for the best step makes the statistic smaller where the others are hidden. Its distribution is then not
-# chi-square with m degrees of freedom. Given the next root kappa of the same problem, it is close to the density
+# The search for the best step makes the statistic smaller if the others are hidden. Its distribution is then not
+# chi-square with m degrees of freedom. Given the next root kappa of the same problem, its density is close to
 #
 #     x^(m/2 - 1) exp(-x/2) (kappa - x)^(1/2),    0 < x < kappa,
 #
-# [Guggenberger, Kleibergen & Mavroeidis 2019, for noise of the same shape in all columns]. For large kappa it is chi-
-# square.
+# up to a constant [Guggenberger, Kleibergen & Mavroeidis 2019, for noise of the same shape in all columns]. As kappa
+# grows this becomes chi-square.
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(80)
 _SHARES: Final = (_NODES + 1) / 2
@@ -263,42 +233,33 @@ _LAST_DIGITS: Final = 2.0**-51
 
 @dataclass(frozen=True, eq=False)
 class Nuisance:
-    """The coefficients that a test of one combination leaves open, in coordinates with unit error variance.
+    """The coefficients that a test of one combination leaves free, in coordinates with unit error variance."""
 
-    Attributes
-    ----------
-    sigma
-            Standard error of the combination.
-    growth
-            s_i, the growth of the variance of the combination along each coordinate, ascending, shape (k - m,).
-    here, along
-            r_i(u) = here_i + u along_i, shape (k - m,).
-    """
-
-    sigma: float
-    growth: FloatArray
+    sigma: float  # standard error of the combination
+    growth: FloatArray  # s_i, growth of the combination's variance along each coordinate, ascending, shape (k - m,)
+    # r_i(u) = here_i + u along_i, both of shape (k - m,)
     here: FloatArray
     along: FloatArray
 
     @property
     def kappa(self) -> float:
-        """How well the others are determined: the next root at the estimate, infinite if nothing is hidden."""
+        """How well the free coefficients are determined, as defined above. It is infinite if noise hides none."""
         if not self.growth.any():
             return math.inf
         largest = _largest_lowered(self.growth, self.here)
         return 1 / largest if largest > 0 else math.inf
 
     def statistic(self, u: float, variance: float) -> float:
-        """Return the smallest c at which a value at distance u from the estimate, with variance q(u), is kept."""
+        """Return the smallest c that keeps a value at distance u from the estimate, with variance q(u)."""
         if not self.growth.any():
             return u * u / variance
         edge = self.sigma * abs(u) * (self.here + u * self.along)
         return u * u / _largest_of_arrow(variance, u * u * self.growth, edge)
 
     def widened(self, c: float) -> tuple[float, float, float]:
-        """Return what the open step adds to q0, q1 and q2 at the squared critical value c.
+        """Return what the free step adds to q0, q1 and q2 at the squared critical value c.
 
-        q2 is infinite if any value is kept.
+        q2 is infinite if every value is kept.
         """
         if not self.growth.any():
             return 0.0, 0.0, 0.0
@@ -313,9 +274,7 @@ class Nuisance:
 
 
 def _largest_lowered(diagonal: FloatArray, by: FloatArray) -> float:
-    """Compute the largest eigenvalue of diag(d) - b b', d ascending.
-
-    It lies between the two largest entries of d, where a sum changes sign.
+    """Compute the largest eigenvalue of diag(d) - b b', with d ascending.
 
     >>> round(_largest_lowered(np.array([1.0, 3.0]), np.array([0.0, 1.0])), 12)
     2.0
@@ -323,12 +282,12 @@ def _largest_lowered(diagonal: FloatArray, by: FloatArray) -> float:
     if len(diagonal) == 1:
         return float(diagonal[0] - by[0] ** 2)
     squares = by**2
-    # above the largest eigenvalue the sum is negative: one factor of the determinant is, and the determinant is not
+    # it lies between the two largest entries of d: there the secular function is negative exactly above it
     return _root(lambda x: 1 + float((squares / (x - diagonal)).sum()) <= 0, float(diagonal[-2]), float(diagonal[-1]))
 
 
 def _largest_of_arrow(corner: float, diagonal: FloatArray, edge: FloatArray) -> float:
-    """Compute the largest eigenvalue of an arrowhead matrix: first row, first column and diagonal.
+    """Compute the largest eigenvalue of an arrowhead matrix, which is 0 off its first row, first column and diagonal.
 
     >>> round(_largest_of_arrow(1.0, np.array([0.0, 1.0]), np.array([0.0, 2.0])), 12)
     3.0
@@ -340,7 +299,7 @@ def _largest_of_arrow(corner: float, diagonal: FloatArray, edge: FloatArray) -> 
 
 
 def _root(is_above: Callable[[float], bool], low: float, high: float) -> float:
-    """Find where a condition that holds from some point up to `high` begins to hold, to the last digits of a double."""
+    """Bisect for the point in (low, high] from which `is_above` is true, to the last digits of a double."""
     with np.errstate(divide="ignore", invalid="ignore"):
         while (middle := (low + high) / 2) > low and high - low > _LAST_DIGITS * high:
             low, high = (low, middle) if is_above(middle) else (middle, high)
@@ -348,12 +307,12 @@ def _root(is_above: Callable[[float], bool], low: float, high: float) -> float:
 
 
 def nuisances(inference: ScoreInference, L: FloatArray) -> tuple[Nuisance, ...]:
-    """Set up what a separate test of each row of L, shape (m, k), leaves open."""
+    """Set up the free coefficients for a separate test of each row of L, shape (m, k)."""
     root = covariance_root(inference)
     toward = L @ inference.covariance
     total = (toward * L).sum(axis=1)[:, None]
     v = np.divide(toward, total, out=np.zeros_like(toward), where=total > 0)
-    # the covariance of the others where one combination is known does not depend on the variance of that one
+    # the conditional covariance of the others does not depend on the variance of the tested combination
     own = total[:, 0]
     if inference.middle is not None:
         own = own + inference.sampling_along(L) - ((L @ inference.sampling) * L).sum(axis=1)
@@ -368,7 +327,7 @@ def nuisances(inference: ScoreInference, L: FloatArray) -> tuple[Nuisance, ...]:
 def _in_few_directions(
     inference: ScoreInference, L: FloatArray, v: FloatArray, own: FloatArray, root: CovarianceRoot
 ) -> list[Nuisance] | None:
-    """Set up the same from a few relevant directions of many coefficients, or return None if they are not few."""
+    """Compute `nuisances` from a few relevant directions, or return None if too many are needed."""
     if not (inference.entry_noise and (own > 0).all()):
         return None
     along = L @ root.root
@@ -397,10 +356,11 @@ def nuisance(
     root: CovarianceRoot,
     sigma2: float | None = None,
 ) -> Nuisance:
-    """Set up what the hypotheses L theta = c leave open for one combination l'theta.
+    """Set up the coefficients that the hypotheses L theta = c leave free, for one combination l'theta.
 
-    L has full rank, shape (m, k), and l is in the span of its rows. `step` is v, the change of the coefficients per
-    unit of the combination. `sigma2` is the variance of the combination, by default that of the covariance.
+    L must have full rank, shape (m, k), and l must be in the span of its rows. `step` is v, the change of the
+    coefficients per unit of the combination. `sigma2` is the variance of the combination, by default from the
+    covariance.
     """
     if sigma2 is None:
         sigma2 = float(combination @ inference.covariance @ combination)
@@ -421,25 +381,16 @@ def nuisance(
 
 @dataclass(frozen=True, eq=False)
 class CovarianceRoot:
-    """A square root of the covariance of the coefficients.
+    """A square root of the covariance of the coefficients."""
 
-    Attributes
-    ----------
-    root
-            R with R R' = Cov, shape (k, k).
-    noise
-            Effect of a step R h on the noise, -R' times the noise map, shape (k, p).
-    """
-
-    root: FloatArray
-    noise: FloatArray
+    root: FloatArray  # R with R R' = Cov, shape (k, k)
+    noise: FloatArray  # -R' times the noise map: the effect of a step R h on the noise, shape (k, p)
 
     def open_steps(self, L: FloatArray) -> FloatArray:
-        """Return the effect on the noise of the steps that hypotheses of full rank leave open, with unit variance.
+        """Return the effect on the noise of unit-variance steps that satisfy the hypotheses L theta = c.
 
-        These are the directions of the root's space orthogonal to L R. Their image has the covariance given the
-        hypotheses. Reflections map L R to the first coordinates [Householder 1958], and the remaining ones are
-        returned.
+        These steps are orthogonal to L R. Householder reflections map L R to the first coordinates [Householder 1958],
+        and the rows for the remaining coordinates are returned.
         """
         reflections, factors = np.linalg.qr((L @ self.root).T, mode="raw")
         moved = self.noise.copy()
@@ -450,14 +401,14 @@ class CovarianceRoot:
 
 
 def covariance_root(inference: ScoreInference) -> CovarianceRoot:
-    """Return a square root of the covariance of the coefficients."""
+    """Compute a square root of the covariance of the coefficients."""
     values, axes = np.linalg.eigh(inference.covariance)
     root = axes * np.sqrt(np.maximum(values, 0.0))
     return CovarianceRoot(root, -(root.T @ inference.noise_map))
 
 
 def tail_given(x: float, kappa: float, count: int) -> float:
-    """Compute the probability beyond x of the statistic of `count` hypotheses, given kappa.
+    """Compute the probability that the statistic of `count` hypotheses exceeds x, given kappa.
 
     >>> round(tail_given(3.841, 1e9, 1), 4), round(tail_given(2.0, 4.0, 1), 4)
     (0.05, 0.0703)
@@ -468,21 +419,19 @@ def tail_given(x: float, kappa: float, count: int) -> float:
 
 
 def _integral(x: float, kappa: float, count: int) -> float:
-    """Integrate the density from x on, divided by exp(-x/2), with y = kappa sin(phi)^2 for a smooth integrand."""
+    """Integrate the density above x, divided by exp(-x/2), with y = kappa sin(phi)^2 for a smooth integrand."""
     far = min(1.0, (x + _FAR + 4 * count) / kappa)
     low, high = math.asin(math.sqrt(x / kappa)), math.asin(math.sqrt(far))
     phi = low + (high - low) * _SHARES
     y = kappa * np.sin(phi) ** 2
-    # divided by the largest power that occurs, so that many hypotheses do not overflow
+    # divide by the largest power, so that many hypotheses do not overflow
     weights = _WEIGHTS if count == 1 else _WEIGHTS * np.sqrt(y / (_FAR + 4 * count)) ** (count - 1)
     return float((high - low) / 2 * (weights * np.exp((x - y) / 2) * np.cos(phi) ** 2).sum())
 
 
 @lru_cache(maxsize=1024)
 def level_given(alpha: float, kappa: float, count: int) -> float:
-    """Return the chi-square tail beyond the value that the statistic given kappa exceeds with probability alpha.
-
-    It is at least alpha.
+    """Return the chi-square tail probability at the upper alpha quantile of the statistic given kappa, at least alpha.
 
     >>> round(level_given(0.05, 1e9, 1), 4), round(level_given(0.05, 4.0, 1), 3)
     (0.05, 0.132)
@@ -497,7 +446,7 @@ def level_given(alpha: float, kappa: float, count: int) -> float:
         return math.exp(-(root**2) / 2) * _integral(root**2, kappa, count) - beyond
 
     low, high = 0.0, math.sqrt(min(kappa, float(chdtri(count, alpha))))
-    # a few secants decide most halvings in advance
+    # secant steps bracket the root first, which saves most evaluations of the bisection
     above, below = _narrowed(excess, low, high)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -517,7 +466,7 @@ def _narrowed(falling: Callable[[float], float], low: float, high: float) -> tup
             break
         middle = (low * at_high - high * at_low) / (at_high - at_low)
         value = falling(middle)
-        # halve an end that stays twice, or it would stay for ever
+        # halve an end that is kept twice, so that it cannot be kept forever
         share = 0.5 if value * previous > 0 else 1.0
         if value > 0:
             low, at_low, at_high = middle, value, at_high * share
@@ -528,7 +477,7 @@ def _narrowed(falling: Callable[[float], float], low: float, high: float) -> tup
 
 
 def reference_tail(p: float, kappa: float, count: int) -> float:
-    """Return the p-value given kappa, from the p-value that holds if the other coefficients are known.
+    """Convert a p-value that ignores the other coefficients into the p-value given kappa.
 
     >>> round(reference_tail(0.05, 1e9, 1), 4), round(reference_tail(0.05, 4.0, 1), 4), reference_tail(0.0, 4.0, 1)
     (0.05, 0.0007, 0.0)

@@ -1,4 +1,4 @@
-"""Read the model of a release that publishes coefficients, fitted by the mechanism."""
+"""Read the model of a release that publishes coefficients instead of sums."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OTHER_MECHANISM: Final = "make a release with 'gaussian' or another mechanism t
 
 
 def check_declared(release: Release, model: SubModel, spec: PenaltySpec) -> None:
-    """Raise for any model but the declared one."""
+    """Raise unless the model is the declared one."""
     design = release.design
     differs = {
         "target": model.target != design.target,
@@ -48,7 +48,7 @@ def check_declared(release: Release, model: SubModel, spec: PenaltySpec) -> None
 
 
 def no_errors(release: Release) -> NotEstimable:
-    """Return why the errors of released coefficients, apart from their noise, are unknown."""
+    """Return the reason why sampling errors of released coefficients cannot be estimated."""
     if noise_known_beforehand(release.noise):
         return NotEstimable(
             f"the mechanism {release.mechanism!r} publishes coefficients but no sums, so sampling errors cannot "
@@ -56,13 +56,13 @@ def no_errors(release: Release) -> NotEstimable:
             f"and intervals for a population, {_OTHER_MECHANISM}"
         )
     return NotEstimable(
-        f"the mechanism {release.mechanism!r} publishes coefficients but no sums, so their errors cannot be "
-        f"estimated; for standard errors, tests and intervals, {_OTHER_MECHANISM}"
+        f"the mechanism {release.mechanism!r} publishes coefficients but no sums, so the errors of the coefficients "
+        f"cannot be estimated; for standard errors, tests and intervals, {_OTHER_MECHANISM}"
     )
 
 
 def released_units(release: Release, model: SubModel) -> Units:
-    """Return the units of released coefficients, those of the scaled columns."""
+    """Return the units of released coefficients."""
     half, mid, taken = model_scales(release.design, model)
     same = np.zeros(len(half))
     return Units(same, half, mid, float(mid[-1]), model.intercept, same[:-1], np.ones(len(half) - 1), taken)

@@ -1,4 +1,4 @@
-"""Select the models with robust standard errors, and read what the release holds for them."""
+"""Read the residual sums of a release for robust standard errors."""
 
 from __future__ import annotations
 
@@ -26,53 +26,42 @@ if TYPE_CHECKING:
 
 ROBUST_TYPES: Final[tuple[RobustType, ...]] = get_args(RobustType)
 _LEVERAGES: Final = ("HC2", "HC3")
-#: type of the errors if a person may have several rows
+#: error type if an individual may have several rows
 CLUSTERED: Final = "cluster"
 
 NO_FOURTH: Final = NotEstimable(
-    "the rows are weighted, and the release lacks the sums that errors of this model need: a release with robust "
-    "errors has them for the declared full model without a penalty, any other for models that do not use the declared "
-    "target as a feature"
+    "the rows are weighted, and this release lacks the sums that standard errors of this model need: a release with "
+    "robust errors has these sums for the declared full model without a penalty, and any other release has them for "
+    "models that do not use the declared target as a feature"
 )
 
-
-_DECLARE: Final = "declare this model as an additional robust model of another release, which spends budget"
+_DECLARE: Final = "make another release, which spends budget, and declare this model as an additional robust model"
 
 
 @dataclass(frozen=True, eq=False)
 class HeldResiduals:
-    """Released sums for the robust standard errors of one model with k coefficients.
+    """Released residual sums for the robust standard errors of a model with k coefficients."""
 
-    Attributes
-    ----------
-    meat
-        Noisy sum of squared residuals times products of (1, features), in the order of the coefficients, shape (k, k).
-    variance
-            Variances of the noise in its entries, shape (k, k).
-    bound
-            Where residuals were clipped, in scaled units of the target after any private scaling.
-    ratio_square
-            For an interval of R^2: the ratio of variances at which it was released, and the noisy sum of squares.
-    """
-
+    # noisy sum of squared residuals times products of (1, features), in the order of the coefficients, shape (k, k)
     meat: FloatArray
-    variance: FloatArray
-    bound: float
+    variance: FloatArray  # noise variances of the entries of `meat`, shape (k, k)
+    bound: float  # residuals were clipped here, in scaled units of the target after any private scaling
+    # for an interval of R^2: the variance ratio rho and the noisy sum of squares released for it
     ratio_square: tuple[float, float] | None
 
 
 def checked_robust_type(release: Release, name: object, also: tuple[str, ...] = ()) -> RobustType:
-    """Check a statsmodels name of robust errors; `also` lists other names that the caller takes.
+    """Return `name` if it is HC0 or HC1, and raise otherwise. `also` lists other names to mention in the error.
 
-    If a person may have several rows, robust errors are clustered by person, which none of the names means.
+    If an individual may have several rows, every name is rejected, because robust errors are then clustered.
     """
     allowed = (*also, *ROBUST_TYPES)
     if not isinstance(name, str):
         raise OptionError.unknown_name("cov_type", name, allowed, option="cov_type")
     if has_clusters(release):
         raise ModelError(
-            f"got cov_type {shown(name)}, but a person may have several rows in this release, so its robust errors are "
-            "clustered by person",
+            f"got cov_type {shown(name)}, but an individual may have several rows in this release, so its robust "
+            "standard errors are always clustered by individual",
             code="errors-are-clustered",
             option="cov_type",
             given=name,
@@ -83,7 +72,7 @@ def checked_robust_type(release: Release, name: object, also: tuple[str, ...] = 
             return robust_type
     if name in _LEVERAGES:
         raise UnsupportedError(
-            f"cov_type {shown(name)} weights each squared residual by the leverage of its row, which no release holds",
+            f"cov_type {shown(name)} needs the leverage of every row, and no release contains leverages",
             code="leverages-not-released",
             option="cov_type",
             given=name,
@@ -92,14 +81,15 @@ def checked_robust_type(release: Release, name: object, also: tuple[str, ...] = 
         )
     if name == CLUSTERED:
         raise ModelError(
-            f"got cov_type {shown(name)}, but a person has at most one row in this release, so there are no clusters",
+            f"got cov_type {shown(name)}, but an individual has at most one row in this release, so there are no "
+            "clusters",
             code="no-clusters",
             option="cov_type",
             given=name,
             allowed=allowed,
             remedy=(
                 f"use one of {', '.join(allowed)}",
-                "declare an id with max_rows above 1, which always gives errors clustered by person",
+                "declare an id with max_rows above 1, so that standard errors are clustered by individual",
             ),
         )
     raise OptionError.unknown_name("cov_type", name, allowed, option="cov_type")
@@ -108,7 +98,7 @@ def checked_robust_type(release: Release, name: object, also: tuple[str, ...] = 
 def robust_basis(
     release: Release, model: SubModel, penalty: Penalty, basis: ErrorBasis, robust_type: RobustType = "HC1"
 ) -> ErrorBasis:
-    """Return the inputs of robust standard errors, with the released middle of the sandwich and the spread of R^2."""
+    """Return the error basis with the released residual sums added."""
     held = needed_residuals(release, model, penalty)
     return replace(
         basis,
@@ -122,10 +112,10 @@ def robust_basis(
 def clustered_basis(
     release: Release, model: SubModel, penalty: Penalty, basis: ErrorBasis | NotEstimable
 ) -> ErrorBasis | NotEstimable:
-    """Replace the inputs by those of clustered errors where the release has and needs them.
+    """Return the basis of robust or clustered errors where plain errors do not apply, and `basis` otherwise.
 
-    A release of privately scaled rows has either the sums of plain errors or those of robust errors, and they are used
-    as available. Sampling weights have no plain errors.
+    Return NotEstimable if plain errors do not apply and the release lacks residual sums. Plain errors do not apply to
+    clusters, to sampling weights, or to weighted rows without their fourth-power sums.
     """
     if isinstance(basis, NotEstimable):
         return basis
@@ -140,18 +130,17 @@ def clustered_basis(
 
 
 def has_clusters(release: Release) -> bool:
-    """Return whether a person may have several rows."""
+    """Return whether an individual may have several rows."""
     return release.design.unit.max_rows > 1
 
 
 def sample_factor(release: Release, rows: float, coefficients: int) -> float:
-    """Return the factor of a robust sampling variance.
+    """Return the small-sample factor of a robust sampling variance.
 
-    It is n / (n - k), or that of statsmodels if the number of people is public. For G clusters statsmodels uses G / (G
-    - 1) (n - 1) / (n - k). Under `replace` G is public and is used. Under `add-remove` the number of people is data and
-    is not released, so the factor stays n / (n - k), with the noisy n. Nobody has more than max_rows rows, so G is at
-    least n / max_rows, and the variance of statsmodels is larger by less than the share (max_rows - 1) / (n -
-    max_rows).
+    It is n / (n - k), with the noisy n, unless the number of individuals G is public. For G clusters statsmodels uses
+    G / (G - 1) (n - 1) / (n - k). Under `replace` G is public and is used. Under `add-remove` G is sensitive and not
+    released. Nobody has more than max_rows rows, so G is at least n / max_rows, and statsmodels' variance is larger by
+    a relative difference below (max_rows - 1) / (n - max_rows).
     """
     people = release.units_public
     if people is None or people < 2 or not has_clusters(release):
@@ -160,24 +149,24 @@ def sample_factor(release: Release, rows: float, coefficients: int) -> float:
 
 
 def has_ratio_spread(fit: Fit) -> bool:
-    """Return whether the interval of R^2 uses the released spread of squared residuals."""
+    """Return whether the interval of R^2 uses the released squares of residuals."""
     basis = fit._inputs.basis
     return isinstance(basis, ErrorBasis) and basis.ratio_square is not None
 
 
 def holds_residuals(release: Release, model: SubModel, penalty: Penalty) -> bool:
-    """Return whether the release has residual sums of this model."""
+    """Return whether the release has residual sums for this model."""
     return _number(release, model, penalty) is not None
 
 
 def held_residuals(release: Release, model: SubModel, penalty: Penalty) -> HeldResiduals | None:
-    """Return the released residual sums of the full model or of an additional one, or None."""
+    """Return the residual sums of the declared full model or an additional model, or None if not released."""
     number = _number(release, model, penalty)
     if number is None or release.residuals is None:
         return None
     part = (release.residuals, *release.residuals.further)[number]
     radius = 1.0 if release.scaling is None else release.scaling.radius
-    # released from left to right, needed in the order of the coefficients
+    # released in design order, needed in the order of the coefficients
     indices = [0, *(1 + model.columns.index(position) for position in model.positions)]
     diagonal, off = (
         (release.noise.sd(block) * (part.bound * release.design.unit.max_rows * radius) ** 2) ** 2
@@ -193,28 +182,28 @@ def held_residuals(release: Release, model: SubModel, penalty: Penalty) -> HeldR
 
 
 def needed_residuals(release: Release, model: SubModel, penalty: Penalty) -> HeldResiduals:
-    """Return the released residual sums of this model, or raise and list the models that have them."""
+    """Return the residual sums of this model. Raise an error that lists the released models if it is not one."""
     if release.residuals is None:
         raise ModelError(
             "robust standard errors need sums of squared residuals, which this release does not have",
             code="no-residuals",
             option="robust",
-            remedy="make a release with robust standard errors, which spends budget on them",
+            remedy="make a release with the option robust, which spends part of the budget on these sums",
         )
     held = held_residuals(release, model, penalty)
     if held is None:
         raise ModelError(
-            "the release has no sums of squared residuals of this model, which its robust standard errors need; it has "
-            f"those of {models_held(release)}",
+            "the release has no sums of squared residuals for this model, and robust standard errors need these sums; "
+            f"the release has the sums for {models_held(release)}",
             code="no-residuals-of-model",
             option="robust",
-            remedy=("fit a model that has them", _DECLARE),
+            remedy=("fit one of these models", _DECLARE),
         )
     return held
 
 
 def models_held(release: Release) -> str:
-    """List the models with robust standard errors as text."""
+    """Describe the models that have robust standard errors in this release."""
     additional = ", ".join(map(repr, release.robust_models))
     return (
         f"the declared full model{f' and {additional}' if additional else ''}, with an intercept and without a penalty"
@@ -222,7 +211,7 @@ def models_held(release: Release) -> str:
 
 
 def residual_bound(fit: Fit) -> float:
-    """Return where the residuals of a robust fit were clipped, in units of its target, or NaN."""
+    """Return the bound at which residuals of a robust fit were clipped, in units of its target, or NaN."""
     release = fit.release
     held = held_residuals(release, fit.model, fit.penalty)
     target = release.design.columns[fit.target]
@@ -232,7 +221,7 @@ def residual_bound(fit: Fit) -> float:
 
 
 def _number(release: Release, model: SubModel, penalty: Penalty) -> int | None:
-    """Return the index of the model in `NoiseDistribution.models`, counted from 1; the full model is 0."""
+    """Return 0 for the full model, i for the i-th additional one, or None if its residual sums were not released."""
     if release.residuals is None or not model.intercept or penalty != "none":
         return None
     held = (full_columns(release.design), *release.noise.models)
@@ -241,6 +230,6 @@ def _number(release: Release, model: SubModel, penalty: Penalty) -> int | None:
 
 def _no_plain(release: Release) -> NotEstimable:
     return NotEstimable(
-        "the weights are sampling weights, for which plain standard errors are wrong; the release has robust ones for "
-        f"{models_held(release)}; fit such a model, or {_DECLARE}"
+        "the weights are sampling weights, for which plain standard errors are wrong; the release has robust standard "
+        f"errors for {models_held(release)}; fit such a model, or {_DECLARE}"
     )

@@ -1,4 +1,4 @@
-"""Forecast how many times as many rows would bound the set of a coefficient, from the release alone."""
+"""Forecast from the release how many rows a coefficient would need for a bounded confidence set."""
 
 from __future__ import annotations
 
@@ -15,42 +15,41 @@ from discreet.analyst.inference.nuisance import covariance_root, growth_bound, l
 from discreet.analyst.inference.score import ScoreInference, noise_map, score_from_sums
 from discreet.exact.arrays import FloatArray, one_blas_thread
 
-SHARE: Final = 0.9  # required share of tables with a bounded set
+SHARE: Final = 0.9  # required fraction of tables with a bounded set
 FACTORS: Final = (
     1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.8, 2.0, 2.2, 2.5, 2.8, 3.2, 3.6, 4.0, 4.5, 5.0, 5.6, 6.3, 7.0, 8.0, 9.0, 10.0,
     12.0, 14.0, 16.0, 18.0, 20.0, 25.0, 30.0, 40.0, 50.0, 70.0, 100.0,
 )  # fmt: skip
 _TABLES: Final = 199  # simulated tables
-_ENOUGH: Final = 49  # too few to estimate a share of 90%
+_ENOUGH: Final = 49  # with fewer tables a fraction of 90% cannot be estimated
 _ROUNDING: Final = 1e-9
-_TRIES: Final = 200_000  # draws times the square of the number of coefficients, at most
+_TRIES: Final = 200_000  # maximum of draws times the squared number of coefficients
 
 
 def rows_needed_text(factor: float | None) -> str:
     """Describe how many rows would give a bounded interval.
 
     >>> rows_needed_text(4.0)
-    'in 90% of tables with 4 times as many rows it would be a bounded interval'
+    'in 90% of tables with 4 times as many rows the set would be a bounded interval'
     >>> rows_needed_text(None)
-    'the release does not tell how many rows would give a bounded interval in 90% of such tables'
+    'the release does not show how many rows would give a bounded interval in 90% of tables'
     """
     if factor is None:
-        return f"the release does not tell how many rows would give a bounded interval in {SHARE:.0%} of such tables"
-    return f"in {SHARE:.0%} of tables with {factor:g} times as many rows it would be a bounded interval"
+        return f"the release does not show how many rows would give a bounded interval in {SHARE:.0%} of tables"
+    return f"in {SHARE:.0%} of tables with {factor:g} times as many rows the set would be a bounded interval"
 
 
 def rows_factors(equations: NormalEquations, L: FloatArray, z: float, digest: str) -> tuple[float | None, ...]:
-    """Return the smallest listed factor at which the set of each combination is bounded in 90% of tables.
+    """Return the smallest listed factor of the row count at which each combination is bounded in 90% of tables.
 
-    The sums of the rows are the released ones less a new draw of the noise. Draws that leave sums that are not positive
-    definite, which no rows have, are rejected. The rest are weighted by one over the root of the determinant of the
-    Gram, so that a weakest direction far below the noise gets more weight. A table with f times as many rows of the
-    same population then has f times these sums plus another draw of the noise.
+    A simulated table has the released sums minus a new noise draw. Draws whose sums are not positive definite are
+    impossible and are rejected. The rest are weighted by the inverse root of the Gram determinant, so that a weakest
+    direction far below the noise gets more weight. A table with f times as many rows of the same population has f times
+    these sums plus another noise draw. The released Gram need not be positive definite.
 
-    A combination gets None if no listed factor bounds it, or if nearly all draws are rejected. The Gram need not be
-    positive definite.
+    A combination gets None if no listed factor bounds it, or if nearly all draws are rejected.
     """
-    # many small matrices in turn
+    # many small matrices one after another
     with one_blas_thread():
         forecast = _Forecast(equations, L, z, digest)
         if len(forecast.now) < _ENOUGH:
@@ -60,7 +59,7 @@ def rows_factors(equations: NormalEquations, L: FloatArray, z: float, digest: st
 
 @dataclass(eq=False)
 class _Forecast:
-    """Shares of bounded sets by factor, computed once for all combinations."""
+    """Fractions of simulated tables with bounded sets by factor, cached for all combinations."""
 
     equations: NormalEquations
     L: FloatArray
@@ -89,7 +88,7 @@ class _Forecast:
         self.weights = weights / weights.sum() if len(weights) else weights
 
     def smallest(self, row: int) -> float | None:
-        """Find the smallest factor that bounds a combination by bisection of the list."""
+        """Find the smallest factor that bounds a combination by bisection."""
         low, high = 0, len(FACTORS)
         while low < high:
             middle = (low + high) // 2
@@ -100,7 +99,7 @@ class _Forecast:
         return FACTORS[low] if low < len(FACTORS) else None
 
     def share(self, factor: float) -> FloatArray:
-        """Return the share of tables that bound each combination, shape (m,)."""
+        """Return the fraction of tables that bound each combination, shape (m,)."""
         if factor not in self.shares:
             noise = self.then - factor * self.now
             sums = factor * self.sums + self.C @ noise @ self.C.T
@@ -112,12 +111,11 @@ class _Forecast:
 
 
 def bounded(scores: Sequence[ScoreInference | None], L: FloatArray, z: float) -> npt.NDArray[np.bool_]:
-    """Return whether the sets of combinations are bounded at z in each table, shape (tables, m).
+    """Return whether the set of each combination is bounded at z in each table, shape (tables, m).
 
-    The set of l'theta is bounded if z^2 times the variance of its score along every direction of the coefficients, in
-    units of their errors, is less than its variance at the estimate. Where the other coefficients are not well
-    determined the critical value is smaller than z, so a few more sets are bounded. A table whose sums give no line,
-    with the score None, has no bounded set.
+    The set of l'theta is bounded if z^2 times the growth of the score variance along every unit direction of the
+    coefficients is less than the variance at the estimate. Poorly determined other coefficients would lower the
+    critical value and bound a few more sets; this is ignored. A table with score None has no bounded set.
     """
     out = np.zeros((len(scores), len(L)), dtype=np.bool_)
     usable = [index for index, score in enumerate(scores) if score is not None]
@@ -131,7 +129,7 @@ def bounded(scores: Sequence[ScoreInference | None], L: FloatArray, z: float) ->
     largest = np.linalg.eigvalsh(regressors.T @ covariance @ regressors)[:, -1]
     is_bounded = z**2 * growth_bound(noise, W, largest[:, None]) < variance / (1 + _ROUNDING)
     for table, score in enumerate(usable_scores):
-        # the bound decides nearly all of them
+        # the bound decides nearly all combinations
         undecided = np.flatnonzero(~is_bounded[table] & (variance[table] > 0))
         if len(undecided):
             own = variance[table, undecided]

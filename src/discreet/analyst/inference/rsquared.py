@@ -1,4 +1,4 @@
-"""Compute R^2, adjusted R^2 and standardised coefficients with intervals."""
+"""R^2, adjusted R^2 and standardised coefficients, with intervals."""
 
 from __future__ import annotations
 
@@ -22,23 +22,22 @@ from discreet.releases.release import Release
 # -- rsquared ----------------------------------------------------------------------------------------------------------
 # R^2, adjusted R^2 and an interval.
 #
-# With RSS' = RSS / (n - k) and TSS' = TSS / (n - 1), each corrected for the noise that it follows, R^2 = 1 - rho where
-# rho is the ratio of their means. RSS' - rho TSS' has mean 0 and a variance that is quadratic in rho, so that the
-# interval for rho is the set where its square is at most z^2 times that variance [Fieller 1954]. In a model without
-# intercept TSS is the sum of squares around 0, over n.
+# Let RSS' = RSS / (n - k) and TSS' = TSS / (n - 1), each corrected for the part of the noise that the fit follows. Then
+# R^2 = 1 - rho, where rho is the ratio of their means. RSS' - rho TSS' has mean 0 and a variance that is quadratic in
+# rho. The interval for rho is the set where its square is at most z^2 times that variance [Fieller 1954]. In a model
+# without intercept TSS is the sum of squares around 0, divided by n.
 #
-# The variance has two parts. Gaussian rows give 2 s^4 / (n - k) for RSS', 2 TSS'^2 / (n - 1) for TSS' and 2 s^4 / (n -
-# 1) for both together. The noise F of the release enters RSS, to first order, as t'F t with t = (-theta, 1) and, at the
-# minimum, as a quadratic form in the score, whose variance is 2 tr((H V)^2) + 4 s^2 tr(H V). The same holds for TSS,
-# which is the residual sum of the model that has only an intercept.
+# The variance has two parts. Gaussian rows give 2 s^4 / (n - k) for RSS', 2 TSS'^2 / (n - 1) for TSS' and
+# 2 s^4 / (n - 1) for their covariance. The release noise F enters RSS in two ways: to first order as t'F t with
+# t = (-theta, 1), and at the minimum as a quadratic form in the score, with variance 2 tr((H V)^2) + 4 s^2 tr(H V). TSS
+# is the residual sum of the intercept-only model, so the same holds for it.
 #
 # Rows that are not Gaussian have other fourth moments, and the first part can be far too small. A robust release holds
-# a noisy sum of squares S of r_i^2 - rho (y_i - mean)^2 at the ratio rho read off its moments, which is what the
-# sampling variance of RSS' - rho TSS' needs: S / ((n - k)(n - 1)). Where that is larger, the difference is added to the
-# variance of RSS'.
+# a noisy sum S of squares of r_i^2 - rho (y_i - mean)^2, with rho computed from its moments. This gives the sampling
+# variance of RSS' - rho TSS': S / ((n - k)(n - 1)). If it is larger, the difference is added to the variance of RSS'.
 #
-# Where TSS' is within its noise the set is unbounded, and its part between 0 and 1 is returned, which is often all of
-# it. Returning nothing there would select the draws in which noise increased TSS', whose intervals are often too low.
+# If TSS' is within its noise the set is unbounded. Its part between 0 and 1, often all of [0, 1], is then returned.
+# Returning nothing would select the draws in which noise increased TSS', and their intervals are often too low.
 
 OUTSIDE: Final = "because of the noise, the whole set is outside 0 to 1"
 NO_VARIANCE: Final = "the noise outweighs the variance of the target at this budget"
@@ -46,35 +45,22 @@ NO_VARIANCE: Final = "the noise outweighs the variance of the target at this bud
 
 @dataclass(frozen=True, eq=False)
 class VarianceRatio:
-    """RSS' and TSS' of a fit, and the covariance of their errors.
+    """RSS' and TSS' of a fit, and the covariance of their errors."""
 
-    Attributes
-    ----------
-    residual, total
-            RSS' and TSS' of the scaled target.
-    residual_rows, total_rows
-            Divisors of the two sums.
-    covariance
-            Covariance of (RSS', TSS'), shape (2, 2).
-    privacy
-            The part of it that is noise of the release, shape (2, 2).
-    """
-
-    residual: float
-    total: float
-    residual_rows: float
-    total_rows: float
-    covariance: FloatArray
-    privacy: FloatArray
+    residual: float  # RSS' of the scaled target
+    total: float  # TSS' of the scaled target
+    residual_rows: float  # divisor of RSS
+    total_rows: float  # divisor of TSS
+    covariance: FloatArray  # of (RSS', TSS'), shape (2, 2)
+    privacy: FloatArray  # the part of `covariance` due to privacy noise, shape (2, 2)
 
 
 def variance_ratio(
     inference: ScoreInference, equations: NormalEquations, ratio_square: tuple[float, float] | None = None
 ) -> VarianceRatio:
-    """Set up the two variances of an unpenalised fit with more rows than coefficients.
+    """Compute RSS' and TSS' of an unpenalised fit with more rows than coefficients.
 
-    `ratio_square` holds the ratio rho and the noisy sum S of a robust release. Without it rows are assumed to be
-    Gaussian.
+    `ratio_square` holds rho and the noisy sum S of a robust release. If omitted, rows are assumed to be Gaussian.
     """
     noise = inference.entry_noise
     size = len(noise.sd)
@@ -110,7 +96,7 @@ def variance_ratio(
 
 
 def rsquared(ratio: VarianceRatio, z: float, *, adjusted: bool) -> Number:
-    """Compute R^2 = 1 - RSS/TSS, or adjusted R^2. Noise may make it negative."""
+    """Compute R^2 = 1 - RSS/TSS, or adjusted R^2. Noise may make the result negative."""
     if not (ratio.total > 0 and ratio.total**2 > z**2 * float(ratio.privacy[1, 1])):
         return NotEstimable(NO_VARIANCE)
     if ratio.residual <= 0 and ratio.privacy.any():
@@ -120,7 +106,7 @@ def rsquared(ratio: VarianceRatio, z: float, *, adjusted: bool) -> Number:
 
 
 def rsquared_interval(ratio: VarianceRatio, z: float) -> ConfidenceSet:
-    """Compute an interval for the R^2 of the population, from 0 to 1 if the release excludes no value."""
+    """Compute an interval for the population R^2, which is [0, 1] if the release excludes no value."""
     (rr, rt), (_, tt) = ratio.covariance.tolist()
     lead = ratio.total**2 - z**2 * tt
     middle = ratio.residual * ratio.total - z**2 * rt
@@ -141,7 +127,7 @@ def rsquared_interval(ratio: VarianceRatio, z: float) -> ConfidenceSet:
 
 
 def from_0_to_1(reason: str) -> ConfidenceSet:
-    """Return [0, 1] as the interval for R^2 if the release rules out no value, with the reason."""
+    """Return [0, 1] as the interval for R^2, with the reason."""
     return ConfidenceSet("interval", 0.0, 1.0, reason)
 
 
@@ -149,8 +135,8 @@ def from_0_to_1(reason: str) -> ConfidenceSet:
 # Standardised slopes: slopes for columns divided by their standard deviations.
 #
 # If y = a + sum_j b_j x_j + e, the regression of y / sd(y) on x_j / sd(x_j) has the slopes b_j sd(x_j) / sd(y), all
-# read from the release. The standard deviations are noisy too, so that an interval of b_j times the ratio is not an
-# interval of the standardised slope. None is returned.
+# read from the release. The standard deviations are noisy too, so multiplying an interval of b_j by the ratio would not
+# give a valid interval of the standardised slope. No interval is returned.
 
 NO_SPREADS: Final = NotEstimable(
     "standardised slopes need the standard deviations of the columns, which this release does not have; make a release "

@@ -1,4 +1,4 @@
-"""Compute the covariance of the score at the true coefficients, and sandwich variances."""
+"""Covariance of the score at the true coefficients, and sandwich variances."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from discreet.analyst.solvers.least_squares import inverse_gram, residual_sum, t
 from discreet.exact.arrays import FloatArray
 
 # -- weights -----------------------------------------------------------------------------------------------------------
-# The middle of the sandwich of weighted least squares, for errors of one variance.
+# The middle matrix of the sandwich for weighted least squares with homoscedastic errors.
 #
-# If the weights w of rows depend on their regressors alone, the score is the sum of w^2 z eta, and its covariance is
-# s^2 times M = sum of w^4 z z', not times A = sum of w^2 z z'. Weights are at most 1, so that M is between 0 and A in
-# every direction. Noise may move the released M~ outside, so its eigenvalues in units of A~ are clipped to [0, 1].
+# If row weights w depend only on the regressors, the score is the sum of w^2 z eta. Its covariance is s^2 times
+# M = sum of w^4 z z', not A = sum of w^2 z z'. Weights are at most 1, so M is between 0 and A in every direction. Noise
+# may move the released M~ outside this range, so its eigenvalues relative to A~ are clipped to [0, 1].
 
 
 def weighted_middle(equations: NormalEquations, gram: FloatArray) -> FloatArray:
-    """Return the middle M of the regressors z, shape (k, k), from a positive definite Gram."""
+    """Return the middle M, shape (k, k), from a positive definite Gram."""
     fourth = equations.fourth
     if fourth is None:
         return gram
@@ -44,27 +44,28 @@ def weighted_middle(equations: NormalEquations, gram: FloatArray) -> FloatArray:
 # -- sandwich ----------------------------------------------------------------------------------------------------------
 # The middle of the robust sandwich, M~ = sum r^2 z z' + E with E of known distribution, and its shrinkage.
 #
-# The sampling variance of a combination is m = a'M a, and there are two estimates of it. a'M~a is unbiased, its noise
-# has the known variance tau^2 = Var(a'E a), and it may be negative. The form of the nearest positive semidefinite
-# matrix is less variable, but too large on average where noise dominates: in simulations its median was up to 10 times
-# m. Their mean x is compared with p = s^2 a'A a, the variance under homoscedastic errors, whose noise is far smaller:
+# The sampling variance of a combination is m = a'M a, and there are two estimates of it. The first, a'M~a, is unbiased.
+# Its noise has the known variance tau^2 = Var(a'E a), and it may be negative. The second is the form of the nearest
+# positive semidefinite matrix. It is less variable, but too large on average if noise dominates: in simulations its
+# median was up to 10 times m. The mean x of the two is compared with p = s^2 a'A a, the variance under homoscedastic
+# errors, whose noise is far smaller:
 #
 #     x < p:      x + tau, at most p;
 #     x > 10 p:   x - 2 tau, at least 10 p.
 #
-# So where noise hides m the estimate is between 1 and 10 times p. As noise vanishes it is a'M a for any p. The two
-# sides differ because too small a variance loses more coverage than too large a variance gains. The numbers 1/2, 1, 10,
-# 1 and 2 are constants, chosen once on simulated tables with equal and unequal variances. They do not depend on data.
+# So if noise hides m the estimate is between 1 and 10 times p. As noise vanishes it is a'M a for any p. The two rules
+# differ because too small a variance loses more coverage than too large a variance gains. The numbers 1/2, 1, 10, 1 and
+# 2 are constants, chosen once on simulated tables with equal and unequal variances. They do not depend on data.
 #
-# Nothing is subtracted between p and 10 p. Where variances are equal, sets then cover up to 97.7% (n = 1,000, epsilon
-# 5). Subtracting tau / 4 there, or replacing 10 by 3 or 5, would reduce that to 97.2 to 97.5%, but an income whose
-# errors vary with it (401ksubs, n = 10,000, epsilon 5) would be covered in 89 to 91% instead of 93%.
+# Nothing is subtracted between p and 10 p. With equal variances, sets then cover up to 97.7% (n = 1,000, epsilon 5).
+# Subtracting tau / 4, or replacing 10 by 3 or 5, would reduce this to 97.2 to 97.5%. But an income with errors that
+# grow with it (401ksubs, n = 10,000, epsilon 5) would then be covered in 89 to 91% instead of 93%.
 #
 # A joint test searches for the direction with the strongest evidence against the hypotheses, so it would too often
-# select one in which noise made the variance small. It uses M~ with its eigenvalues, in units of the plain middle,
-# changed by the same rule, but raised by 3/2 standard deviations of their noise.
+# select one in which noise made the variance small. It applies the same rule to the eigenvalues of M~ relative to the
+# plain middle, but raises them by 3/2 instead of 1 standard deviation of their noise.
 
-_PLAUSIBLE: Final = 10.0  # times the homoscedastic variance: larger values are lowered by their noise
+_PLAUSIBLE: Final = 10.0  # multiple of the homoscedastic variance above which estimates are lowered by their noise
 _DOWN: Final = 2.0  # standard deviations of the noise
 _UP: Final = 1.0
 _JOINT_UP: Final = 1.5
@@ -72,21 +73,11 @@ _JOINT_UP: Final = 1.5
 
 @dataclass(frozen=True, eq=False)
 class Middle:
-    """The released middle of the sandwich, k coefficients.
+    """The released middle of the sandwich for k coefficients."""
 
-    Attributes
-    ----------
-    released
-            M~, shape (k, k).
-    variance
-            Variances of the independent entries of its noise, shape (k, k).
-    plain
-            The middle for homoscedastic errors, s^2 A, or 0 if the noise left no residual variance, shape (k, k).
-    """
-
-    released: FloatArray
-    variance: FloatArray
-    plain: FloatArray
+    released: FloatArray  # M~, shape (k, k)
+    variance: FloatArray  # variances of the independent entries of its noise, shape (k, k)
+    plain: FloatArray  # s^2 A, or 0 if noise left no residual variance, shape (k, k)
 
     @cached_property
     def definite(self) -> FloatArray:
@@ -103,7 +94,7 @@ class Middle:
             return None
 
     def along(self, rows: FloatArray) -> FloatArray:
-        """Estimate the sampling variance of the score along each row, shape (m,), from rows of shape (m, k)."""
+        """Estimate the sampling variance of the score along each row, from shape (m, k) to shape (m,)."""
         definite = _forms(rows, self.definite)
         if self._root is None:
             return definite
@@ -122,17 +113,14 @@ class Middle:
         return cast("FloatArray", (sides * moved) @ sides.T)
 
     def noise(self, rows: FloatArray) -> FloatArray:
-        """Compute the standard deviation of a'E a for each row a, shape (m,).
-
-        Off-diagonal entries occur twice.
-        """
+        """Compute the standard deviation of a'E a for each row a, shape (m,). E is symmetric."""
         squares = rows**2
         variance = ((2 * squares @ self.variance - squares * self.variance.diagonal()) * squares).sum(axis=1)
         return cast("FloatArray", np.sqrt(np.maximum(variance, 0.0)))
 
 
 def _believed(values: FloatArray, noise: FloatArray, plain: FloatArray, up: float) -> FloatArray:
-    """Shrink values with this noise towards the plausible range, by the rule above.
+    """Shrink noisy values towards the plausible range by the rule above.
 
     >>> ones = np.ones(5)
     >>> _believed(np.array([-5.0, -1.0, 4.0, 11.0, 14.0]), 1.5 * ones, ones, 1.0).tolist()
@@ -148,10 +136,10 @@ def _forms(rows: FloatArray, matrix: FloatArray) -> FloatArray:
 
 
 # -- score -------------------------------------------------------------------------------------------------------------
-# Inference from noisy sums: the score at the truth has a known covariance, for noise of any size.
+# Inference from noisy sums: the score at the true coefficients has a known covariance, for noise of any size.
 #
-# With A~ = A + E, b~ = b + e the score g(theta) = b~ - A~ theta = X'eta + e - E theta has mean 0 at the truth and the
-# covariance
+# With A~ = A + E and b~ = b + e, the score g(theta) = b~ - A~ theta = X'eta + e - E theta has mean 0 at the truth and
+# the covariance
 #
 #     Omega(theta) = s^2 A + V(theta),   V(theta) the covariance of e - E theta,
 #
@@ -160,83 +148,55 @@ def _forms(rows: FloatArray, matrix: FloatArray) -> FloatArray:
 #
 #     { t : (t - psi~)^2 <= z^2 a'Omega(theta(t)) a },   theta(t) = theta~ + (t - psi~) v,   v = Sigma l / l'Sigma l,
 #
-# is a confidence set for psi [Fieller 1954], and the same statistic at a given value of psi is a test of it. Along
-# theta(t) the variance is q0 + 2 q1 u + q2 u^2 with u = t - psi~, so the ends are the roots of a quadratic. If z^2 q2 <
-# 1 the set is an interval, otherwise the outside of an interval, or any value. All of these are returned if A~ is
-# positive definite: returning the intervals alone would select draws that cover too little.
+# is a confidence set for psi [Fieller 1954], and the same statistic at a hypothesised value of psi tests it. Along
+# theta(t) the variance is q0 + 2 q1 u + q2 u^2 with u = t - psi~, so the ends are the roots of a quadratic. If
+# z^2 q2 < 1 the set is an interval. Otherwise it is the complement of an interval, or the whole line. All of these are
+# returned if A~ is positive definite. Returning intervals alone would select draws that cover too little.
 #
-# Several combinations L theta = c are tested together with the covariance under the hypothesis,
+# Several combinations L theta = c are tested jointly with the covariance under the hypothesis,
 #
 #     d'[L Sigma(theta0) L']^{-1} d,   theta0 = theta~ - Sigma L'(L Sigma L')^{-1} d,   d = L theta~ - c,
 #
-# which for one combination is the square of its score statistic. Both fix one value for the coefficients that a
-# hypothesis leaves open. `nuisance` allows for the uncertainty about them.
+# which for one combination is the square of its score statistic. Both tests fix one value for the coefficients that a
+# hypothesis leaves free. `nuisance` allows for the uncertainty about them.
 #
-# Sigma = A~^{-1} Omega(theta~) A~^{-1} is the sandwich covariance. With a ridge on the diagonal, A~ + diag(penalty)
-# takes the place of A~ in a and Sigma, and psi is the combination of the *penalised* coefficients (A +
-# diag(penalty))^{-1} A theta.
+# Sigma = A~^{-1} Omega(theta~) A~^{-1} is the sandwich covariance. With a ridge penalty, A~ + diag(penalty) replaces A~
+# in a and Sigma, and psi is the combination of the *penalised* coefficients (A + diag(penalty))^{-1} A theta.
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreInference:
-    """Errors of the scaled coefficients, k of them, according to the release.
+    """Errors of the k scaled coefficients, estimated from the release."""
 
-    Attributes
-    ----------
-    entry_noise
-            The noise F in the sums of (1, features, target), shape (p, p).
-    noise_map
-            C, with which F enters the sums of (z, target) as C F C', shape (k+1, p).
-    contrast
-            C'(-theta~, 1), the combination of the columns of F that enters the score, shape (p,).
-    inverse
-            Inverse of the Gram, with the penalty on its diagonal, shape (k, k).
-    noise
-            V(theta~), shape (k, k).
-    residual
-            Residual sum, corrected for the noise that the estimate follows; it may be negative.
-    residual_noise
-            Variance of `residual` due to the noise of the release.
-    residual_rows
-            Divisor of `residual` for the residual variance: rows less effective coefficients.
-    df
-            Rows less coefficients, not necessarily an integer; noisy unless the number of rows is public.
-    sampling, privacy
-            The two parts of the sandwich covariance of theta~, shape (k, k).
-    joint_sampling
-            Replaces `sampling` in joint tests, if it differs.
-    middle
-            For robust errors: gives the sampling variance of each combination, which otherwise is a form of `sampling`.
-    correction
-            Factor of a robust sampling variance: `robust.sample_factor`, 1 for HC0.
-    """
-
-    entry_noise: EntryNoise
-    noise_map: FloatArray
-    contrast: FloatArray
-    inverse: FloatArray
-    noise: FloatArray
-    residual: float
-    residual_noise: float
-    residual_rows: float
-    df: float
+    entry_noise: EntryNoise  # F, noise in the sums of (1, features, target), shape (p, p)
+    noise_map: FloatArray  # C without its last row; F enters the sums of (z, target) as C F C', shape (k, p)
+    contrast: FloatArray  # C'(-theta~, 1), the combination of the columns of F that enters the score, shape (p,)
+    inverse: FloatArray  # inverse of the Gram plus the penalty diagonal, shape (k, k)
+    noise: FloatArray  # V(theta~), shape (k, k)
+    residual: float  # residual sum, corrected for the noise that the estimate follows; may be negative
+    residual_noise: float  # variance of `residual` due to privacy noise
+    residual_rows: float  # rows minus effective coefficients; `residual` over this is the residual variance
+    df: float  # rows minus coefficients; noisy, and not an integer, unless the number of rows is public
+    # sampling and privacy parts of the sandwich covariance of theta~, shape (k, k)
     sampling: FloatArray
     privacy: FloatArray
-    joint_sampling: FloatArray | None = None
+    joint_sampling: FloatArray | None = None  # replaces `sampling` in joint tests
+    # for robust errors: gives the sampling variance of each combination instead of `sampling`
     middle: Middle | None = field(default=None, repr=False)
+    # factor of a robust sampling variance: `robust.sample_factor`, or 1 for HC0
     correction: float = field(default=1.0, repr=False)
 
     @property
     def s2(self) -> float:
-        """Residual variance of the scaled target; at most 0 if the release cannot distinguish it from 0."""
+        """Residual variance of the scaled target. Noise may make it negative."""
         return self.residual / self.residual_rows
 
     @property
     def expected_s2(self) -> float:
-        """Expected residual variance, given its noisy estimate and that it is not negative: the spread of a new row.
+        """Expected residual variance given its noisy estimate and that it is not negative, for prediction intervals.
 
-        The width of an interval is proportional to the root of the variance, so that the plain estimate would be too
-        small on average.
+        The width of an interval is proportional to the root of the variance, so the plain estimate would be too small
+        on average.
         """
         from scipy.special import log_ndtr
 
@@ -258,9 +218,9 @@ class ScoreInference:
         return self.correction * self.middle.along(L @ self.inverse)
 
     def for_one(self, combination: FloatArray) -> ScoreInference:
-        """Replace the sampling variance along one combination by the one that its set uses.
+        """Use the sampling variance of one combination's own confidence set along that combination.
 
-        The covariance of the others given the combination does not change.
+        The covariance of the other coefficients given the combination does not change.
         """
         toward = self.covariance @ combination
         total = float(combination @ toward)
@@ -280,20 +240,13 @@ class ScoreInference:
 
 @dataclass(frozen=True, eq=False)
 class ContrastTerms:
-    """Variance of the score statistic along each of m combinations: q0 + 2 q1 u + q2 u^2.
+    """Variance of the score statistic along each of m combinations: q0 + 2 q1 u + q2 u^2."""
 
-    Attributes
-    ----------
-    sampling, privacy
-            The two parts of q0, shape (m,).
-    q1, q2
-            Shape (m,).
-    """
-
+    # sampling and privacy parts of q0, shape (m,)
     sampling: FloatArray
     privacy: FloatArray
-    q1: FloatArray
-    q2: FloatArray
+    q1: FloatArray  # shape (m,)
+    q2: FloatArray  # shape (m,)
 
     @property
     def q0(self) -> FloatArray:
@@ -306,21 +259,21 @@ class ContrastTerms:
 
 
 class _Ridge(NamedTuple):
-    """Effect of a penalty: 2H - H A~ H, the effective coefficients, the spread of the estimate and its pull."""
+    """Effect of a ridge penalty on the estimate and its errors."""
 
-    weights: FloatArray
-    used: float
-    spread: FloatArray
-    pull: FloatArray
+    weights: FloatArray  # 2H - H A~ H
+    used: float  # effective number of coefficients
+    spread: FloatArray  # sampling covariance of the estimate divided by s^2
+    pull: FloatArray  # H diag(penalty) theta~
 
 
 class _Line(NamedTuple):
-    """Estimate, inverse Gram, residual sum at the estimate, sum of squares of the target, and number of rows."""
+    """A fitted line: the estimate with the sums that its errors need."""
 
     estimate: FloatArray
-    H: FloatArray
-    residual: float
-    total: float
+    H: FloatArray  # inverse Gram
+    residual: float  # residual sum at the estimate
+    total: float  # sum of squares of the target
     nobs: float
 
     def inference(self, C: FloatArray, entry_noise: EntryNoise, ridge: _Ridge) -> ScoreInference:
@@ -356,16 +309,16 @@ def score_inference(
 ) -> ScoreInference:
     """Set up the covariance of the score at the estimate.
 
-    With H the inverse of A~ + diag(penalty), the residual sum at the estimate is smaller than the one at its target by
-    tr((2H - H A~ H) Omega) on average, so that
+    With H the inverse of A~ + diag(penalty), the residual sum at the estimate is smaller than at the true coefficients
+    by tr((2H - H A~ H) Omega) on average, so that
 
         s^2 = (RSS~ + tr((2H - H A~ H) V)) / (n~ - tr((2H - H A~ H) A~)),
 
     which without a penalty is (RSS~ + tr(A~^{-1} V)) / (n~ - k). A negative value is replaced by 0: the privacy part
-    alone still gives a valid width. In the sampling part it is at most the variance of the target: where A~ is close to
-    singular the trace is far too large, and the sum of squares of the target has no such error. The noise F of the
-    release enters the residual sum, to first order, as t'F t with t = (-theta, 1), as the quadratic form whose mean was
-    added, and, with a ridge, through the gradient it leaves.
+    alone still gives a valid width. In the sampling part s^2 is capped at the variance of the target, because the trace
+    is far too large if A~ is close to singular. The release noise F enters the residual sum to first order as t'F t
+    with t = (-theta, 1), as the quadratic form whose mean was added, and with a ridge also through the nonzero gradient
+    at the estimate.
     """
     estimate = np.array([float(value) for value in theta])
     H = inverse_gram(equations, penalty_diagonal)
@@ -386,10 +339,10 @@ def score_inference(
 
 
 def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, noise: EntryNoise) -> ScoreInference | None:
-    """Set up the same without a penalty from sums of (z, target) in double precision, shape (k+1, k+1).
+    """Compute `score_inference` without a penalty from sums of (z, target) in double precision, shape (k+1, k+1).
 
-    C maps the noise of the released sums of (1, features, target), as in `noise_map`. Returns None if the sums give no
-    line.
+    C maps the noise of the released sums of (1, features, target), as in `noise_map`. Return None if the sums determine
+    no line.
     """
     A, b, c = sums[:-1, :-1], sums[:-1, -1], sums[-1, -1]
     size = len(b)
@@ -421,33 +374,33 @@ def stacked(scores: Sequence[ScoreInference]) -> ScoreInference:
 
 
 def noise_map(equations: NormalEquations) -> FloatArray:
-    """Return C, with which noise F in the sums of (1, features, target) enters those of (z, target), shape (k+1, p).
+    """Return C, with which noise F in the sums of (1, features, target) enters the sums of (z, target) as C F C'.
 
-    Without intercept the sums of (1, features, target) were moved to the origin of the original units.
+    C has shape (k+1, p). In a model without intercept it moves the sums to the origin of the original units.
     """
     moved = [] if equations.intercept else [equations.shift]
     return np.column_stack([*moved, np.eye(len(equations.whole))])
 
 
 def is_identity(C: FloatArray) -> bool:
-    """Return whether the noise of the released sums enters unchanged, because the model has an intercept."""
+    """Return whether noise enters unchanged, because the model has an intercept."""
     return bool(C.shape[0] == C.shape[1])
 
 
 def _definite(A: FloatArray, penalty_diagonal: FloatArray) -> FloatArray:
-    """Return the Gram that scales the covariance of the errors, with the ridge added if noise left it indefinite."""
+    """Return the Gram of the error covariance, with the ridge added if noise made it indefinite."""
     return A if np.linalg.eigvalsh(A)[0] > 0 else A + np.diag(penalty_diagonal)
 
 
 def contrast_terms(inference: ScoreInference, L: FloatArray) -> ContrastTerms:
     """Compute q0, q1 and q2 of the combinations l'theta of the scaled coefficients, for the rows l of L, shape (m, k).
 
-    For an inference stacked by `stacked` the terms have one more axis, the first.
+    If `inference` comes from `stacked`, the terms have an additional first axis.
     """
     privacy = np.maximum(_score_forms(L, inference.privacy), 0.0)
     total = (_score_forms(L, inference.sampling) + privacy)[..., None]
     toward = L @ inference.covariance
-    # where nothing varies there is no direction to move along
+    # a combination with variance 0 has no direction to move along
     v = np.divide(toward, total, out=np.zeros_like(toward), where=total > 0)
     W = L @ inference.inverse @ inference.noise_map
     R = v @ inference.noise_map
@@ -467,37 +420,28 @@ def _score_forms(L: FloatArray, M: FloatArray) -> FloatArray:
 def fieller_sets(terms: ContrastTerms, z: FloatArray | float, *, more: float = 0.0) -> SetArray:
     """Solve u^2 <= z^2 (q0 + more + 2 q1 u + q2 u^2) for u, the distance of a combination from its estimate.
 
-    z is one critical value, or one per combination. `more` is a constant variance, such as that of a new observation.
+    z is one critical value, or one per combination. `more` is an additional variance, such as a new observation's.
     """
-    # with hardly any degrees of freedom z overflows, and nothing is excluded
+    # with very few degrees of freedom z overflows, and no value is excluded
     with np.errstate(over="ignore", invalid="ignore"):
         return quadratic_sets(1 - z**2 * terms.q2, z**2 * terms.q1, z**2 * (terms.q0 + more))
 
 
 @dataclass(frozen=True, eq=False)
 class JointScore:
-    """The score statistic of several hypotheses.
+    """Score statistic of several hypotheses."""
 
-    Attributes
-    ----------
-    statistic
-            d'[L Sigma(theta0) L']^{-1} d.
-    combination
-        The combination of coefficients with the strongest evidence against the hypotheses, shape (k,): its estimate
-        exceeds its hypothesised value by the statistic, which is also its variance under the hypotheses.
-    step
-            theta0 - theta~, shape (k,).
-    """
-
-    statistic: float
+    statistic: float  # d'[L Sigma(theta0) L']^{-1} d
+    # the combination with the strongest evidence against the hypotheses, shape (k,): its estimate exceeds its
+    # hypothesised value by the statistic, which is also its variance under the hypotheses
     combination: FloatArray
-    step: FloatArray
+    step: FloatArray  # theta0 - theta~, shape (k,)
 
 
 def joint_score(inference: ScoreInference, L: FloatArray, distance: FloatArray) -> JointScore:
     """Test several hypotheses jointly.
 
-    L has full rank, shape (m, k), and `distance` is the estimates of the combinations less their hypothesised values.
+    L must have full rank, shape (m, k). `distance` is L theta~ minus the hypothesised values.
     """
     toward = inference.covariance @ L.T
     step = -toward @ np.linalg.solve(L @ toward, distance)

@@ -1,4 +1,4 @@
-"""Test whole terms: analysis of variance, pairwise levels, inflation factors, AIC and BIC."""
+"""Tests of whole terms: analysis of variance, pairwise levels, inflation factors, AIC and BIC."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 # -- anova -------------------------------------------------------------------------------------------------------------
 # Analysis of variance: each declared column as a whole, given all the others.
 #
-# A column with several released columns, such as a factor, has several coefficients, with L theta = 0 if it has no
-# effect. The F statistic and the p-value are those of the joint score test (`inference.tests`), which includes the
-# noise of the release. The sum of squares is the increase of the noisy residual sum without the column,
+# A declared column with several coefficients, such as a factor, satisfies L theta = 0 if it has no effect. The F
+# statistic and the p-value come from the joint score test (`inference.tests`), which includes the privacy noise. The
+# sum of squares is the increase of the noisy residual sum if the column is left out,
 #
 #     RSS~(without) - RSS~(with) = (L theta~)'(L H L')^{-1} (L theta~),     H the inverse of the Gram,
 #
-# because least squares under L theta = 0 moves theta~ by H L'(L H L')^{-1} L theta~. With noise it is too large on
-# average, by tr((L H L')^{-1} L H V H L'), and F is not sum_sq / df over the residual variance. Without noise it is,
-# and the table agrees with R's `drop1` and statsmodels' `anova_lm(typ=3)` with one indicator for each level but the
+# because least squares under L theta = 0 moves theta~ by H L'(L H L')^{-1} L theta~. Noise makes it too large on
+# average, by tr((L H L')^{-1} L H V H L'), so F is not sum_sq / df divided by the residual variance. Without noise it
+# is, and the table agrees with R's `drop1` and statsmodels' `anova_lm(typ=3)` with one indicator for each level but the
 # first.
 
 RESIDUAL: Final = "Residual"
@@ -58,13 +58,13 @@ class TermTest:
     Attributes
     ----------
     df
-            Number of its coefficients.
+            Number of coefficients of the column.
     sum_sq
-            Increase of the noisy residual sum without it, in squared units of the target.
+            Increase of the noisy residual sum if the column is left out, in squared units of the target.
     statistic
-            F of the joint score test that all its coefficients are 0.
+            F statistic of the joint score test that all coefficients of the column are 0.
     pvalue
-            P-value of that test; 1 if the release excludes no value.
+            P-value of that test. It is 1 if the release excludes no value.
     """
 
     df: int
@@ -79,7 +79,7 @@ class Anova(Mapping[str, TermTest]):
     Attributes
     ----------
     df_resid
-            Degrees of freedom of the residuals; noisy unless the number of rows is public.
+            Residual degrees of freedom. They are noisy unless the number of rows is public.
     ssr
             Released residual sum of squares, in squared units of the target.
     """
@@ -151,11 +151,11 @@ class Anova(Mapping[str, TermTest]):
         table = [("term", "df", "sum_sq", "F", "PR(>F)"), *rows, last]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = ["  ".join([f"{row[0]:<{widths[0]}}", *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in table]
-        return "\n".join([*lines, "Each term given all the others; F and p allow for the noise, sum_sq does not."])
+        return "\n".join([*lines, "Each term given all the others. F and p allow for the noise; sum_sq does not."])
 
 
 def term_sum(theta: FloatArray, H: FloatArray, L: FloatArray) -> float:
-    """Compute the sum of squares of the combinations L of coefficients theta, with H the inverse Gram."""
+    """Compute the sum of squares of the combinations L of theta, with H the inverse Gram."""
     own = L @ theta
     return float(own @ np.linalg.solve(L @ H @ L.T, own))
 
@@ -178,23 +178,23 @@ def _shown(value: Number) -> str:
 # Variance inflation: the factor by which collinearity with the other columns increases a variance.
 #
 # The sampling variance of a slope is s^2 H_jj with H the inverse of the Gram A. If the column were uncorrelated with
-# all others it would be s^2 / S_jj, where S_jj is its sum of squares around its mean (around 0 without an intercept),
-# so that
+# all others it would be s^2 / S_jj, where S_jj is the column's sum of squares around its mean (around 0 without an
+# intercept). So
 #
 #     VIF_j = H_jj S_jj = 1 / (1 - R_j^2),
 #
-# with R_j^2 that of the column regressed on the others. A is noisy: the factor describes the *released* sums, which
-# determine the error of the fit. Noise of standard deviation sigma in the entries moves S_jj by about sigma, so if
-# sigma is not far below S_jj the factor says little about the population.
+# with R_j^2 from the regression of the column on the others. A is noisy: the factor describes the *released* sums,
+# which determine the error of the fit. Noise of standard deviation sigma in the entries moves S_jj by about sigma, so
+# the factor says little about the population unless sigma is far below S_jj.
 
 
 def inflation_factors(equations: NormalEquations) -> FloatArray:
-    """Compute the inflation factor, at least 1, of each slope of a model with a positive definite Gram, shape (d,)."""
+    """Compute the variance inflation factor of each slope, shape (d,). The Gram must be positive definite."""
     A, H = equations.A, inverse_gram(equations, np.zeros(len(equations.A)))
     if equations.intercept:
         A, H = A[1:, 1:] - np.outer(A[0, 1:], A[0, 1:]) / A[0, 0], H[1:, 1:]
     if equations.taken:
-        # for the columns in original units, each in steps of its half
+        # convert to the columns in original units, each divided by its half-range
         mixture = equations.mixture()
         back = np.linalg.inv(mixture)
         A, H = mixture @ A @ mixture.T, back.T @ H @ back
@@ -203,66 +203,52 @@ def inflation_factors(equations: NormalEquations) -> FloatArray:
 
 
 # -- likelihood --------------------------------------------------------------------------------------------------------
-# Log-likelihood, AIC and BIC of a line, corrected for the noise of the release.
+# Log-likelihood, AIC and BIC of a line, corrected for the privacy noise.
 #
 # With n rows, k coefficients and the residual sum RSS a Gaussian line has at its maximum
 #
 #     llf = -n/2 (log(2 pi RSS / n) + 1),     aic = -2 llf + 2 k,     bic = -2 llf + k log n.
 #
-# These formulas fail on noisy sums. The noisy residual sum RSS~ is too small on average: least squares follows the
-# noise of the sums as it follows the errors of the rows, the former by tr(H V), with H the inverse of the Gram and V
-# the covariance of the noise in the score (see `inference.score`). So an irrelevant feature lowers RSS~ by (s^2 + v)
-# times a chi-square variable with one degree of freedom, where s^2 is the residual variance and v = tr(H V) of the
-# larger model less that of the smaller one, and not by s^2 times it. A penalty of 2 or log n for each coefficient is
-# then too small: as the noise grows nearly every feature is selected.
+# These formulas fail on noisy sums. Least squares follows the noise of the sums as it follows the errors of the rows,
+# so the noisy residual sum RSS~ is too small by tr(H V) on average, with H the inverse of the Gram and V the covariance
+# of the noise in the score (see `inference.score`). An irrelevant feature therefore lowers RSS~ by (s^2 + v) instead of
+# s^2 times a chi-square variable with one degree of freedom. Here s^2 is the residual variance, and v is tr(H V) of the
+# larger model minus that of the smaller one. A penalty of 2 or log n for each coefficient is then too small, and as the
+# noise grows nearly every feature is selected.
 #
 # `llf` is therefore the log-likelihood at RSS~ + tr(H V), which estimates the one without noise. It uses the same
 # residual sum as the residual variance s^2 = (RSS~ + tr(H V)) / (n - k). `aic` and `bic` penalise each coefficient for
-# both kinds of noise that it follows,
+# both sampling error and noise that it follows,
 #
 #     -2 llf + c (k + r) - r,    r = tr(H V) / s^2,    c = 2 for AIC and log n for BIC.
 #
-# The subtracted r is what the larger residual sum has already added to -2 llf: n log(1 + tr(H V) / RSS~) is close to r.
-# So the criterion is -2 llf~ + c (k + r) to first order, with llf~ the log-likelihood at RSS~, and an irrelevant
-# feature is selected if (s^2 + v) chi^2 > c (s^2 + v): as often as by AIC and BIC without noise, in 15.7% of releases
-# for c = 2. The number k + r = tr(H Omega) / s^2 is that of Takeuchi's criterion [Takeuchi 1976],
-# with Omega = s^2 A + V the covariance of the score; for c = 2 the criterion is an estimate of the expected error for
-# new responses as in `solvers.criterion`, there in units of the target and here as a likelihood. Without noise r is 0,
-# and all three are statsmodels' numbers.
+# The term -r removes what the larger residual sum has already added to -2 llf: n log(1 + tr(H V) / RSS~) is close to r.
+# So to first order the criterion is -2 llf~ + c (k + r), with llf~ the log-likelihood at RSS~. An irrelevant feature is
+# selected if (s^2 + v) chi^2 > c (s^2 + v): as often as by AIC and BIC without noise, in 15.7% of releases for c = 2.
+# The number k + r = tr(H Omega) / s^2 is that of Takeuchi's criterion [Takeuchi 1976], with Omega = s^2 A + V the
+# covariance of the score. For c = 2 the criterion estimates the expected error for new responses as in
+# `solvers.criterion`, there in units of the target and here as a likelihood. Without noise r is 0, and all three
+# numbers agree with statsmodels.
 
 NO_SUM: Final = NotEstimable(
-    "the noisy residual sum is not above 0, and a likelihood needs its logarithm; use fewer features, more rows or a "
-    "larger epsilon"
+    "the noisy residual sum is not above 0, and the log-likelihood needs its logarithm; use fewer features, more rows "
+    "or a larger epsilon"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """Inputs of the likelihood of a line.
+    """Inputs of the Gaussian log-likelihood of a fitted line."""
 
-    Attributes
-    ----------
-    residual
-            RSS~ of the noisy sums, for the scaled target.
-    followed
-            tr(H V), by which RSS~ is too small on average because the line follows the noise; 0 without noise.
-    rows
-            Number of rows, noisy or public, above `coefficients`.
-    coefficients
-            Number of coefficients, including the intercept.
-    half
-            Size of one unit of the scaled target.
-    """
-
-    residual: float
-    followed: float
-    rows: float
-    coefficients: int
-    half: float
+    residual: float  # RSS~ of the scaled target
+    followed: float  # tr(H V), the expected amount by which RSS~ is too small; 0 without noise
+    rows: float  # noisy or public; must exceed `coefficients`
+    coefficients: int  # including the intercept
+    half: float  # one unit of the scaled target in original units
 
     @property
     def llf(self) -> Number:
-        """Maximised log-likelihood, at the residual sum corrected for noise."""
+        """Maximised log-likelihood at the noise-corrected residual sum."""
         residual = self.residual + self.followed
         if not residual > 0:
             return NO_SUM
@@ -272,11 +258,11 @@ class Likelihood:
 
     @property
     def noise_coefficients(self) -> float:
-        """Equivalent number of coefficients that the line spends on noise, r = tr(H V) / s^2; 0 without noise."""
+        """Number of coefficients to which the fitted noise is equivalent, r = tr(H V) / s^2."""
         return self.followed * (self.rows - self.coefficients) / (self.residual + self.followed)
 
     def criterion(self, price: float) -> Number:
-        """Compute -2 llf + price (k + r) - r, with a price of 2 for AIC and log n for BIC."""
+        """Compute -2 llf + price (k + r) - r. The price is 2 for AIC and log n for BIC."""
         return mapped(
             self.llf, lambda llf: -2 * llf + price * self.coefficients + (price - 1) * self.noise_coefficients
         )
@@ -285,32 +271,32 @@ class Likelihood:
 # -- pairwise ----------------------------------------------------------------------------------------------------------
 # All pairs of levels of a factor, with simultaneous intervals.
 #
-# The coefficient of a level is the difference from the reference level, so the difference of two levels is a
-# combination of at most two coefficients, tested by the score like any other (`inference.contrasts`). Simultaneous
+# The coefficient of a level is the difference from the reference level. The difference between two levels is therefore
+# a combination of at most two coefficients, tested by the score like any other (`inference.contrasts`). Simultaneous
 # intervals use one critical value for all pairs: Bonferroni's, or the quantile of the largest standardised difference,
 # which with equal numbers of rows and no noise is Tukey's.
 
 
 @dataclass(frozen=True, eq=False)
 class PairwiseTest:
-    """Differences between all levels of a factor, by pair: "region[south] - region[north]".
+    """Differences between all pairs of levels of a factor, keyed like "region[south] - region[north]".
 
     Attributes
     ----------
     term
             Declared name of the factor.
     simultaneous
-            Method of the simultaneous intervals and p-values: `bonferroni` or `max-t`.
+            Method for simultaneous intervals and p-values: `bonferroni` or `max-t`.
     effect, sd, score_z
-            Estimated differences, their standard errors, and the score statistics of no difference.
+            Estimated differences, their standard errors, and score statistics for a difference of 0.
     pvalue
             Two-sided p-values of separate tests.
     note
-            If the model has interactions of the factor: the value of the other column at which the differences hold.
+            If the factor has interactions in the model, the values of the other columns at which the differences apply.
     pvalue_adjusted
-            Two-sided simultaneous p-values: the smallest 1 - level at which the interval of `conf_int` excludes 0.
+            Two-sided simultaneous p-values: the smallest 1 - level at which the set of `conf_int` excludes 0.
     contrasts, digest
-            The differences, or why they cannot be estimated, and the fingerprint of the release.
+            The differences, or the reason why they cannot be estimated, and the fingerprint of the release.
     """
 
     term: str
@@ -330,7 +316,7 @@ class PairwiseTest:
         Parameters
         ----------
         level, alpha
-                As for `Fit.conf_int`.
+                Confidence level, as for `Fit.conf_int`.
         """
         checked = checked_level(level, alpha)
         return read_each(
@@ -346,7 +332,7 @@ class PairwiseTest:
         Parameters
         ----------
         level, alpha
-                As for `Fit.conf_int`.
+                Confidence level, as for `Fit.conf_int`.
         """
         import pyarrow as pa
 
@@ -373,7 +359,7 @@ class PairwiseTest:
 
     def __repr__(self) -> str:
         ends = self.conf_int()
-        lines = [f"Pairs of levels of {self.term}: difference, 95% set for all together ({self.simultaneous}), p-value"]
+        lines = [f"Pairs of levels of {self.term}: difference, simultaneous 95% set ({self.simultaneous}), p-value"]
         for pair, effect in self.effect.items():
             p = shown_number(self.pvalue_adjusted[pair], ".4g")
             lines.append(f"  {pair}: {shown_estimate(effect, ends[pair])}, {ends[pair]}, p = {p}")
@@ -381,13 +367,13 @@ class PairwiseTest:
 
 
 def level_pairs(design: Design, term: object, names: Sequence[str], features: Sequence[str]) -> Hypotheses:
-    """Build the hypotheses that two levels of a factor have the same coefficient, one for each pair."""
+    """Return the hypotheses that two levels of a factor have equal coefficients, one for each pair."""
     factors = {name: column for name in features if isinstance(column := design.columns[name], Categorical)}
     factor = factors.get(term) if isinstance(term, str) else None
     if factor is None:
         if term in features:
             raise ModelError(
-                f"{shown(term)} has no levels to compare",
+                f"the column {shown(term)} has no levels to compare",
                 code="no-levels",
                 option="term",
                 given=term,
@@ -405,7 +391,7 @@ def level_pairs(design: Design, term: object, names: Sequence[str], features: Se
         labels.append(f"{upper} - {lower}")
     if len(set(labels)) < len(labels):
         raise ModelError(
-            f"two pairs of levels of {shown(term)} have the same label",
+            f"two pairs of levels of {shown(term)} would have the same label",
             code="ambiguous-levels",
             option="term",
             given=term,
@@ -415,11 +401,11 @@ def level_pairs(design: Design, term: object, names: Sequence[str], features: Se
 
 
 def where_they_hold(design: Design, term: str, features: Sequence[str]) -> str:
-    """Describe at which value of other columns the differences hold, if interactions make them vary.
+    """Describe at which values of other columns the differences hold, if the factor has interactions.
 
     >>> columns = {"y": (0, 1), "age": (20, 80), "g": ["a", "b"], "ag": {"formula": "age:g"}}
     >>> print(where_they_hold(Design("y", columns), "g", ["age", "g", "ag"]))
-    The model has the interaction ag (age:g), so these are the differences at age = 0; for another value, use t_test.
+    The model has the interaction ag (age:g), so the differences hold at age = 0; for another value, use t_test.
     """
     places: dict[str, str] = {}
     for name in features:
@@ -441,8 +427,8 @@ def where_they_hold(design: Design, term: str, features: Sequence[str]) -> str:
     what = "interaction" if len(places) == 1 else "interactions"
     where = " and ".join(dict.fromkeys(places.values()))
     return (
-        f"The model has the {what} {', '.join(places)}, so these are the differences at {where}; for another value, "
-        "use t_test."
+        f"The model has the {what} {', '.join(places)}, so the differences hold at {where}; for another value, use "
+        "t_test."
     )
 
 

@@ -1,4 +1,4 @@
-"""Parse and test linear hypotheses."""
+"""Linear hypotheses: parsing and score tests."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from discreet.releases.reference_distribution import (
 from discreet.text import html_table
 
 # -- hypotheses --------------------------------------------------------------------------------------------------------
-# Linear hypotheses about coefficients, from text, names or weights.
+# Linear hypotheses about coefficients, given as text, names or weights.
 
 HypothesisSpec: TypeAlias = str | Mapping[str, float] | Sequence[float] | Sequence[Sequence[float]] | FloatArray
 
@@ -50,22 +50,18 @@ _HELP: Final = "write a hypothesis like 'age = 0', 'age = height' or '2*age + he
 
 @dataclass(frozen=True, eq=False)
 class Hypotheses:
-    """Claims weights'coefficients = values, m of them about k coefficients.
-
-    Each has a label. Weights have shape (m, k) and values shape (m,).
-    """
+    """Hypotheses weights @ coefficients = values, m of them about k coefficients."""
 
     labels: tuple[str, ...]
-    weights: FloatArray
-    values: FloatArray
+    weights: FloatArray  # shape (m, k)
+    values: FloatArray  # shape (m,)
 
 
 def hypotheses(spec: object, names: Sequence[str]) -> Hypotheses:
-    """Read hypotheses about the named coefficients.
+    """Parse hypotheses about the named coefficients.
 
-    `spec` is a text with equations separated by commas, a mapping of names to hypothesised values, or one or several
-    rows of weights, whose combinations are tested against 0.
-
+    `spec` is a text of comma-separated equations, a mapping from names to hypothesised values, or rows of weights whose
+    combinations are tested against 0.
     >>> hypotheses("age = 2*height + 1", ["Intercept", "age", "height"]).weights
     array([[ 0.,  1., -2.]])
     """
@@ -76,9 +72,9 @@ def hypotheses(spec: object, names: Sequence[str]) -> Hypotheses:
     else:
         claims = _from_weights(spec, names)
     if not (np.isfinite(claims.weights).all() and np.isfinite(claims.values).all()):
-        raise _invalid("a hypothesis has a number that is not finite", "use finite weights and values")
+        raise _invalid("every number in a hypothesis must be finite", "use finite weights and values")
     if not claims.weights.any(axis=1).all():
-        raise _invalid("a hypothesis names no coefficient")
+        raise _invalid("every hypothesis must contain a coefficient with a nonzero weight")
     return claims
 
 
@@ -95,7 +91,7 @@ def _from_mapping(spec: Mapping[str, float], names: Sequence[str]) -> Hypotheses
         if name not in names:
             raise ModelError.unknown_name("coefficient", name, names, option="hypotheses")
     if not spec:
-        raise _invalid("got no hypothesis", "name a coefficient and the value to test")
+        raise _invalid("expected at least one hypothesis, got an empty mapping", "map a coefficient to a value to test")
     weights = np.array([[float(tested == name) for name in names] for tested in spec])
     values = _numbers(list(spec.values()))
     if values.ndim != 1:
@@ -108,7 +104,7 @@ def _from_weights(spec: object, names: Sequence[str]) -> Hypotheses:
     weights = np.atleast_2d(_numbers(spec))
     if weights.ndim != 2 or weights.shape[1] != len(names) or len(weights) == 0:
         raise _invalid(
-            f"got weights of shape {np.shape(weights)}, but each row needs {len(names)} weights",
+            f"expected rows of {len(names)} weights, got an array of shape {np.shape(weights)}",
             f"give one weight for each of: {', '.join(names)}",
         )
     labels = [_label(row, names) for row in weights.tolist()]
@@ -139,7 +135,7 @@ def _from_text(text: str, names: Sequence[str]) -> Hypotheses:
     weights, values, labels = [], [], []
     for claim in claims:
         if claim.count("=") != 1:
-            raise _invalid(f"expected one '=' in each hypothesis, got {shown(text)}")
+            raise _invalid(f"expected exactly one '=' in each hypothesis, got {shown(text)}")
         middle = claim.index("=")
         left, right = _side(claim[:middle], text, names), _side(claim[middle + 1 :], text, names)
         weights.append(left[0] - right[0])
@@ -157,7 +153,7 @@ class _Name:
 
 
 def _tokens(text: str, names: Sequence[str]) -> list[str | float | _Name]:
-    # a level may contain any character, so names are matched first, longer ones before their prefixes
+    # a level may contain any character, so match names first, and longer names before their prefixes
     longest_first = sorted(names, key=len, reverse=True)
     out: list[str | float | _Name] = []
     index = 0
@@ -182,7 +178,7 @@ def _tokens(text: str, names: Sequence[str]) -> list[str | float | _Name]:
 
 
 def _side(tokens: Sequence[str | float | _Name], text: str, names: Sequence[str]) -> tuple[FloatArray, float]:
-    """Return weights and constant of one side of an equation: signed terms `number`, `name` or `number*name`."""
+    """Return the weights and the constant of one side, a sum of terms `number`, `name` or `number*name`."""
     weights, constant = np.zeros(len(names)), 0.0
     rest = list(tokens)
     first = True
@@ -212,21 +208,17 @@ def _side(tokens: Sequence[str | float | _Name], text: str, names: Sequence[str]
 # -- tests -------------------------------------------------------------------------------------------------------------
 # Score tests of linear hypotheses, separately and jointly.
 #
-# A one-sided p-value is half of the two-sided one if the estimate is on that side, and 1 less that half otherwise:
-# under the hypothesis the score a'g(theta0) is a sum of symmetric errors, those of the rows and of the noise, over the
-# root of a variance that does not depend on the side, so each side has half of the tail. The sides differ where noise
-# leaves the sums close to indefinite, because releases with positive definite sums are then a selection.
+# A one-sided p-value is half the two-sided one if the estimate is on that side, and 1 minus that half otherwise. Under
+# the hypothesis the score a'g(theta0) is a sum of symmetric errors, from rows and from noise, divided by the root of a
+# variance that does not depend on the side, so each side has half of the tail. The sides differ only if noise leaves
+# the sums close to indefinite, because releases with positive definite sums are then a selection.
 
 Alternative = Literal["two-sided", "larger", "smaller"]
 ALTERNATIVES: Final[tuple[Alternative, ...]] = get_args(Alternative)
 
 
 def checked_alternative(name: object) -> Alternative:
-    """Check the name of the alternative hypothesis.
-
-    >>> checked_alternative("larger")
-    'larger'
-    """
+    """Return the name of the alternative, and raise if it is unknown."""
     for known_name in ALTERNATIVES:
         if isinstance(name, str) and name == known_name:
             return known_name
@@ -235,7 +227,7 @@ def checked_alternative(name: object) -> Alternative:
 
 @dataclass(frozen=True, eq=False)
 class ContrastTest:
-    """Separate tests of hypotheses; every value is by hypothesis.
+    """Separate tests of hypotheses. Every attribute but the last two maps the label of a hypothesis to a value.
 
     Attributes
     ----------
@@ -244,16 +236,15 @@ class ContrastTest:
     sd
             Their standard errors.
     tvalue
-            Effect less hypothesised value, over `sd`.
+            (effect - hypothesised value) / sd.
     score_z
-        Score statistics. Their variance is the one under the hypothesis, so they differ from `tvalue` if noise is
-        large.
+        Score statistics. They use the variance under the hypothesis, so they differ from `tvalue` if noise is large.
     pvalue
-            P-value of `score_z` for the alternative; 1 if the release excludes no value.
+            P-value of `score_z` for the alternative. It is 1 if the release excludes no value.
     alternative
             `two-sided`, `larger` or `smaller`.
     contrasts
-            The combinations, or why they cannot be estimated.
+            The combinations, or the reason why they cannot be estimated.
     """
 
     effect: NamedValues[Number]
@@ -265,7 +256,7 @@ class ContrastTest:
     contrasts: Contrasts | NotEstimable
 
     def conf_int(self, level: float | None = None, *, alpha: float | None = None) -> NamedValues[Interval]:
-        """Return a two-sided confidence set for each combination; `level` and `alpha` are as for `Fit.conf_int`."""
+        """Return a two-sided confidence set for each combination. `level` and `alpha` are as for `Fit.conf_int`."""
         checked = checked_level(level, alpha)
         return read_each(
             self.contrasts, tuple(self.effect), lambda about: about.intervals(about.critical(checked)), set_without
@@ -296,7 +287,7 @@ class ContrastTest:
         Parameters
         ----------
         level, alpha
-                Of the two-sided sets, as for `Fit.conf_int`.
+                Confidence level of the two-sided sets, as for `Fit.conf_int`.
         """
         checked = checked_level(level, alpha)
         ends = self.conf_int(checked)
@@ -328,16 +319,16 @@ class ContrastTest:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class JointTest:
-    """A joint test of several hypotheses.
+    """Joint test of several hypotheses.
 
     Attributes
     ----------
     statistic
-            F, or chi-square if `df_denom` is None, of the score. For one hypothesis it is the square of its `score_z`.
+            F statistic, or chi-square if `df_denom` is None. For one hypothesis it is the square of `score_z`.
     pvalue
-            P-value of the statistic; 1 if the release excludes no value.
+            P-value of the statistic. It is 1 if the release excludes no value.
     df_num, df_denom
-            Number of hypotheses, and degrees of freedom of the residuals.
+            Number of hypotheses, and residual degrees of freedom.
     """
 
     statistic: Number
@@ -375,7 +366,7 @@ def contrast_test(
     effects: FloatArray | NotEstimable,
     alternative: Alternative = "two-sided",
 ) -> ContrastTest:
-    """Test hypotheses separately, with estimates `effects` of their combinations."""
+    """Test hypotheses separately, given the estimates of their combinations."""
     labels, values = claims.labels, claims.values
 
     def tails(contrasts: Contrasts) -> NamedValues[Number]:
@@ -393,7 +384,7 @@ def contrast_test(
 
 
 def _sided(two: NamedValues[Number], scores: NamedValues[Number], alternative: Alternative) -> NamedValues[Number]:
-    """Return one-sided p-values from two-sided ones, by the sign of the score."""
+    """Convert two-sided p-values to one-sided ones by the sign of the score."""
     if alternative == "two-sided":
         return two
     sign = 1.0 if alternative == "larger" else -1.0
@@ -407,25 +398,28 @@ def _sided(two: NamedValues[Number], scores: NamedValues[Number], alternative: A
 
 
 def joint_test(about: Contrasts | NotEstimable, claims: Hypotheses, *, use_f: bool) -> JointTest:
-    """Test all hypotheses jointly with the covariance that holds under them.
+    """Test all hypotheses jointly with the covariance under the hypotheses.
 
-    With pure-epsilon noise the p-value is at least that of Bonferroni's rule for the separate principal errors.
+    With pure-epsilon noise the p-value is at least Bonferroni's for the separate principal errors.
     """
     from scipy.special import chdtrc, fdtrc
 
     count = len(claims.values)
     if np.linalg.matrix_rank(claims.weights) < count:
-        raise _invalid("the hypotheses repeat or contradict each other", "leave out those that follow from the others")
+        raise _invalid(
+            "the hypotheses must be linearly independent, but some of them repeat or contradict others",
+            "leave out the hypotheses that follow from others",
+        )
     if isinstance(about, NotEstimable):
         return JointTest(about, p_without(about), count, None)
     df = about.inference.df
-    refused = first_missing(about.standard_errors())
-    if refused is not None:
-        return JointTest(refused, refused, count, df if use_f else None)
+    reason = first_missing(about.standard_errors())
+    if reason is not None:
+        return JointTest(reason, reason, count, df if use_f else None)
     score, kappa = open_coefficients(about, (about.estimates - claims.values) / about.scale)
     pvalue = float(fdtrc(count, df, score / count)) if use_f else float(chdtrc(count, score))
     if about.family == "laplace":
-        # the statistic is a sum of `count` squared standardised errors, one of which is at least their mean
+        # the statistic is a sum of `count` squared standardised errors, and the largest is at least their mean
         far = tail_probability(math.sqrt(score / count), about.family, df)
         pvalue = max(pvalue, min(1.0, count * far))
     pvalue = reference_tail(pvalue, kappa, count)
@@ -433,7 +427,7 @@ def joint_test(about: Contrasts | NotEstimable, claims: Hypotheses, *, use_f: bo
 
 
 def open_coefficients(about: Contrasts, distance: FloatArray) -> tuple[float, float]:
-    """Return the score statistic of all hypotheses, and how well the open coefficients are determined."""
+    """Return the joint score statistic, and the kappa that its reference distribution depends on."""
     inference, L = about.inference, about.L
     if len(L) == 1:
         inference = inference.for_one(L[0])

@@ -1,4 +1,4 @@
-"""Define and read the assumptions of a plan."""
+"""Assumptions of a plan, and their checks."""
 
 from __future__ import annotations
 
@@ -19,17 +19,13 @@ from discreet.exact.rounding import nearest
 from discreet.privacy.checks import is_number
 
 # -- assumptions -------------------------------------------------------------------------------------------------------
-# Assumptions about a table: rows, R^2, and shares, means, sds and correlations of its columns.
+# Assumptions about a table: number of rows, R^2, and shares, means, sds and correlations of columns.
 
 Pair: TypeAlias = tuple[str, str]
 
 
 def is_finite(value: object) -> TypeGuard[float]:
-    """Return whether a stated value is a finite number and not a boolean.
-
-    >>> is_finite(2), is_finite(True), is_finite("2")
-    (True, False, False)
-    """
+    """Return whether a value is a finite number and not a boolean."""
     return is_number(value) and math.isfinite(nearest(value))
 
 
@@ -42,17 +38,17 @@ class ColumnAssumption:
     name
             Declared name.
     mean, sd
-            Of a number, after clipping to its bounds.
+            Mean and standard deviation of a numeric column after clipping to its bounds.
     share
-            Of a boolean: share of true.
+            Fraction of true values in a boolean column.
     shares
-            Of levels, in declared order.
+            Fractions of the levels of a categorical column, in declared order.
     formula
-            Of a computed column, whose shares, mean and sd follow from other columns.
+            Formula of a computed column. Its shares, mean and sd follow from other columns.
     slopes
-            Stated coefficients by released name; empty if they follow from R^2.
+            Stated coefficients by released name, or empty if they follow from R^2.
     stated
-            Which of `mean`, `sd`, `share` and `slope` were stated; the others are defaults.
+            The assumptions among `mean`, `sd`, `share` and `slope` that were stated. The others are defaults.
     is_date
             Whether the mean is a number of days since 1970-01-01.
     """
@@ -69,15 +65,15 @@ class ColumnAssumption:
 
     @property
     def computed(self) -> bool:
-        """Whether everything but the slopes follows from other columns."""
+        """Whether the distribution follows from other columns, so that only slopes can be stated."""
         return self.mean is None and self.share is None and self.shares is None
 
     def to_dict(self) -> dict[str, object]:
-        """Return each number and whether it is a default, with slopes only if stated."""
+        """Return each assumption with its value and whether it is a default. Slopes are included only if stated."""
         out: dict[str, object] = {"formula": self.formula} if self.computed else {}
         shares = None if self.shares is None else {str(level): share for level, share in self.shares}
-        found = {"mean": self.mean, "sd": self.sd, "share": self.share if shares is None else shares}
-        for key, value in found.items():
+        values = {"mean": self.mean, "sd": self.sd, "share": self.share if shares is None else shares}
+        for key, value in values.items():
             if value is not None:
                 out[key] = {"value": value, "default": key not in self.stated}
         if self.slopes:
@@ -104,13 +100,10 @@ class ColumnAssumption:
 
 @dataclass(frozen=True, slots=True)
 class Supposed:
-    """Assumptions about all declared columns, with the correlations among numeric and boolean ones.
-
-    `common` is the correlation of every pair of numeric columns that `pairs` does not list.
-    """
+    """Assumptions about all declared columns, with the correlations among numeric and boolean ones."""
 
     columns: tuple[ColumnAssumption, ...]
-    common: float = 0.0
+    common: float = 0.0  # correlation of every pair of numeric columns that `pairs` does not list
     pairs: tuple[tuple[Pair, float], ...] = ()
 
     def __getitem__(self, name: str) -> ColumnAssumption:
@@ -129,15 +122,15 @@ class Assumptions:
     Attributes
     ----------
     rows
-            Number of rows that are included.
+            Number of rows that enter the release.
     rsquared
-            Share of the target's variance that the model explains.
+            Fraction of the target's variance that the model explains.
     supposed
             Assumptions about the columns.
     target
             Name of the target.
     stated
-            Which of `rsquared` and `correlation` were stated; `slopes` if R^2 follows from stated slopes.
+            `rsquared` and `correlation` if they were stated, and `slopes` if R^2 follows from stated slopes.
     """
 
     rows: float
@@ -147,7 +140,7 @@ class Assumptions:
     stated: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain values for JSON, each with whether it is a default."""
+        """Return plain values for JSON, each with a flag that says whether it is a default."""
         pairs = [{"columns": list(pair), "value": value} for pair, value in self.supposed.pairs]
         return {
             "rows": self.rows,
@@ -161,7 +154,7 @@ class Assumptions:
         }
 
     def lines(self) -> list[tuple[str, str]]:
-        """Describe each assumption as a pair of texts."""
+        """Return each assumption as a label and a text."""
         default = {key: "" if key in self.stated else " (default)" for key in ("rsquared", "correlation")}
         out = [
             (f"{column.name}, the target" if column.name == self.target else column.name, str(column))
@@ -176,13 +169,13 @@ class Assumptions:
 
 
 # -- correlation -------------------------------------------------------------------------------------------------------
-# Stated correlations, and whether any table can have them.
+# Stated correlations, and a check that some table can have them.
 
 _SMALLEST_EIGENVALUE: Final = 1e-8
 
 
 def read_correlation(correlation: object, design: Design) -> tuple[float, tuple[tuple[Pair, float], ...]]:
-    """Return the default correlation of numeric columns, and the exceptions for named pairs."""
+    """Return the correlation of all numeric columns, and the correlations of named pairs."""
     if correlation is None:
         return 0.0, ()
     if not isinstance(correlation, Mapping):
@@ -199,11 +192,11 @@ def read_correlation(correlation: object, design: Design) -> tuple[float, tuple[
             )
         if pair in pairs or pair[::-1] in pairs:
             raise OptionError(
-                f"the correlation of {shown(pair[0])} and {shown(pair[1])} is given twice",
+                f"expected each pair of columns once, got a correlation of {shown(pair[0])} and {shown(pair[1])} twice",
                 code="repeated-correlation",
                 option="correlation",
                 given=pair,
-                remedy="give each pair once",
+                remedy="give each pair of columns once",
             )
         pairs[pair] = _checked_value(value, f"the correlation of {shown(pair[0])} and {shown(pair[1])}")
     return 0.0, tuple(pairs.items())
@@ -217,7 +210,7 @@ def _example(design: Design) -> str:
 def _checked_value(value: object, what: str) -> float:
     if not (is_finite(value) and -1 < value < 1):
         raise OptionError(
-            f"{what} is {shown(value)}; expected a number between -1 and 1",
+            f"expected a number between -1 and 1 for {what}, got {shown(value)}",
             option="correlation",
             given=value,
             allowed="a number between -1 and 1",
@@ -226,7 +219,7 @@ def _checked_value(value: object, what: str) -> float:
 
 
 def check_correlations(design: Design, supposed: Supposed) -> None:
-    """Raise for correlations that no table with these shares, means and sds can have."""
+    """Raise if no table with these shares, means and sds can have the correlations."""
     allowed = [
         column.name
         for column in supposed.columns
@@ -236,7 +229,7 @@ def check_correlations(design: Design, supposed: Supposed) -> None:
         for name in (a, b):
             if name == design.target:
                 raise OptionError(
-                    f"got a correlation of the target {name!r}, but correlations are between regressors",
+                    f"got a correlation with the target {name!r}, but correlations must be between regressors",
                     code="correlation-of-target",
                     option="correlation",
                     given=name,
@@ -252,15 +245,15 @@ def check_correlations(design: Design, supposed: Supposed) -> None:
     _check_pairs(design, supposed, names, R)
     if float(np.linalg.eigvalsh(R)[0]) < _SMALLEST_EIGENVALUE:
         raise OptionError(
-            "the correlations contradict each other: their matrix is not positive definite",
+            "the stated correlations contradict each other, because their matrix is not positive definite",
             code="impossible-correlation",
             option="correlation",
-            remedy="state smaller ones, or fewer pairs",
+            remedy="state smaller correlations, or fewer pairs",
         )
 
 
 def correlations(design: Design, supposed: Supposed) -> tuple[list[str], FloatArray]:
-    """Return the names of the numeric and boolean columns without the target, and their correlation matrix."""
+    """Return the names of the numeric and boolean regressors, and their correlation matrix."""
     columns = [
         column
         for column in supposed.columns
@@ -277,7 +270,7 @@ def correlations(design: Design, supposed: Supposed) -> tuple[list[str], FloatAr
 
 
 def _check_pairs(design: Design, supposed: Supposed, names: list[str], R: FloatArray) -> None:
-    """Check each pair: the mean product of two distances to bounds is never negative."""
+    """Check each pair: the mean product of two distances to bounds cannot be negative."""
     below, above = [], []
     for name in names:
         assumed, column = supposed[name], design.columns[name]
@@ -295,8 +288,8 @@ def _check_pairs(design: Design, supposed: Supposed, names: list[str], R: FloatA
         if i < j:
             allowed = f"a number from {max(low[i, j], -1):.3g} to {min(high[i, j], 1):.3g}"
             raise OptionError(
-                f"the correlation {R[i, j]:g} of {names[i]!r} and {names[j]!r} is not possible with these means, sds "
-                f"and shares; expected {allowed}",
+                f"expected {allowed} for the correlation of {names[i]!r} and {names[j]!r}, given their means, sds and "
+                f"shares, got {R[i, j]:g}",
                 code="impossible-correlation",
                 option="correlation",
                 given=float(R[i, j]),
@@ -310,10 +303,10 @@ def _check_pairs(design: Design, supposed: Supposed, names: list[str], R: FloatA
 Assume: TypeAlias = Mapping[str, Mapping[str, object]]
 Correlation: TypeAlias = float | Mapping[Pair, float]
 
-_EVEN: Final = 3**-0.5  # sd of a column that fills its bounds evenly, in half widths
+_EVEN: Final = 3**-0.5  # sd of a uniform column, as a fraction of half its range
 _RSQUARED: Final = 0.5
 _MOST_ROWS: Final = 1e12
-_ADD_UP: Final = 0.005  # how far written shares may miss 1
+_ADD_UP: Final = 0.005  # tolerance for the sum of shares
 
 
 def read_assumptions(
@@ -326,7 +319,7 @@ def read_assumptions(
     assume: object = None,
     correlation: object = None,
 ) -> Assumptions:
-    """Check stated assumptions and fill in defaults. Arguments as for `discreet.plan`."""
+    """Check stated assumptions and fill in defaults. Arguments are as for `discreet.plan`."""
     if not (is_finite(rows) and 1 <= rows <= _MOST_ROWS):
         raise OptionError(option="rows", given=rows, allowed=f"a number from 1 to {_MOST_ROWS:g}")
     if rsquared is not None and not (is_finite(rsquared) and 0 <= rsquared < 1):
@@ -334,11 +327,11 @@ def read_assumptions(
     spreads = _checked_spread("spread", spread), _checked_spread("target_spread", target_spread)
     if target_spread is not None and isinstance(design.columns[design.target], Boolean):
         raise OptionError(
-            f"got a spread of the target {design.target!r}, which is boolean and has none",
+            f"the target {design.target!r} is boolean, so its spread cannot be set",
             code="spread-of-boolean",
             option="target_spread",
             given=target_spread,
-            remedy="state its share of true",
+            remedy="state the share of true values instead",
         )
     stated = _checked_table(design, assume)
     columns = tuple(
@@ -348,13 +341,13 @@ def read_assumptions(
     common, pairs = read_correlation(correlation, design)
     supposed = Supposed(columns, common, pairs)
     check_correlations(design, supposed)
-    given = {"rsquared": rsquared, "correlation": correlation}
+    options = {"rsquared": rsquared, "correlation": correlation}
     return Assumptions(
         rows=float(rows),
         rsquared=_RSQUARED if rsquared is None else float(rsquared),
         supposed=supposed,
         target=design.target,
-        stated=tuple(key for key, value in given.items() if value is not None),
+        stated=tuple(key for key, value in options.items() if value is not None),
     )
 
 
@@ -366,7 +359,7 @@ def _checked_spread(name: str, value: object) -> float | None:
             option=name,
             given=value,
             allowed="a number above 0 and at most 1",
-            remedy="it is a fraction of the largest sd that the bounds allow",
+            remedy="1 means the largest standard deviation that the bounds allow",
         )
     return float(value)
 
@@ -381,13 +374,13 @@ def _checked_table(design: Design, assume: object) -> dict[str, Mapping[str, obj
             raise unknown_column(name, design.columns)
         keys = _keys(design, name)
         if not keys:
-            raise _wrong(name, "a formula computes it", "state assumptions about the columns that the formula uses")
+            raise _wrong(name, "a formula computes this column", "state assumptions about the columns in the formula")
         if not isinstance(what, Mapping):
-            raise _wrong(name, f"expected a table with {' and '.join(keys)}, got {shown(what)}")
+            raise _wrong(name, f"expected a mapping with {' and '.join(keys)}, got {shown(what)}")
         for key in what:
             if key not in keys:
                 unknown = OptionError.unknown_name("assumption", key, keys)
-                computed = "" if "slope" in keys[1:] or name == design.target else "a formula computes it; "
+                computed = "" if "slope" in keys[1:] or name == design.target else "a formula computes this column; "
                 raise _wrong(name, f"{computed}{unknown}")
     return dict(assume)
 
@@ -398,25 +391,25 @@ def _wrong(column: str, problem: str, remedy: str | None = None) -> OptionError:
 
 
 def unknown_column(name: object, columns: Mapping[str, object]) -> OptionError:
-    """Build the error for an undeclared column, or for one coefficient of a column with levels.
+    """Build the error for an undeclared column, or for a single coefficient of a column with levels.
 
     >>> print(unknown_column("g[b]", {"x": (0, 1), "g": ["a", "b"]}))
-    'g[b]' is one coefficient of the column 'g'; state those of all its levels together, by level
+    expected a column, got 'g[b]', a single coefficient of 'g'; state the values of all levels of 'g' together
     """
     declared, bracket, _ = name.partition("[") if isinstance(name, str) else ("", "", "")
     if bracket and declared in columns:
         return OptionError(
-            f"{shown(name)} is one coefficient of the column {declared!r}",
+            f"expected a column, got {shown(name)}, a single coefficient of {declared!r}",
             code="one-level-only",
             option="assume",
             given=name,
-            remedy="state those of all its levels together, by level",
+            remedy=f"state the values of all levels of {declared!r} together",
         )
     return OptionError.unknown_name("column", name, columns, option="assume")
 
 
 def _keys(design: Design, name: str) -> tuple[str, ...]:
-    """Return what may be stated of a column."""
+    """Return the assumptions that may be stated about a column."""
     column = design.columns[name]
     own = ("mean", "sd") if isinstance(column, Numeric) else ("share",)
     if name == design.target:
@@ -442,17 +435,17 @@ def _column(
     if isinstance(column, Boolean):
         share = stated.get("share", 0.5)
         if not (is_finite(share) and 0 < share < 1):
-            raise _wrong(name, f"the share of true is {shown(share)}; expected a number between 0 and 1")
+            raise _wrong(name, f"expected a number between 0 and 1 for the share of true, got {shown(share)}")
         return ColumnAssumption(name, share=float(share), formula=formula, slopes=slopes, stated=keys)
     return ColumnAssumption(name, shares=_shares(name, column, stated), slopes=slopes, stated=keys)
 
 
 def _slopes(name: str, column: Column, stated: Mapping[str, object]) -> tuple[tuple[str, float], ...]:
-    """Return stated coefficients by released name."""
+    """Return the stated coefficients by released name."""
     if "slope" not in stated:
         return ()
     value = stated["slope"]
-    names, given = {name: name}, {name: value}
+    names, by_level = {name: name}, {name: value}
     if isinstance(column, Categorical | Interaction):
         if isinstance(column, Interaction):
             levels = list(column.labels)
@@ -461,67 +454,64 @@ def _slopes(name: str, column: Column, stated: Mapping[str, object]) -> tuple[tu
         if not isinstance(value, Mapping):
             raise _wrong(name, f"expected a slope for each of {', '.join(levels)}, got {shown(value)}")
         names = dict(zip(levels, column.released(name), strict=True))
-        given = {str(level): slope for level, slope in value.items()}
-    found: dict[str, float] = {}
-    for key, slope in given.items():
+        by_level = {str(level): slope for level, slope in value.items()}
+    slopes: dict[str, float] = {}
+    for key, slope in by_level.items():
         if key not in names:
             raise _wrong(name, str(OptionError.unknown_name("level", key, names)))
         if not is_finite(slope):
-            raise _wrong(name, f"the slope is {shown(slope)}; expected a finite number")
-        found[names[key]] = float(slope)
-    absent = [key for key in names if key not in given]
+            raise _wrong(name, f"expected a finite number for the slope, got {shown(slope)}")
+        slopes[names[key]] = float(slope)
+    absent = [key for key in names if key not in by_level]
     if absent:
-        raise _wrong(name, f"no slope is stated for {', '.join(absent)}", "state one for each level")
-    return tuple(found.items())
+        raise _wrong(name, f"no slope is stated for {', '.join(absent)}", "state a slope for every level")
+    return tuple(slopes.items())
 
 
 def _number(name: str, column: Numeric, stated: Mapping[str, object], spread: float) -> tuple[float, float]:
     low, high = column.bounds
-    given = stated.get("mean", column.mid)
-    mean = _days(given) if column.is_date else given
+    stated_mean = stated.get("mean", column.mid)
+    mean = _days(stated_mean) if column.is_date else stated_mean
     if not (is_finite(mean) and low < mean < high):
         what = "date" if column.is_date else "number"
-        raise _wrong(name, f"the mean is {shown(given)}; expected a {what} inside the bounds {column.range_text}")
+        raise _wrong(
+            name, f"expected a {what} inside the bounds {column.range_text} for the mean, got {shown(stated_mean)}"
+        )
     mean = float(mean)
     most = math.sqrt(mean - low) * math.sqrt(high - mean)
     sd = stated.get("sd", spread * most)
     if not (is_finite(sd) and 0 < sd <= most * (1 + 1e-12)):
         raise _wrong(
             name,
-            f"the sd is {shown(sd)}; expected a number above 0 and at most {most:.6g}, the largest sd of a column with "
-            f"mean {column.value_text(mean)} inside the bounds {column.range_text}"
-            f"{', in days' if column.is_date else ''}",
+            f"expected a number above 0 and at most {most:.6g}{' days' if column.is_date else ''} for the sd, the "
+            f"largest sd with mean {column.value_text(mean)} inside the bounds {column.range_text}, got {shown(sd)}",
         )
     return mean, float(sd)
 
 
 def _days(value: object) -> object:
-    """Convert a date, or its text, to a number of days, and return anything else unchanged.
-
-    >>> _days("1970-01-03"), _days(2.5)
-    (2, 2.5)
-    """
+    """Convert a date, or its text, to days since 1970-01-01. Return anything else unchanged."""
     text = value.isoformat() if is_date(value) and isinstance(value, date) else value
-    found = day_of_text(text) if isinstance(text, str) else None
-    return value if found is None else found
+    day = day_of_text(text) if isinstance(text, str) else None
+    return value if day is None else day
 
 
 def _shares(name: str, column: Categorical, stated: Mapping[str, object]) -> tuple[tuple[Level, float], ...]:
     shares = stated.get("share", dict.fromkeys(column.levels, 1 / len(column.levels)))
     if not isinstance(shares, Mapping):
         raise _wrong(name, f"expected a share for each level, got {shown(shares)}")
-    known = {str(level): level for level in column.levels}
-    found: dict[Level, float] = {}
+    levels = {str(level): level for level in column.levels}
+    checked: dict[Level, float] = {}
     for key, share in shares.items():
-        if str(key) not in known:
-            raise _wrong(name, str(OptionError.unknown_name("level", key, known)))
+        if str(key) not in levels:
+            raise _wrong(name, str(OptionError.unknown_name("level", key, levels)))
         if not (is_finite(share) and 0 < share < 1):
-            raise _wrong(name, f"the share of {str(key)!r} is {shown(share)}; expected a number between 0 and 1")
-        found[known[str(key)]] = float(share)
-    absent = [str(level) for level in column.levels if level not in found]
+            raise _wrong(name, f"expected a number between 0 and 1 for the share of {str(key)!r}, got {shown(share)}")
+        checked[levels[str(key)]] = float(share)
+    absent = [str(level) for level in column.levels if level not in checked]
     if absent:
-        raise _wrong(name, f"no share is stated for {', '.join(absent)}", "state one for each level")
-    total = math.fsum(found.values())
+        raise _wrong(name, f"no share is stated for {', '.join(absent)}", "state a share for every level")
+    total = math.fsum(checked.values())
     if abs(total - 1) > _ADD_UP:
-        raise _wrong(name, f"expected shares that add up to 1, got {total:.4g}")
-    return tuple((level, found[level] / total) for level in column.levels)
+        raise _wrong(name, f"expected shares that add up to 1, got a sum of {total:.4g}")
+    return tuple((level, checked[level] / total) for level in column.levels)

@@ -1,4 +1,4 @@
-"""Compute the accuracy to expect from a release before any data is opened."""
+"""Expected accuracy of a release, computed before any data is opened."""
 
 from __future__ import annotations
 
@@ -39,29 +39,29 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # -- values ------------------------------------------------------------------------------------------------------------
-# A plan as plain values.
+# The plan and its parts.
 
-_LINES: Final = 15  # coefficients in print
-ENOUGH: Final = 0.9  # share of tables that must give an interval for a coefficient to count as estimable
+_LINES: Final = 15  # coefficients printed
+ENOUGH: Final = 0.9  # fraction of tables with a bounded interval that makes a coefficient estimable
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedCoefficient:
-    """Expected accuracy of one coefficient, in original units; None where it will not be estimable.
+    """Expected accuracy of one coefficient, in original units. Numbers are None if it will not be estimable.
 
     Attributes
     ----------
     std_error, width, privacy_share
-        Medians over the noise: of the standard error, of the width of the interval, and of the share of noise in the
-        squared error.
+        Medians over the noise of the standard error, the interval width, and the fraction of the squared standard
+        error that is privacy noise.
     reason
-            Why the coefficient is not estimable; None if at least 90% of such tables give an interval.
+            Why the coefficient is not estimable, or None if at least 90% of tables give a bounded interval.
     privacy_sd
-            Part of the standard error that is noise of the release; it may be known even if `reason` is not None.
+            Privacy part of the standard error. It may be known even if `reason` is not None.
     interval_share
-            Share of such tables in which its interval is bounded; None if not computed.
+            Fraction of tables in which the interval is bounded, or None if not computed.
     supposed
-            The coefficient that the assumptions imply; None without assumptions.
+            The coefficient implied by the assumptions, or None without assumptions.
     """
 
     name: str
@@ -76,7 +76,7 @@ class PlannedCoefficient:
 
 @dataclass(frozen=True, slots=True)
 class PlannedNoise:
-    """Standard deviation of the noise of one statistic, or of each entry of a block of sums, in scaled units."""
+    """Noise standard deviation of one statistic, or of each entry of a block of sums, in scaled units."""
 
     statistic: str
     sd: float
@@ -84,19 +84,11 @@ class PlannedNoise:
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What a plot of a plan takes from the design.
-
-    Attributes
-    ----------
-    target, width
-            Name of the target, and the width of its declared range.
-    ranges
-            Width of the declared range of the column of each slope; None for an indicator or a basis function.
-    """
+    """The parts of a design that a plot of a plan needs."""
 
     target: str
-    width: float
-    ranges: tuple[float | None, ...]
+    width: float  # of the target's declared range
+    ranges: tuple[float | None, ...]  # width of each slope's column; None for an indicator or a basis function
 
     @classmethod
     def of(cls, design: Design) -> Declared:
@@ -115,12 +107,12 @@ class Plan:
     noise
             Noise of every statistic that the mechanism publishes or uses.
     noise_sd
-        Noise of every sum of products, shape (p, p), None where it is not released; empty for a mechanism that
-        publishes coefficients.
+        Noise standard deviation of every sum of products, shape (p, p), with None for sums that are not released.
+        Empty for a mechanism that publishes coefficients.
     declared
-            Names and ranges for a plot.
+            Names and ranges of the design, for plots.
     assumptions
-            Assumptions about the table; None if the sums of a release replace those of the table.
+            Assumptions about the table, or None if the plan uses the sums of an existing release instead.
     """
 
     epsilon: float
@@ -136,7 +128,7 @@ class Plan:
 
     @property
     def estimable(self) -> bool:
-        """Whether every coefficient has a bounded interval in at least 90% of such tables."""
+        """Whether every coefficient has a bounded interval in at least 90% of tables."""
         return all(coefficient.reason is None for coefficient in self.coefficients)
 
     def plot(self, path: str | Path | None = None, *, over: Iterable[Plan] = (), force: bool = False) -> Figure:
@@ -145,7 +137,7 @@ class Plan:
         Parameters
         ----------
         path
-                File to save the figure to, if any; the name ends in .svg, .png or .pdf.
+                File to save the figure to, or None. The name must end in .svg, .png or .pdf.
         over
             Plans for the same design at other budgets. The figure then shows widths against epsilon, including this
             plan.
@@ -157,7 +149,7 @@ class Plan:
         >>> import discreet
         >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
         >>> plans = [discreet.plan(design, rows=10_000, epsilon=e, delta=1e-6) for e in (0.5, 1.0, 2.0)]
-        >>> picture = plans[1].plot()
+        >>> figure = plans[1].plot()
         >>> widths = plans[1].plot(over=plans)
         """
         from discreet.analyst.plots.line_plots import plan_figure, width_figure
@@ -165,23 +157,23 @@ class Plan:
 
         checked_destination(path, force=force)
         plans = {plan.epsilon: plan for plan in (*_checked(over, self), self)}
-        figure = plan_figure(self) if len(plans) == 1 else width_figure([plans[one] for one in sorted(plans)])
+        figure = plan_figure(self) if len(plans) == 1 else width_figure([plans[epsilon] for epsilon in sorted(plans)])
         return saved(figure, path, force=force)
 
     def _rows(self) -> list[list[str]]:
         return [
             [
-                one.name,
-                *(_shown(value) for value in (one.supposed, one.std_error, one.width)),
-                "-" if one.privacy_share is None else f"{one.privacy_share:.0%}",
-                *([_shown(one.privacy_sd)] if self._only_noise else []),
+                planned.name,
+                *(_shown(value) for value in (planned.supposed, planned.std_error, planned.width)),
+                "-" if planned.privacy_share is None else f"{planned.privacy_share:.0%}",
+                *([_shown(planned.privacy_sd)] if self._only_noise else []),
             ]
-            for one in self.coefficients
+            for planned in self.coefficients
         ]
 
     @property
     def _only_noise(self) -> bool:
-        return all(one.width is None for one in self.coefficients)
+        return all(planned.width is None for planned in self.coefficients)
 
     @property
     def _heads(self) -> list[str]:
@@ -190,9 +182,9 @@ class Plan:
 
     def _notes(self) -> list[str]:
         why: dict[str, list[str]] = {}
-        for one in self.coefficients:
-            if one.reason is not None:
-                why.setdefault(one.reason, []).append(one.name)
+        for planned in self.coefficients:
+            if planned.reason is not None:
+                why.setdefault(planned.reason, []).append(planned.name)
         return [f"Not estimable ({', '.join(names)}): {reason}" for reason, names in why.items()]
 
     @property
@@ -219,24 +211,24 @@ class Plan:
             "estimable": self.estimable,
             "assumptions": None if self.assumptions is None else self.assumptions.to_dict(),
             "coefficients": [asdict(coefficient) for coefficient in self.coefficients],
-            "noise": {one.statistic: one.sd for one in self.noise},
+            "noise": {planned.statistic: planned.sd for planned in self.noise},
         }
 
 
 def _checked(over: object, plan: Plan) -> list[Plan]:
-    given = listed(over)
-    names = [one.name for one in plan.coefficients]
-    if given is None or not all(isinstance(one, Plan) for one in given):
+    plans = listed(over)
+    names = [coefficient.name for coefficient in plan.coefficients]
+    if plans is None or not all(isinstance(item, Plan) for item in plans):
         raise OptionError(option="over", given=over, allowed="a list of plans")
-    if any([one.name for one in other.coefficients] != names for other in given):
+    if any([coefficient.name for coefficient in other.coefficients] != names for other in plans):
         raise OptionError(
-            "the plans have different coefficients",
+            "expected plans with the same coefficients",
             code="different-plans",
             option="over",
-            allowed="plans with the same coefficients as this one",
+            allowed="plans with the same coefficients as this plan",
             remedy="make all plans from the same design",
         )
-    return given
+    return plans
 
 
 def _shown(value: float | None) -> str:
@@ -246,21 +238,21 @@ def _shown(value: float | None) -> str:
 # -- expected ----------------------------------------------------------------------------------------------------------
 # Expected accuracy of a release before any data is opened.
 #
-# A plan applies the inference of the library to the sums that a table with the assumed properties would have, plus
-# draws of the noise that the mechanism would add. Nothing in it is computed from data.
+# A plan computes the sums that a table with the assumed properties would have, adds simulated noise of the mechanism,
+# and applies the library's inference. Nothing is computed from data.
 
-_ROUGH: Final = 60  # draws for a factor of two digits
+_ROUGH: Final = 60  # draws that give the factor to two digits
 _FACTOR_STEP: Final = 1.4
 _LARGEST_FACTOR: Final = 1000.0
-_FEW_COLUMNS: Final = 40  # coefficients up to which sets are looked at for a rough factor
+_FEW_COLUMNS: Final = 40  # up to this many coefficients, a rough factor is refined with confidence sets
 _ROUNDING: Final = 1e-10
 _UNBOUNDED: Final = "the release gives no bounded interval at this level"
 
 
 def expected_release(design: Design, distribution: NoiseDistribution, assumptions: Assumptions) -> Release:
-    """Build a release with the expected sums of the assumed table and the noise distribution of the mechanism.
+    """Build a release with the expected sums of the assumed table and the mechanism's noise distribution.
 
-    It is NOT PRIVATE because it holds no people.
+    It contains no data about anyone and is marked NOT PRIVATE.
     """
     mean, covariance = regressor_moments(design, assumptions.supposed)
     target_mean, target_sd = target_moments(design, assumptions.supposed)
@@ -281,16 +273,16 @@ def expected_release(design: Design, distribution: NoiseDistribution, assumption
 
 
 def _mean_weight(design: Design, assumptions: Assumptions) -> float:
-    """Return the assumed mean of the weights over the largest one. Weights are assumed independent of other columns."""
+    """Return the assumed mean weight divided by the largest. Weights are assumed independent of other columns."""
     if design.weights is None:
         return 1.0
     mean = assumptions.supposed[design.weights].mean
-    # the mean of weights by a formula is not stated: half of the largest
+    # the mean of weights computed by a formula cannot be stated: assume half of the largest weight
     return 0.5 if mean is None else mean / design.largest_weight
 
 
 def release_of(design: Design, distribution: NoiseDistribution, moments: FloatArray) -> Release:
-    """Build a release with these noisy sums, for the blocks that have noise."""
+    """Build a release with these sums, keeping only blocks that have noise."""
     size = len(design.released)
     products = (moments[np.triu_indices(size)] * distribution.unit).tolist()
     totals = tuple(
@@ -322,7 +314,7 @@ def _planned_release(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A requested plan: budget, expected rows, level of the intervals and name of the mechanism."""
+    """Request for a plan: budget, expected rows, interval level and mechanism."""
 
     epsilon: float
     delta: float
@@ -338,10 +330,10 @@ class Asked:
         distribution: NoiseDistribution,
         sds: FloatArray | None = None,
     ) -> Plan:
-        """Build the plan."""
+        """Build the plan from its coefficients and noise."""
         noise = tuple(PlannedNoise(name, distribution.sd(name)) for name in distribution.sigma)
         entries = [] if sds is None else sds.tolist()
-        known = tuple(tuple(None if math.isnan(sd) else sd for sd in row) for row in entries)
+        entry_sds = tuple(tuple(None if math.isnan(sd) else sd for sd in row) for row in entries)
         return Plan(
             epsilon=self.epsilon,
             delta=self.delta,
@@ -350,7 +342,7 @@ class Asked:
             mechanism=self.mechanism,
             coefficients=tuple(coefficients),
             noise=noise,
-            noise_sd=known,
+            noise_sd=entry_sds,
             declared=Declared.of(design),
             assumptions=self.assumptions,
         )
@@ -359,12 +351,12 @@ class Asked:
 def planned(release: Release, asked: Asked, check: Callable[[], None] = lambda: None) -> Plan:
     """Plan a release whose sums before noise are those of `release`.
 
-    `check` is called repeatedly and may stop the work by raising.
+    `check` is called repeatedly and may stop the computation by raising.
     """
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
-    if (unknown := _unknown(equations)) is not None:
-        return asked.answered(release.design, _refused(release.design, unknown.reason), release.noise, release.noise_sd)
+    if (reason := _unknown(equations)) is not None:
+        return asked.answered(release.design, _refused(release.design, reason.reason), release.noise, release.noise_sd)
     one_table = asked.assumptions is None
     draws = Draws(equations, level, one_table=one_table, check=check)
     errors = draws.errors()
@@ -385,7 +377,7 @@ def planned(release: Release, asked: Asked, check: Callable[[], None] = lambda: 
 def planned_width(
     release: Release, asked: Asked, coefficient: str, check: Callable[[], None] = lambda: None
 ) -> float | None:
-    """Return the width that `planned` gives for one coefficient, without computing the others."""
+    """Return the width of one coefficient in `planned`, without computing the others."""
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
     if not (isinstance(coefficient, str) and coefficient in model.names):
@@ -398,7 +390,7 @@ def planned_width(
 
 
 def _unknown(equations: NormalEquations) -> NotEstimable | None:
-    """Return why no error of any coefficient can be computed, or None."""
+    """Return the reason why no standard error can be computed, or None."""
     if not equations.has_square:
         return NO_SQUARE
     with np.errstate(over="ignore", invalid="ignore"):
@@ -406,28 +398,28 @@ def _unknown(equations: NormalEquations) -> NotEstimable | None:
 
 
 def supposed_coefficients(release: Release) -> list[float | None]:
-    """Return the coefficients that the assumed sums amount to, in original units."""
+    """Return the coefficients implied by the assumed sums, in original units."""
     return _coefficients(read_model(release, None, None, None)[1])
 
 
 def _coefficients(equations: NormalEquations) -> list[float | None]:
-    """Return coefficients in original units at the assumed sums, or None if these are not positive definite."""
+    """Return coefficients in original units at the assumed sums, or None if the sums are not positive definite."""
     score = score_at(equations)
     if score is None:
         return [None] * len(equations.b)
     theta = score.inverse @ equations.b
-    found = equations.original_units([Fraction(value) for value in theta.tolist()])
-    # what the largest scaled coefficient is worth in each: beside it, the rest is rounding
+    coefficients = equations.original_units([Fraction(value) for value in theta.tolist()])
+    # set to 0 what is rounding error compared with the contribution of the largest scaled coefficient
     worth = np.abs(unit_map(equations)).sum(axis=1) * np.abs(theta).max()
-    return list(np.where(np.abs(found) <= _ROUNDING * worth, 0.0, found).tolist())
+    return list(np.where(np.abs(coefficients) <= _ROUNDING * worth, 0.0, coefficients).tolist())
 
 
 def read_off(release: Release, asked: Asked) -> Plan:
     """Plan from an existing release, without simulation."""
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
-    if (unknown := _unknown(equations)) is not None:
-        return asked.answered(release.design, _refused(release.design, unknown.reason), release.noise, release.noise_sd)
+    if (reason := _unknown(equations)) is not None:
+        return asked.answered(release.design, _refused(release.design, reason.reason), release.noise, release.noise_sd)
     errors = errors_now(equations, level)
     medians = zip(*(each.tolist() for each in errors.middle()), strict=True)
     coefficients = [
@@ -442,23 +434,22 @@ def read_off(release: Release, asked: Asked) -> Plan:
 def without_noise(release: Release) -> Release:
     """Correct the sums of a release for the expected effect of its noise on the residual sum.
 
-    The line follows some of the noise, so that the residual sum is too small by a known amount on average. The
-    corrected sums then replace those of the table.
+    The fitted line follows some of the noise, so the residual sum is too small by a known amount on average.
     """
     _, equations = read_model(release, None, None, None)
     score = score_at(equations)
     *others, square = release.totals
     if score is None or square is None:
         return release
-    taken_off = float((score.inverse * score.noise).sum())
-    return replace(release, totals=(*others, square + round(taken_off * release.noise.unit)))
+    followed = float((score.inverse * score.noise).sum())
+    return replace(release, totals=(*others, square + round(followed * release.noise.unit)))
 
 
 def _factors(draws: Draws) -> list[float]:
-    """Estimate how many times as many rows each coefficient needs for an interval in enough tables.
+    """Estimate by which factor the number of rows must grow to give each coefficient an interval in enough tables.
 
-    Factors increase step by step until intervals are surely bounded. For few columns they then decrease again, because
-    sets that leave other coefficients open bound a few more, which takes long for many columns.
+    The search increases the factor until a sufficient condition bounds the interval. For few columns it then decreases
+    the factor again while the confidence sets themselves stay bounded, which is slow for many columns.
     """
     count = min(_ROUGH, draws.usual)
     last = math.ceil(math.log(_LARGEST_FACTOR, _FACTOR_STEP))
@@ -467,41 +458,42 @@ def _factors(draws: Draws) -> list[float]:
         waiting = step > last
         if not waiting.any():
             break
-        found = draws.enough(_FACTOR_STEP**number, ENOUGH, count, waiting, sets=False)
-        step[found] = number
+        is_bounded = draws.enough(_FACTOR_STEP**number, ENOUGH, count, waiting, sets=False)
+        step[is_bounded] = number
     if draws.size <= _FEW_COLUMNS:
         for number in range(last, 0, -1):
             above = step == number + 1
             if above.any():
-                found = draws.enough(_FACTOR_STEP**number, ENOUGH, count, above, sets=True)
-                step[found] = number
+                is_bounded = draws.enough(_FACTOR_STEP**number, ENOUGH, count, above, sets=True)
+                step[is_bounded] = number
     return [_FACTOR_STEP**number if number <= last else math.inf for number in step.tolist()]
 
 
 def _too_few(factor: float) -> str:
-    text = f"fewer than {ENOUGH:.0%} of such tables give a bounded interval"
+    text = f"fewer than {ENOUGH:.0%} of tables give a bounded interval"
     if not math.isfinite(factor):
         return f"{text}; even {_LARGEST_FACTOR:g} times as many rows would not be enough"
     return f"{text}; about {factor:.2g} times as many rows, or noise smaller by that factor, would be enough"
 
 
 def planned_inside(design: Design, distribution: NoiseDistribution, asked: Asked) -> Plan:
-    """Plan a mechanism that publishes coefficients. Its noise is known, but interval widths are not."""
+    """Plan for a mechanism that publishes coefficients, whose interval widths cannot be known."""
     checked_level(asked.level)
     if not noise_known_beforehand(distribution):
         reason = (
-            f"the mechanism {asked.mechanism!r} publishes coefficients, and the effect of its noise on them depends on "
-            "the table, so no width is known before or after the release"
+            f"the mechanism {asked.mechanism!r} publishes coefficients, and the effect of its noise depends on the "
+            "table, so interval widths are not known before or after the release"
         )
         return asked.answered(design, _refused(design, reason), distribution)
     reason = (
-        f"the mechanism {asked.mechanism!r} publishes coefficients but no sums, so standard errors and widths for a "
-        "population are not known before or after the release; only the privacy sd, the effect of its noise, is known"
+        f"the mechanism {asked.mechanism!r} publishes coefficients but no sums, so standard errors and interval widths "
+        "for a population are not known before or after the release; only the privacy sd, the effect of the noise, is "
+        "known"
     )
-    nothing = Coefficients((0.0,) * (len(design.released) - 1))
-    sds = fit(_planned_release(design, distribution, (), nothing)).privacy_sd
-    answered = [replace(one, privacy_sd=known(sds[one.name])) for one in _refused(design, reason)]
-    return asked.answered(design, answered, distribution)
+    zeros = Coefficients((0.0,) * (len(design.released) - 1))
+    sds = fit(_planned_release(design, distribution, (), zeros)).privacy_sd
+    coefficients = [replace(planned, privacy_sd=known(sds[planned.name])) for planned in _refused(design, reason)]
+    return asked.answered(design, coefficients, distribution)
 
 
 def _refused(design: Design, reason: str) -> list[PlannedCoefficient]:
@@ -511,15 +503,15 @@ def _refused(design: Design, reason: str) -> list[PlannedCoefficient]:
 
 
 def smallest(width_at: Callable[[float], float | None], width: float, span: tuple[float, float]) -> float | None:
-    """Find the smallest setting in a span, to 1%, at which an interval is at most this wide, or None.
+    """Find the smallest setting in a span, to 1%, at which the interval width is at most `width`, or None.
 
     The width must decrease with the setting.
     """
     low, high = span
 
     def reached(setting: float) -> bool:
-        found = width_at(setting)
-        return found is not None and found <= width
+        setting_width = width_at(setting)
+        return setting_width is not None and setting_width <= width
 
     if not reached(high):
         return None
@@ -530,14 +522,14 @@ def smallest(width_at: Callable[[float], float | None], width: float, span: tupl
 
 
 # -- two releases ------------------------------------------------------------------------------------------------------
-# Two releases of one table combined: every sum is the inverse-variance weighted mean of the two.
+# Two releases of one table combined: each sum becomes the inverse-variance weighted mean of both.
 
 
 def both_distributions(first: NoiseDistribution, second: NoiseDistribution) -> NoiseDistribution:
     """Return the noise distribution of the inverse-variance weighted means of two releases of the same sums.
 
-    The variance of such a mean is 1 / (1/v1 + 1/v2). If the families differ, or the mean belongs to neither, the family
-    with the heavier tails is used for both.
+    The variance of such a mean is 1 / (1/v1 + 1/v2). If either release has Laplace noise, Laplace noise is assumed,
+    because it has the heavier tails.
     """
     families = {family_of(first.family), family_of(second.family)}
     unit = first.unit
@@ -548,18 +540,18 @@ def both_distributions(first: NoiseDistribution, second: NoiseDistribution) -> N
         together = 0.0 if 0.0 in sds else sum(sd**-2 for sd in sds) ** -0.5
         sigma[block] = round(together * unit / (math.sqrt(2) if laplace else 1.0))
     family: NoiseFamily = "discrete-laplace" if laplace else "discrete-gaussian"
-    # a sum that one of them has without noise has none in their mean
+    # a sum that one release publishes without noise has no noise in the mean
     weights = {name: bits for name, bits in first.parameters.items() if name == WEIGHT_STEPS}
     factors = first.factors or second.factors
-    # where one of them has two variates for sum and square, their means are no longer one number
+    # if only one release draws separate noise for sum and square, the means are no longer one number
     indicators = first.indicators if first.indicators == second.indicators else ()
     return NoiseDistribution(first.grid_bits, sigma, "none", family, weights, factors, indicators)
 
 
 def with_distribution(release: Release, distribution: NoiseDistribution) -> Release:
-    """Return the sums of a release as another noise distribution would publish them, without sums that either lacks."""
+    """Return a release as another noise distribution would publish it, keeping only sums that both have."""
     size = len(release.columns)
     blocks = entry_blocks(size)
-    known = {block: sigma for block, sigma in distribution.sigma.items() if block in release.noise.sigma}
-    totals = tuple(total if block in known else None for block, total in zip(blocks, release.totals, strict=True))
-    return replace(release, noise=replace(distribution, sigma=known, calibration="none"), totals=totals, residuals=None)
+    sigma = {block: scale for block, scale in distribution.sigma.items() if block in release.noise.sigma}
+    totals = tuple(total if block in sigma else None for block, total in zip(blocks, release.totals, strict=True))
+    return replace(release, noise=replace(distribution, sigma=sigma, calibration="none"), totals=totals, residuals=None)

@@ -1,4 +1,4 @@
-"""Simulate the errors of coefficients over draws of noise and of tables."""
+"""Simulate the errors of coefficients over noise draws and tables."""
 
 from __future__ import annotations
 
@@ -42,43 +42,36 @@ from discreet.wording import LeaveOut
 # Errors of the coefficients of a future release, over draws of its noise and of tables with the assumed sums.
 #
 # The draws have a fixed seed and are the same for every budget and number of rows, so that plans can be compared. They
-# protect nobody and use no data.
+# use no data and protect nobody.
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
 _ROUNDING: Final = 1e-6
-_KEPT: Final = 2**22  # numbers in draws of noise that are kept
-_TOGETHER: Final = 2**18  # numbers in the matrices of draws that are treated together
-_DRAWS: Final = ((32, 300), (100, 100), (math.inf, 20))  # number of draws by largest number of columns
+_KEPT: Final = 2**22  # maximum number of entries in cached noise draws
+_TOGETHER: Final = 2**18  # maximum number of entries in the matrices of one batch of draws
+_DRAWS: Final = ((32, 300), (100, 100), (math.inf, 20))  # (up to this many columns, number of draws)
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnErrors:
-    """Simulated inference for each of k coefficients in each of m draws, in original units, shape (m, k).
+    """Simulated inference for each of k coefficients in each of m draws, in original units, shape (m, k)."""
 
-    Attributes
-    ----------
-    sampling, privacy
-            The two parts of the standard error; infinite if the sums of the regressors are not positive definite.
-    width
-            Width of the interval; infinite if it is not bounded.
-    """
-
+    # parts of the standard error, infinite if the Gram is not positive definite
     sampling: FloatArray
     privacy: FloatArray
-    width: FloatArray
+    width: FloatArray  # of the interval, infinite if unbounded
 
     @property
     def interval_share(self) -> FloatArray:
-        """Share of draws in which the interval is bounded, shape (k,)."""
+        """Fraction of draws in which the interval is bounded, shape (k,)."""
         out: FloatArray = np.isfinite(self.width).mean(axis=0)
         return out
 
     def middle(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return medians of standard error, width and share of privacy in the squared error, shape (k,) each."""
+        """Return medians of the standard error, the width and the privacy fraction of the variance, each (k,)."""
         total = np.hypot(self.sampling, self.privacy)
-        known = np.isfinite(total) & (total > 0)
-        ratio = np.divide(self.privacy, total, out=np.ones_like(total), where=known)
+        is_positive = np.isfinite(total) & (total > 0)
+        ratio = np.divide(self.privacy, total, out=np.ones_like(total), where=is_positive)
         middle = [np.median(each, axis=0) for each in (total, self.width, ratio**2)]
         return middle[0], middle[1], middle[2]
 
@@ -86,16 +79,8 @@ class DrawnErrors:
 class Draws:
     """Simulated sums of tables and noise, and the inference from each draw.
 
-    Parameters
-    ----------
-    equations
-            Normal equations with the assumed sums and the noise distribution.
-    level
-            Level of the intervals.
-    one_table
-            Whether the sums are those of one table. Otherwise they are expectations and vary from table to table.
-    check
-            Called repeatedly; it may stop the work by raising.
+    With `one_table` the sums are those of one table. Otherwise they are expectations and vary between tables. `check`
+    is called repeatedly and may stop the computation by raising.
     """
 
     def __init__(
@@ -114,42 +99,41 @@ class Draws:
         return len(self._L)
 
     def errors(self, which: Sequence[int] | None = None) -> DrawnErrors:
-        """Apply the inference to each draw, for all coefficients or those with the indices `which`."""
-        asked = list(range(len(self._L)) if which is None else which)
-        L, z = self._L[asked], self._critical(1.0)
+        """Apply the inference to each draw, for all coefficients or those with indices `which`."""
+        indices = list(range(len(self._L)) if which is None else which)
+        L, z = self._L[indices], self._critical(1.0)
         parts: list[FloatArray] = []
-        # many small matrices, one after another
+        # many small matrices one after another
         with one_blas_thread():
             scores = self._scores(1.0, self.usual)
             while some := list(islice(scores, max(1, _TOGETHER // self._L.size))):
                 sure = bounded(some, self._L, z)
                 read = self._read(some, L, z)
                 for index, score in enumerate(some):
-                    # in doubt is what other coefficients that are not well known may leave open: there the sets
-                    # themselves decide
+                    # `sure` is a sufficient condition; in doubtful cases the confidence sets themselves decide
                     if score is not None and self._in_doubt(score, self._L[~sure[index]], z):
                         self.check()
                         read[2, index] = _widths(_about(score, L, self.equations), self.level)
                 parts.append(read)
-        return DrawnErrors(*(np.concatenate(parts, axis=1) * self._scale[asked]))
+        return DrawnErrors(*(np.concatenate(parts, axis=1) * self._scale[indices]))
 
     def enough(self, rows_factor: float, share: float, draws: int, among: BoolArray, *, sets: bool) -> BoolArray:
         """Return whether the interval of each coefficient is bounded in at least a share of the draws, shape (k,).
 
-        Simulation stops early if no coefficient can reach the share. Coefficients outside `among` are false. With
-        `sets` the confidence sets decide doubtful cases, otherwise these are taken as unbounded.
+        Coefficients outside `among` are false. Simulation stops early if no coefficient can reach the share. With
+        `sets` the confidence sets decide doubtful cases. Otherwise doubtful intervals are treated as unbounded.
         """
-        missed, asked = np.zeros(len(self._L), dtype=np.int_), np.flatnonzero(among)
+        missed, indices = np.zeros(len(self._L), dtype=np.int_), np.flatnonzero(among)
         z = self._critical(rows_factor)
         with one_blas_thread():
             for score in self._scores(rows_factor, draws):
-                found = bounded([score], self._L if sets else self._L[asked], z)[0]
+                is_bounded = bounded([score], self._L if sets else self._L[indices], z)[0]
                 if sets:
-                    if score is not None and self._in_doubt(score, self._L[~found], z):
-                        found = np.isfinite(_widths(_about(score, self._L, self.equations), self.level))
-                    found = found[asked]
-                missed[asked] += ~found
-                if (missed[asked] > (1 - share) * draws + _ROUNDING).all():
+                    if score is not None and self._in_doubt(score, self._L[~is_bounded], z):
+                        is_bounded = np.isfinite(_widths(_about(score, self._L, self.equations), self.level))
+                    is_bounded = is_bounded[indices]
+                missed[indices] += ~is_bounded
+                if (missed[indices] > (1 - share) * draws + _ROUNDING).all():
                     break
         return among & (missed <= (1 - share) * draws + _ROUNDING)
 
@@ -163,7 +147,7 @@ class Draws:
             yield score_from_sums(noisy, nobs + float(F[0, 0]), C, noise)
 
     def _noises(self, count: int) -> Iterable[FloatArray]:
-        """Return the noise of the released sums, shape (p, p) each, cached unless it is large."""
+        """Return noise of the released sums, shape (p, p) each. Small collections are cached."""
         if count in self._kept:
             return self._kept[count]
         drawn = _noises(self.equations, count)
@@ -176,12 +160,12 @@ class Draws:
         return critical_value(self.level, family_of(self.equations.distribution.family), max(nobs - size, 1.0))
 
     def _in_doubt(self, score: ScoreInference, L: FloatArray, z: float) -> bool:
-        """Return whether an interval is bounded unless the other coefficients leave it open, for any row of L."""
+        """Return whether any row of L has a bounded interval if the other coefficients are treated as known."""
         return len(L) > 0 and bool(np.isfinite(self._read([score], L, z)[2]).any())
 
     @staticmethod
     def _read(scores: Sequence[ScoreInference | None], L: FloatArray, z: float) -> FloatArray:
-        """Return parts of the standard error and interval width of each row of L in each draw, shape (3, m, rows)."""
+        """Return both parts of the standard error and the width of each row of L in each draw, shape (3, m, rows)."""
         out = np.full((3, len(scores), len(L)), np.inf)
         usable = [index for index, score in enumerate(scores) if score is not None]
         if usable:
@@ -228,11 +212,11 @@ def _noises(equations: NormalEquations, count: int) -> Iterator[FloatArray]:
 
 
 def _tables(equations: NormalEquations, rows_factor: float, count: int) -> Iterator[FloatArray]:
-    """Yield sums of tables in which the share of each indicator varies as it does between samples.
+    """Yield sums of tables in which the share of each indicator varies as between samples.
 
-    A rare indicator is true in few rows, and their number varies between tables. With p its share, p' a drawn one and f
-    = p'(1 - p') / p(1 - p), z becomes p' + sqrt(f) (z - p), while slopes and residuals stay. Other variation between
-    tables is small compared with the noise wherever a plan is in doubt.
+    A rare indicator is true in few rows, and their number varies between tables. With p its share, p' a drawn share and
+    f = p'(1 - p') / p(1 - p), z becomes p' + sqrt(f) (z - p). Slopes and residuals do not change. Other variation
+    between tables is small compared with the noise wherever a coefficient may not be estimable.
     """
     sums, nobs = _sums(equations) * rows_factor, equations.nobs * rows_factor
     rare = _indicators(equations)
@@ -258,13 +242,13 @@ def _tables(equations: NormalEquations, rows_factor: float, count: int) -> Itera
 
 
 def _indicators(equations: NormalEquations) -> npt.NDArray[np.intp]:
-    """Return the indices of 0/1 regressors, whose sum of squares equals their sum where it can be checked."""
+    """Return the indices of 0/1 regressors. With an intercept, check that their sum of squares equals their sum."""
     indices = np.flatnonzero(equations.low[:-1] == 0) + int(equations.intercept)
     if not equations.intercept:
         return indices
     squares, sums = equations.A[indices, indices], equations.A[0, indices]
-    found: npt.NDArray[np.intp] = indices[np.abs(squares - sums) <= _ROUNDING * squares]
-    return found
+    indicators: npt.NDArray[np.intp] = indices[np.abs(squares - sums) <= _ROUNDING * squares]
+    return indicators
 
 
 def score_at(equations: NormalEquations) -> ScoreInference | None:
@@ -280,17 +264,17 @@ def _sums(equations: NormalEquations) -> FloatArray:
 # -- table -------------------------------------------------------------------------------------------------------------
 # Mean and covariance of the scaled regressors of a hypothetical table with the assumed properties.
 #
-# For columns of the table they are stated. Where columns are computed by formulas, or rows are shrunk to a ball, a
-# table is simulated with a fixed seed: numbers have a beta distribution on their bounds with the assumed mean and sd
-# (uniform by default), joined by a Gaussian copula. Nothing here is data.
+# For columns of the table they are stated. If columns are computed by formulas, or rows are shrunk to a ball, a table
+# is simulated with a fixed seed. Its numbers have a beta distribution on their bounds with the assumed mean and sd
+# (uniform by default), joined by a Gaussian copula. No data is used.
 
 _ROWS: Final = 2**15
-_WIDE: Final = 256  # columns from which fewer rows are drawn
+_WIDE: Final = 256  # with more columns, fewer rows are drawn
 _ROUNDS: Final = 20
-_CLOSE: Final = 0.005  # difference at which a drawn correlation is accepted
-_ENOUGH: Final = 0.03  # largest difference allowed
+_CLOSE: Final = 0.005  # difference at which the search for a correlation stops
+_ENOUGH: Final = 0.03  # largest accepted difference of a correlation
 _LARGEST: Final = 0.9999
-_FEWEST: Final = 1e-3  # sum of the two parameters of a beta distribution; below it nearly all values are at the bounds
+_FEWEST: Final = 1e-3  # smallest sum of beta parameters; nearly all values are then at the bounds
 
 
 @lru_cache(maxsize=8)
@@ -301,13 +285,13 @@ def regressor_moments(design: Design, supposed: Supposed) -> tuple[FloatArray, F
     shrinks = ball is not None and ball < domain.box_norm2
     drawn = shrinks or any(design.columns[name].formula is not None for name in design.regressors)
     mean, covariance = (drawn_moments if drawn else declared_moments)(design, supposed)
-    # they are kept for the next plan
+    # the results are cached, so protect them from changes
     mean.flags.writeable = covariance.flags.writeable = False
     return mean, covariance
 
 
 def declared_moments(design: Design, supposed: Supposed) -> tuple[FloatArray, FloatArray]:
-    """Compute the moments if all regressors are columns of the table."""
+    """Compute the moments of regressors that are all columns of the table."""
     names, R = correlations(design, supposed)
     means: list[float] = []
     sds: list[float] = []
@@ -346,7 +330,7 @@ def target_moments(design: Design, supposed: Supposed) -> tuple[float, float]:
 
 
 def drawn_moments(design: Design, supposed: Supposed) -> tuple[FloatArray, FloatArray]:
-    """Compute the moments from a simulated table, including formulas and the ball."""
+    """Compute the moments from a simulated table, including formulas and shrinking to a ball."""
     scaled = _drawn_regressors(design, supposed)
     mean = scaled.mean(axis=1)
     scaled -= mean[:, None]
@@ -354,7 +338,7 @@ def drawn_moments(design: Design, supposed: Supposed) -> tuple[FloatArray, Float
 
 
 def drawn_rows(design: Design, assumptions: Assumptions) -> FloatArray:
-    """Draw scaled rows (1, x, y), shape (p, m), with a target that is linear in x plus noise."""
+    """Draw scaled rows (1, x, y), shape (p, m), with a target that is linear in x plus error."""
     x = _drawn_regressors(design, assumptions.supposed)
     mean = x.mean(axis=1, keepdims=True)
     covariance = (x - mean) @ (x - mean).T / x.shape[1]
@@ -387,7 +371,7 @@ def _drawn_regressors(design: Design, supposed: Supposed) -> FloatArray:
 
 
 def _drawn(design: Design, base: dict[str, Base], supposed: Supposed) -> dict[str, FloatArray]:
-    """Simulate a table with the assumed shares, means and sds to within a row, and the assumed correlations."""
+    """Simulate a table with the assumed shares, means, sds and correlations."""
     names = list(base)
     rows = _ROWS if len(names) <= _WIDE else max(_ROWS * _WIDE // len(names), 8 * len(names))
     middles = (np.arange(rows) + 0.5) / rows
@@ -396,9 +380,9 @@ def _drawn(design: Design, base: dict[str, Base], supposed: Supposed) -> dict[st
     wanted = np.eye(len(names))
     if supposed.correlated:
         among, R = correlations(design, supposed)
-        known = [index for index, name in enumerate(names) if name in among]
-        which = [among.index(names[index]) for index in known]
-        wanted[np.ix_(known, known)] = R[np.ix_(which, which)]
+        correlated = [index for index, name in enumerate(names) if name in among]
+        which = [among.index(names[index]) for index in correlated]
+        wanted[np.ix_(correlated, correlated)] = R[np.ix_(which, which)]
     values = _joined(sorted_values, normals, wanted)
     return {name: np.ascontiguousarray(values[:, index]) for index, name in enumerate(names)}
 
@@ -429,28 +413,31 @@ def _quantiles(name: str, column: Base, supposed: Supposed, middles: FloatArray)
 
 
 def _joined(sorted_values: FloatArray, normals: FloatArray, wanted: FloatArray) -> FloatArray:
-    """Arrange columns to have the wanted correlations, by adapting those of the underlying normal variates."""
-    asked = (wanted != 0) & ~np.eye(len(wanted), dtype=bool)
+    """Permute each column so that the columns have the wanted correlations.
+
+    The order comes from correlated normal variates, whose correlations are adapted iteratively.
+    """
+    is_wanted = (wanted != 0) & ~np.eye(len(wanted), dtype=bool)
     latent, best, nearest = wanted.copy(), sorted_values, math.inf
-    for _ in range(_ROUNDS if asked.any() else 1):
+    for _ in range(_ROUNDS if is_wanted.any() else 1):
         mixed = normals @ _root(latent)
         values = np.empty_like(sorted_values)
         np.put_along_axis(values, np.argsort(mixed, axis=0), sorted_values, axis=0)
-        if not asked.any():
+        if not is_wanted.any():
             return values
-        found = np.corrcoef(values, rowvar=False)
-        gap = float(np.abs(found - wanted)[asked].max())
+        sample = np.corrcoef(values, rowvar=False)
+        gap = float(np.abs(sample - wanted)[is_wanted].max())
         if gap < nearest:
             best, nearest = values, gap
         if gap < _CLOSE:
             break
-        same_side = asked & (found * wanted > 0)
-        step = np.divide(wanted, found, out=np.ones_like(wanted), where=same_side)
-        latent = np.where(asked, np.clip(latent * step, -_LARGEST, _LARGEST), latent)
+        same_side = is_wanted & (sample * wanted > 0)
+        step = np.divide(wanted, sample, out=np.ones_like(wanted), where=same_side)
+        latent = np.where(is_wanted, np.clip(latent * step, -_LARGEST, _LARGEST), latent)
     if nearest > _ENOUGH:
         raise OptionError(
-            "no table with these means, sds, shares and correlations could be simulated, which a plan needs if columns "
-            "have formulas or a radius is declared",
+            "could not simulate a table with these means, sds, shares and correlations; a plan needs one because "
+            "columns have formulas or a radius is declared",
             code="impossible-correlation",
             option="correlation",
             remedy="state smaller correlations",
@@ -459,7 +446,7 @@ def _joined(sorted_values: FloatArray, normals: FloatArray, wanted: FloatArray) 
 
 
 def _root(latent: FloatArray) -> FloatArray:
-    """Return a right root of the correlation matrix nearest to one that may have become indefinite."""
+    """Return a right root of the nearest correlation matrix, because `latent` may have become indefinite."""
     values, vectors = np.linalg.eigh(latent)
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
     out: FloatArray = root / np.linalg.norm(root, axis=0)
@@ -467,23 +454,23 @@ def _root(latent: FloatArray) -> FloatArray:
 
 
 # -- slopes ------------------------------------------------------------------------------------------------------------
-# Slopes of the planned table: stated ones, and for the rest what R^2 leaves.
+# Slopes of the planned table: stated ones, and defaults that explain the rest of R^2.
 
 _SMALL: Final = 1e-9
 
 
 def settled(design: Design, assumptions: Assumptions) -> Assumptions:
     """Return the assumptions with the implied R^2 if every slope is stated."""
-    asked = _stated(design, assumptions)
-    if np.isnan(asked).any():
+    original = _stated(design, assumptions)
+    if np.isnan(original).any():
         return assumptions
-    stated = _in_scaled_units(design, asked, np.zeros_like(asked))
+    stated = _in_scaled_units(design, original, np.zeros_like(original))
     _, covariance = regressor_moments(design, assumptions.supposed)
     _, target_sd = target_moments(design, assumptions.supposed)
     share = float(stated @ covariance @ stated) / target_sd**2
     if "rsquared" in assumptions.stated:
         raise OptionError(
-            f"all slopes are stated, and they imply an R^2 of {share:.4g}",
+            f"expected no rsquared, because all slopes are stated and they imply an R^2 of {share:.4g}",
             code="rsquared-implied",
             option="rsquared",
             remedy=(LeaveOut("rsquared"), "leave out one of the slopes"),
@@ -499,17 +486,17 @@ def settled(design: Design, assumptions: Assumptions) -> Assumptions:
 
 
 def supposed_slopes(design: Design, assumptions: Assumptions, covariance: FloatArray, target_sd: float) -> FloatArray:
-    """Return slopes of the scaled regressors for the scaled target, shape (d,).
+    """Return slopes of the scaled target on the scaled regressors, shape (d,).
 
-    Slopes that are not stated follow `pattern`, scaled to explain the rest of R^2.
+    Slopes that are not stated follow `pattern`, scaled so that all slopes together explain R^2.
     """
     stated = _stated(design, assumptions)
     columns = [design.columns[name] for name in design.regressors for _ in design.columns[name].released(name)]
     numeric = np.array([isinstance(column, Numeric) for column in columns])
-    nothing = np.zeros_like(stated)
-    known = _in_scaled_units(design, stated, nothing)
+    zeros = np.zeros_like(stated)
+    known = _in_scaled_units(design, stated, zeros)
     free = _in_scaled_units(design, np.where(np.isnan(stated), np.nan, 0.0), pattern(covariance, numeric))
-    # the free ones take the factor at which all together explain R^2
+    # solve for the factor of the free slopes at which all slopes together explain R^2
     lead, cross = float(free @ covariance @ free), float(free @ covariance @ known)
     already, wanted = float(known @ covariance @ known), assumptions.rsquared * target_sd**2
     if lead <= 0:
@@ -528,13 +515,13 @@ def supposed_slopes(design: Design, assumptions: Assumptions, covariance: FloatA
 
 
 def pattern(covariance: FloatArray, numeric: npt.NDArray[np.bool_]) -> FloatArray:
-    """Return default slopes of the scaled regressors, up to a factor, shape (d,).
+    """Return default slopes of the scaled regressors, up to a common factor, shape (d,).
 
-    A number is measured in its standard deviations, and an indicator as if its share were one half, so that the effect
-    of a treatment does not depend on how rare it is. All slopes then have equal size if columns are uncorrelated.
-    Slopes of equal sign on correlated columns explain more together than separately, and slopes of opposite sign less.
-    The signs are unknown, so every second number has a smaller slope, such that the extra explained variance is half of
-    that for equal signs.
+    A numeric column is measured in its standard deviations, and an indicator as if its share were one half, so that the
+    effect of a treatment does not depend on how rare it is. With uncorrelated columns all slopes then have equal size.
+    On correlated columns, slopes of equal sign explain more together than separately, and slopes of opposite sign less.
+    The signs are unknown, so every second numeric column gets a smaller slope, chosen such that the extra explained
+    variance is half of that for equal signs.
 
     >>> pattern(np.array([[0.25, 0.0], [0.0, 0.09]]), np.array([True, False]))
     array([2., 2.])
@@ -554,27 +541,27 @@ def pattern(covariance: FloatArray, numeric: npt.NDArray[np.bool_]) -> FloatArra
 
 
 def _stated(design: Design, assumptions: Assumptions) -> FloatArray:
-    """Return stated slopes in original units, NaN where none is stated, shape (d,)."""
+    """Return stated slopes in original units, shape (d,), with NaN for slopes that are not stated."""
     out: list[float] = []
     for name in design.regressors:
         slopes = dict(assumptions.supposed[name].slopes)
-        out += [slopes.get(one, math.nan) for one in design.columns[name].released(name)]
+        out += [slopes.get(released, math.nan) for released in design.columns[name].released(name)]
     return np.array(out)
 
 
 def _in_scaled_units(design: Design, stated: FloatArray, others: FloatArray) -> FloatArray:
-    """Return slopes of the scaled regressors for the scaled target, shape (d,).
+    """Return slopes of the scaled target on the scaled regressors, shape (d,).
 
-    `stated` is in original units, NaN if not stated, and `others` holds the remaining slopes in scaled units. A slope b
-    in original units, times half / half_y, is its scaled slope less the part of interactions in the indicators of their
-    category (`design/scales.py`): L s. With S the stated slopes and U the others, L_SS s_S = (b half / half_y)_S - L_SU
-    s_U. L_SS is triangular with ones on its diagonal.
+    `stated` is in original units, with NaN for slopes that are not stated. `others` holds those in scaled units. With b
+    the slopes in original units and s the scaled ones, b half / half_y = L s, where L subtracts the shift of an
+    interaction from the indicators of its category (`design/scales.py`). With S the stated slopes and U the others,
+    L_SS s_S = (b half / half_y)_S - L_SU s_U. L_SS is triangular with ones on its diagonal.
     """
     scales = scales_of(design, (*design.regressors, design.target))
     half = np.array(scales.half)
     L = np.eye(len(stated))
-    for column, other, times in scales.taken:
-        L[other, column] -= times * half[other] / half[column]
+    for column, indicator, times in scales.taken:
+        L[indicator, column] -= times * half[indicator] / half[column]
     known = ~np.isnan(stated)
     out = np.where(known, 0.0, others)
     out[known] = np.linalg.solve(L[np.ix_(known, known)], stated[known] * half[:-1][known] / half[-1] - L[known] @ out)

@@ -1,4 +1,4 @@
-"""Plot coefficients as a forest plot."""
+"""Forest plots of coefficients."""
 
 from __future__ import annotations
 
@@ -44,78 +44,51 @@ if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
 
 # -- effects -----------------------------------------------------------------------------------------------------------
-# The content of a coefficient plot as plain values: effects with their uncertainty, panel by panel.
+# The content of a coefficient plot: effects with their uncertainty, grouped in panels.
 
 Scale = Literal["range", "unit"]
-_DRAWN_WIDTHS: Final = 1.1  # multiple of the target's range that is plotted; values beyond it are only noise
+_DRAWN_WIDTHS: Final = 1.1  # plotted multiple of the target's range; values beyond it are only noise
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """One line of the plot, in the units of its panel.
-
-    Attributes
-    ----------
-    estimate
-        None if not estimable.
-    low, high
-        Ends of the confidence set, or of the gap for the kind `outside`.
-    inner_low, inner_high
-        Ends of the part that would remain without the noise of the release.
-    table_low, table_high
-        Ends of the interval for the result without noise on the same table, if known.
-    kind
-        Kind of the confidence set; None without one.
-    """
+    """One line of the plot, in the units of its panel."""
 
     name: str
-    estimate: float | None
+    estimate: float | None  # None if not estimable
+    # ends of the confidence set, or of the gap for the kind `outside`
     low: float | None
     high: float | None
+    # ends of the interval that would remain without privacy noise
     inner_low: float | None
     inner_high: float | None
+    # ends of the interval for the result without noise on the same table, if known
     table_low: float | None = None
     table_high: float | None = None
-    kind: SetKind | None = None
+    kind: SetKind | None = None  # of the confidence set, or None without one
 
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Effects that share an axis.
+    """Effects that share an axis."""
 
-    Attributes
-    ----------
-    label
-        Label of the axis.
-    window
-        Largest range that is plotted; values beyond it are only noise.
-    zero
-        Whether 0 is a reference value of the effects.
-    """
-
-    label: str
+    label: str  # of the axis
     effects: tuple[Effect, ...]
-    window: tuple[float, float]
-    zero: bool = True
+    window: tuple[float, float]  # largest plotted range; values beyond it are only noise
+    zero: bool = True  # whether 0 is a reference value
 
 
 def checked_scale(scale: object) -> Scale:
-    """Refuse an unknown scale.
-
-    >>> checked_scale("ranges")
-    Traceback (most recent call last):
-        ...
-    discreet.errors.SpecError: unknown scale 'ranges'; allowed: range, unit. Did you mean 'range'?
-    """
-    for one in get_args(Scale):
-        if isinstance(scale, str) and scale == one:
-            found: Scale = one
-            return found
+    """Return the name of the scale, and raise if it is unknown."""
+    allowed: tuple[Scale, ...] = get_args(Scale)
+    for name in allowed:
+        if isinstance(scale, str) and scale == name:
+            return name
     raise SpecError.unknown_name("scale", scale, get_args(Scale))
 
 
 def around_zero(width: float) -> tuple[float, float]:
-    """Return the window of effects for a target range of this width."""
+    """Return the plotted window of effects for a target range of this width."""
     return -_DRAWN_WIDTHS * width, _DRAWN_WIDTHS * width
 
 
@@ -126,13 +99,13 @@ def target_bounds(fit: Fit) -> tuple[float, float]:
 
 
 def target_width(fit: Fit) -> float:
-    """Return the width of the target's declared range, which effects exceed only because of noise."""
+    """Return the width of the target's declared range. Effects exceed it only because of noise."""
     low, high = target_bounds(fit)
     return high - low
 
 
 def panels(fit: Fit, level: float, scale: Scale) -> tuple[Panel, ...]:
-    """Return all coefficients, over the declared ranges of their columns in one panel, or by unit in several."""
+    """Return the panels for all coefficients: one over declared ranges, or several by unit."""
     if scale == "range":
         effects = range_effects(fit, level)
         return (Panel(f"change of {fit.target}", effects, around_zero(target_width(fit))),) if effects else ()
@@ -140,7 +113,7 @@ def panels(fit: Fit, level: float, scale: Scale) -> tuple[Panel, ...]:
 
 
 def range_effects(fit: Fit, level: float) -> tuple[Effect, ...]:
-    """Return slopes times the width of the declared range, so that all are in units of the target."""
+    """Return slopes times the declared width of their column, all in units of the target."""
     slopes = _effects(fit, level, [width or 1.0 for width in _widths(fit)])
     return tuple(slopes[1:] if fit.model.intercept else slopes)
 
@@ -150,7 +123,7 @@ def _by_unit(fit: Fit, level: float) -> Iterator[Panel]:
     together: list[Effect] = []
     for effect, width in zip(_effects(fit, level, [1.0] * len(fit.names)), _widths(fit), strict=True):
         if fit.model.intercept and effect.name == fit.names[0]:
-            # it is the prediction where every column is 0, which may be far from every row
+            # the intercept is the prediction if every column is 0, which may be far from every row
             yield Panel(f"{fit.target} where every column is 0", (effect,), (-math.inf, math.inf))
         elif width is None:
             together.append(effect)
@@ -161,16 +134,16 @@ def _by_unit(fit: Fit, level: float) -> Iterator[Panel]:
 
 
 def _widths(fit: Fit) -> list[float | None]:
-    """Return the declared width of each coefficient's column; None for an intercept and for indicators."""
+    """Return the declared width of each coefficient's column, or None for an intercept and for indicators."""
     return [None] * fit.model.intercept + declared_widths(fit.release.design, fit.features)
 
 
 def _effects(fit: Fit, level: float, factors: list[float]) -> list[Effect]:
     values = [known(value) for value in estimates(fit).values()]
-    sets = [known(one) for one in fit.conf_int(level).values()]
-    tables = [known(one) for one in fit.table_conf_int(level).values()]
-    shares = [known(one) or 0.0 for one in fit.privacy_share.values()]
-    # if no error is known, there are only estimates; otherwise no interval means no estimate
+    sets = [known(value) for value in fit.conf_int(level).values()]
+    tables = [known(value) for value in fit.table_conf_int(level).values()]
+    shares = [known(value) or 0.0 for value in fit.privacy_share.values()]
+    # without any known error the plot shows estimates only; otherwise no interval means no estimate
     alone = fit.interval_target == "none"
     return [
         _effect(name, value, ends, table if alone else None, share, factor, alone=alone)
@@ -204,60 +177,50 @@ def _effect(
 
 
 def _times(value: float | None, factor: float) -> float | None:
-    """Multiply, or return None if the product is not finite."""
+    """Multiply, or return None if the result is not finite."""
     product = math.inf if value is None else value * factor
     return product if math.isfinite(product) else None
 
 
 # -- forest ------------------------------------------------------------------------------------------------------------
-# The forest plot: a line for each effect, its interval split into the parts of sampling and of privacy.
+# The forest plot: one line for each effect, with its interval split into sampling error and privacy noise.
 #
-# `Fit.plot`, `discreet plot` and the report share this plot of coefficients. If an interval is too thin to be seen, a
-# second column shows every interval again, each magnified to the same width.
+# `Fit.plot`, `discreet plot` and the report use it. If an interval is too thin to see, a second column shows every
+# interval magnified to the same width.
 
 MOST_LINES: Final = 200  # taller figures are unreadable, and some programs cannot open them
-_THIN: Final = 24.0  # pixels below which the parts of an interval cannot be seen
+_THIN: Final = 24.0  # width in pixels below which the parts of an interval cannot be seen
 _SAMPLING: Final = 9.0  # thickness of the sampling part in pixels
-_PRIVACY: Final = 5.0  # and of the privacy part, so that both are distinguishable without colours
-_LINE: Final = 2.0  # if there is no other part
+_PRIVACY: Final = 5.0  # thickness of the privacy part; it differs, so that colour is not needed to tell them apart
+_LINE: Final = 2.0  # thickness if the set is the whole line
 _MARK: Final = 2.6
-_ARROW: Final = (9.0, 5.5)  # length of an arrowhead in pixels, and half its height
+_ARROW: Final = (9.0, 5.5)  # length and half height of an arrowhead in pixels
 _TICKS: Final = 26.0  # pixels below a panel for its tick labels
-_LABEL: Final = 20.0  # and for the axis label
-_EDGE: Final = 14.0  # space for an arrow on both sides of a panel
-_BESIDE: Final = 20.0  # between a name and its line, with space for an arrow
+_LABEL: Final = 20.0  # pixels for the axis label
+_EDGE: Final = 14.0  # pixels for an arrow on both sides of a panel
+_BESIDE: Final = 20.0  # pixels between a name and its line, with space for an arrow
 _BETWEEN: Final = 14.0
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Sizes of a figure in CSS pixels at full width.
-
-    Attributes
-    ----------
-    beside
-        Whether names are next to their lines rather than above them.
-    letters
-        Maximum number of letters of a name.
-    magnified
-        Width of the column of magnified intervals.
-    """
+    """Sizes of a figure in CSS pixels at full width."""
 
     key: str
     width: float
     row: float
     font: float
-    beside: bool
-    letters: int
-    magnified: float
+    beside: bool  # whether names are next to their lines instead of above them
+    letters: int  # maximum length of a name
+    magnified: float  # width of the column of magnified intervals
 
 
 WIDE: Final = Shape("wide", 820, 30, 14, beside=True, letters=34, magnified=110)
-#: for names that are too long to fit next to their lines
+#: for names too long to fit next to their lines
 TALL: Final = Shape("wide", 820, 48, 14, beside=False, letters=78, magnified=110)
 NARROW: Final = Shape("narrow", 340, 46, 13, beside=False, letters=28, magnified=70)
-_SHRUNK: Final = 0.8  # height of a line if there are many
-MANY: Final = 30  # number of lines from which the tick labels are repeated above the axis
+_SHRUNK: Final = 0.8  # factor of the row height if there are many rows
+MANY: Final = 30  # with more lines, the tick labels are repeated above the axis
 
 
 def wide_shape(names: Sequence[str]) -> Shape:
@@ -267,7 +230,7 @@ def wide_shape(names: Sequence[str]) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Positions and widths of the columns of a figure, and its total height, in pixels."""
+    """Column positions and widths of a figure, and its total height, in pixels."""
 
     left: float
     plot: float
@@ -277,21 +240,18 @@ class Layout:
 
 
 def most(panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """Limit the panels to the lines that fit in a figure: those with the largest estimates, in their order.
-
-    Estimates are compared relative to the window of their panel.
-    """
+    """Keep the lines that fit in a figure: those with the largest estimates relative to their panel's window."""
     every = [(number, effect) for number, panel in enumerate(panels) for effect in panel.effects]
     if len(every) <= MOST_LINES:
         return tuple(panels)
-    size = sorted(every, key=lambda one: -abs(one[1].estimate or 0.0) / abs(panels[one[0]].window[1]))
+    size = sorted(every, key=lambda item: -abs(item[1].estimate or 0.0) / abs(panels[item[0]].window[1]))
     kept = {id(effect) for _, effect in size[:MOST_LINES]}
-    chosen = groupby((one for one in every if id(one[1]) in kept), key=lambda one: one[0])
+    chosen = groupby((item for item in every if id(item[1]) in kept), key=lambda item: item[0])
     return tuple(replace(panels[number], effects=tuple(effect for _, effect in group)) for number, group in chosen)
 
 
 def layout(panels: Sequence[Panel], shape: Shape, *, above: float = 0.0, labels: bool = False) -> Layout:
-    """Compute the layout of a figure with this space at the top."""
+    """Compute the layout of a figure, leaving `above` pixels free at the top."""
     effects = [effect for panel in panels for effect in panel.effects]
     left, right = _EDGE, _EDGE
     if shape.beside:
@@ -318,7 +278,7 @@ def _is_thin(effect: Effect, panel: Panel, width: float) -> bool:
 
 
 def _whole(effect: Effect) -> tuple[float, float] | None:
-    """Return both ends of an interval; None for other sets."""
+    """Return both ends of an interval, or None for other sets."""
     low, high = _ends(effect)
     if low is None or high is None or effect.kind not in (None, "interval") or not low < high:
         return None
@@ -326,7 +286,7 @@ def _whole(effect: Effect) -> tuple[float, float] | None:
 
 
 def limits(panel: Panel) -> tuple[float, float]:
-    """Return the ends of a panel's axis: everything plotted within its window, and 0 if it is a reference value."""
+    """Return the ends of a panel's axis, within its window."""
     drawn = [value for e in panel.effects for value in (e.estimate, *_ends(e)) if value is not None]
     drawn += [0.0] if panel.zero else []
     first, last = panel.window
@@ -339,7 +299,7 @@ def limits(panel: Panel) -> tuple[float, float]:
 
 
 def line_name(effect: Effect, shape: Shape) -> str:
-    """Shorten a name to the space next to its line, or above it before the interval."""
+    """Shorten a name to fit next to its line, or above it."""
     letters = shape.letters
     if not shape.beside:
         room = shape.width - 3 * _EDGE - text_width(interval_words(effect), SMALL)
@@ -348,7 +308,7 @@ def line_name(effect: Effect, shape: Shape) -> str:
 
 
 def interval_words(effect: Effect) -> str:
-    """Format the text at the end of a line: the set, with digits according to its width, or the estimate.
+    """Format the text at the end of a line: the confidence set, or the estimate if there is none.
 
     >>> interval_words(Effect("age", 57_110.0, 54_612.0, 59_645.0, 56_000.0, 58_000.0, kind="interval"))
     '54,612 to 59,645'
@@ -358,12 +318,12 @@ def interval_words(effect: Effect) -> str:
     'not estimable'
     """
     low, high = _ends(effect)
-    known = [end for end in (low, high) if end is not None]
-    if not known:
+    finite = [end for end in (low, high) if end is not None]
+    if not finite:
         if effect.estimate is None:
             return "any value" if effect.kind == "everything" else "not estimable"
         return axis_number(float(f"{effect.estimate:.4g}"))
-    spread = abs(known[-1] - known[0]) if len(known) > 1 and known[0] != known[-1] else abs(known[0]) or 1.0
+    spread = abs(finite[-1] - finite[0]) if len(finite) > 1 and finite[0] != finite[-1] else abs(finite[0]) or 1.0
     decimals = decimals_for(spread / 4)
     texts = ["" if end is None else fixed(end, decimals) for end in (low, high)]
     return set_words(effect.kind or "interval", texts[0], texts[1])
@@ -380,22 +340,10 @@ def forest(
     labels: bool = False,
     shown: Callable[[int, str], str] = lambda _, name: name,
 ) -> None:
-    """Draw panels of effects into a figure.
+    """Draw panels of effects into a figure of the shape's width and the layout's height.
 
-    Parameters
-    ----------
-    figure
-        As wide as the shape and as high as the layout.
-    panels, shape, found
-        Effects, sizes and layout.
-    palette
-        Colours.
-    above
-        Pixels left free at the top.
-    labels
-        Whether each panel has an axis label.
-    shown
-        Text for the name at an index; a page replaces it later.
+    `above` pixels stay free at the top. With `labels` each panel has an axis label. `shown` returns the text for the
+    name at an index, such as a placeholder that a page replaces later.
     """
     top, position = above, 0
     for panel in panels:
@@ -437,7 +385,7 @@ def _frame(axes: Axes, panel: Panel, shape: Shape, found: Layout, palette: Palet
     for x in axes.get_xticks():
         if low <= x <= high:
             zero = panel.zero and x == 0
-            # a line through a name would strike it out
+            # grid lines must not cross the names
             spans = [(-0.5, len(lines) - 0.5)] if shape.beside else [(line - 0.04, line + 0.5) for line in lines]
             for span in spans:
                 axes.plot((x, x), span, color=palette.faint if zero else palette.rule, linewidth=1.4 if zero else 1.0,
@@ -445,12 +393,12 @@ def _frame(axes: Axes, panel: Panel, shape: Shape, found: Layout, palette: Palet
 
 
 def _ends(effect: Effect) -> tuple[float | None, float | None]:
-    """Return the ends of the plotted set, or of the interval for the same table if no set is known."""
+    """Return the ends of the plotted set, or of the interval for the same table if there is no set."""
     return (effect.table_low, effect.table_high) if effect.low is effect.high is None else (effect.low, effect.high)
 
 
 def _pieces(effect: Effect) -> list[tuple[float, float]]:
-    """Return the bars to draw: an interval, both sides of a gap, a half-line or a line; none without a set."""
+    """Return the bars to draw, as many as the set has parts."""
     low, high = _ends(effect)
     if effect.kind == "outside" and low is not None and high is not None:
         return [(-math.inf, low), (high, math.inf)]
@@ -461,7 +409,7 @@ def _pieces(effect: Effect) -> list[tuple[float, float]]:
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """Drawing of effects, each on its line of a panel."""
+    """A panel that draws one effect per line."""
 
     axes: Axes
     beside: Axes | None
@@ -470,9 +418,9 @@ class _Line:
     palette: Palette
 
     def draw(self, effect: Effect, index: int, name: str) -> None:
-        """Draw name, interval and estimate, and write the interval at the end of the line."""
+        """Draw the name, the interval and the estimate, and write the interval at the end of the line."""
         shape, palette = self.shape, self.palette
-        # names above their lines share the height with them
+        # a name above its line shares the row height with it
         y = index + (0.0 if shape.beside else 0.2)
         at = index if shape.beside else index - 0.24
         move = (-_BESIDE, 0.0) if shape.beside else (0.0, 0.0)
@@ -521,7 +469,7 @@ class _Line:
         axes.plot((x, x), (y - half, y + half), color=colour, linewidth=_MARK, solid_capstyle="butt", clip_on=False)
 
     def _beyond(self, end: float, edge: float, y: float, side: int) -> None:
-        """Draw an arrow if a set is unbounded on this side, or dots if its end is outside the figure."""
+        """Draw an arrow if the set is unbounded on this side, or dots if it ends outside the figure."""
         if (end - edge) * side <= 0:
             return
         left, right = self.axes.get_xlim()
@@ -536,7 +484,7 @@ class _Line:
 
 
 # -- coefficients ------------------------------------------------------------------------------------------------------
-# The figure of a fit: the forest plot with a title, a legend above the data, and its source.
+# The coefficient figure: title, legend, forest plot and source.
 
 EFFECTS: Final = {
     "range": "Change over the declared range of each column",
@@ -545,29 +493,26 @@ EFFECTS: Final = {
 
 
 def coefficient_figure(fit: Fit, level: float, scale: Scale) -> Figure:
-    """Plot the coefficients of a fit with their intervals.
+    """Plot the coefficients of a fit with their confidence sets.
 
-    Parameters
-    ----------
-    fit
-        Has at least one coefficient on this scale.
-    level
-        Level of the confidence sets.
-    scale
-        `range` for one panel in units of the target, `unit` for one panel per unit.
+    The scale `range` gives one panel in units of the target, and `unit` one panel for each unit.
     """
-    with house_style("a picture of coefficients"):
+    with house_style("a plot of coefficients"):
         from discreet.analyst.plots.style import new_figure
 
         every = panels(fit, level, scale)
         if not every:
             raise ModelError(
-                "the model has no slope to plot, only an intercept", option="scale", remedy=SetOption("scale", "unit")
+                "the model has only an intercept and no slope to plot",
+                option="scale",
+                remedy=SetOption("scale", "unit"),
             )
         drawn = most(every)
         shape = wide_shape([effect.name for panel in drawn for effect in panel.effects])
         lines = _lines(fit, level, scale, every)
-        has_key = fit.interval_target != "none" or any(one.table_low is not None for p in every for one in p.effects)
+        has_key = fit.interval_target != "none" or any(
+            effect.table_low is not None for panel in every for effect in panel.effects
+        )
         above = below_head([*lines, *(["key"] if has_key else [])]) + 8.0
         found = layout(drawn, shape, above=above, labels=True)
         figure = new_figure(shape.width, found.height + 22.0)
@@ -587,11 +532,11 @@ def _title(fit: Fit) -> str:
 def _lines(fit: Fit, level: float, scale: Scale, every: Sequence[Panel]) -> list[str]:
     """Return the lines below the title."""
     what = EFFECTS[scale] + (" (penalised)" if fit.penalised else "")
-    table_known = any(one.table_low is not None for panel in every for one in panel.effects)
+    table_known = any(effect.table_low is not None for panel in every for effect in panel.effects)
     if fit.interval_target != "none":
         what += f", with {percent(level)} confidence sets"
     elif table_known:
-        what += f", with {percent(level)} intervals for this very table"
+        what += f", with {percent(level)} intervals for this table"
     lines = [what]
     if fit.interval_target == "none":
         why = next(iter(reasons(fit, level).values()))

@@ -1,4 +1,4 @@
-"""Plot paths and plans as labelled lines."""
+"""Line plots of paths and plans."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ if TYPE_CHECKING:
     from discreet.analyst.planning.expected import Plan, PlannedCoefficient
 
 # -- lines -------------------------------------------------------------------------------------------------------------
-# Lines labelled at their right ends, for paths and plans.
+# Lines labelled at their right ends.
 
-MOST_NAMES: Final = 24  # number of lines with a name and a colour; the others are grey
+MOST_NAMES: Final = 24  # lines with a name and a colour; the others are grey
 _LETTERS: Final = 30
 _WIDTH, _HEIGHT, _STEP = 820.0, 380.0, 17.0
-_ROOM: Final = 22.0  # distance from the end of a line to its name
+_ROOM: Final = 22.0  # pixels from the end of a line to its name
 
 
 @dataclass(frozen=True, eq=False)
 class Line:
-    """A named line with points in the order of the axis."""
+    """A named line, with points in plotting order."""
 
     name: str
     x: FloatArray
@@ -88,20 +88,9 @@ def line_figure(
 ) -> Figure:
     """Plot lines over a logarithmic axis, each labelled at its right end.
 
-    Parameters
-    ----------
-    drawn
-        At least one line; if there are many, those with the largest right ends are labelled.
-    written
-        Title, lines below it, and axis labels.
-    falling
-        Whether the axis decreases from left to right.
-    log_y
-        Whether the other axis is logarithmic too; otherwise 0 is marked.
-    mark
-        A value on the axis, and its label.
-    markers
-        Whether each point is marked.
+    If there are many lines, only those with the largest right ends are labelled. With `falling` the axis decreases from
+    left to right. Unless `log_y`, the vertical axis is linear and 0 is marked. `mark` is a value on the horizontal axis
+    and its label.
     """
     with house_style():
         from discreet.analyst.plots.style import new_figure
@@ -175,12 +164,12 @@ def _draw(axes: Axes, line: Line, index: int, *, markers: bool) -> None:
 
 
 def _names(axes: Axes, named: Sequence[Line], height: float, *, log_y: bool) -> None:
-    """Write names next to the ends of their lines, moved apart to avoid overlap, with a thin line to each."""
+    """Write each name next to the end of its line, moved to avoid overlap, with a connecting line."""
     bottom, top = axes.get_ylim()
     scale = np.log if log_y else (lambda value: value)
     pixels = [float((scale(line.y[-1]) - scale(bottom)) / (scale(top) - scale(bottom))) * height for line in named]
     for index, (line, at, middle) in enumerate(zip(named, pixels, apart(pixels, _STEP, 0.0, height), strict=True)):
-        # some colours are too light for text, so a thin line connects each line with its name
+        # some colours are too light for text, so a coloured line connects each name with its curve
         words(axes, line.x[-1], line.y[-1], shortened(line.name, _LETTERS), colour=LIGHT.ink, size=SMALL,
               move=(_ROOM, middle - at))  # fmt: skip
         leader = {
@@ -193,12 +182,12 @@ def _names(axes: Axes, named: Sequence[Line], height: float, *, log_y: bool) -> 
 
 
 # -- paths -------------------------------------------------------------------------------------------------------------
-# The figure of a path: slopes against the strength of the penalty.
+# The figure of a path: slopes against penalty strength.
 
 
 def path_figure(path: Path, slopes: FloatArray, names: Sequence[str]) -> Figure:
-    """Plot slopes of the scaled columns, shape (m, number of strengths), from the strongest penalty to the weakest."""
-    lines = ["Slopes of columns scaled to [-1, 1]; the penalty becomes weaker to the right"]
+    """Plot scaled slopes, shape (m, number of strengths), from the strongest penalty to the weakest."""
+    lines = ["Slopes of columns scaled to [-1, 1]. The penalty becomes weaker to the right."]
     if len(names) > MOST_NAMES:
         lines.append(f"Named: the {MOST_NAMES} largest of {len(names):,} at the weakest penalty")
     chosen = None
@@ -218,19 +207,21 @@ def path_figure(path: Path, slopes: FloatArray, names: Sequence[str]) -> Figure:
 
 
 def plan_figure(plan: Plan) -> Figure:
-    """Plot the expected intervals, over the declared range of each column, around the assumed coefficients."""
+    """Plot the expected intervals over the declared range of each column."""
     declared = plan.declared
     _check_widths([plan])
-    with house_style("a picture of a plan"):
+    with house_style("a plot of a plan"):
         from discreet.analyst.plots.style import new_figure
 
         slopes = plan.coefficients[len(plan.coefficients) - len(declared.ranges) :]
-        effects = tuple(_effect(one, width or 1.0) for one, width in zip(slopes, declared.ranges, strict=True))
+        effects = tuple(
+            _effect(coefficient, width or 1.0) for coefficient, width in zip(slopes, declared.ranges, strict=True)
+        )
         panels = most([Panel(f"change of {declared.target}", effects, around_zero(declared.width))])
-        supposed = any(one.supposed is not None for one in slopes)
+        supposed = any(coefficient.supposed is not None for coefficient in slopes)
         lines = [
             f"Expected {percent(plan.level)} intervals over the declared range of each column, around "
-            + ("the supposed coefficients" if supposed else "0"),
+            + ("the assumed coefficients" if supposed else "0"),
             f"About {plan.rows:,.0f} rows, {plan.mechanism}, {budget_words(plan.epsilon, plan.delta)}",
         ]
         if len(effects) > MOST_LINES:
@@ -244,26 +235,28 @@ def plan_figure(plan: Plan) -> Figure:
         return figure
 
 
-def _effect(one: PlannedCoefficient, width: float) -> Effect:
-    centre = (one.supposed or 0.0) * width
-    if one.width is None:
-        return Effect(one.name, None, None, None, None, None)
-    half = one.width * width / 2
-    inner = half * math.sqrt(1 - (one.privacy_share or 0.0))
-    return Effect(one.name, centre, centre - half, centre + half, centre - inner, centre + inner, kind="interval")
+def _effect(coefficient: PlannedCoefficient, width: float) -> Effect:
+    centre = (coefficient.supposed or 0.0) * width
+    if coefficient.width is None:
+        return Effect(coefficient.name, None, None, None, None, None)
+    half = coefficient.width * width / 2
+    inner = half * math.sqrt(1 - (coefficient.privacy_share or 0.0))
+    return Effect(
+        coefficient.name, centre, centre - half, centre + half, centre - inner, centre + inner, kind="interval"
+    )
 
 
 def width_figure(plans: Sequence[Plan]) -> Figure:
-    """Plot the expected widths of all coefficients against epsilon."""
+    """Plot the expected interval widths of all coefficients against epsilon."""
     _check_widths(plans)
     lines = []
     for index, first in enumerate(plans[0].coefficients):
-        known = [(plan.epsilon, width) for plan in plans if (width := plan.coefficients[index].width) is not None]
-        if known:
-            epsilons, widths = np.array(known).T
+        points = [(plan.epsilon, width) for plan in plans if (width := plan.coefficients[index].width) is not None]
+        if points:
+            epsilons, widths = np.array(points).T
             lines.append(Line(first.name, epsilons, widths))
     level, target = plans[0].level, plans[0].declared.target
-    about = [f"Expected width of the {percent(level)} interval of each coefficient, in its own unit"]
+    about = [f"Expected width of each coefficient's {percent(level)} interval, in the unit of the coefficient"]
     if len(lines) > MOST_NAMES:
         about.append(f"Named: the {MOST_NAMES} widest of {len(lines):,}")
     foot = f"About {plans[0].rows:,.0f} rows, {plans[0].mechanism}"
@@ -271,5 +264,7 @@ def width_figure(plans: Sequence[Plan]) -> Figure:
 
 
 def _check_widths(plans: Sequence[Plan]) -> None:
-    if not any(one.width for plan in plans for one in plan.coefficients):
-        raise SpecError(f"there is no width to plot: {plans[0].coefficients[0].reason}; leave the plot out")
+    if not any(coefficient.width for plan in plans for coefficient in plan.coefficients):
+        raise SpecError(
+            f"the plan has no interval width to plot: {plans[0].coefficients[0].reason}; leave the plot out"
+        )

@@ -1,4 +1,4 @@
-"""Plot predictions over the declared range of one column, with the others held at stated values."""
+"""Plots of predictions along one column, with the other columns held fixed."""
 
 from __future__ import annotations
 
@@ -45,33 +45,20 @@ if TYPE_CHECKING:
     from discreet.analyst.prediction import PredictionSets
 
 _POINTS: Final = 101
-_BEYOND: Final = 0.1  # share of the target's range that is plotted at most on both sides of it
+_BEYOND: Final = 0.1  # the plot extends at most this fraction of the target's range beyond either end
 _WIDTH, _HEIGHT = 820.0, 360.0
 
 
 @dataclass(frozen=True, eq=False)
 class PredictedLine:
-    """Predictions along one column.
-
-    Attributes
-    ----------
-    column, values
-        The column, and values in its declared range or levels; dates are ISO 8601 text.
-    at
-        Values of all other columns that the model needs.
-    level, obs
-        Level of the confidence sets, and whether they are for a new observation rather than the mean.
-    mean, sets
-        Predictions and their confidence sets, one for each of `values`.
-    privacy_share
-        Share of each squared error due to the noise of the release; 0 without a set.
-    """
+    """Predictions along one column."""
 
     column: str
-    values: tuple[Cell, ...]
-    at: Mapping[str, Cell]
+    values: tuple[Cell, ...]  # in the column's declared range or levels; dates are ISO 8601 text
+    at: Mapping[str, Cell]  # values of all other columns that the model needs
     level: float
-    obs: bool
+    obs: bool  # whether the sets are for a new observation instead of the mean
+    # predictions, their confidence sets, and the fraction of each variance that is privacy noise (0 without a set)
     mean: FloatArray
     sets: PredictionSets
     privacy_share: FloatArray
@@ -85,8 +72,8 @@ class PredictedLine:
             "level": self.level,
             "obs": self.obs,
             "points": [
-                {"value": value, "mean": mean, "conf_int": None if one is None else one.to_dict(), "reason": reason}
-                for value, mean, one, reason in zip(
+                {"value": value, "mean": mean, "conf_int": None if ends is None else ends.to_dict(), "reason": reason}
+                for value, mean, ends, reason in zip(
                     self.values, self.mean.tolist(), sets, self.sets.reasons, strict=True
                 )
             ],
@@ -96,39 +83,28 @@ class PredictedLine:
 def predicted_line(
     fit: Fit, column: object, at: Mapping[str, object] | None, level: float, *, obs: bool
 ) -> PredictedLine:
-    """Predict along one column; others default to the middle of their bounds, false or the reference level.
-
-    Parameters
-    ----------
-    fit
-        A fit with estimable coefficients.
-    column
-        A column that a prediction needs.
-    at
-        Values of other such columns.
-    level, obs
-        Level of the confidence sets, and whether they are for a new observation.
-    """
+    """Predict along one column. Other columns default to the middle of their bounds, false or the reference level."""
     columns = fit.table_columns
     if not isinstance(column, str) or column not in columns:
         if not columns:
-            raise SpecError("the model has no features, so its prediction is the same everywhere; add features")
+            raise SpecError("the model has no features, so its prediction is constant; add features to plot it")
         raise SpecError.unknown_name("column", column, columns)
     held = _held(columns, column, {} if at is None else at)
     values = _values(columns[column])
     frame = {name: [held[name]] * len(values) for name in held} | {column: list(values)}
-    found = fit.get_prediction(frame)
-    share = found.privacy_share(obs=obs).filled(0.0)
-    return PredictedLine(column, values, held, level, obs, fit.predict(frame), found.conf_int(level, obs=obs), share)
+    prediction = fit.get_prediction(frame)
+    share = prediction.privacy_share(obs=obs).filled(0.0)
+    sets = prediction.conf_int(level, obs=obs)
+    return PredictedLine(column, values, held, level, obs, fit.predict(frame), sets, share)
 
 
 def _held(columns: Mapping[str, Base], column: str, at: object) -> dict[str, Cell]:
     if not isinstance(at, Mapping):
-        raise SpecError(f"at: expected values by column, such as {{'age': 40}}, got {shown(at)}")
+        raise SpecError(f"at: expected a mapping from columns to values, such as {{'age': 40}}, got {shown(at)}")
     others = [name for name in columns if name != column]
     for name in at:
         if name == column:
-            raise SpecError(f"at: {name!r} is the column that the picture runs along; leave it out")
+            raise SpecError(f"at: expected columns other than {name!r}, which is on the horizontal axis; leave it out")
         if name not in others:
             raise SpecError.unknown_name("column", name, others, " in at")
     return {name: _stated(name, columns[name], at[name]) if name in at else _middle(columns[name]) for name in others}
@@ -143,7 +119,7 @@ def _middle(column: Base) -> Cell:
 
 
 def _stated(name: str, column: Base, value: object) -> Cell:
-    """Check a stated value against the declaration."""
+    """Return a stated value, and raise if the declaration does not allow it."""
     if isinstance(column, Numeric):
         low, high = column.bounds
         if column.is_date:
@@ -167,14 +143,14 @@ def _stated(name: str, column: Base, value: object) -> Cell:
 
 def _values(column: Base) -> tuple[Cell, ...]:
     if isinstance(column, Numeric):
-        places = np.linspace(*column.bounds, _POINTS)
-        return tuple(map(date_text, np.unique(places.round()))) if column.is_date else tuple(places.tolist())
+        points = np.linspace(*column.bounds, _POINTS)
+        return tuple(map(date_text, np.unique(points.round()))) if column.is_date else tuple(points.tolist())
     return (False, True) if isinstance(column, Boolean) else column.levels
 
 
 def prediction_figure(fit: Fit, line: PredictedLine) -> Figure:
-    """Plot a line with a band, or an interval for each level of a categorical column."""
-    with house_style("a picture of predictions"):
+    """Plot a line with a band for a numeric column, or an interval for each level otherwise."""
+    with house_style("a plot of predictions"):
         return _of_numbers(fit, line) if _is_number(fit, line) else _of_levels(fit, line)
 
 
@@ -198,12 +174,12 @@ def _of_levels(fit: Fit, line: PredictedLine) -> Figure:
 
 
 def _effect(line: PredictedLine, index: int) -> Effect:
-    name, mean, one = _cell(line.values[index]), float(line.mean[index]), line.sets[index]
-    if one is None:
+    name, mean, ends = _cell(line.values[index]), float(line.mean[index]), line.sets[index]
+    if ends is None:
         return Effect(name, mean, None, None, None, None)
-    low, high = (end if math.isfinite(end) else None for end in (one.lower, one.upper))
-    if low is None or high is None or one.kind != "interval":
-        return Effect(name, None if one.kind == "everything" else mean, low, high, None, None, kind=one.kind)
+    low, high = (end if math.isfinite(end) else None for end in (ends.lower, ends.upper))
+    if low is None or high is None or ends.kind != "interval":
+        return Effect(name, None if ends.kind == "everything" else mean, low, high, None, None, kind=ends.kind)
     part = math.sqrt(1 - line.privacy_share[index])
     return Effect(name, mean, low, high, mean + (low - mean) * part, mean + (high - mean) * part, kind="interval")
 
@@ -220,7 +196,7 @@ def _of_numbers(fit: Fit, line: PredictedLine) -> Figure:
     above = _above(fit, line)
     figure = new_figure(_WIDTH, above + _HEIGHT + 76)
     _head(figure, fit, line)
-    x = np.array([day_of_text(one) if isinstance(one, str) else one for one in line.values], dtype=np.float64)
+    x = np.array([day_of_text(value) if isinstance(value, str) else value for value in line.values], dtype=np.float64)
     low, high = _drawn(fit, line)
     left = 24 + max(text_width(axis_number(float(f"{end:.3g}")), SMALL) for end in (low, high))
     axes = place(figure, left, above, _WIDTH - left - 24, _HEIGHT)
@@ -252,7 +228,7 @@ def _drawn(fit: Fit, line: PredictedLine) -> tuple[float, float]:
 
 
 def _bands(axes: Axes, line: PredictedLine, x: FloatArray) -> None:
-    """Draw the confidence set at every value within the figure, with an arrow where it is unbounded."""
+    """Draw the confidence set at every value, with an arrow where it is unbounded."""
     bottom, top = axes.get_ylim()
     kind = line.sets.kind
     lower, upper = (np.clip(ends.filled(0.0), bottom, top) for ends in (line.sets.lower, line.sets.upper))
@@ -262,7 +238,7 @@ def _bands(axes: Axes, line: PredictedLine, x: FloatArray) -> None:
     axes.fill_between(x, upper, top, where=kind == "outside", color=LIGHT.privacy, alpha=BAND, linewidth=0)
     part = np.sqrt(1 - line.privacy_share)
     raw = [np.where(kind == "interval", ends.filled(0.0), line.mean) for ends in (line.sets.lower, line.sets.upper)]
-    inner_low, inner_high = (np.clip(line.mean + (one - line.mean) * part, bottom, top) for one in raw)
+    inner_low, inner_high = (np.clip(line.mean + (ends - line.mean) * part, bottom, top) for ends in raw)
     for colour, much in ((LIGHT.paper, 1.0), (LIGHT.sampling, BAND)):
         bounded = kind == "interval"
         axes.fill_between(x, inner_low, inner_high, where=bounded, color=colour, alpha=much, linewidth=0)
@@ -272,11 +248,7 @@ def _bands(axes: Axes, line: PredictedLine, x: FloatArray) -> None:
 
 
 def _runs(chosen: np.typing.NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """Return the first and last index of each run of true values.
-
-    >>> _runs(np.array([True, True, False, True]))
-    [(0, 1), (3, 3)]
-    """
+    """Return the first and last index of each run of true values."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], chosen, [False]]).astype(int)))
     return [(int(start), int(end) - 1) for start, end in zip(edges[::2], edges[1::2], strict=True)]
 
@@ -300,7 +272,7 @@ def _above(fit: Fit, line: PredictedLine) -> float:
 
 
 def _lines(fit: Fit, line: PredictedLine) -> list[str]:
-    """Return the lines below the title: the content of the plot, and the values of the other columns."""
+    """Return the lines below the title: what is plotted, and the values of the other columns."""
     what = "a new observation" if line.obs else "the mean"
     lines = [f"Prediction with {percent(line.level)} confidence sets for {what}"]
     if not (line.sets.kind != "").any():

@@ -1,4 +1,4 @@
-"""Set the style of plots and save them reproducibly."""
+"""Style of plots, and saving them reproducibly."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
     from discreet.releases.release import Release
 
 # -- style -------------------------------------------------------------------------------------------------------------
-# The style of all plots: colours, fonts, axes and labels, independent of the user's settings.
+# The style of all plots, independent of the user's settings.
 
 # the colour-blind safe palette of Okabe and Ito, without yellow, which is hard to see on white
 COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F")
 BLUE, VERMILION, GREEN, PINK, ORANGE, SKY, BLACK, GREY = COLOURS
-PALE: Final = "#B0B0B0"  # for rows behind the lines computed from them
-# a dash pattern for each cycle through the colours
+PALE: Final = "#B0B0B0"  # for data points behind fitted lines
+# one dash pattern for each cycle through the colours
 DASHES: Final = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)))
-POINT: Final = 72.0  # a point is a pixel of a page: sizes below are in pixels
+POINT: Final = 72.0  # dots per inch at which one point is one pixel; all sizes are in pixels
 FONT: Final = 13.0
 SMALL: Final = 11.5
 PANELS: Final = 10.0
 BAND: Final = 0.6  # opacity of a band
 MARGIN: Final = 14.0
-WRAPPED: Final = 116  # letters of a small line
+WRAPPED: Final = 116  # maximum letters in a line of small text
 _LETTER: Final = 0.61  # width of an average letter, relative to the font size
-_TITLE: Final = 72  # letters of a title
+_TITLE: Final = 72  # maximum letters in a title
 _CUT: Final = "…"
 
 
@@ -66,11 +66,10 @@ LIGHT: Final = Palette("#ffffff", "#1b2430", "#5b6675", "#dde1e7", "#2868b0", "#
 
 
 @contextmanager
-def house_style(what: str = "a picture", extra: str = "plots", *, size: float = FONT) -> Iterator[None]:
-    """Apply the library's style to plotting and saving, independent of the user's settings.
+def house_style(what: str = "a plot", extra: str = "plots", *, size: float = FONT) -> Iterator[None]:
+    """Apply the library's style to plotting and saving.
 
-    `what` and `extra` name the feature and the extra that installs the plotting library, for the error if it is
-    missing.
+    If matplotlib is missing, the error says that `what` needs the extra `extra`.
     """
     try:
         import matplotlib as mpl
@@ -83,7 +82,7 @@ def house_style(what: str = "a picture", extra: str = "plots", *, size: float = 
         mpl.rc("pdf", fonttype=42)
         mpl.rc("axes", unicode_minus=False)
         mpl.rc("font", size=size)
-        # a font without the script of a name shows boxes in .png and text in .svg, which is not an error
+        # a font without the script of a name shows boxes in .png but text in .svg, so this is not an error
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         yield
 
@@ -106,7 +105,7 @@ def quiet_axis(axis: Axis, palette: Palette = LIGHT, *, grid: bool = True) -> No
 
 
 def open_axes(axes: Axes, *, grid: Literal["both", "x", "y"] = "both") -> None:
-    """Draw axes on the left and at the bottom only, with thin grid lines, for figures with several panels."""
+    """Draw axes only on the left and at the bottom, with thin grid lines, for figures with several panels."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(visible=True, axis=grid, alpha=0.25, linewidth=0.6)
 
@@ -124,7 +123,7 @@ def words(
     move: tuple[float, float] = (0.0, 0.0),
     x_of_axes: bool = False,
 ) -> Text:
-    """Write literal text, never parsed as mathematics, at data coordinates with an offset in pixels."""
+    """Write text at data coordinates with an offset in pixels. It is never parsed as mathematics."""
     note = axes.annotate(
         text,
         xy=(x, y),
@@ -143,7 +142,7 @@ def words(
 
 
 def heading(figure: Figure, top: float, text: str, *, size: float = SMALL, title: bool = False) -> None:
-    """Write a line across the figure, `top` pixels below its top."""
+    """Write a line of text across the figure, `top` pixels below its top."""
     across, down = figure.get_size_inches() * POINT
     line = figure.text(
         MARGIN / across, 1 - top / down, text, color=LIGHT.ink if title else LIGHT.faint, fontsize=size,
@@ -153,7 +152,7 @@ def heading(figure: Figure, top: float, text: str, *, size: float = SMALL, title
 
 
 def head(figure: Figure, title: str, lines: Sequence[str]) -> None:
-    """Write the title and the lines below it; `below_head` returns where they end."""
+    """Write the title and the lines below it. They end at `below_head(lines)`."""
     heading(figure, 12.0, shortened(title, _TITLE), size=FONT + 3, title=True)
     for index, line in enumerate(lines):
         heading(figure, below_head(lines[:index]), line)
@@ -165,7 +164,7 @@ def below_head(lines: Sequence[str]) -> float:
 
 
 def text_width(text: str, size: float) -> float:
-    """Estimate the width of a text in pixels; East Asian letters have double width.
+    """Estimate the width of a text in pixels. East Asian letters have nearly double width.
 
     >>> text_width("abcd", 10.0) < text_width("東京都港", 10.0) / 1.5
     True
@@ -175,7 +174,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def shortened(text: str, letters: int) -> str:
-    """Shorten a text in its middle if it is too long.
+    """Replace the middle of a text by an ellipsis if it is longer than `letters`.
 
     >>> shortened("abcdefghij", 7)
     'abc…hij'
@@ -188,30 +187,30 @@ def shortened(text: str, letters: int) -> str:
 
 
 def apart(wanted: Sequence[float], step: float, low: float, high: float) -> list[float]:
-    """Return positions from low to high, nearest to the wanted ones, in order and at least a step apart.
+    """Return positions nearest to the wanted ones, in the same order, within limits and at least `step` apart.
 
     >>> apart([1.0, 1.0, 5.0], 1.0, 0.0, 10.0)
     [0.5, 1.5, 5.0]
     """
-    order = sorted(range(len(wanted)), key=lambda one: wanted[one])
-    # runs of overlapping neighbours move together, to the mean of their wanted positions
+    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
+    # runs of overlapping positions move together, to the mean of their wanted positions
     runs: list[tuple[float, int]] = []
-    for one in order:
-        mean, size = wanted[one], 1
+    for index in order:
+        mean, size = wanted[index], 1
         while runs and runs[-1][0] + step * runs[-1][1] / 2 > mean - step * size / 2:
             before, count = runs.pop()
             mean, size = (before * count + mean * size) / (count + size), count + size
         runs.append((mean, size))
-    found = [mean + step * (index - (size - 1) / 2) for mean, size in runs for index in range(size)]
-    for index, here in enumerate(found):
-        found[index] = max(here, found[index - 1] + step if index else low)
-    for index in reversed(range(len(found))):
-        found[index] = min(found[index], found[index + 1] - step if index + 1 < len(found) else high)
-    return [place for _, place in sorted(zip(order, found, strict=True))]
+    positions = [mean + step * (index - (size - 1) / 2) for mean, size in runs for index in range(size)]
+    for index, here in enumerate(positions):
+        positions[index] = max(here, positions[index - 1] + step if index else low)
+    for index in reversed(range(len(positions))):
+        positions[index] = min(positions[index], positions[index + 1] - step if index + 1 < len(positions) else high)
+    return [position for _, position in sorted(zip(order, positions, strict=True))]
 
 
 def key_line(figure: Figure, top: float, *, sampling: bool, upright: bool = True, palette: Palette = LIGHT) -> None:
-    """Draw the legend on a separate line above the data; `upright` is the direction of the estimate marks."""
+    """Draw the legend on a line above the data. With `upright` the mark of an estimate is vertical."""
     across, _ = figure.get_size_inches() * POINT
     axes = place(figure, MARGIN, top - 1, across - MARGIN, 16)
     axes.set(xlim=(0.0, across - MARGIN), ylim=(-8.0, 8.0), xticks=[], yticks=[])
@@ -228,27 +227,23 @@ def key_line(figure: Figure, top: float, *, sampling: bool, upright: bool = True
 
 
 def budget_words(epsilon: float, delta: float) -> str:
-    """Format a budget.
-
-    >>> budget_words(1.0, 1e-6), budget_words(0.5, 0.0)
-    ('epsilon 1, delta 1e-6', 'epsilon 0.5')
-    """
+    """Format a budget, such as "epsilon 1, delta 1e-6"."""
     return f"epsilon {plain(epsilon)}" + (f", delta {plain(delta)}" if delta else "")
 
 
 def release_line(release: Release) -> str:
-    """Describe the guarantee of a figure's release, or state that there is none."""
-    promise = release.guarantee
-    if promise is None:
-        return "NOT PRIVATE: this release carries no guarantee"
-    return f"From a release with {budget_words(promise.epsilon, promise.delta)}"
+    """Describe the guarantee of a figure's release."""
+    guarantee = release.guarantee
+    if guarantee is None:
+        return "NOT PRIVATE: this release carries no privacy guarantee"
+    return f"From a release with {budget_words(guarantee.epsilon, guarantee.delta)}"
 
 
 # -- saving ------------------------------------------------------------------------------------------------------------
-# Saving figures: the same figure gives the same bytes, with text as text and without a date.
+# Saving figures: the same figure always gives the same bytes, with text as text and without a date.
 
 FORMATS: Final = (".svg", ".png", ".pdf")
-_SHARP: Final = 2  # pixels of a .png for each pixel of the figure
+_SHARP: Final = 2  # pixels of a .png per pixel of the figure
 _WITHOUT_DATES: Final[dict[str, dict[str, None]]] = {
     "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
     "pdf": {"CreationDate": None, "ModDate": None, "Producer": None, "Creator": None},
@@ -257,7 +252,7 @@ _WITHOUT_DATES: Final[dict[str, dict[str, None]]] = {
 
 
 def figure_bytes(figure: Figure, kind: str) -> bytes:
-    """Render a figure as svg, png or pdf; the same figure gives the same bytes."""
+    """Render a figure as svg, png or pdf. The same figure always gives the same bytes."""
     content = io.BytesIO()
     dpi = POINT if kind == "svg" else _SHARP * POINT
     with house_style():
@@ -266,60 +261,57 @@ def figure_bytes(figure: Figure, kind: str) -> bytes:
 
 
 def checked_format(path: str | Path) -> str:
-    """Return the format of a file name.
-
-    >>> checked_format("slopes.PDF")
-    'pdf'
-    """
+    """Return the format for a file name, and raise if it is not supported."""
     suffix = checked_path(path).suffix.lower()
     if suffix not in FORMATS:
-        raise SpecError(f"the file name {str(path)!r} must end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
+        expected = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"
+        raise SpecError(f"expected a file name ending in {expected}, got {str(path)!r}")
     return suffix[1:]
 
 
 def checked_destination(path: str | Path | None, *, force: bool) -> None:
-    """Refuse a name or a folder that cannot be written, before anything is drawn."""
+    """Raise before anything is drawn if the file cannot be written."""
     if path is not None:
         checked_format(path)
         check_output(path, force=force)
 
 
 def save_figure(figure: Figure, path: str | Path, *, force: bool) -> None:
-    """Write a figure in the format of the file name."""
+    """Write a figure in the format given by the file name."""
     kind = checked_format(path)
     write_bytes(path, figure_bytes(figure, kind), force=force)
 
 
 def saved(figure: Figure, path: str | Path | None, *, force: bool) -> Figure:
-    """Return the figure, and write it to a file if there is a path."""
+    """Write the figure to `path` unless it is None, and return the figure."""
     if path is not None:
         save_figure(figure, path, force=force)
     return figure
 
 
 # -- figure ------------------------------------------------------------------------------------------------------------
-# A figure that notebooks display; it needs the plotting library, so it is imported with the first plot.
+# A figure that notebooks display.
 
 
 class Picture(Figure):
-    """A figure without a window, which notebooks display as SVG even without pyplot."""
+    """A figure without a window. Notebooks display it as SVG even without pyplot."""
 
     def _repr_svg_(self) -> str:
         return figure_bytes(self, "svg").decode()
 
 
 def new_figure(width: float, height: float) -> Picture:
-    """Create an empty figure of a size in pixels."""
+    """Create an empty figure with a size in pixels."""
     return Picture(figsize=(width / POINT, height / POINT), dpi=POINT)
 
 
 # -- inline ------------------------------------------------------------------------------------------------------------
-# A figure as SVG for a page that forbids styles: attributes instead, and the colours of the page.
+# Figures as SVG for pages that forbid inline styles: attributes replace styles, and variables replace colours.
 
 _SVG: Final = "http://www.w3.org/2000/svg"
 _LINK: Final = "{http://www.w3.org/1999/xlink}href"
 _FONTS: Final = "system-ui, sans-serif"
-#: the page's variable for each colour of the style
+#: CSS variable for each colour of the palette
 VARIABLES: Final = {
     LIGHT.paper: "var(--paper)",
     LIGHT.ink: "var(--ink)",
@@ -328,7 +320,7 @@ VARIABLES: Final = {
     LIGHT.sampling: "var(--sampling)",
     LIGHT.privacy: "var(--privacy)",
 }
-# attributes that need a style, or that no page needs
+# style properties that have no SVG attribute, or that no page needs
 _LEFT_OUT: Final = ("font-style", "font-variant", "font-stretch", "line-height")
 _SHORT_FONT: Final = re.compile(r"(?:(?P<weight>bold|[1-9]00) )?(?P<size>[0-9.]+)px .*", re.DOTALL)
 
@@ -336,13 +328,14 @@ _SHORT_FONT: Final = re.compile(r"(?:(?P<weight>bold|[1-9]00) )?(?P<size>[0-9.]+
 def page_svg(figure: Figure, label: str) -> str:
     """Convert a figure of this package to an SVG element for a page with a strict content security policy.
 
-    It has no `style`, no script, no embedded fonts and no external references. Its colours are those of the page:
-    `var(--ink)`, `var(--paper)`, `var(--faint)`, `var(--rule)`, `var(--sampling)` and `var(--privacy)`.
+    The element has no `style`, script, embedded fonts or external references. Its colours are CSS variables that the
+    page must define: `var(--ink)`, `var(--paper)`, `var(--faint)`, `var(--rule)`, `var(--sampling)` and
+    `var(--privacy)`.
 
     Parameters
     ----------
     figure
-        A figure from `fit.plot()`, `plan.plot()` and others.
+        A figure from `fit.plot()`, `plan.plot()` or another plotting method.
     label
         Text for screen readers.
 
@@ -350,16 +343,16 @@ def page_svg(figure: Figure, label: str) -> str:
     --------
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
-    >>> picture = discreet.cost(design, epsilon=1.0).plot()
-    >>> text = discreet.page_svg(picture, "What an attacker could learn")
+    >>> figure = discreet.cost(design, epsilon=1.0).plot()
+    >>> text = discreet.page_svg(figure, "What an attacker could learn")
     >>> text.startswith("<svg"), "style" in text, "var(--ink)" in text
     (True, False, True)
     """
     if not hasattr(figure, "savefig"):
-        raise SpecError(f"page_svg needs a figure, such as fit.plot() gives, got {type(figure).__name__}")
+        raise SpecError(f"expected a figure, such as the result of fit.plot(), got {type(figure).__name__}")
     if not isinstance(label, str) or not label.strip():
-        raise SpecError(f"label: expected a text, got {shown(label)}")
-    # our own drawing, written just before
+        raise SpecError(f"label: expected a text that is not empty, got {shown(label)}")
+    # safe to parse: this library wrote it
     root = ElementTree.fromstring(figure_bytes(figure, "svg"))
     prefix = f"p{hashlib.sha256(label.encode()).hexdigest()[:8]}-"
     _plain(root, prefix)
@@ -371,7 +364,7 @@ def page_svg(figure: Figure, label: str) -> str:
 
 
 def _plain(parent: ElementTree.Element, prefix: str) -> None:
-    """Remove elements that a page may not contain and turn styles into attributes, recursively."""
+    """Recursively remove elements that the page forbids, and turn styles into attributes."""
     for child in list(parent):
         name = child.tag.rpartition("}")[2]
         if name in ("metadata", "style", "title"):
@@ -390,20 +383,20 @@ def _plain(parent: ElementTree.Element, prefix: str) -> None:
 
 
 def _styles(style: str) -> list[tuple[str, str]]:
-    """Convert each declaration of a style to an attribute, and a short `font` to its parts.
+    """Convert each declaration of a style to an attribute, and the shorthand `font` to several.
 
     >>> _styles("fill: #1b2430; font: 13px 'DejaVu Sans', sans-serif; text-anchor: end")
     [('fill', 'var(--ink)'), ('font-size', '13'), ('font-family', 'system-ui, sans-serif'), ('text-anchor', 'end')]
     """
-    found: list[tuple[str, str]] = []
+    attributes: list[tuple[str, str]] = []
     for declared in style.split(";"):
         key, _, value = (part.strip() for part in declared.partition(":"))
         short = _SHORT_FONT.fullmatch(value) if key == "font" else None
         if short is not None:
             weight = [("font-weight", short["weight"])] if short["weight"] else []
-            found += [("font-size", short["size"]), *weight, ("font-family", _FONTS)]
+            attributes += [("font-size", short["size"]), *weight, ("font-family", _FONTS)]
         elif key == "font-family":
-            found.append((key, _FONTS))
+            attributes.append((key, _FONTS))
         elif key and key not in _LEFT_OUT:
-            found.append((key, VARIABLES.get(value, value)))
-    return found
+            attributes.append((key, VARIABLES.get(value, value)))
+    return attributes

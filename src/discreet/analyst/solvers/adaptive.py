@@ -1,4 +1,4 @@
-"""Choose a ridge penalty for noisy sums: AdaSSP's rule, repairs, and the posterior mean."""
+"""Ridge penalties for noisy sums: the adaptive rule, repairs, and the posterior mean."""
 
 from __future__ import annotations
 
@@ -21,46 +21,31 @@ from discreet.exact.arrays import FloatArray
 from discreet.releases.release import Release
 
 # -- penalised gram ----------------------------------------------------------------------------------------------------
-# The Gram that a penalty acts on, with the intercept partialled out, its smallest eigenvalue and its noise.
+# The Gram that a penalty acts on: intercept partialled out, with its smallest eigenvalue and its noise.
 
-_ROWS_IN_SDS: Final = 3  # a noisy count below this many standard deviations is not used
+_ROWS_IN_SDS: Final = 3  # a noisy count below this many standard deviations of its noise is not used
 
 
 @dataclass(frozen=True, eq=False)
 class PenalisedGram:
-    """Normal equations of the coefficients that a penalty may shrink to 0, m of the k.
+    """Normal equations of the m among k coefficients that a penalty may shrink to 0."""
 
-    Attributes
-    ----------
-    gram, right, square
-        Sums of products of their columns, of these with the target, and of the target with itself, in released units;
-        shapes (m, m) and (m,).
-    noise_map
-        These columns and the target as combinations of the released ones, (1, features, target), to first order; shape
-        (m+1, k+1).
-    noise_norm
-            95% quantile of the operator norm of the noise in `gram`; 0 without noise.
-    smallest
-            Smallest eigenvalue of `gram`; infinite for m = 0.
-    penalised
-            Mask of these coefficients among all k.
-    """
-
-    gram: FloatArray
-    right: FloatArray
-    square: float
+    gram: FloatArray  # sums of products of their columns, shape (m, m)
+    right: FloatArray  # sums of products of their columns with the target, shape (m,)
+    square: float  # sum of squares of the target
+    # their columns and the target as combinations of (1, features, target), to first order, shape (m+1, k+1)
     noise_map: FloatArray
-    noise_norm: float
-    smallest: float
-    penalised: npt.NDArray[np.bool_]
+    noise_norm: float  # 95% quantile of the operator norm of the noise in `gram`, or 0 without noise
+    smallest: float  # smallest eigenvalue of `gram`, or infinity if m = 0
+    penalised: npt.NDArray[np.bool_]  # mask of the m coefficients among all k
 
 
 def penalised_gram(equations: NormalEquations, digest: str, *, whole: bool = False) -> PenalisedGram:
-    """Partial the intercept out and compare the remaining Gram with its noise, from released quantities only.
+    """Partial the intercept out, and compute the smallest eigenvalue of the Gram and the size of its noise.
 
-    With m the noisy means of the features, the Gram is A - n m m' and its noise, to first order, is E - e m' - m e' +
-    e_n m m'. If the noisy number of rows is below three standard deviations of its noise, there are no usable means,
-    and the intercept stays among the coefficients that are shrunk to 0. With `whole` it always does. The fingerprint
+    With m the noisy means of the features, the Gram is A - n m m'. Its noise, to first order, is
+    E - e m' - m e' + e_n m m'. If the noisy number of rows is below three standard deviations of its noise, the means
+    are unusable, and the intercept stays among the coefficients that are shrunk to 0. With `whole` it always stays.
     `digest` seeds the simulated quantile.
     """
     count = equations.A[0, 0] if equations.intercept else 0.0
@@ -72,7 +57,7 @@ def penalised_gram(equations: NormalEquations, digest: str, *, whole: bool = Fal
         penalised[0] = False
         moments = _partialled(equations)
         means = equations.moments[0, 1:] / count
-        # the true means lie in the public range; noisy ones beyond it would overstate the noise
+        # the true means lie in the public range; noisy means outside it would overstate the noise
         noise_map = np.column_stack([-np.clip(means, equations.low, equations.high), np.eye(len(moments))])
     else:
         moments = equations.moments
@@ -87,7 +72,7 @@ def penalised_gram(equations: NormalEquations, digest: str, *, whole: bool = Fal
 
 
 def _partialled(equations: NormalEquations) -> FloatArray:
-    """Subtract the means in integers, because in doubles a narrow column inside wide bounds would lose its digits."""
+    """Subtract the means in integers. In doubles a narrow column inside wide bounds would lose its digits."""
     whole = equations.whole
     count = whole[0, 0]
     times_count = whole[1:, 1:] * count - np.outer(whole[1:, 0], whole[0, 1:])
@@ -96,47 +81,33 @@ def _partialled(equations: NormalEquations) -> FloatArray:
 
 
 # -- adaptive ----------------------------------------------------------------------------------------------------------
-# The ridge that the noise requires: the corrected adaptive rule, from released quantities only.
+# The smallest ridge that the noise requires: a corrected version of the adaptive rule of AdaSSP.
 
-EIGENVALUE: Final = "smallest_eigenvalue"  # the name that the mechanism gives it
+EIGENVALUE: Final = "smallest_eigenvalue"  # name in the release
 _Z: Final = NormalDist().inv_cdf(float(1 - MISS))
 
 
 @dataclass(frozen=True, eq=False)
 class AdaptiveRidge:
-    """The adaptive ridge, the quantities behind it, and the coefficients it shrinks to 0.
+    """The adaptive ridge, and the quantities that determine it."""
 
-    Attributes
-    ----------
-    ridge
-            What is added to the diagonal.
-    noise_norm
-            95% quantile of the operator norm of the noise in the penalised Gram.
-    smallest
-            Smallest eigenvalue of the noisy Gram.
-    at_least
-            Lower bound of the smallest eigenvalue of the Gram without noise.
-    penalised
-            Mask of the shrunk coefficients.
-    """
-
-    ridge: float
-    noise_norm: float
-    smallest: float
-    at_least: float
-    penalised: npt.NDArray[np.bool_]
+    ridge: float  # added to the diagonal
+    noise_norm: float  # 95% quantile of the operator norm of the noise in the penalised Gram
+    smallest: float  # smallest eigenvalue of the noisy Gram
+    at_least: float  # lower bound of the smallest eigenvalue of the Gram without noise
+    penalised: npt.NDArray[np.bool_]  # mask of the shrunk coefficients
 
 
 def adaptive_ridge(equations: NormalEquations, digest: str, released: float = -math.inf) -> AdaptiveRidge:
     """Compute the smallest ridge that keeps the noise in the Gram below half of the penalised Gram.
 
-    With q the 95% quantile of the operator norm of the noise in the penalised Gram and l its smallest noisy eigenvalue,
-    l - q is a lower bound of the true one if the noise is below q, which the rule assumes anyway. If an eigenvalue was
-    released, `released` is its lower bound from `released_bound`. With m the larger of the two bounds, ridge = max(0,
-    2q - max(0, m)) [Wang 2018]. If l is below -q, which is very unlikely, the ridge grows to q - l, so that the solved
-    system is always positive definite.
+    Let q be the 95% quantile of the operator norm of the noise in the penalised Gram, and l its smallest noisy
+    eigenvalue. If the noise is below q, as the rule assumes, l - q is a lower bound of the true eigenvalue. If an
+    eigenvalue was released, `released` is its lower bound from `released_bound`. With m the larger of the two bounds,
+    ridge = max(0, 2q - max(0, m)) [Wang 2018]. If l is below -q, which is very unlikely, the ridge grows to q - l, so
+    that the solved system is always positive definite.
 
-    An intercept is not penalised, except in the case described at `penalised_gram`.
+    The intercept is not penalised, except in the case described at `penalised_gram`.
     """
     about = penalised_gram(equations, digest)
     q, smallest = about.noise_norm, about.smallest
@@ -150,13 +121,13 @@ def adaptive_ridge(equations: NormalEquations, digest: str, released: float = -m
 def released_bound(release: Release, model: SubModel) -> float:
     """Return a 95% lower bound of the smallest eigenvalue of a model's penalised Gram, from a released eigenvalue.
 
-    The release holds that of M, the Gram of (1, x), or of x if no model of it can have an intercept. Every penalised
-    Gram is C M C' with C = (v, I) on the features of the model, where v is minus their means or the shift to the
-    origin, or it is a part of M. Such a C never shortens a vector: |C'a| >= |a|. So its smallest eigenvalue is at least
-    that of M.
+    The released eigenvalue is that of M, the Gram of (1, x), or of x if no model of the release can have an intercept.
+    Every penalised Gram is a submatrix of M, or is C M C' with C = (v, I) on the features of the model, where v is
+    minus their means or the shift to the origin. Such a C never shortens a vector: |C'a| >= |a|. So the smallest
+    eigenvalue is at least that of M.
 
     The bound is minus infinity if no eigenvalue was released, or if the model uses the design's target as a feature,
-    which is not in M.
+    because the target is not part of M.
     """
     if EIGENVALUE not in release.scalars or release.design.target in model.features:
         return -math.inf
@@ -169,68 +140,55 @@ def released_bound(release: Release, model: SubModel) -> float:
 #
 # Noise can make sums of products indefinite, and then no penalised model has a minimum. If the smallest eigenvalue is
 # below the 95% quantile of the norm of the noise, the diagonal is shifted until it reaches that quantile. A smaller
-# shift, such as a tiny floor under the eigenvalues, would divide by noise.
+# shift, such as a tiny floor for the eigenvalues, would divide by noise.
 
 
 def shift_above_noise(noise_norm: float, smallest: float, ridge: float) -> float:
-    """Return the shift of the diagonal that raises the smallest eigenvalue to the quantile of the noise.
+    """Return the diagonal shift that raises the smallest eigenvalue to the noise quantile.
 
-    >>> shift_above_noise(3.0, -1.0, 0.5), shift_above_noise(3.0, 3.0, 0.0), shift_above_noise(3.0, 1.0, 5.0)
+    Without noise it is 0, because a negative eigenvalue is then rounding error.
+
+    >>> shift_above_noise(3.0, -1.0, 0.5), shift_above_noise(3.0, 1.0, 5.0), shift_above_noise(0.0, -1e-17, 0.0)
     (3.5, 0.0, 0.0)
-
-    Without noise nothing is missing: a negative eigenvalue is then rounding.
-
-    >>> shift_above_noise(0.0, -1e-17, 0.0)
-    0.0
     """
     return max(0.0, noise_norm - smallest - ridge) if noise_norm > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class SlopeEquations:
-    """Normal equations of the slopes, m of them, and the repair of their diagonal.
+    """Normal equations of the m slopes, and the repair of their diagonal."""
 
-    Attributes
-    ----------
-    equations
-            Normal equations of the whole model.
-    gram, right
-            Intercept partialled out, shapes (m, m) and (m,).
-    noise_norm, smallest
-            95% quantile of the norm of the noise, and the smallest eigenvalue that is compared with it.
-    intercept_shift
-        What was added to the diagonal before the intercept was partialled out; 0 unless the noisy number of rows is too
-        small to use. `gram` includes it.
-    """
-
-    equations: NormalEquations
+    equations: NormalEquations  # of the whole model
+    # with the intercept partialled out, shapes (m, m) and (m,)
     gram: FloatArray
     right: FloatArray
-    noise_norm: float
-    smallest: float
+    noise_norm: float  # 95% quantile of the norm of the noise
+    smallest: float  # smallest eigenvalue
+    # shift of the diagonal before the intercept was partialled out, included in `gram`; 0 unless the noisy number of
+    # rows is too small to use
     intercept_shift: float
 
     @property
     def rows(self) -> float:
-        """Number of rows that multiplies a strength: noisy or public, at least 1."""
+        """Number of rows that multiplies a strength, noisy or public, at least 1."""
         return max(self.equations.nobs, 1.0)
 
     def missing(self, ridge: float) -> float:
-        """Return the shift of the diagonal of `gram` that is still needed with this ridge."""
+        """Return the shift that the diagonal of `gram` still needs with this ridge."""
         return shift_above_noise(self.noise_norm, self.smallest, ridge)
 
     def repair(self, ridge: float) -> float:
-        """Return everything that is added to the diagonal in addition to this ridge."""
+        """Return the total that is added to the diagonal in addition to this ridge."""
         return self.intercept_shift + self.missing(ridge)
 
     def repaired(self, ridge: float) -> FloatArray:
-        """Return the Gram of the slopes with ridge and repair on its diagonal, shape (m, m)."""
+        """Return the Gram of the slopes with the ridge and the repair on its diagonal, shape (m, m)."""
         gram = self.gram.copy()
         gram.flat[:: len(gram) + 1] += ridge + self.missing(ridge)
         return gram
 
     def penalty_diagonal(self, ridge: float) -> FloatArray:
-        """Return what is added to the diagonal of the Gram of all k coefficients, shape (k,)."""
+        """Return the total added to the diagonal of the Gram of all k coefficients, shape (k,)."""
         penalty_diagonal = np.full(len(self.equations.A), ridge + self.repair(ridge))
         if self.equations.intercept:
             penalty_diagonal[0] = self.intercept_shift
@@ -238,10 +196,11 @@ class SlopeEquations:
 
 
 def slope_equations(equations: NormalEquations, digest: str) -> SlopeEquations:
-    """Set up the normal equations of the slopes and their repair, from released quantities only.
+    """Form the normal equations of the slopes and their repair.
 
-    The repair shifts the diagonal of the slopes, and a requested ridge is deducted from it. If the noisy number of rows
-    is too small to use, the intercept is shifted as well. No penalty shrinks it, so there the ridge is not deducted.
+    The repair shifts the diagonal of the slopes by as much as a requested ridge does not already provide. If the noisy
+    number of rows is too small to use, the whole diagonal, including the intercept, is shifted without deducting the
+    ridge, because no penalty shrinks the intercept.
     """
     about = penalised_gram(equations, digest)
     if not (equations.intercept and about.penalised[0]):
@@ -253,41 +212,41 @@ def slope_equations(equations: NormalEquations, digest: str) -> SlopeEquations:
         raise NotEstimableError.at_strength(shift)
     gram = whole[1:, 1:] - np.outer(whole[1:, 0], whole[0, 1:]) / count
     right = about.right[1:] - whole[1:, 0] * about.right[0] / count
-    # a Schur complement has no smaller eigenvalue than the matrix it comes from
+    # the smallest eigenvalue of a Schur complement is at least that of its matrix
     return SlopeEquations(equations, gram, right, about.noise_norm, about.smallest + shift, shift)
 
 
 # -- bayes -------------------------------------------------------------------------------------------------------------
 # The best predictor from noisy sums: a posterior mean under the noise distribution of the release.
 #
-# With G = X'X and b = X'y of the coefficients that are shrunk, the release holds G + E and b + e, and the model is b =
-# G theta + X'eta. Let H be an estimate of G. Under a prior theta ~ N(0, T), the released b is Gaussian with
+# With G = X'X and b = X'y of the shrunk coefficients, the release holds G + E and b + e, and the model is
+# b = G theta + X'eta. Let H be an estimate of G. Under a prior theta ~ N(0, T), the released b is Gaussian with
 #
 #     C = H T H + s^2 H + V(T),
 #
-# V(T) being the covariance of e - (G - H) theta averaged over the prior: the noise of the Gram as errors in the
-# variables. The posterior mean is T H C^{-1} (b + e).
+# where V(T) is the covariance of e - (G - H) theta averaged over the prior, so the noise of the Gram is treated as
+# errors in variables. The posterior mean is T H C^{-1} (b + e).
 #
-# H is G + E with its off-diagonal entries shrunk to 0 and its diagonal entries to their mean, each by the share of
-# noise in their observed variance, and with negative eigenvalues set to 0. V uses the noise that is left.
+# H is G + E with its off-diagonal entries shrunk to 0 and its diagonal entries shrunk to their mean, each by the
+# fraction of noise in its observed variance, and with negative eigenvalues set to 0. V uses the remaining noise.
 #
 # The prior is diagonal in the eigenvectors of H and proportional to a power (0, 1/2, 1) of the eigenvalues. Its size is
-# measured by the share of y'y that it expects to explain, tr(H T) = share y'y, and leaves s^2 = (1 - share) y'y / n for
-# the residuals. Shares up to 1 have a uniform prior. Larger sizes, for signals along small eigenvalues, have a uniform
-# prior in logarithm. Each prior is weighted by its marginal likelihood, the density of the released b under N(0, C),
-# and the posterior means are averaged. Nothing is tuned, and only the release is used.
+# the fraction of y'y that it expects to explain, tr(H T) = share y'y, and it leaves s^2 = (1 - share) y'y / n for the
+# residuals. Shares up to 1 have a uniform prior. Larger sizes, for signals along small eigenvalues, have a prior that
+# is uniform in the logarithm. Each prior is weighted by its marginal likelihood, the density of the released b under
+# N(0, C), and the posterior means are averaged. Nothing is tuned, and only the release is used.
 
 _POWERS: Final = (0.0, 0.5, 1.0)
-_SIZES: Final = 2.0 ** np.arange(-10.0, 4.5, 0.5)  # shares of y'y
-_FLATTEST: Final = 1e-6  # smallest prior of a direction, relative to that of the largest eigenvalue
-_LEAST_RESIDUAL: Final = 2.0**-6  # of y'y: a prior that explains all of it would leave the errors no variance
-_FEWEST: Final = 3  # entries on the diagonal from which a spread can be estimated
-_JITTER: Final = 1e-12  # of the largest diagonal entry: exact columns may be combinations of each other
+_SIZES: Final = 2.0 ** np.arange(-10.0, 4.5, 0.5)  # fractions of y'y
+_FLATTEST: Final = 1e-6  # smallest prior variance of a direction, relative to that of the largest eigenvalue
+_LEAST_RESIDUAL: Final = 2.0**-6  # smallest residual fraction of y'y, so that the errors keep some variance
+_FEWEST: Final = 3  # smallest number of diagonal entries whose spread can be estimated
+_JITTER: Final = 1e-12  # relative to the largest diagonal entry, for columns that are exact combinations of others
 
 
 def posterior_solution(equations: NormalEquations, digest: str) -> Solution:
     """Compute all k coefficients: the posterior mean, and an intercept through the noisy means unless it is shrunk."""
-    # released centres put the origin where the intercept is small, so that it is shrunk like any coefficient
+    # released centres make the intercept small, so it is shrunk like any coefficient
     about = penalised_gram(equations, digest, whole=equations.weighted)
     theta = posterior_mean(about, equations)
     if equations.intercept and not about.penalised[0]:
@@ -309,7 +268,7 @@ def posterior_mean(about: PenalisedGram, equations: NormalEquations) -> FloatArr
     variance, shared = noise.variance.copy(), noise.shared.copy()
     lead = variance.shape[0] - 1 - size
     variance[lead:-1, lead:-1] *= noise_left
-    # a square shrunk by the factor k has the error (1 - k) signal - k noise, and shares k of it with its sum
+    # a square shrunk by the factor k has the error (1 - k) signal - k noise, so its covariance with the sum scales by k
     shared[lead:-1] *= noise_left.diagonal()
     square = _sum_of_squares(about, equations)
     target_only = np.zeros((size + 1, size + 1))
@@ -337,10 +296,10 @@ def posterior_mean(about: PenalisedGram, equations: NormalEquations) -> FloatArr
 
 
 def gram_variance(noise_map: FloatArray, noise: EntryNoise) -> FloatArray:
-    """Compute the variances of the entries of M E M', E symmetric noise, shape (m, m).
+    """Compute the variances of the entries of M E M', with E symmetric noise, shape (m, m).
 
-    Every row of M is a unit vector plus a multiple of the first one. For two different rows, no entry of E occurs
-    twice. On the diagonal the entry that connects both does, and the square of an indicator is that entry again.
+    Every row of M is a unit vector plus a multiple of the first unit vector. Off the diagonal, no entry of E occurs
+    twice. On the diagonal, the entry in the first row of E does, and the square of an indicator equals that entry.
 
     >>> gram_variance(np.array([[2.0, 1.0]]), EntryNoise(np.array([[1.0, 1.0], [1.0, 1.0]])))
     array([[33.]])
@@ -354,7 +313,7 @@ def gram_variance(noise_map: FloatArray, noise: EntryNoise) -> FloatArray:
 
 
 def shrunk_gram(gram: FloatArray, variance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Shrink a noisy Gram towards its mean diagonal, and return the share of each entry's noise that is left."""
+    """Shrink a noisy Gram towards its mean diagonal. Return it with the fraction of noise that each entry keeps."""
     size = len(gram)
     if size < _FEWEST:
         return gram, np.ones_like(gram)
@@ -370,16 +329,13 @@ def shrunk_gram(gram: FloatArray, variance: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _signal_share(signal: float, noise: FloatArray) -> FloatArray:
-    """Return the share of signal in the observed variance, 1 without noise."""
+    """Return the fraction of signal in the observed variance, or 1 without noise."""
     total = max(signal, 0.0) + noise
     return np.divide(max(signal, 0.0), total, out=np.ones_like(noise), where=noise > 0)
 
 
 def _sum_of_squares(about: PenalisedGram, equations: NormalEquations) -> float:
-    """Return y'y, at least its noise and at most what the bounds allow.
-
-    If it was not released, it is what the bounds allow.
-    """
+    """Return y'y, at least its noise and at most what the bounds allow. If not released, return that maximum."""
     largest = max(equations.nobs, 1.0) * (1 + abs(float(equations.shift[-1]))) ** 2
     if not equations.has_square:
         return largest

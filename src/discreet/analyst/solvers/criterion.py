@@ -1,22 +1,22 @@
-"""Choose the strength that predicts best, from the release alone.
+"""Choose the penalty strength that predicts best, from the release alone.
 
-Let theta be any estimate computed from the noisy sums A~ = A + E, b~ = b + e of y = X theta* + eta, with eta of
-variance s^2 in each row. Its expected in-sample prediction error, for new responses at the same rows, is Err = n s^2 +
-||X (theta - theta*)||^2. The noisy residual sum RSS~ = c~ - 2 b~'theta + theta'A~ theta is too small for two reasons:
-theta follows eta, and theta follows E and e. Expanding the square,
+Let theta be any estimate computed from the noisy sums A~ = A + E, b~ = b + e of y = X theta* + eta, where eta has
+variance s^2 in each row. Its expected in-sample prediction error, for new responses at the same rows, is
+Err = n s^2 + ||X (theta - theta*)||^2. The noisy residual sum RSS~ = c~ - 2 b~'theta + theta'A~ theta is too small for
+two reasons: theta follows eta, and theta follows E and e. Expanding the square gives, exactly,
 
-    E Err = E RSS~ + 2 E[(X'eta + e)'theta] - E[theta'E theta],
+    E Err = E RSS~ + 2 E[(X'eta + e)'theta] - E[theta'E theta].
 
-exactly. The noise of the release is Gaussian and eta is assumed to be, so Stein's identity turns each product into a
-derivative. With H = d theta / d b~, the inverse of the penalised Gram on the coefficients that are not 0, a change of
-the sums by db and dE moves theta by H (db - dE theta), and
+The privacy noise is Gaussian and eta is assumed to be, so Stein's identity turns each product into a derivative. Let
+H = d theta / d b~ be the inverse of the penalised Gram on the nonzero coefficients. A change of the sums by db and dE
+moves theta by H (db - dE theta), and so
 
     E Err = E[RSS~ + 2 s^2 tr(H A) + 2 tr(H V(theta))],
 
 where V(theta) is the covariance of the privacy noise e - E theta in the score, for fixed theta. The first correction is
-Mallows' Cp with its degrees of freedom: the number of coefficients that are not 0 for the lasso, a trace for a ridge.
-The second is the same correction for the noise of the release. A and s^2 are replaced by A~ and an estimate. That the
-repair and the number of rows depend on the noise too is neglected.
+Mallows' Cp with its degrees of freedom: the number of nonzero coefficients for the lasso, a trace for a ridge. The
+second is the same correction for the privacy noise. A and s^2 are replaced by A~ and an estimate. The dependence of the
+repair and the number of rows on the noise is neglected.
 """
 
 from __future__ import annotations
@@ -34,38 +34,28 @@ from discreet.analyst.solvers.penalised import Slopes, default_strengths, penali
 from discreet.errors import ModelError
 from discreet.exact.arrays import FloatArray
 
-_ROUNDING: Final = 1e-12  # of the largest value; what one row in a billion changes is larger
-_JITTER: Final = 1e-13  # of the largest diagonal entry: exact columns may be combinations of each other
+_ROUNDING: Final = 1e-12  # relative to the largest value; one row in a billion changes more than this
+_JITTER: Final = 1e-13  # relative to the largest diagonal entry, for columns that are exact combinations of others
 
 
 @dataclass(frozen=True, slots=True)
 class Optimism:
-    """Residual sum of an estimate, and the terms of its optimism.
+    """Residual sum of an estimate, and the terms of its optimism."""
 
-    Attributes
-    ----------
-    residual
-            RSS~, not per row; may be negative.
-    freedom
-            tr(H A~), the degrees of freedom, including the intercept.
-    privacy
-            tr(H V(theta)).
-    """
-
-    residual: float
-    freedom: float
-    privacy: float
+    residual: float  # RSS~, not per row; may be negative
+    freedom: float  # tr(H A~), the degrees of freedom, including the intercept
+    privacy: float  # tr(H V(theta))
 
 
 def check_criterion(equations: NormalEquations) -> None:
-    """Raise if the sum of squares of the target, which the criterion needs, was not released."""
+    """Raise if the release lacks the sum of squares of the target."""
     if not equations.has_square:
         raise ModelError(
             "choosing a strength by the criterion needs the sum of squares of the target, which this release does not "
             "have",
             code="missing-sums",
             option="strength",
-            remedy="give the strength as a number",
+            remedy="pass the strength as a number",
         )
 
 
@@ -78,10 +68,9 @@ def criterion_values(problem: SlopeEquations, solutions: Sequence[Slopes]) -> Fl
 
 
 def chosen_path(problem: SlopeEquations, l1_share: float) -> tuple[list[Slopes], FloatArray]:
-    """Return the slopes at the candidate strengths, from strong to weak, and the values of the criterion.
+    """Return the slopes at the candidate strengths, from strong to weak, and the criterion values.
 
-    If the weakest strength is the best, weaker ones are added until the best is not the last, or the penalty is
-    negligible.
+    As long as the weakest strength is the best, weaker ones are added until the penalty is negligible.
     """
     along = penalised_slopes(problem, default_strengths(problem, l1_share).tolist(), l1_share)
     values = criterion_values(problem, along)
@@ -97,8 +86,8 @@ def chosen_path(problem: SlopeEquations, l1_share: float) -> tuple[list[Slopes],
 def best_of(values: FloatArray) -> int:
     """Return the index of the minimum. Ties within rounding go to the strongest penalty.
 
-    Ties are common: if the repair is larger than the ridge, every ridge gives the same slopes, and below some strength
-    the penalty does not change the last digits.
+    Ties are common: if the repair is larger than the ridge, every ridge gives the same slopes, and a very weak penalty
+    does not change the last digits.
 
     >>> best_of(np.array([2.0, 1.0 + 1e-15, 1.0]))
     1
@@ -107,11 +96,11 @@ def best_of(values: FloatArray) -> int:
 
 
 def residual_variance(problem: SlopeEquations) -> float:
-    """Estimate the residual variance of the scaled target from least squares, repaired where necessary.
+    """Estimate the residual variance of the scaled target from least squares, repaired if necessary.
 
-    s^2 = (RSS~ + tr(H V)) / (n - tr(H A)). At the minimum the residual sum is corrected once, not twice, because the
-    estimate is as far from the truth on one side as it follows the noise on the other. The result is clipped to 0 and
-    the largest square that the declared bounds allow.
+    s^2 = (RSS~ + tr(H V)) / (n - tr(H A)). At the minimum the residual sum is corrected once instead of twice, because
+    the distance of the estimate from the truth cancels half of the correction. The result is clipped to be at least 0
+    and at most the largest square that the declared bounds allow.
     """
     (free,) = penalised_slopes(problem, [0.0], 0.0)
     terms = optimism(problem, free)
@@ -132,7 +121,7 @@ def optimism(problem: SlopeEquations, slopes: Slopes) -> Optimism:
         noise_map = np.eye(len(b) + 1)
     else:
         active = np.flatnonzero(theta)
-        # the sums are those of (1, features, target), moved to the origin of the original units
+        # move the sums of (1, features, target) to the origin of the original units
         noise_map = np.column_stack([equations.shift, np.eye(len(b) + 1)])
     gram = A[np.ix_(active, active)]
     jitter = _JITTER * float(gram.diagonal().max(initial=0.0))

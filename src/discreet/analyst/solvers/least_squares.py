@@ -1,4 +1,4 @@
-"""Solve least squares and ridge equations exactly, and compute residual sums."""
+"""Exact solutions of least squares and ridge equations, and residual sums."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from discreet.exact.linear import exact_solution
 # Solve the normal equations of least squares and ridge to the last digit of the released sums.
 #
 # Sums of products square the condition number of the data, so a plain double-precision solve loses digits that the
-# release holds. The solution is therefore refined with integer residuals until nothing changes. Where double precision
+# release holds. The solution is therefore refined with integer residuals until nothing changes. If double precision
 # fails from the start, small systems are eliminated in integers.
 
-_EXACT_COLUMNS: Final = 40  # elimination in integers grows with the fourth power of the number of columns
-_SMALLEST_PIVOT: Final = 2.0**-40  # below this a pivot of the unit-diagonal matrix may be rounding
+_EXACT_COLUMNS: Final = 40  # integer elimination grows with the fourth power of the number of columns
+_SMALLEST_PIVOT: Final = 2.0**-40  # smaller pivots of the unit-diagonal matrix may be rounding error
 _SOLUTION_BITS: Final = 120
 _AGREED_BITS: Final = 90
 _PENALTY_BITS: Final = 64
@@ -34,7 +34,7 @@ _PENALTY_BITS: Final = 64
 class Solution:
     """Exact coefficients of normal equations.
 
-    They keep more digits than a double, because an intercept in original units is often a small difference of large
+    They need more digits than a double, because an intercept in original units is often a small difference of large
     terms.
     """
 
@@ -47,7 +47,7 @@ class Solution:
 
 
 def solve_ols(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> Solution:
-    """Solve A theta = b for a positive definite A, of floats or of integers.
+    """Solve A theta = b for a positive definite A. Entries may be floats or integers.
 
     >>> solve_ols(np.array([[4.0, 2.0], [2.0, 3.0]]), np.array([8.0, 8.0])).coefficients
     array([1., 2.])
@@ -68,7 +68,7 @@ def solve_ridge(
 ) -> Solution:
     """Solve (A/unit + diag(penalty)) theta = b/unit for a positive definite left side.
 
-    A and b hold floats or integers. The penalty shrinks each coefficient towards 0, usually not the intercept.
+    Entries of A and b may be floats or integers. The penalty of the intercept is usually 0.
 
     >>> solve_ridge(np.array([[4.0, 0.0], [0.0, 3.0]]), np.array([8.0, 8.0]), np.array([0.0, 1.0])).coefficients
     array([2., 2.])
@@ -85,12 +85,12 @@ def solve_ridge(
 
 
 def _integers(A: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> tuple[BigIntArray, BigIntArray, int]:
-    """Return the same system in integers, and the factor it was multiplied by."""
+    """Convert the system to integers. Return it with the factor by which it was multiplied."""
     if A.dtype == object:
         return A.astype(object), b.astype(object), 1
     exact_gram = np.vectorize(Fraction, otypes=[object])(A)
     exact_b = np.vectorize(Fraction, otypes=[object])(b)
-    # a double is an integer over a power of two, so the largest denominator is a common one
+    # a double is an integer over a power of two, so the largest denominator is a common denominator
     factor = max(value.denominator for value in (*exact_gram.flat, *exact_b.flat))
     whole = np.vectorize(int, otypes=[object])
     return whole(exact_gram * factor), whole(exact_b * factor), factor
@@ -107,7 +107,7 @@ def _solved(A: BigIntArray, b: BigIntArray) -> tuple[Fraction, ...] | None:
 
 
 def _refined(A: BigIntArray, b: BigIntArray) -> tuple[Fraction, ...] | None:
-    """Solve by Cholesky in double precision, refined with exact residuals, or return None if A is near singular."""
+    """Solve by Cholesky in double precision and refine with exact residuals. Return None if A is near singular."""
     approximate = A.astype(np.float64)
     scale = 1 / np.sqrt(np.diag(approximate))
     try:
@@ -126,19 +126,19 @@ def _refined(A: BigIntArray, b: BigIntArray) -> tuple[Fraction, ...] | None:
     size = float(np.abs(step).max())
     if size == 0:
         return (Fraction(0),) * len(b)
-    # the solution is kept as integers over 2**bits, with more than the 53 bits of a double
+    # keep the solution as integers over 2**bits, with more than the 53 bits of a double
     bits = max(0, _SOLUTION_BITS - math.frexp(size)[1])
-    one = 1 << bits
+    whole = 1 << bits
     solution = _rounded(step, bits)
     previous = math.inf
     while (moved := float(np.abs(step).max())) > 2.0**-_AGREED_BITS * size:
         if moved > previous / 2:
             return None
         previous = moved
-        residual = b * one - A @ solution
-        step = correction((residual / one).astype(np.float64))
+        residual = b * whole - A @ solution
+        step = correction((residual / whole).astype(np.float64))
         solution = solution + _rounded(step, bits)
-    return tuple(Fraction(value, one) for value in solution)
+    return tuple(Fraction(value, whole) for value in solution)
 
 
 def _rounded(values: FloatArray, bits: int) -> BigIntArray:
@@ -146,15 +146,15 @@ def _rounded(values: FloatArray, bits: int) -> BigIntArray:
 
 
 # -- residual ----------------------------------------------------------------------------------------------------------
-# Residual sums and the inverse of a Gram, to more digits than plain double precision keeps.
+# Residual sums and the inverse of a Gram, to more digits than plain double precision.
 
-_GOOD_PIVOT: Final = 2.0**-20  # of a unit-diagonal matrix: an inverse in double precision then keeps ten digits
+_GOOD_PIVOT: Final = 2.0**-20  # of a unit-diagonal matrix: its inverse in double precision then has ten digits
 
 
 def residual_sum(equations: NormalEquations, theta: Sequence[Fraction]) -> float:
     """Compute RSS = c - 2 b'theta + theta'A theta of the released sums, rounded once.
 
-    It is often a small difference of large sums. In doubles a good fit would have no residual variance.
+    It is often a small difference of large sums. In doubles a good fit would have a residual sum of 0.
     """
     divisor = math.lcm(*(value.denominator for value in theta))
     whole: BigIntArray = np.array([value.numerator * (divisor // value.denominator) for value in theta], dtype=object)
@@ -174,7 +174,7 @@ def total_sum(equations: NormalEquations) -> float:
 def inverse_gram(equations: NormalEquations, penalty_diagonal: FloatArray) -> FloatArray:
     """Compute the inverse of A + diag(penalty_diagonal), which must be positive definite, shape (k, k).
 
-    Nearly collinear columns leave few digits in double precision. Up to 40 of them are then solved exactly.
+    Nearly collinear columns leave few correct digits in double precision, so up to 40 columns are then solved exactly.
     """
     gram = equations.A + np.diag(penalty_diagonal)
     size = len(gram)

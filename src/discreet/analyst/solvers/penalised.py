@@ -1,4 +1,4 @@
-"""Compute ridge, lasso and elastic-net coefficients at one or many strengths."""
+"""Ridge, lasso and elastic-net coefficients at one or many strengths."""
 
 from __future__ import annotations
 
@@ -20,22 +20,23 @@ from discreet.exact.arrays import FloatArray
 from discreet.wording import LeaveOut, Message, SetOption
 
 # -- penalties ---------------------------------------------------------------------------------------------------------
-# Check the penalty of a model: its name, strength and share of L1.
+# The requested penalty and its checks.
 
 Penalty = Literal["none", "ridge", "lasso", "elastic-net", "adaptive", "bayes"]
 PENALTIES: Final[tuple[Penalty, ...]] = get_args(Penalty)
 WITH_STRENGTH: Final[tuple[Penalty, ...]] = ("ridge", "lasso", "elastic-net")
 Criterion = Literal["criterion"]
 LARGEST_STRENGTH: Final = 1e100
-# number of released scales around the centre of each column within which `bayes` predicts privately scaled rows
+# for privately scaled rows, `bayes` clips each column at this many released scales from its centre
 MIDDLE: Final = 3.0
 
 
 @dataclass(frozen=True, slots=True)
 class PenaltySpec:
-    """A requested penalty. Only `elastic-net` has an `l1_ratio`.
+    """A requested penalty.
 
-    The strength is a positive number, `criterion` to choose it from the release, or None if the penalty takes none.
+    The strength is a positive number, `criterion` to choose it from the release, or None if the penalty has none. Only
+    `elastic-net` has an `l1_ratio`.
     """
 
     penalty: Penalty
@@ -44,14 +45,14 @@ class PenaltySpec:
 
     @property
     def l1_share(self) -> float:
-        """Share of L1 in the penalty: 0 is ridge, 1 is lasso."""
+        """Weight of the L1 norm in the penalty: 0 is ridge, 1 is lasso."""
         if self.l1_ratio is not None:
             return self.l1_ratio
         return 1.0 if self.penalty == "lasso" else 0.0
 
 
 def checked_spec(penalty: object, strength: object, l1_ratio: object) -> PenaltySpec:
-    """Check a penalty, its strength and its share of L1 against each other.
+    """Check a penalty, its strength and its L1 ratio together.
 
     >>> checked_spec("lasso", 1, None)
     PenaltySpec(penalty='lasso', strength=1.0, l1_ratio=None)
@@ -63,7 +64,7 @@ def checked_spec(penalty: object, strength: object, l1_ratio: object) -> Penalty
         return PenaltySpec(name, "criterion" if chosen else checked_strength(name, strength), ratio)
     if strength is not None:
         raise OptionError(
-            f"got strength {shown(strength)} with penalty {name!r}, but only {', '.join(WITH_STRENGTH)} take one",
+            f"got strength {shown(strength)} with penalty {name!r}, but only {', '.join(WITH_STRENGTH)} use a strength",
             code="strength-not-used",
             option="strength",
             given=strength,
@@ -73,7 +74,7 @@ def checked_spec(penalty: object, strength: object, l1_ratio: object) -> Penalty
 
 
 def checked_name(penalty: object, allowed: tuple[Penalty, ...]) -> Penalty:
-    """Check the name of a penalty."""
+    """Return the name of the penalty, and raise if it is not allowed."""
     for name in allowed:
         if isinstance(penalty, str) and name == penalty:
             return name
@@ -81,11 +82,11 @@ def checked_name(penalty: object, allowed: tuple[Penalty, ...]) -> Penalty:
 
 
 def checked_ratio(penalty: Penalty, l1_ratio: object) -> float | None:
-    """Check that the share of L1 is between 0 and 1 for `elastic-net`, and absent otherwise."""
+    """Return the L1 ratio, which must be from 0 to 1 for `elastic-net` and None otherwise."""
     if penalty != "elastic-net":
         if l1_ratio is not None:
             raise OptionError(
-                f"got l1_ratio {shown(l1_ratio)} with penalty {shown(penalty)}, but only 'elastic-net' takes one",
+                f"got l1_ratio {shown(l1_ratio)} with penalty {shown(penalty)}, but only 'elastic-net' has an l1_ratio",
                 code="l1-ratio-not-used",
                 option="l1_ratio",
                 given=l1_ratio,
@@ -104,10 +105,10 @@ def checked_ratio(penalty: Penalty, l1_ratio: object) -> float | None:
 
 
 def checked_strength(penalty: Penalty, strength: object) -> float:
-    """Check that a strength is a positive number."""
+    """Return the strength, which must be a positive number."""
     value = _number(strength)
     if value is None:
-        allowed = "a positive number or, to choose one from the release, 'criterion'"
+        allowed = "a positive number, or 'criterion' to choose one from the release"
         if strength is None:
             raise OptionError(
                 f"the penalty {shown(penalty)} needs a strength: {allowed}",
@@ -117,7 +118,7 @@ def checked_strength(penalty: Penalty, strength: object) -> float:
                 remedy=(SetOption("strength", 0.1), SetOption("strength", "criterion")),
             )
         raise OptionError(option="strength", given=strength, allowed=allowed)
-    # beyond the limit every slope is 0 anyway, and strength times rows would leave double precision
+    # above the limit every slope is 0 anyway, and strength times rows would overflow
     if not 0 < value <= LARGEST_STRENGTH:
         raise OptionError(
             option="strength",
@@ -129,7 +130,7 @@ def checked_strength(penalty: Penalty, strength: object) -> float:
 
 
 def path_strength(strength: object) -> float:
-    """Check one strength of a path, which is a positive number and not chosen by the criterion."""
+    """Return a strength of a path, which must be a positive number."""
     value = _number(strength)
     if value is None or not 0 < value <= LARGEST_STRENGTH:
         raise OptionError(
@@ -151,22 +152,23 @@ def _number(value: object) -> float | None:
 # Least squares with an L1 penalty from a Gram: coordinate descent that jumps to the minimum of the current face.
 #
 # Coordinate descent decreases the objective from any start and identifies the coefficients that are 0. Given these and
-# the signs of the others, one linear system gives the rest. So each round guesses zeros and signs, as the primal-dual
-# active set method does [Hintermueller, Ito & Kunisch 2002], and accepts the solution if the objective decreases.
-# Otherwise the round is a sweep over the coefficients that are not 0 or should not be. There are finitely many guesses
-# and none is accepted twice, so the method converges like coordinate descent. Along a path it seldom needs a sweep.
+# the signs of the others, one linear system gives the rest. So each round guesses zeros and signs, as in the
+# primal-dual active set method [Hintermueller, Ito & Kunisch 2002], and accepts the solution if the objective
+# decreases. Otherwise the round is a sweep over the coefficients that are nonzero or violate the conditions. There are
+# finitely many guesses and none is accepted twice, so the method converges like coordinate descent. Along a path it
+# seldom needs a sweep.
 
-_TOLERANCE: Final = 1e-12  # of the terms of the gradient: the objective is then far closer than 1e-10
-_JITTER: Final = 1e-13  # of the largest diagonal entry: keeps collinear exact columns from dividing by 0
+_TOLERANCE: Final = 1e-12  # relative to the terms of the gradient; the objective is then far closer than 1e-10
+_JITTER: Final = 1e-13  # relative to the largest diagonal entry, so that collinear columns do not divide by 0
 _ROUNDS: Final = 10_000  # a handful is usual
 
 
 def minimise(A: FloatArray, b: FloatArray, weights: FloatArray, start: FloatArray) -> FloatArray:
     """Minimise (1/2) theta'A theta - b'theta + weights'|theta| for a positive semidefinite A.
 
-    With g = b - A theta the minimum has g_j = weights_j sign(theta_j), and |g_j| <= weights_j where theta_j = 0.
-    Iterations end when these hold to 1e-12 of the terms in g, when rounding allows no descent, or after 10,000 rounds.
-    A good `start` is the solution of a neighbouring problem.
+    With g = b - A theta the minimum has g_j = weights_j sign(theta_j) if theta_j is nonzero, and |g_j| <= weights_j
+    otherwise. Iterations end when these conditions hold to 1e-12 of the terms in g, when rounding prevents any descent,
+    or after 10,000 rounds. A good `start` is the solution of a neighbouring problem.
 
     >>> minimise(np.diag([4.0, 2.0]), np.array([8.0, 1.0]), np.full(2, 2.0), np.zeros(2))
     array([1.5, 0. ])
@@ -192,7 +194,7 @@ def minimise(A: FloatArray, b: FloatArray, weights: FloatArray, start: FloatArra
             g = b - A @ lower
             reached = _value(b, g, weights, lower)
             if not reached < value:
-                # rounding hides any descent, but another face may meet the conditions much better
+                # rounding hides any descent, but another face may satisfy the conditions much better
                 last = _settled(A, b, weights, steps, jitter)
                 _, left = _beyond(b - A @ last, weights, last, curvature)
                 return last if np.abs(left).max() < np.abs(beyond).max() else theta
@@ -205,7 +207,7 @@ def _beyond(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the steps of single coordinates, and by how much g violates the conditions of the minimum.
 
-    The minimum along a coordinate is the part of its step beyond the weight, divided by its curvature.
+    Soft-thresholding a step at its weight and dividing by the curvature gives the minimum along that coordinate.
     """
     steps = theta * curvature + g
     return steps, g - np.minimum(np.maximum(steps, -weights), weights)
@@ -217,7 +219,7 @@ def _value(b: FloatArray, g: FloatArray, weights: FloatArray, theta: FloatArray)
 
 
 def _guessed(A: FloatArray, b: FloatArray, weights: FloatArray, steps: FloatArray, jitter: float) -> FloatArray:
-    """Solve for the coefficients that a single-coordinate step would make nonzero, with the signs of these steps."""
+    """Solve for the coefficients whose single-coordinate steps are nonzero, assuming the signs of these steps."""
     active = np.flatnonzero(np.abs(steps) > weights)
     face = A.take(active, axis=0).take(active, axis=1)
     face.flat[:: len(active) + 1] += jitter
@@ -227,7 +229,7 @@ def _guessed(A: FloatArray, b: FloatArray, weights: FloatArray, steps: FloatArra
 
 
 def _settled(A: FloatArray, b: FloatArray, weights: FloatArray, steps: FloatArray, jitter: float) -> FloatArray:
-    """Repeat the guess without the coefficients whose solutions contradict their assumed signs."""
+    """Guess repeatedly, each time without the coefficients whose solutions contradict their assumed signs."""
     while True:
         guess = _guessed(A, b, weights, steps, jitter)
         contradicting = guess * steps < 0
@@ -244,7 +246,7 @@ def _swept(
     active: npt.NDArray[np.intp],
     curvature: FloatArray,
 ) -> FloatArray:
-    """Minimise over each active coordinate in turn, updating g by columns of A."""
+    """Minimise over each active coordinate one after another, updating g."""
     rows = A.take(active, axis=0).take(active, axis=1)
     left = g[active]
     # Python floats are several times faster here than NumPy scalars
@@ -265,41 +267,29 @@ def _swept(
 # Penalised slopes from a release: ridge, lasso and elastic net at one or many strengths.
 
 _STRENGTHS: Final = 100
-_WEAKEST: Final = 1e-3  # of the strongest
-# weaker strengths, where the first hundred shrink too much; the last is negligible in double precision
+_WEAKEST: Final = 1e-3  # relative to the strongest
+# ends of the additional weaker strengths; the last is negligible in double precision
 _WEAKER: Final = (1e-5, 1e-7, 1e-10)
 _PER_DECADE: Final = 10
-_RIDGE_RANGE: Final = 10  # times the largest eigenvalue: no slope keeps more than 1/11
-_ROUNDING: Final = 1e-9  # of the largest entry: an eigenvalue below minus this is not rounding
+_RIDGE_RANGE: Final = 10  # multiple of the largest eigenvalue, at which every slope shrinks to at most 1/11
+_ROUNDING: Final = 1e-9  # relative to the largest entry; an eigenvalue below minus this is not rounding error
 
 
 @dataclass(frozen=True, eq=False)
 class Slopes:
-    """Slopes of the scaled columns at one strength.
-
-    Attributes
-    ----------
-    strength, l1_share
-            Parameters of the penalty.
-    values
-            Slopes, shape (m,).
-    ridge
-            What the penalty adds to the diagonal of the Gram of the slopes: strength times rows times (1 - l1_share).
-    repair
-            What was added in addition.
-    """
+    """Slopes of the scaled columns at one strength."""
 
     strength: float
     l1_share: float
-    values: FloatArray
-    ridge: float
-    repair: float
+    values: FloatArray  # shape (m,)
+    ridge: float  # added by the penalty to the diagonal of the Gram: strength * rows * (1 - l1_share)
+    repair: float  # added to the diagonal in addition to `ridge`
 
 
 def largest_useful_strength(problem: SlopeEquations, l1_share: float) -> float:
-    """Return the strength beyond which the solution no longer changes much, from released quantities.
+    """Return the strength above which the solution hardly changes.
 
-    With a share of L1 it is where the last slope becomes 0. A ridge makes no slope 0, so there it is ten times the
+    With an L1 term it is where the last slope becomes 0. For a ridge, which makes no slope 0, it is ten times the
     largest eigenvalue. If the strength has no effect, it is 1.
     """
     if len(problem.right) == 0:
@@ -312,12 +302,12 @@ def largest_useful_strength(problem: SlopeEquations, l1_share: float) -> float:
 
 
 def default_strengths(problem: SlopeEquations, l1_share: float) -> FloatArray:
-    """Return 100 strengths, evenly spaced in logarithm, from the largest useful one to a thousandth of it."""
+    """Return 100 strengths, logarithmically spaced from the largest useful one to a thousandth of it."""
     return largest_useful_strength(problem, l1_share) * np.geomspace(1.0, _WEAKEST, _STRENGTHS)
 
 
 def weaker_strengths(strongest: float) -> Iterator[FloatArray]:
-    """Yield strengths below the default ones, a few decades at a time, down to 1e-10 of the strongest.
+    """Yield strengths below the default ones in batches, down to 1e-10 of the strongest.
 
     >>> [(len(part), float(part[-1])) for part in weaker_strengths(1.0)]
     [(20, 1e-05), (20, 1e-07), (30, 1e-10)]
@@ -332,8 +322,8 @@ def penalised_slopes(
 ) -> list[Slopes]:
     """Minimise (1/2n) ||y - X theta||^2 + strength (l1_share ||theta||_1 + (1 - l1_share)/2 ||theta||^2).
 
-    Strengths may be in any order. Each solution is the start of the next, so a sorted order is fast. `start` is where
-    the first begins, 0 by default.
+    Strengths may be in any order, but sorted strengths are faster, because each solution is the start of the next.
+    `start` is the start of the first, 0 by default.
     """
     ridges = [problem.rows * strength * (1 - l1_share) for strength in strengths]
     if l1_share > 0:
@@ -352,7 +342,7 @@ def _with_l1(
 ) -> Iterator[FloatArray]:
     floor = -_ROUNDING * float(np.abs(problem.gram).max(initial=0.0))
     for ridge, limit in zip(ridges, limits, strict=True):
-        # cannot happen with noise, because of the repair
+        # cannot happen with noise, because the repair prevents it
         if problem.smallest + ridge + problem.missing(ridge) < floor:
             raise NotEstimableError.at_strength(ridge)
         theta = minimise(problem.repaired(ridge), problem.right, np.full(len(theta), limit), theta)
@@ -364,13 +354,13 @@ def _without_l1(problem: SlopeEquations, ridges: Sequence[float]) -> Iterator[Fl
     rotated = axes.T @ problem.right
     for ridge in ridges:
         scales = eigenvalues + ridge + problem.missing(ridge)
-        # exact columns may be collinear; a direction without information keeps the coefficient 0
+        # exact columns may be collinear; an undetermined direction gets the coefficient 0
         determined = scales > _ROUNDING * scales.max(initial=0.0)
         yield axes @ np.divide(rotated, scales, out=np.zeros_like(rotated), where=determined)
 
 
 def with_intercept(problem: SlopeEquations, slopes: Slopes) -> Solution:
-    """Return all coefficients of z. Without L1 they are solved again, exactly."""
+    """Return all coefficients of z. Without an L1 term they are solved again, exactly."""
     equations = problem.equations
     A, b, unit = equations.integer_gram, equations.integer_b, equations.unit
     if slopes.l1_share == 0:

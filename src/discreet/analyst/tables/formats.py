@@ -57,24 +57,19 @@ WEAK: Final = "Estimates in brackets are unreliable and have no standard error: 
 
 
 def estimate_cell(value: Number, ends: Interval, digits: int) -> str:
-    """Format an estimate, in brackets and to two digits where its confidence set is unbounded."""
+    """Format an estimate. If its confidence set is unbounded, use two digits and brackets."""
     if isinstance(value, NotEstimable):
         return MISSING
     return f"[{rough(value)}]" if unbounded(ends) else significant(value, digits)
 
 
 def number_cell(value: Number, digits: int) -> str:
-    """Format a number, or return a dash."""
+    """Format a number, or return a dash if it is not estimable."""
     return DASH if isinstance(value, NotEstimable) else significant(value, digits)
 
 
 def set_cell(ends: Interval, digits: int) -> str:
-    """Format a confidence set.
-
-    >>> from discreet.analyst.confidence_sets import ConfidenceSet
-    >>> set_cell(ConfidenceSet("interval", -0.5, 1.25), 3), set_cell(ConfidenceSet("everything"), 3)
-    ('-0.500 to 1.25', 'any value')
-    """
+    """Format a confidence set."""
     if isinstance(ends, NotEstimable):
         return MISSING
     low, high = (significant(end, digits) if math.isfinite(end) else "" for end in (ends.lower, ends.upper))
@@ -82,11 +77,7 @@ def set_cell(ends: Interval, digits: int) -> str:
 
 
 def stars_of(value: Number, thresholds: Sequence[float]) -> str:
-    """Return one star for each threshold that a p-value is below.
-
-    >>> stars_of(0.004, (0.05, 0.01, 0.001))
-    '**'
-    """
+    """Return one star for each threshold that the p-value is below."""
     return "" if isinstance(value, NotEstimable) else "*" * sum(value < threshold for threshold in thresholds)
 
 
@@ -99,7 +90,7 @@ def rows_cell(fit: Fit) -> str:
 
 
 def ratio_cell(value: Number, ends: Interval) -> str:
-    """Format R^2 to three decimals, in brackets where the release excludes no value."""
+    """Format R^2 to three decimals, or in brackets if the release excludes no value."""
     if isinstance(value, NotEstimable):
         return DASH
     weak = known(ends) is not None and ends.reason
@@ -136,7 +127,7 @@ def promise_note(release: Release) -> str:
 
 
 def rows_note(fit: Fit) -> str | None:
-    """Describe the noise of the number of rows, or return None without noise."""
+    """Describe the noise of the row count, or return None if there is none."""
     if known(fit.nobs) is None or not fit.nobs_sd > 0:
         return None
     return f"The number of rows is noisy, with standard deviation {fit.nobs_sd:.3g}."
@@ -144,7 +135,7 @@ def rows_note(fit: Fit) -> str | None:
 
 # -- text --------------------------------------------------------------------------------------------------------------
 
-_NARROWEST: Final = 72  # least width of the notes
+_NARROWEST: Final = 72  # minimum width of the notes
 
 
 def text_table(grid: Grid) -> str:
@@ -184,7 +175,7 @@ def _line(row: Row, widths: list[int]) -> str:
 
 
 # -- markdown ----------------------------------------------------------------------------------------------------------
-# Pipe tables of GitHub, Quarto and Pandoc. A backslash precedes every ASCII character with a meaning in Markdown.
+# Pipe tables for GitHub, Quarto and Pandoc. Every ASCII character with a meaning in Markdown is escaped by a backslash.
 
 _ACTIVE: Final = re.compile(r"[\\`*_{}\[\]<>#~|$&!^]")
 
@@ -240,7 +231,7 @@ _SPELLED: Final = {
     "`": r"\textasciigrave{}",
     "–": "--",
     "²": r"\textsuperscript{2}",
-    # a bracket at the start of a row would be an option of the previous row
+    # a bracket at the start of a row would be read as an option of the previous row
     "[": "{[}",
     "]": "{]}",
     "*": "{*}",
@@ -294,7 +285,7 @@ def latex_escaped(text: str) -> str:
 
 def _latex_line(row: Row) -> str:
     name, *values = row
-    # a hyphen before a digit is a minus sign in values only
+    # only in values, a hyphen before a digit is a minus sign
     return " & ".join([latex_escaped(name), *(_MINUS.sub("$-$", latex_escaped(value)) for value in values)]) + r" \\"
 
 
@@ -321,11 +312,7 @@ max-width:60em;padding:0 1em}}</style>
 
 
 def html_grid(grid: Grid) -> str:
-    """Format a table as an HTML fragment with inline styles.
-
-    >>> print(html_grid(Grid("y", (("", "(1)"),), (("<b>", "1.5"),), (), ())).count("&lt;b&gt;"))
-    1
-    """
+    """Format a table as an HTML fragment with inline styles."""
     head = "".join(_row(row, "th", scope="col") for row in grid.heads)
     parts = [f'<thead style="border-top:{_THICK};border-bottom:{_THIN}">{head}</thead>']
     bodies = list(filter(None, (grid.body, grid.statistics)))
@@ -347,11 +334,7 @@ def html_page(grid: Grid) -> str:
 
 
 def html_escaped(text: str) -> str:
-    """Escape text for HTML.
-
-    >>> html_escaped("a < b & c")
-    'a &lt; b &amp; c'
-    """
+    """Escape text for HTML."""
     return html.escape(escape_control(text))
 
 
@@ -373,7 +356,7 @@ def _row(row: Row, tag: str, scope: str | None = None) -> str:
 
 
 # -- csv ---------------------------------------------------------------------------------------------------------------
-# CSV in which no cell is a spreadsheet formula.
+# CSV whose cells are never evaluated as spreadsheet formulas.
 
 _NUMBER: Final = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?|-?inf")
 _FORMULA: Final = ("=", "+", "-", "@")

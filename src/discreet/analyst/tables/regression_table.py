@@ -1,4 +1,4 @@
-"""Lay out regression tables of one or several models."""
+"""Regression tables of one or several models."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 
 def one_model(fit: Fit, level: float, digits: int) -> Grid:
-    """Lay out one fit, with one row for each coefficient."""
+    """Lay out one fit with a row for each coefficient."""
     heads, body = _coefficients(fit, level, digits)
     sets, why = fit.conf_int(level), reasons(fit, level)
     rest = ("",) * (len(heads) - 2)
@@ -87,7 +87,7 @@ def one_model(fit: Fit, level: float, digits: int) -> Grid:
 
 
 def title_of(fit: Fit) -> str:
-    """Return the title of a table, marked if the release is not private."""
+    """Return the title of a table, with a mark if the release is not private."""
     mark = "" if fit.release.private else "NOT PRIVATE: "
     return f"{mark}{fit.target}: linear regression from a release"
 
@@ -103,7 +103,7 @@ def error_notes(fit: Fit) -> list[str]:
 
 
 def selection_note(sets: NamedValues[Interval], level: float) -> str | None:
-    """Return a note on undercoverage if some sets are bounded and others are not."""
+    """Return a warning about undercoverage if some sets are bounded and others are not."""
     if not (any(map(bounded, sets.values())) and any(map(unbounded, sets.values()))):
         return None
     return SELECTION.format(level=percent(level))
@@ -119,7 +119,7 @@ def reason_notes(fit: Fit, why: Mapping[str, str]) -> list[str]:
 
 
 def missing_statistics(fit: Fit, why: Mapping[str, str]) -> list[str]:
-    """Return why R^2, residual standard deviation or number of rows are missing, each reason once."""
+    """Return notes on why R^2, the residual sd or the row count are missing, each reason once."""
     known_reasons, out = list(why.values()), []
     for what, value in (("R²", fit.rsquared), ("residual sd", fit._residual_sd), ("number of rows", fit.nobs)):
         reason = reason_of(value)
@@ -178,7 +178,7 @@ _LABEL: Final = re.compile(r"[A-Za-z0-9:._-]+")
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RegressionTable:
-    """A table of one or several models, which notebooks display as HTML.
+    """A table of one or several models. Notebooks display it as HTML.
 
     Attributes
     ----------
@@ -206,9 +206,9 @@ class RegressionTable:
         label
             Label for \ref.
         """
-        for name, given in (("caption", caption), ("label", label)):
-            if given is not None and not isinstance(given, str):
-                raise OptionError(option=name, given=given, allowed="text")
+        for name, value in (("caption", caption), ("label", label)):
+            if value is not None and not isinstance(value, str):
+                raise OptionError(option=name, given=value, allowed="text")
         if label is not None and not _LABEL.fullmatch(label):
             raise OptionError(option="label", given=label, allowed="letters, digits and : . _ -, such as tab:wages,")
         return latex_table(self.grid, caption=caption, label=label)
@@ -258,26 +258,22 @@ class RegressionTable:
 
 
 def format_of(path: str | Path) -> Format:
-    """Return the format for a file name.
-
-    >>> format_of("wages.tex"), format_of("wages.htm")
-    ('tex', 'html')
-    """
-    found = SUFFIXES.get(checked_path(path).suffix.lower())
-    if found is None:
-        raise OutputError(f"unsupported output type of {str(path)!r}; expected one of {', '.join(SUFFIXES)}")
-    return found
+    """Return the table format for a file name."""
+    file_format = SUFFIXES.get(checked_path(path).suffix.lower())
+    if file_format is None:
+        raise OutputError(f"expected a file name ending in one of {', '.join(SUFFIXES)}, got {str(path)!r}")
+    return file_format
 
 
 def checked_digits(digits: object) -> int:
-    """Check a number of significant digits."""
+    """Return the number of significant digits, and raise if it is out of range."""
     if not is_integer(digits) or not 1 <= digits <= _MOST_DIGITS:
         raise OptionError(option="digits", given=digits, allowed=f"an integer from 1 to {_MOST_DIGITS}")
     return int(digits)
 
 
 class TableMixin:
-    """Tables of a fit, and records with the column names of broom in R."""
+    """Tables of a fit, and records with the column names of R's broom package."""
 
     @property
     def _whole(self) -> Fit:
@@ -289,7 +285,7 @@ class TableMixin:
         Parameters
         ----------
         level, alpha
-            As for `conf_int`.
+            Confidence level, as for `conf_int`.
         digits
             Significant digits.
         """
@@ -341,7 +337,7 @@ class TableMixin:
         Parameters
         ----------
         level, alpha
-            As for `conf_int`.
+            Confidence level, as for `conf_int`.
         """
         return self.tidy(level, alpha=alpha).to_csv()
 
@@ -351,28 +347,28 @@ class TableMixin:
         Parameters
         ----------
         level, alpha
-            As for `conf_int`.
+            Confidence level, as for `conf_int`.
         """
         return self.tidy(level, alpha=alpha).to_pandas()
 
     def tidy(self, level: float | None = None, *, alpha: float | None = None) -> Records:
         """Return one record for each coefficient, with the column names of broom: term, estimate, std.error and so on.
 
-        `statistic` and `p.value` are those of the score test. `conf.low` and `conf.high` are the ends of the smallest
-        interval that contains the confidence set, infinite where it is unbounded. `conf.set` describes the set, and
-        `reason` says why it is unbounded.
+        `statistic` and `p.value` come from the score test. `conf.low` and `conf.high` are the ends of the smallest
+        interval that contains the confidence set, and are infinite if it is unbounded. `conf.set` describes the set,
+        and `reason` says why it is unbounded.
 
         Parameters
         ----------
         level, alpha
-            As for `conf_int`.
+            Confidence level, as for `conf_int`.
         """
         return tidied(self._whole, checked_level(level, alpha))
 
     def glance(self) -> Records:
         """Return one record for the model: r.squared, sigma, statistic, p.value, df, nobs, the guarantee and so on.
 
-        `statistic` and `p.value` are those of the joint test that every slope is 0.
+        `statistic` and `p.value` come from the joint test that every slope is 0.
         """
         return glanced(self._whole)
 
@@ -389,18 +385,20 @@ _UNDER: Final = {
     "none": "",
 }
 _PRIVACY_ONLY: Final = (
-    "Where the residual variance of a model could not be estimated, its standard errors include privacy noise only."
+    "If the residual variance of a model could not be estimated, its standard errors include privacy noise only."
 )
 _NOISE_ALONE: Final = (
     "Standard deviations of the privacy noise in braces. They include no sampling error, and there are no standard "
     "errors."
 )
-_ADDS_UP: Final = "The models are from different releases. If they describe the same people, their losses add up."
+_ADDS_UP: Final = (
+    "The models are from different releases. If these describe the same people, the privacy losses add up."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Layout of a table of several models; see `discreet.table`."""
+    """Layout of a table of several models. See `discreet.table` for the options."""
 
     names: tuple[str, ...]
     level: float
@@ -432,7 +430,7 @@ def several_models(fits: Sequence[Fit], layout: Layout) -> Grid:
 
 
 def _column(fit: Fit, layout: Layout) -> dict[str, tuple[str, str]]:
-    """Return the estimate and the cell below it, by coefficient."""
+    """Return the estimate and the cell below it for each coefficient."""
     sets = fit.conf_int(layout.level)
     out = {}
     for name, value in estimates(fit).items():
@@ -464,8 +462,8 @@ def _statistics(fits: Sequence[Fit], level: float) -> tuple[Row, ...]:
     ends = [fit.rsquared_conf_int(level) for fit in fits]
     lines: dict[str, list[str]] = {
         "Rows": [rows_cell(fit) for fit in fits],
-        "R²": [ratio_cell(fit.rsquared, one) for fit, one in zip(fits, ends, strict=True)],
-        "Adjusted R²": [ratio_cell(fit.rsquared_adj, one) for fit, one in zip(fits, ends, strict=True)],
+        "R²": [ratio_cell(fit.rsquared, interval) for fit, interval in zip(fits, ends, strict=True)],
+        "Adjusted R²": [ratio_cell(fit.rsquared_adj, interval) for fit, interval in zip(fits, ends, strict=True)],
         "Estimated by": [model_cell(fit) for fit in fits],
         "Standard errors": [errors_cell(fit) for fit in fits],
     }
@@ -503,7 +501,7 @@ def _notes(fits: Sequence[Fit], layout: Layout) -> list[str]:
 
 
 def _by_column(sentences: Sequence[Sequence[str]], names: Sequence[str]) -> list[str]:
-    """Return each sentence once, with its columns unless it applies to all."""
+    """Return each sentence once, preceded by its columns unless it applies to all."""
     columns: dict[str, list[str]] = {}
     for own, name in zip(sentences, names, strict=True):
         for sentence in own:

@@ -1,4 +1,4 @@
-"""Return the results of a fit as records, like broom in R."""
+"""Results of a fit as records, like broom in R."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ Cell: TypeAlias = str | float | bool | None
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Records(Sequence[Mapping[str, Cell]]):
-    """Rows with the same columns, accepted by `pandas.DataFrame` and `polars.DataFrame`.
+    """Rows with the same columns. `pandas.DataFrame` and `polars.DataFrame` accept them.
 
-    A number that is not estimable is None, and the column `reason` says why.
+    A number that is not estimable is None. The column `reason` then says why.
 
     Attributes
     ----------
     title
         Title of the table.
     rows
-        One mapping of column names to values for each row.
+        One mapping from column names to values for each row.
     notes
         Notes below the table, such as the privacy guarantee.
 
@@ -94,7 +94,7 @@ class Records(Sequence[Mapping[str, Cell]]):
         kinds = {"text": pa.string(), "flag": pa.bool_(), "number": pa.float64()}
         return pa.table({name: pa.array(self.column(name), type=kinds[_kind(name)]) for name in self.columns})
 
-    def to_pandas(self) -> Any:  # noqa: ANN401  # a class of a library that may be missing
+    def to_pandas(self) -> Any:  # noqa: ANN401  # pandas is optional
         """Return a pandas DataFrame with the notes in its `attrs`."""
         import_optional("pandas", "to_pandas()")
         frame = self.to_frame().to_pandas()
@@ -107,7 +107,7 @@ class Records(Sequence[Mapping[str, Cell]]):
         return csv_text([self.columns, *lines])
 
     def _grid(self) -> Grid:
-        # reasons are long, so they are notes below the table
+        # reasons are long, so print them as notes below the table
         names = [name for name in self.columns if name != "reason"]
         body = tuple(tuple(_short(row[name]) for name in names) for row in self.rows)
         reasons = [str(row["reason"]) for row in self.rows if row.get("reason")]
@@ -172,20 +172,16 @@ def tidied(fit: Fit, level: float) -> Records:
 
 
 def set_words_of(ends: Interval) -> str | None:
-    """Return the kind of an interval, or the description of an unbounded set."""
+    """Return the kind of a bounded set, or the description of an unbounded one."""
     if isinstance(ends, NotEstimable):
         return None
     return ends.kind if ends.bounded else str(ends)
 
 
 def ends_of(ends: Interval) -> tuple[float | None, float | None]:
-    """Return the ends of the smallest interval that contains a set, or None without a set.
+    """Return the ends of the smallest interval that contains a set, or None if there is no set.
 
-    For `outside` they are infinite, because the ends of the gap are not those of an interval.
-
-    >>> from discreet.analyst.confidence_sets import ConfidenceSet
-    >>> ends_of(ConfidenceSet("outside", -2.0, -1.0)), ends_of(ConfidenceSet("above", 1.0))
-    ((-inf, inf), (1.0, inf))
+    The complement of an interval (`outside`) has infinite ends.
     """
     if isinstance(ends, NotEstimable):
         return None, None
@@ -196,7 +192,7 @@ def glanced(fit: Fit) -> Records:
     """Return one record for the whole model."""
     guarantee = fit.release.guarantee
     slopes = len(fit.model.slopes)
-    given = (fit.rsquared, fit._residual_sd, fit.nobs, fit.fvalue if slopes else None)
+    statistics = (fit.rsquared, fit._residual_sd, fit.nobs, fit.fvalue if slopes else None)
     row: dict[str, Cell] = {
         "r.squared": known(fit.rsquared),
         "adj.r.squared": known(fit.rsquared_adj),
@@ -215,6 +211,6 @@ def glanced(fit: Fit) -> Records:
         "neighbours": None if guarantee is None else guarantee.neighbours,
         "mechanism": fit.release.mechanism,
         "private": fit.release.private,
-        "reason": "; ".join(dict.fromkeys(filter(None, map(reason_of, given)))) or None,
+        "reason": "; ".join(dict.fromkeys(filter(None, map(reason_of, statistics)))) or None,
     }
     return Records(f"Model of {fit.target}", (row,), (promise_note(fit.release),))
