@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from discreet.accounting.chi_square import (
@@ -97,13 +98,19 @@ def joint_part(gram: float, cross: float) -> float:
 
 def gram_sensitivity(design: Design, domain: RowDomain) -> float:
     """Return the Frobenius sensitivity of the Gram matrix of (1, x), or of x without intercept, in scaled units."""
-    constant = 1.0 if design.intercept else 0.0
+    return _gram_sensitivity(domain, design.unit, intercept=design.intercept, count_public=design.count_public)
+
+
+@lru_cache(maxsize=64)
+def _gram_sensitivity(domain: RowDomain, unit: PrivacyUnit, *, intercept: bool, count_public: bool) -> float:
+    # cached because under `replace` the sensitivity is a search by branch and bound
+    constant = 1.0 if intercept else 0.0
     loss = weighted_loss(  # [P:gram-sensitivity]
         domain,
-        design.unit.neighbours,
+        unit.neighbours,
         Blocks(count=constant, sum_x=2 * constant, gram=1.0, sum_y=0.0, cross=0.0, target_square=0.0),
-        count_public=design.count_public,
-        rows_per_unit=design.unit.max_rows,
+        count_public=count_public,
+        rows_per_unit=unit.max_rows,
     )
     return math.sqrt(loss)
 
