@@ -72,8 +72,8 @@ _MOST_WORK: Final = 4_000_000
 _MOST_COLUMNS: Final = 200
 _MOST_STEPS: Final = 2**40
 _PURE: Final = (
-    "the mechanism 'wishart' needs delta above 0, for instance delta = 1e-6; got delta = 0. Wishart noise does not "
-    "satisfy pure DP, as was claimed in print: with probability 1 - exp(-epsilon) the noisy matrix minus the matrix of "
+    "the mechanism 'wishart' needs delta above 0, for instance delta = 1e-6; got delta = 0. The published claim that "
+    "Wishart noise satisfies pure DP is false: with probability 1 - exp(-epsilon) the noisy matrix minus the matrix of "
     "a neighbouring table has a negative eigenvalue, which rules out that table; use 'k-norm' or 'laplace' instead"
 )
 
