@@ -382,14 +382,13 @@ class Guarantee:
         str
             Who is hidden, how neighbouring tables differ, epsilon, delta and the conditions.
 
-                Examples
-                --------
-                >>> print(Guarantee(1.0, 0.0, PrivacyUnit(), ("the declared bounds were chosen without
-                looking",)).sentence()) This release hides whether any single row is in the table, and therefore the
-                exact row count; neighbouring \
-        tables differ by one row added or removed. Every event has at most exp(1) times the probability that it has for
-        a \ neighbouring table (epsilon = 1, delta = 0, add-remove neighbours). This holds if the declared bounds were
-        chosen \ without looking.
+        Examples
+        --------
+        >>> print(Guarantee(1.0, 0.0, PrivacyUnit(), ("the declared bounds were chosen without looking",)).sentence())
+        This release hides whether any single row is in the table, and therefore the exact row count; neighbouring \
+tables differ by one row added or removed. Every event has at most exp(1) times the probability that it has for a \
+neighbouring table (epsilon = 1, delta = 0, add-remove neighbours). This holds if the declared bounds were chosen \
+without looking.
         """
         more = f", plus {self.delta:g}" if self.delta > 0 else ""
         promise = (
