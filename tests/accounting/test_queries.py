@@ -61,5 +61,5 @@ def test_noise_that_a_query_does_not_have_is_refused():
     with pytest.raises(SpecError, match="not Laplace noise"):
         WeightedProductsQuery.of(DESIGN, DOMAIN, 4).pure_loss(ONE)
     for loss in (SeparateQuery({"choice": 2}).squared_loss, SeparateQuery({"choice": 2}).pure_loss):
-        with pytest.raises(SpecError, match="charged by the account of its mechanism alone"):
+        with pytest.raises(SpecError, match="must be computed jointly, by the mechanism's account"):
             loss(ONE)

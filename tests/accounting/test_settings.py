@@ -54,7 +54,11 @@ def test_values_and_words_are_taken(name, given, kept):
 @pytest.mark.parametrize(
     ("name", "given", "words"),
     [
-        ("passes", 0, r"'passes' is 0; allowed: 1 to 100; give a number in that range, or leave it out for 10$"),
+        (
+            "passes",
+            0,
+            r"expected an integer from 1 to 100, got 0; choose a number in this range, or leave out passes to use 10$",
+        ),
         ("passes", 101, "allowed: 1 to 100"),
         ("passes", 2.5, "'passes': expected an integer from 1 to 100, got 2.5"),
         ("passes", "many", "integer"),
@@ -90,10 +94,10 @@ DEPENDENT = {
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"threshold": 0.5}, r"'threshold' applies only with loss = huber; leave it out or set loss = huber$"),
+        ({"threshold": 0.5}, r"'threshold' needs loss = huber; leave out threshold or set loss = huber$"),
         ({"threshold": "0.5", "loss": "squares"}, "only with loss = huber"),
-        ({"bins": 5, "expected": 10}, "'expected' applies only with bins = 0; leave it out or set bins = 0$"),
-        ({"sides": "one"}, "'sides' applies only with wide = true; leave it out or set wide = true$"),
+        ({"bins": 5, "expected": 10}, "'expected' needs bins = 0; leave out expected or set bins = 0$"),
+        ({"sides": "one"}, "'sides' needs wide = true; leave out sides or set wide = true$"),
     ],
 )
 def test_a_setting_without_effect_is_refused(given, words):

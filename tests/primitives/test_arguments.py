@@ -111,8 +111,8 @@ NO_LISTS = [
     (None, "not a list"),
     (iter([0, 1]), "not a list"),
     (np.array(1), "not a list"),
-    (np.ones((2, 2), dtype=int), "more than one dimension"),
-    (np.ma.array([0, 1], mask=[False, True]), "is a masked array"),
+    (np.ones((2, 2), dtype=int), "must have one dimension, but has more"),
+    (np.ma.array([0, 1], mask=[False, True]), "must not be a masked array"),
 ]
 
 

@@ -201,7 +201,7 @@ def test_clipping_centring_and_rounding_stay_inside_the_unit():
         ({"level": 1}, "a number from 0.5 to 1 - 1e-9"),
         ({"level": np.float32(1)}, "a number from 0.5 to 1 - 1e-9"),
         ({"level": 10**400}, "level"),
-        ({"count_share": 0.25, "neighbours": "replace"}, "where the count is public"),
+        ({"count_share": 0.25, "neighbours": "replace"}, "because the count is public"),
         ({"epsilon": 1e-9}, "raise epsilon"),
         ({"method": ["laplace"]}, "method"),
         ({"method": "median"}, "method"),

@@ -112,14 +112,14 @@ def test_gdp_mu_of_each_currency():
 
 
 def test_a_gaussian_mechanism_needs_a_delta():
-    with pytest.raises(SpecError, match=r"needs delta > 0; give a delta such as 1e-6$"):
+    with pytest.raises(SpecError, match=r"needs delta > 0, got .*; set a delta such as 1e-6$"):
         PrivacyBudget(1.0).gdp_mu()
 
 
 def test_a_pair_promises_nothing_below_its_own_delta():
     budget = PrivacyBudget(1.0, 1e-6)
     assert budget.epsilon_at(1e-6) == budget.epsilon_at(1e-3) == 1.0
-    with pytest.raises(SpecError, match="below the budget's own delta"):
+    with pytest.raises(SpecError, match="expected a delta of at least the budget's own delta"):
         budget.epsilon_at(1e-7)
     with pytest.raises(SpecError, match="delta = nan"):
         budget.epsilon_at(math.nan)
@@ -156,7 +156,7 @@ def test_a_split_may_leave_something_over():
 
 @pytest.mark.parametrize("shares", [(0.5, 0.6), (1.0, 1e-12), (1.0 + 1e-14,)])
 def test_more_than_the_whole_is_refused(shares):
-    with pytest.raises(SpecError, match="shares sum to 1"):
+    with pytest.raises(SpecError, match="expected shares with a sum of at most 1, got shares that sum to 1"):
         PrivacyBudget(1.0).split(*shares)
 
 

@@ -47,7 +47,7 @@ def test_the_classical_noise_keeps_its_promise_below_one(epsilon, delta):
 
 @pytest.mark.parametrize("epsilon", [1.0, 5.0])
 def test_the_classical_noise_is_refused_where_it_is_not_proved(epsilon):
-    with pytest.raises(SpecError, match="proved below 1 only"):
+    with pytest.raises(SpecError, match="the classical Gaussian mechanism needs epsilon below 1"):
         textbook.classical_gaussian_sigma(1.0, epsilon, 1e-6)
 
 

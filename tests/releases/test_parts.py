@@ -76,7 +76,7 @@ def test_counts_of_clipped_rows_survive_their_file_and_must_fit_design_and_noise
     for changes, message in (
         ({"clip_counts": DELETE}, "must list the blocks"),
         ({"clip_counts": {}}, "must list exactly the columns"),
-        ({"clip_counts": 3}, "'clip_counts' is not a table"),
+        ({"clip_counts": 3}, "'clip_counts' must be a table"),
         ({"noise__sigma__clipped": "0"}, "must be positive"),
     ):
         with pytest.raises(ReleaseFileError, match=message):
@@ -220,7 +220,7 @@ MODELS = {
     "no models": ({"noise__models": DELETE}, "residuals.further must list the sums of the models"),
     "no sums": ({"residuals__further": DELETE}, "residuals.further must list the sums of the models"),
     "sums in a table": ({"residuals__further": {}}, "residuals.further must list the sums of the models"),
-    "a sum that is none": ({"residuals__further": [1, 2, 3]}, "'residuals.further' is not a table"),
+    "a sum that is none": ({"residuals__further": [1, 2, 3]}, "'residuals.further' must be a table"),
     "no noise": ({"noise__sigma__residual_diagonal_2": DELETE}, "must list the blocks"),
     "less noise": ({"noise__sigma__residual_diagonal_3": "5"}, "the noise .*delta"),
     "a number of that name": ({"scalars": {"residual_diagonal_1": "5"}}, "is that of a block"),

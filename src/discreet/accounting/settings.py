@@ -173,7 +173,7 @@ def checked_settings(mechanism: str, declared: Mapping[str, Setting], given: Map
     values = dict(given or {})
     if values and not declared:
         raise OptionError(
-            f"the mechanism {mechanism!r} takes no settings",
+            f"the mechanism {mechanism!r} has no settings",
             option="settings",
             remedy=f"leave out {', '.join(map(shown, values))}",
         )

@@ -388,7 +388,7 @@ def _checked_bounds(bounds: tuple[float, float]) -> _Range:
         raise OptionError(option="bounds", given=bounds, allowed="two numbers, low and high")
     low, high = (within("bound", end, -1e250, 1e250, advice="pass finite public bounds") for end in pair)
     if not high / 2 - low / 2 >= 1e-250:
-        raise OptionError(option="bounds", given=bounds, allowed="a lower bound followed by a higher bound")
+        raise OptionError(option="bounds", given=bounds, allowed="the lower bound first and a higher one second")
     return _Range(low, high)
 
 

@@ -287,7 +287,7 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
     """
     check_flag("allow_weak_privacy", allow_weak_privacy)
     notices: list[str] = []
-    consent = Message("if weak privacy is intended, ", SetOption("allow_weak_privacy", True))
+    consent = Message("if that is intended, ", SetOption("allow_weak_privacy", True))
     if budget.epsilon > _EPSILON_REFUSED and not allow_weak_privacy:
         raise OptionError(
             f"expected an epsilon of at most {_EPSILON_REFUSED:g}, got {budget.epsilon:g}, which gives almost no "
@@ -312,8 +312,8 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
         # e^epsilon may exceed the float range
         factor = f"{math.exp(budget.epsilon):,.0f}" if budget.epsilon < _EPSILON_REFUSED else f"e^{budget.epsilon:g}"
         notices.append(
-            f"WEAK PRIVACY: with epsilon = {budget.epsilon:g}, one row can change the odds of any conclusion about it "
-            f"by a factor of up to {factor}; {_EPSILON_ADVICE} for real protection."
+            f"WEAK PRIVACY: epsilon = {budget.epsilon:g} lets one row change the odds of any conclusion about it by a "
+            f"factor of up to {factor}; {_EPSILON_ADVICE} for real protection."
         )
     if budget.delta > _DELTA_NOTICE:
         notices.append(
@@ -413,7 +413,7 @@ class PrivacyUnit:
             )
         if isinstance(rows, str) and not rows:
             raise OptionError(
-                "max_rows is blank; expected an integer of at least 1",
+                "max_rows is blank",
                 option="max_rows",
                 given=rows,
                 allowed="an integer of at least 1",

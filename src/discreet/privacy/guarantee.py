@@ -106,7 +106,7 @@ class CuratorTerms:
 def _check_integer(name: str, value: object, low: int, high: int) -> None:
     if not is_integer(value) or not low <= value <= high:
         raise OptionError(
-            f"{name}: expected an integer from {low} to {high}, got {shown(value)}",
+            f"{name} of a session: expected an integer from {low} to {high}, got {shown(value)}",
             option=name,
             given=value,
             allowed=f"an integer from {low} to {high}",

@@ -48,7 +48,7 @@ def test_every_part_of_objective_counts():
     assert not case.kept_with_half("linear")
     assert not case.kept_with_half("coefficients")
     assert case.loss_with(case.distribution, bound=3.0).delta > 2 * case.delta
-    with pytest.raises(SpecError, match="the penalty of the noise is not that of the settings"):
+    with pytest.raises(SpecError, match="the penalty strength stated with the noise must match the setting 'strength'"):
         case.loss_with(replace(case.distribution, parameters={"strength": 5}))
     weak = one_case("objective", loss="squared")
     assert weak.loss_with(replace(weak.distribution, parameters={"strength": 5})).delta > 0.9

@@ -83,10 +83,10 @@ def test_models_that_the_noise_does_not_fit_are_refused():
     with pytest.raises(SpecError, match="got a scale 'residual_diagonal_1'"):
         case.loss_with(replace(case.distribution, models=()))
     for wrong in ((1, 2, 3), (2, 1, 3), (0, 3), (3, 3), (9,), ()):
-        with pytest.raises(SpecError, match="expected the columns of a model other than the full one"):
+        with pytest.raises(SpecError, match="expected the columns of an additional model of the design"):
             case.loss_with(replace(case.distribution, models=(wrong, *MODELS[1:])))
     other = one_case("ssp")
-    with pytest.raises(SpecError, match="of additional models, which this mechanism does not release"):
+    with pytest.raises(SpecError, match="this mechanism takes no additional models"):
         other.loss_with(replace(other.distribution, models=MODELS))
 
 

@@ -64,7 +64,7 @@ def test_choices_have_the_loss_of_their_range():
     assert pure.loss.mu == pytest.approx(20**0.5 * pure_mu(each), rel=1e-6)
     assert composed.loss.failure == 0
     assert composed.kept
-    with pytest.raises(SpecError, match="expected 10 selections as in the settings, got 20"):
+    with pytest.raises(SpecError, match="expected noise for 10 iterations, as in the settings, got 20"):
         composed.loss_with(composed.distribution, iterations=10)
 
 

@@ -91,7 +91,7 @@ def test_other_terms_are_refused(change, message):
     ("change", "message"),
     [
         ({"count": 15}, "has 15 steps"),
-        ({"count": 0}, "contradicts the neighbouring relation"),
+        ({"count": 0}, "must have noise unless the neighbouring relation makes it public"),
         ({"clipped": 100}, "a scale 'clipped'"),
     ],
 )
@@ -105,5 +105,5 @@ def test_a_person_in_several_parts_is_refused_for_replaced_rows():
     design = Design("y", COLUMNS, unit={"neighbours": "replace"})
     distribution = distribution_of(design)
     several = replace(distribution, parameters={**distribution.parameters, "parts_per_person": 2})
-    with pytest.raises(SpecError, match="not proved for replace neighbours"):
+    with pytest.raises(SpecError, match='neighbours = "replace" needs parts_per_person = 1'):
         loss(several, design)

@@ -13,11 +13,11 @@ from support.loss_cases import one_case
 BROKEN = {
     "family": (
         lambda distribution: replace(distribution, family="discrete-laplace"),
-        "the family of the noise is 'discrete-laplace'",
+        "the noise family must be 'discrete-gaussian' for this mechanism, got 'discrete-laplace'",
     ),
     "account": (
         lambda distribution: replace(distribution, calibration="pure"),
-        "the calibration of the noise is 'pure'",
+        "for this mechanism, got 'pure'",
     ),
     "missing": (
         lambda distribution: replace(distribution, sigma={k: v for k, v in distribution.sigma.items() if k != "cross"}),
@@ -34,7 +34,7 @@ BROKEN = {
     ),
     "count": (
         lambda distribution: replace(distribution, sigma={**distribution.sigma, "count": 0}),
-        "contradicts the neighbouring relation",
+        "must have noise unless the neighbouring relation makes it public",
     ),
     "too much": (
         lambda distribution: replace(distribution, sigma={**distribution.sigma, "cross": 2**101}),
@@ -55,7 +55,7 @@ def test_a_count_without_noise_is_for_public_counts_only():
     case = one_case("gaussian", Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"neighbours": "replace"}))
     assert case.distribution.sigma["count"] == 0
     assert case.kept
-    with pytest.raises(SpecError, match="contradicts the neighbouring relation"):
+    with pytest.raises(SpecError, match="must have noise unless the neighbouring relation makes it public"):
         case.loss_with(replace(case.distribution, sigma={**case.distribution.sigma, "count": 5}))
 
 

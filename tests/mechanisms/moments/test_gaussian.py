@@ -244,7 +244,7 @@ def test_the_guarantee_says_when_the_number_of_rows_is_public():
     of_persons = Guarantee.promised(persons.unit, budget)
     assert "the number of persons in the table is public" in of_persons.conditions
     assert "each person has one value of 'patient'" in of_persons.conditions
-    assert "any single person (patient), of whose rows at most 4 count" in of_persons.sentence()
+    assert "any single person (patient; at most 4 rows are used)" in of_persons.sentence()
 
 
 @pytest.mark.no_cover

@@ -454,7 +454,7 @@ def test_a_release_survives_its_file(tmp_path):
 
 BAD = [
     (PrivacyBudget(1.0), {}, {}, r"false for every epsilon.*1 - exp\(-epsilon\)"),
-    (PrivacyBudget.zcdp(0.1), {}, {}, "expected a budget in epsilon and delta"),
+    (PrivacyBudget.zcdp(0.1), {}, {}, "needs a budget in epsilon and delta"),
     (PrivacyBudget(1e-7, 1e-6), {}, {}, "epsilon from 1e-06"),
     (PrivacyBudget(1e10, 1e-6), {}, {}, "epsilon from 1e-06"),
     (PrivacyBudget(1.0, 1e-31), {}, {}, "delta from 1e-30"),
@@ -473,7 +473,7 @@ BAD = [
         PrivacyBudget(1e-6, 1e-30),
         {"columns": {f"x{j}": (0, 1) for j in range(6)}},
         {"degrees": 10},
-        "too large to be of any use",
+        "too large to be useful",
     ),
 ]
 
