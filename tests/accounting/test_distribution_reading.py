@@ -15,7 +15,7 @@ LAW = noise_distribution_for(DESIGN, 1.0, 1e-6, robust=RobustErrors(models=["y ~
 REFUSED = {
     "family": ({"family": "cauchy"}, "noise.family or noise.calibration is unknown"),
     "grid": ({"grid_bits": 99}, r"noise\.grid_bits must be an integer from 8"),
-    "below 0": ({"sigma": {"count": "-1"}}, r"noise\.sigma must be positive"),
+    "below 0": ({"sigma": {"count": "-1"}}, r"noise\.sigma must not contain negative numbers"),
     "parameters": ({"family": "wishart"}, "must hold positive parameters of the family 'wishart'"),
     "weights": ({"parameters": {"weight_bits": "8"}}, "the design has no weights"),
     "other indicators": ({"indicators": [[1, 1]]}, r"noise\.indicators must hold the first and last column"),

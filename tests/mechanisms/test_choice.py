@@ -54,7 +54,7 @@ def test_robust_standard_errors_come_with_gaussian_only(name):
 
 def test_a_line_that_would_miss_the_origin_is_refused_before_data():
     lopsided = Design("y", BOX | {"x": (0, 1)}, intercept=False)
-    with pytest.raises(SpecError, match="not symmetric around 0"):
+    with pytest.raises(SpecError, match="needs bounds symmetric around 0"):
         discreet.release("no such file.csv", lopsided, epsilon=1.0, delta=1e-6, mechanism="irls")
     assert lopsided.needs_sums
     assert not Design("y", BOX, intercept=False).needs_sums

@@ -97,7 +97,7 @@ def test_where_nothing_is_found_the_counts_alone_are_spent(name, delta, guard):
 def test_a_mechanism_that_is_proved_as_a_whole_only_is_refused(name):
     with pytest.raises(
         SpecError,
-        match=r"private bounds cannot be combined .* cannot be split; declare all bounds, or pass mechanism='gaussian'",
+        match=r"bounds cannot be combined .* cannot be divided; declare all bounds, or pass mechanism='gaussian'",
     ):
         made(name, {}, 1e-6)
 

@@ -220,6 +220,6 @@ def test_bad_data_are_refused_without_values_or_counts():
         with pytest.raises(DataError) as refused:
             private_mean(values, (0, 1), 1.0)
         assert "7777" not in str(refused.value)
-    with pytest.raises(SpecError, match="empty"):
+    with pytest.raises(SpecError, match="values must have at least one entry"):
         private_mean([], (0, 1), 1.0, neighbours="replace")
     assert private_mean(np.ones(400), (0, 1), 1.0).size > 200

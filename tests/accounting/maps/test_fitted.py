@@ -25,8 +25,8 @@ def test_cells_are_those_of_the_design():
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [
-        ({"y": (0, 1), "x": (0, 1)}, {"radius": 0.5}, "got a radius"),
-        ({"y": (0, 1), "x": (0, 1), "s": {"formula": "spline(x, 0.5)"}}, {}, "got a spline"),
+        ({"y": (0, 1), "x": (0, 1)}, {"radius": 0.5}, "the mechanism 'dpme' takes no radius"),
+        ({"y": (0, 1), "x": (0, 1), "s": {"formula": "spline(x, 0.5)"}}, {}, "the mechanism 'dpme' takes no splines"),
     ],
 )
 def test_what_a_histogram_refuses_is_refused(columns, options, message):

@@ -78,9 +78,9 @@ def test_sums_over_residuals_of_further_models_are_counted(unit):
 def test_models_that_the_noise_does_not_fit_are_refused():
     case = one_case("gaussian", beside={"robust": True, "models": MODELS})
     plain = one_case("gaussian", beside={"robust": True})
-    with pytest.raises(SpecError, match="expected a scale 'residual_diagonal_1'"):
+    with pytest.raises(SpecError, match="needs a scale 'residual_diagonal_1', but the release states none"):
         case.loss_with(replace(plain.distribution, models=MODELS))
-    with pytest.raises(SpecError, match="got a scale 'residual_diagonal_1'"):
+    with pytest.raises(SpecError, match="takes no scale 'residual_diagonal_1', but the release states one"):
         case.loss_with(replace(case.distribution, models=()))
     for wrong in ((1, 2, 3), (2, 1, 3), (0, 3), (3, 3), (9,), ()):
         with pytest.raises(SpecError, match="expected the columns of an additional model of the design"):

@@ -52,7 +52,7 @@ def test_pure_scores():
     case = one_case("irls", delta=0.0)
     assert case.loss.is_pure
     assert case.loss_with(case.distribution, iterations=40).epsilon > 1.6 * case.loss.epsilon
-    with pytest.raises(SpecError, match="the setting 'form' is 'moment'"):
+    with pytest.raises(SpecError, match="the setting 'form' must be 'score' for this mechanism, got 'moment'"):
         case.loss_with(case.distribution, form="moment")
 
 
@@ -70,9 +70,9 @@ def test_choices_have_the_loss_of_their_range():
 
 def test_momentum_is_a_parameter_exactly_where_it_is_used():
     case = one_case("gradient")
-    with pytest.raises(SpecError, match="got a parameter 'momentum_per_mille'"):
+    with pytest.raises(SpecError, match="takes no parameter 'momentum_per_mille', but the release states one"):
         case.loss_with(case.distribution, momentum=False)
-    with pytest.raises(SpecError, match="expected a parameter 'momentum_per_mille'"):
+    with pytest.raises(SpecError, match="needs a parameter 'momentum_per_mille', but the release states none"):
         case.loss_with(replace(case.distribution, parameters={}))
 
 

@@ -47,11 +47,11 @@ def test_less_noise_on_any_statistic_costs_more(robust):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"target_centre": None}, "expected a scale 'target_centre'"),
+        ({"target_centre": None}, "needs a scale 'target_centre', but the release states none"),
         # without a search for the radius it is the noise of rows that keep their declared scale
         ({"radius": None}, "expected noise.indicators = .*, got"),
-        ({"fourth_diagonal": None}, "expected a scale 'fourth_diagonal'"),
-        ({"score": 10}, "a scale 'score'"),
+        ({"fourth_diagonal": None}, "needs a scale 'fourth_diagonal', but the release states none"),
+        ({"score": 10}, "takes no scale 'score', but the release states one"),
         ({"cross": 0}, "steps for 'cross', got 0"),
     ],
 )

@@ -25,12 +25,15 @@ BROKEN = {
     ),
     "unknown": (
         lambda distribution: replace(distribution, sigma={**distribution.sigma, "mean": 5}),
-        "got a scale 'mean'",
+        "takes no scale 'mean', but the release states one",
     ),
-    "parameter": (lambda distribution: replace(distribution, parameters={"degrees": 5}), "got a parameter 'degrees'"),
+    "parameter": (
+        lambda distribution: replace(distribution, parameters={"degrees": 5}),
+        "takes no parameter 'degrees', but the release states one",
+    ),
     "no noise": (
         lambda distribution: replace(distribution, sigma={**distribution.sigma, "cross": 0}),
-        "noise on 'cross' of 1 to 2",
+        "a noise scale from 1 to 2.100 steps for 'cross'",
     ),
     "count": (
         lambda distribution: replace(distribution, sigma={**distribution.sigma, "count": 0}),
@@ -38,7 +41,7 @@ BROKEN = {
     ),
     "too much": (
         lambda distribution: replace(distribution, sigma={**distribution.sigma, "cross": 2**101}),
-        "noise on 'cross' of 1 to 2",
+        "a noise scale from 1 to 2.100 steps for 'cross'",
     ),
 }
 
@@ -66,7 +69,7 @@ def test_a_count_without_noise_is_for_public_counts_only():
         ("gradient", "iterations", 2000, "expected a number from 1 to 1000, got 2000"),
         ("gradient", "iterations", 1.5, "expected an integer, got 1.5"),
         ("gradient", "iterations", True, "expected a number from 1 to 1000, got True"),
-        ("irls", "form", "scores", "the setting 'form' is 'scores'"),
+        ("irls", "form", "scores", "the setting 'form' must be 'score' or 'moment' for this mechanism, got 'scores'"),
         ("output", "bound", "1", "expected a number"),
     ],
 )

@@ -58,9 +58,9 @@ def test_less_noise_on_any_statistic_costs_more(robust):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rows": None}, "expected a scale 'rows'"),
-        ({"residual_diagonal": 10}, "expected a scale 'residual_off_diagonal'"),
-        ({"score": 10}, "a scale 'score'"),
+        ({"rows": None}, "needs a scale 'rows', but the release states none"),
+        ({"residual_diagonal": 10}, "needs a scale 'residual_off_diagonal', but the release states none"),
+        ({"score": 10}, "takes no scale 'score', but the release states one"),
         ({"count": 0}, "must have noise unless the neighbouring relation makes it public"),
         ({"rows": 0}, "steps for 'rows', got 0"),
     ],
@@ -76,15 +76,15 @@ def test_other_bits_of_weights_are_refused():
     distribution = distribution_of()
     with pytest.raises(SpecError, match="expected weight_bits = 14, got 2"):
         loss(replace(distribution, parameters={WEIGHT_STEPS: 2}))
-    with pytest.raises(SpecError, match="expected a parameter 'weight_bits'"):
+    with pytest.raises(SpecError, match="needs a parameter 'weight_bits', but the release states none"):
         loss(replace(distribution, parameters={}))
 
 
 def test_noise_for_a_design_of_the_other_kind_is_refused():
     plain = Design("y", {name: column for name, column in COLUMNS.items() if name != "w"})
-    with pytest.raises(SpecError, match="expected a scale 'rows'"):
+    with pytest.raises(SpecError, match="needs a scale 'rows', but the release states none"):
         loss(distribution_of(plain), DESIGN)
-    with pytest.raises(SpecError, match="got a scale 'rows'"):
+    with pytest.raises(SpecError, match="takes no scale 'rows', but the release states one"):
         loss(distribution_of(), plain)
 
 

@@ -269,7 +269,7 @@ def test_a_release_through_the_front_door(neighbours):
         ({"epsilon": 1.0, "delta": 1e-6}, {"clip": 0}, "clip"),
         ({"epsilon": 1.0, "delta": 1e-6}, {"iterations": 0}, "iterations"),
         ({"epsilon": 1.0, "delta": 1e-6}, {"step": -1}, "step"),
-        ({"epsilon": 1.0, "delta": 1e-6}, {"step": 50}, "'step' is 50; allowed: 0.001 to 2"),
+        ({"epsilon": 1.0, "delta": 1e-6}, {"step": 50}, "'step': expected a number from 0.001 to 2, got 50"),
         (
             {"epsilon": 0.001, "delta": 1e-6, "grid_bits": 26},
             {"iterations": 1000},
