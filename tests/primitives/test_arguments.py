@@ -43,7 +43,7 @@ EXACT = {"randomised_response": (True,) * 20, "randomised_response by q": (True,
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, 2e6])
 def test_a_refused_epsilon_says_what_is_allowed_and_from_where_on_it_needs_leave(epsilon):
-    said = "allowed: from 1e-09 to 1e\\+06; .*between 0.1 and 8; above 20 weak privacy must be allowed"
+    said = "expected a number from 1e-09 to 1e\\+06, got .*between 0.1 and 8; above 20 weak privacy must be allowed"
     for name in ("laplace", "gaussian", "private_mean", "counting_queries"):
         with pytest.raises(SpecError, match=said):
             CALLS[name](epsilon)

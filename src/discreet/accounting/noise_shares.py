@@ -60,9 +60,9 @@ def check_terms(distribution: NoiseDistribution, unit: PrivacyUnit) -> None:
     if not (whole or FEWEST_PARTS <= shares <= MOST_PARTS):
         raise SpecError(f"the parameter {SHARES!r}: expected 1 or {FEWEST_PARTS} to {MOST_PARTS}, got {shares}")
     if not 1 <= honest <= (1 if whole else shares - 1):  # [P:own-share-apart]
-        raise SpecError(f"the parameter {HONEST!r}: expected 1 to one less than the {shares} shares, got {honest}")
+        raise SpecError(f"the parameter {HONEST!r}: expected 1 to {1 if whole else shares - 1}, got {honest}")
     if not 1 <= most <= (MOST_PARTS if whole else shares):
-        raise SpecError(f"the parameter {PERSON_PARTS!r}: expected 1 to the number of parts, got {most}")
+        raise SpecError(f"the parameter {PERSON_PARTS!r}: expected 1 to {MOST_PARTS if whole else shares}, got {most}")
     if most > 1 and unit.neighbours == "replace":
         raise SpecError(f'neighbours = "replace" needs parts_per_person = 1, got parts_per_person = {most}')
     for block, sigma in distribution.sigma.items():

@@ -71,7 +71,7 @@ def test_less_noise_on_any_block_costs_more():
     [
         ({"shares": 2}, "'shares': expected 1 or 3 to 1000, got 2"),
         ({"shares": 1001}, "'shares': expected 1 or 3 to 1000"),
-        ({"honest": 3}, "'honest': expected 1 to one less than the 3 shares, got 3"),
+        ({"honest": 3}, "'honest': expected 1 to 2, got 3"),
         ({"honest": 0}, "'honest': expected 1"),
         ({"shares": 1, "honest": 2}, "'honest': expected 1"),
         ({"parts_per_person": 0}, "'parts_per_person': expected 1"),
