@@ -93,7 +93,7 @@ def test_the_print_is_short_and_the_room_opens_by_its_name():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"counts": []}, "empty"),
+        ({"counts": []}, "must have at least one entry, got none"),
         ({"epsilon": -1}, "epsilon"),
         ({"delta": 1}, "delta"),
         ({"delta": 0.9, "allow_weak_privacy": True}, "delta"),

@@ -112,7 +112,7 @@ def test_noise_has_the_stated_standard_deviation_and_another_is_rejected():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (((), 1.0, 1.0, 1e-6), "empty"),
+        (((), 1.0, 1.0, 1e-6), "must have at least one entry, got none"),
         (([1.0], 0, 1.0, 1e-6), "sensitivity"),
         (([1.0], 1.0, -1, 1e-6), "epsilon"),
         (([1.0], 1.0, 1.0, 0.0), "delta"),
@@ -135,5 +135,5 @@ def test_other_bad_arguments_are_refused():
         gaussian([1.0], 1e-320, 1.0, 1e-6)
     with pytest.raises(SpecError, match="coarser step"):
         gaussian([1.0], 1.0, 1.0, 1e-6, step=1e-20)
-    with pytest.raises(DataError, match="not a finite number"):
+    with pytest.raises(DataError, match="must contain only finite numbers"):
         gaussian([float("nan")], 1.0, 1.0, 1e-6)

@@ -94,9 +94,15 @@ def test_the_pair_of_another_currency_is_the_one_it_implies():
         ({"currency": "zcdp"}, "lacks rho"),
         ({"currency": "zcdp", "rho": 1.0, "mu": 1.0}, "unknown zcdp budget field 'mu'"),
         ({"currency": "gdp", "mu": 1.0, "sigma": 1.0}, "unknown budget field 'sigma'"),
-        ({"currency": "gdp", "mu": "1"}, "not a number"),
-        ({"currency": "approximate", "epsilon": math.nan, "delta": 0.0}, "epsilon = nan"),
-        ({"currency": "approximate", "epsilon": 1.0, "delta": 1.0}, "delta = 1.0"),
+        ({"currency": "gdp", "mu": "1"}, "expected a number, got '1'"),
+        (
+            {"currency": "approximate", "epsilon": math.nan, "delta": 0.0},
+            "epsilon: expected a finite number above 0, got nan",
+        ),
+        (
+            {"currency": "approximate", "epsilon": 1.0, "delta": 1.0},
+            "delta: expected a number of at least 0 and below 1, got 1.0",
+        ),
         ([], "table of named values"),
     ],
 )

@@ -13,7 +13,9 @@ from discreet.privacy.budget import PrivacyUnit
 
 @pytest.mark.parametrize("name", ["p\x1b[31m", "p\n", "p\u202e", "\ud800"])
 def test_an_id_that_cannot_be_seen_is_refused(name):
-    with pytest.raises(SpecError, match=r"unit id .* has invisible characters; rename the column"):
+    with pytest.raises(
+        SpecError, match=r"unit id: expected a column name without invisible characters, got .*; rename the column"
+    ):
         PrivacyUnit(id=name)
 
 

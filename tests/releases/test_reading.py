@@ -79,7 +79,7 @@ BAD_CHANGES = {
     "calibration": ({"noise__calibration": "guess"}, "noise.family or noise.calibration is unknown"),
     "grid": ({"noise__grid_bits": 99}, "noise.grid_bits must be an integer from 8"),
     "sigma block missing": ({"noise__sigma__cross": DELETE}, "must list the blocks"),
-    "sigma zero": ({"noise__sigma__cross": "0"}, "must not contain negative numbers"),
+    "sigma zero": ({"noise__sigma__cross": "0"}, "noise.sigma must be positive"),
     "sigma negative": ({"noise__sigma__count": "-1"}, "must not contain negative numbers"),
     "anchor that commands": ({"anchor": "a\x1b[31m"}, "a text with invisible characters"),
     "author that commands": ({"made_by": "discreet\u202e"}, "a text with invisible characters"),

@@ -37,7 +37,7 @@ def test_sums_over_residuals_and_clipped_rows_are_counted(beside):
 def test_robust_sums_without_one_of_their_blocks_are_refused(block):
     case = one_case("gaussian", beside={"robust": True})
     sigma = {name: value for name, value in case.distribution.sigma.items() if name != block}
-    with pytest.raises(SpecError, match=f"expected a scale '{block}'"):
+    with pytest.raises(SpecError, match=f"needs a scale '{block}', but the release states none"):
         case.loss_with(replace(case.distribution, sigma=sigma))
 
 

@@ -77,7 +77,7 @@ def test_less_noise_on_any_block_costs_more():
         ({"parts_per_person": 0}, "'parts_per_person': expected 1"),
         ({"parts_per_person": 4}, "'parts_per_person': expected 1"),
         ({"more": 1}, "takes no parameter 'more', but the release states one"),
-        ({"honest": None}, "takes no parameter 'honest', but the release states one"),
+        ({"honest": None}, "needs a parameter 'honest', but the release states none"),
     ],
 )
 def test_other_terms_are_refused(change, message):
