@@ -81,7 +81,7 @@ REFUSED = {
     "text": ({"models": "y ~ x"}, "expected a list"),
     "laplace": ({"mechanism": "laplace"}, "robust standard errors need the mechanism 'gaussian', got 'laplace'"),
     "no delta": ({"delta": 0.0}, "need delta above 0"),
-    "private scaling": ({"scaling": "private"}, 'additional robust models need scaling "declared"'),
+    "private scaling": ({"scaling": "private"}, 'robust standard errors for additional models need scaling "declared"'),
 }
 
 

@@ -101,7 +101,9 @@ def test_something_that_is_no_design_is_refused():
 
 @pytest.mark.parametrize("anchor", ["ledger\n7", "ledger \x1b[31m", "\u202e7"])
 def test_an_anchor_that_cannot_be_seen_is_refused_before_the_draw(anchor):
-    with pytest.raises(LedgerError, match="an anchor with invisible characters; no noise was drawn"):
+    with pytest.raises(
+        LedgerError, match="an anchor with invisible characters, which is not allowed; no noise was drawn"
+    ):
         discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=lambda request: SpendReceipt(anchor))
 
 

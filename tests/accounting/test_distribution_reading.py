@@ -13,12 +13,12 @@ from discreet.planning import noise_distribution_for
 DESIGN = Design("y", {"y": (0, 1), "x": (0, 1), "g": ["a", "b", "c"]})
 LAW = noise_distribution_for(DESIGN, 1.0, 1e-6, robust=RobustErrors(models=["y ~ x"]))
 REFUSED = {
-    "family": ({"family": "cauchy"}, "the noise distribution in the file is unknown"),
-    "grid": ({"grid_bits": 99}, r"noise\.grid_bits is out of range"),
-    "below 0": ({"sigma": {"count": "-1"}}, r"noise\.sigma must be positive"),
-    "parameters": ({"family": "wishart"}, "are not those of the family 'wishart'"),
+    "family": ({"family": "cauchy"}, "noise.family or noise.calibration is unknown"),
+    "grid": ({"grid_bits": 99}, r"noise\.grid_bits must be an integer from 8"),
+    "below 0": ({"sigma": {"count": "-1"}}, r"noise\.sigma must not contain negative numbers"),
+    "parameters": ({"family": "wishart"}, "must hold positive parameters of the family 'wishart'"),
     "weights": ({"parameters": {"weight_bits": "8"}}, "the design has no weights"),
-    "other indicators": ({"indicators": [[1, 1]]}, r"noise\.indicators are not the first and last columns"),
+    "other indicators": ({"indicators": [[1, 1]]}, r"noise\.indicators must hold the first and last column"),
     "no model": ({"models": [[0, 1, 2]]}, r"noise\.models must list the columns of each"),
     "a model twice": ({"models": [[1, 4], [1, 4]]}, "each additional model once"),
 }

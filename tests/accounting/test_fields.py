@@ -26,11 +26,11 @@ def test_an_integer_is_decimal_text_of_bounded_length(value):
 
 @pytest.mark.parametrize("value", [None, [], "text", 1])
 def test_a_table_is_a_table(value):
-    with pytest.raises(ReleaseFileError, match="the field 'noise' is not a table"):
+    with pytest.raises(ReleaseFileError, match="the field 'noise' must be a table"):
         table_of(value, "noise")
 
 
 @pytest.mark.parametrize("value", [None, "", 1, ["a"]])
 def test_text_is_text_and_not_empty(value):
-    with pytest.raises(ReleaseFileError, match="the field 'anchor' is not text"):
+    with pytest.raises(ReleaseFileError, match="the field 'anchor' must be nonempty text"):
         text_of(value, "anchor")

@@ -46,7 +46,7 @@ def test_every_block_has_a_label():
     "query", [VectorQuery("score", 1, 1.0), GramQuery("diagonal", "off", 2, 1.0)], ids=["vector", "gram"]
 )
 def test_laplace_noise_needs_an_l1_sensitivity(query):
-    with pytest.raises(SpecError, match=r"L1 sensitivity of .* is not known"):
+    with pytest.raises(SpecError, match=r"Laplace noise on .* is not supported: its L1 sensitivity is not defined"):
         query.pure_loss(ONE)
 
 
@@ -58,8 +58,8 @@ def test_the_pure_loss_is_the_l1_sensitivity_over_the_scale():
 
 
 def test_noise_that_a_query_does_not_have_is_refused():
-    with pytest.raises(SpecError, match="not Laplace noise"):
+    with pytest.raises(SpecError, match="got Laplace noise"):
         WeightedProductsQuery.of(DESIGN, DOMAIN, 4).pure_loss(ONE)
     for loss in (SeparateQuery({"choice": 2}).squared_loss, SeparateQuery({"choice": 2}).pure_loss):
-        with pytest.raises(SpecError, match="charged by the account of its mechanism alone"):
+        with pytest.raises(SpecError, match="must be computed jointly, by the mechanism's account"):
             loss(ONE)

@@ -54,8 +54,12 @@ def test_values_and_words_are_taken(name, given, kept):
 @pytest.mark.parametrize(
     ("name", "given", "words"),
     [
-        ("passes", 0, r"'passes' is 0; allowed: 1 to 100; give a number in that range, or leave it out for 10$"),
-        ("passes", 101, "allowed: 1 to 100"),
+        (
+            "passes",
+            0,
+            r"expected an integer from 1 to 100, got 0; choose a number in this range, or leave out passes to use 10$",
+        ),
+        ("passes", 101, "expected an integer from 1 to 100"),
         ("passes", 2.5, "'passes': expected an integer from 1 to 100, got 2.5"),
         ("passes", "many", "integer"),
         ("passes", True, "integer"),
@@ -64,7 +68,7 @@ def test_values_and_words_are_taken(name, given, kept):
         ("passes", float("inf"), "integer"),
         ("threshold", float("nan"), "expected a number"),
         ("threshold", "-inf", "expected a number"),
-        ("threshold", 5.0, r"allowed: 0.01 to 4"),
+        ("threshold", 5.0, r"expected a number from 0.01 to 4"),
         ("form", "scores", "Did you mean 'score'"),
         ("form", "MOMENT", "Did you mean 'moment'"),
         ("form", 3, "score, moment"),
@@ -90,10 +94,10 @@ DEPENDENT = {
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"threshold": 0.5}, r"'threshold' applies only with loss = huber; leave it out or set loss = huber$"),
-        ({"threshold": "0.5", "loss": "squares"}, "only with loss = huber"),
-        ({"bins": 5, "expected": 10}, "'expected' applies only with bins = 0; leave it out or set bins = 0$"),
-        ({"sides": "one"}, "'sides' applies only with wide = true; leave it out or set wide = true$"),
+        ({"threshold": 0.5}, r"'threshold' needs loss = huber; leave out threshold or set loss = huber$"),
+        ({"threshold": "0.5", "loss": "squares"}, "'threshold' needs loss = huber"),
+        ({"bins": 5, "expected": 10}, "'expected' needs bins = 0; leave out expected or set bins = 0$"),
+        ({"sides": "one"}, "'sides' needs wide = true; leave out sides or set wide = true$"),
     ],
 )
 def test_a_setting_without_effect_is_refused(given, words):
@@ -130,10 +134,10 @@ def test_what_a_setting_counts_with_is_a_setting_and_a_value_it_can_have(name):
 @pytest.mark.parametrize(
     ("name", "given", "words"),
     [
-        ("dpme", {"threshold": 0.1}, "'threshold' applies only with loss = huber"),
-        ("dpme", {"bins": 4, "expected_rows": 50}, "'expected_rows' applies only with bins = 0"),
-        ("objective", {"bound": 2.0}, "'bound' applies only with loss = squared"),
-        ("objective", {"loss": "squared", "threshold": 0.2}, "'threshold' applies only with loss = huber"),
+        ("dpme", {"threshold": 0.1}, "'threshold' needs loss = huber"),
+        ("dpme", {"bins": 4, "expected_rows": 50}, "'expected_rows' needs bins = 0"),
+        ("objective", {"bound": 2.0}, "'bound' needs loss = squared"),
+        ("objective", {"loss": "squared", "threshold": 0.2}, "'threshold' needs loss = huber"),
     ],
 )
 def test_mechanisms_refuse_settings_without_effect_before_data(name, given, words):

@@ -90,7 +90,7 @@ def test_small_shares_are_refused(sigma, fine):
     if fine:
         check_share("count", sigma)
     else:
-        with pytest.raises(SpecError, match=f"has {sigma} steps of the grid; expected at least 16"):
+        with pytest.raises(SpecError, match=f"at least 16 grid steps for each share of the noise on .*, got {sigma}"):
             check_share("count", sigma)
 
 

@@ -255,7 +255,7 @@ ODD_VALUES = {
     "y = 2026-11-17": "a list of levels, bool, 'private' or a table, got 2026-11-17",
     "y = {levels = [1, 2], reference = true}": "reference: expected one of the levels, got true",
     "y = {formula = true}": "formula: expected text, got true",
-    "[unit]\nid = 2026-11-17": "unit id is 2026-11-17; it must be the name of a column",
+    "[unit]\nid = 2026-11-17": "unit id: expected the name of a column, without blanks at its ends, got 2026-11-17",
     "[unit]\nid = 'p'\nmax_rows = true": "max_rows: expected an integer of at least 1, got true",
     "[unit]\nneighbours = false": "unknown neighbours false; allowed: add-remove, replace",
 }
@@ -272,7 +272,7 @@ def test_a_value_is_repeated_as_the_file_has_it(line: str) -> None:
     ("radius = true", "radius: expected a number, got true"),
     ("intercept = 2026-11-17", "intercept: expected true or false, got 2026-11-17"),
     ("target = 2026-11-17", "unknown target 2026-11-17; allowed: x"),
-    ("unit = [true]", "unit is [true]; it must be a table of named values"),
+    ("unit = [true]", "unit: expected a table of named values, got [true]"),
 ])  # fmt: skip
 def test_so_is_one_at_the_top(line: str, said: str) -> None:
     with pytest.raises(DesignError) as caught:

@@ -36,5 +36,5 @@ def test_a_matrix_is_the_mirror_of_its_triangle():
 @pytest.mark.parametrize("build", [symmetric, symmetric_integers])
 @pytest.mark.parametrize("entries", [5, 7])
 def test_a_triangle_of_another_size_is_a_mistake(build, entries):
-    with pytest.raises(ValueError, match=f"expected 6 entries of a triangle, got {entries}"):
+    with pytest.raises(ValueError, match=f"expected 6 entries in the upper triangle, got {entries}"):
         build([0] * entries, 3)

@@ -161,13 +161,15 @@ def test_testing_functions_say_that_bounds_are_needed_or_find_them_too():
 
 
 def test_without_a_ledger_the_message_says_what_was_spent():
-    with pytest.raises(BoundsNotFound, match="which nobody counts, and another try spends again") as stopped:
+    with pytest.raises(
+        BoundsNotFound, match="which no ledger recorded, and repeating it spends the same again"
+    ) as stopped:
         discreet.release(spread(), MANY, epsilon=0.5, delta=1e-6)
     assert {*stopped.value.columns} <= {*MANY.columns}
-    spent = float(re.search(r"has spent epsilon = ([0-9.]+)", str(stopped.value))[1])
+    spent = float(re.search(r"search spent epsilon = ([0-9]+[.]?[0-9]*)", str(stopped.value))[1])
     assert 0 < spent < 0.3 * 0.5
     assert stopped.value.exit_code == 5
-    with pytest.raises(BoundsNotFound, match=r"has spent epsilon = 0\.025, delta = 0 "):
+    with pytest.raises(BoundsNotFound, match=r"search spent epsilon = 0\.025, delta = 0,"):
         discreet.release(spread(), MANY, epsilon=0.5)
 
 

@@ -86,7 +86,7 @@ def test_a_forged_guard_is_refused(ledger, edit):
     from discreet.releases.fields import digest_of
 
     body["digest"] = digest_of(body)
-    with pytest.raises(discreet.DiscreetError, match=r"stronger than the noise|expected noise on 'guard'|decimal text"):
+    with pytest.raises(discreet.DiscreetError, match=r"stronger than the noise|steps for 'guard', got|decimal text"):
         discreet.Release.from_json(json.dumps(body))
 
 
@@ -101,7 +101,7 @@ def test_a_guard_needs_a_ledger_that_can_record_a_stop():
         def __call__(self, request):
             return SpendReceipt("books")
 
-    with pytest.raises(discreet.DiscreetError, match="cannot record that a guard stopped") as failed:
+    with pytest.raises(discreet.DiscreetError, match="must also record stopped releases") as failed:
         # refused whatever the counts are, before they are drawn
         discreet.release(table(5000, 1.0), DESIGN, **BUDGET, guard=True, spend=AccountState())
     assert not isinstance(failed.value, LedgerError)

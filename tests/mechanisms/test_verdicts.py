@@ -33,23 +33,23 @@ def test_columns_whose_bounds_were_not_found_are_named_with_what_to_do():
     assert stop.columns == ("x", "a b")
     for words in (
         "the bounds of 'x', 'a b' were not found at this budget",
-        "The search costs epsilon = 0.05, delta = 0 by itself. Much is left. The same request gives the same verdict",
+        "The search spent epsilon = 0.05, delta = 0. Much is left. Repeating the same request gives the same result",
         "or a narrower range (within = [low, high]), from public knowledge",
     ):
         assert words in str(stop)
     alone = str(stop_of(record, SpendReceipt("untracked")))
-    assert "The search has spent epsilon = 0.05, delta = 0 by itself, which nobody counts" in alone
+    assert "The search spent epsilon = 0.05, delta = 0, which no ledger recorded" in alone
 
 
 def test_a_hook_that_cannot_record_a_verdict_is_refused():
-    with pytest.raises(LedgerError, match="cannot record that a guard stopped the release"):
+    with pytest.raises(LedgerError, match="must also record stopped releases: its receipt has no stop function"):
         how_to_stop(SpendReceipt("here"))
     assert how_to_stop(SpendReceipt("here", stop=lambda record, loss: record))("said", Loss.pure(1.0)) == "said"
 
 
 @pytest.mark.parametrize("record", ["", "5", "{}", "[]", '{"fitting": "x", "other": 1, "sd": 1}', '{"not_found": 5}'])
 def test_a_recorded_verdict_that_is_not_understood_is_refused(record):
-    with pytest.raises(LedgerError, match="a verdict that is not understood"):
+    with pytest.raises(LedgerError, match="the verdict in the ledger cannot be read"):
         stop_of(record, SpendReceipt("here", request_id="r1"))
 
 
@@ -71,7 +71,7 @@ def test_counts_are_drawn_anew_where_nobody_keeps_books_and_else_committed_first
 
 @pytest.mark.parametrize("more", [{"commit": lambda text: text}, {"stop": lambda record, loss: record}])
 def test_a_hook_that_keeps_releases_and_no_stages_draws_no_counts(more):
-    with pytest.raises(LedgerError, match="not the counts that decide"):
+    with pytest.raises(LedgerError, match="must also record preliminary counts"):
         committed_counts(SpendReceipt("a", **more), "guard", 2, pytest.fail, pytest.fail)
 
 
@@ -79,7 +79,7 @@ def test_a_hook_that_keeps_releases_and_no_stages_draws_no_counts(more):
     "text", ["", "[]", "{}", '{"counts":5}', '{"counts":[1]}', '{"counts":[1,true]}', '{"counts":[1,2.0]}', "[" * 10**5]
 )
 def test_a_committed_stage_that_is_not_understood_is_refused(text):
-    with pytest.raises(LedgerError, match="a stage 'guard' that is not understood"):
+    with pytest.raises(LedgerError, match="the ledger entry of the stage 'guard' cannot be read"):
         committed_counts(SpendReceipt("a", stage=lambda name, draw: text), "guard", 2, pytest.fail, pytest.fail)
 
 

@@ -102,11 +102,11 @@ def test_a_merged_release_is_an_ordinary_one(release, tmp_path):
         ({"curators__honest": 1}, "the shares in noise.parameters are not those"),
         ({"curators__parts": 4}, "the shares in noise.parameters are not those"),
         ({"curators__parts_per_person": 2}, "the shares in noise.parameters are not those"),
-        ({"curators": DELETE}, "conditions are"),
+        ({"curators": DELETE}, "conditions: expected"),
         ({"curators__parts": 2}, "expected an integer from 3"),
         ({"curators": 5}, "curators"),
         ({"curators__honest": 1, "noise__parameters__honest": "1"}, "the guarantee is stronger than the noise"),
-        ({"guarantee__conditions": ["one-row", "blind-choices", "only-release"]}, "conditions are"),
+        ({"guarantee__conditions": ["one-row", "blind-choices", "only-release"]}, "conditions: expected"),
         ({"guarantee__conditions": ["part-row", "blind-choices", "ledger-budgets", "honest-parts"]}, "untracked"),
     ],
 )

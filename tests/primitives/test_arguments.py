@@ -43,7 +43,7 @@ EXACT = {"randomised_response": (True,) * 20, "randomised_response by q": (True,
 
 @pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, 2e6])
 def test_a_refused_epsilon_says_what_is_allowed_and_from_where_on_it_needs_leave(epsilon):
-    said = "allowed: from 1e-09 to 1e\\+06; .*between 0.1 and 8; above 20 weak privacy must be allowed"
+    said = "expected a number from 1e-09 to 1e\\+06, got .*between 0.1 and 8; above 20 weak privacy must be allowed"
     for name in ("laplace", "gaussian", "private_mean", "counting_queries"):
         with pytest.raises(SpecError, match=said):
             CALLS[name](epsilon)
@@ -104,15 +104,15 @@ LISTS = {
 }
 TAKE_ONE = ("randomised_response", "laplace", "discrete_laplace", "gaussian", "counting_queries")
 NO_LISTS = [
-    ({0, 1}, "not a list"),
-    ({0: 1, 1: 0}, "not a list"),
-    (b"\x00\x01", "not a list"),
-    (bytearray(2), "not a list"),
-    (None, "not a list"),
-    (iter([0, 1]), "not a list"),
-    (np.array(1), "not a list"),
-    (np.ones((2, 2), dtype=int), "more than one dimension"),
-    (np.ma.array([0, 1], mask=[False, True]), "is a masked array"),
+    ({0, 1}, "must be a list or a one-dimensional array"),
+    ({0: 1, 1: 0}, "must be a list or a one-dimensional array"),
+    (b"\x00\x01", "must be a list or a one-dimensional array"),
+    (bytearray(2), "must be a list or a one-dimensional array"),
+    (None, "must be a list or a one-dimensional array"),
+    (iter([0, 1]), "must be a list or a one-dimensional array"),
+    (np.array(1), "must be a list or a one-dimensional array"),
+    (np.ones((2, 2), dtype=int), "must have one dimension, but has more"),
+    (np.ma.array([0, 1], mask=[False, True]), "must not be a masked array"),
 ]
 
 
@@ -127,7 +127,7 @@ def test_what_is_no_list_is_refused_by_its_shape(name):
 
 @pytest.mark.parametrize("name", [name for name in LISTS if name not in TAKE_ONE])
 def test_a_number_alone_is_refused_where_there_is_nothing_to_choose_or_add_up(name):
-    with pytest.raises(DataError, match="not a list"):
+    with pytest.raises(DataError, match="must be a list or a one-dimensional array"):
         LISTS[name](1)
 
 
@@ -145,7 +145,7 @@ def test_entries_that_are_no_numbers_are_refused_and_whole_numbers_have_no_limit
 
 
 def test_a_long_double_beyond_the_doubles_is_no_finite_number():
-    with pytest.raises(DataError, match="not a finite number"):
+    with pytest.raises(DataError, match="must contain only finite numbers"):
         primitives.private_mean(np.array([1, np.finfo(np.longdouble).max]), (0, 1), 1.0)
 
 

@@ -201,7 +201,7 @@ def test_clipping_centring_and_rounding_stay_inside_the_unit():
         ({"level": 1}, "a number from 0.5 to 1 - 1e-9"),
         ({"level": np.float32(1)}, "a number from 0.5 to 1 - 1e-9"),
         ({"level": 10**400}, "level"),
-        ({"count_share": 0.25, "neighbours": "replace"}, "where the count is public"),
+        ({"count_share": 0.25, "neighbours": "replace"}, "because the count is public"),
         ({"epsilon": 1e-9}, "raise epsilon"),
         ({"method": ["laplace"]}, "method"),
         ({"method": "median"}, "method"),
@@ -220,6 +220,6 @@ def test_bad_data_are_refused_without_values_or_counts():
         with pytest.raises(DataError) as refused:
             private_mean(values, (0, 1), 1.0)
         assert "7777" not in str(refused.value)
-    with pytest.raises(SpecError, match="empty"):
+    with pytest.raises(SpecError, match="values must have at least one entry"):
         private_mean([], (0, 1), 1.0, neighbours="replace")
     assert private_mean(np.ones(400), (0, 1), 1.0).size > 200

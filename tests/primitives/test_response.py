@@ -171,7 +171,7 @@ def test_bad_answers_are_refused_without_their_values():
         with pytest.raises(DataError) as refused:
             randomised_response(answers, q=0.5)
         assert "7777" not in str(refused.value)
-    with pytest.raises(SpecError, match="empty"):
+    with pytest.raises(SpecError, match="must have at least one entry, got none"):
         randomised_response([], q=0.5)
     assert len(randomised_response(np.array([True, False]), q=0.5).values) == 2
     for answers in (np.ones((2, 2), dtype=bool), np.array(True), {True}, np.ma.array([True, False], mask=[0, 1])):

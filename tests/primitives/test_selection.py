@@ -174,7 +174,7 @@ def test_bad_arguments_are_refused(function, extra):
             function(*extra, [1], 1, 1.0, monotone=monotone)
     with pytest.raises(SpecError, match="neighbours"):
         function(*extra, [1], 1, 1, neighbours="swap")
-    with pytest.raises(SpecError, match="empty"):
+    with pytest.raises(SpecError, match="must have at least one entry, got none"):
         function(*extra, [], 1, 1)
     with pytest.raises(DataError) as refused:
         function(*extra, ["7777"], 1, 1)
@@ -184,7 +184,7 @@ def test_bad_arguments_are_refused(function, extra):
 def test_candidates_and_utilities_must_match():
     with pytest.raises(SpecError, match="expected 1 utilities, one for each candidate, got 2"):
         exponential_mechanism(["a"], [1, 2], 1, 1)
-    with pytest.raises(DataError, match="not a list"):
+    with pytest.raises(DataError, match="must be a list or a one-dimensional array"):
         report_noisy_max(3, 1, 1)
 
 

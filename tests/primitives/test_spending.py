@@ -89,7 +89,7 @@ def test_a_ledger_counts_a_primitive_once_and_refuses_to_answer_it_again(name, t
     account = ledger.account("numbers", "first")
     assert CALLS[name](spend=account)
     assert ledger.status("numbers").spent_epsilon == 0.5
-    with pytest.raises(SpecError, match="results of primitives are not stored"):
+    with pytest.raises(SpecError, match="was completed earlier, and its result was not stored"):
         CALLS[name](spend=account)
     assert CALLS[name](spend=ledger.account("numbers", new_release=True))
     with pytest.raises(BudgetError):
@@ -159,7 +159,7 @@ def test_a_hook_that_is_none_is_refused():
         with pytest.raises(SpecError, match="expected a function"):
             primitives.discrete_laplace([3], 1, 0.5, spend=hook)
     for receipt in (None, SpendReceipt("")):
-        with pytest.raises(LedgerError, match="no SpendReceipt"):
+        with pytest.raises(LedgerError, match="must return a SpendReceipt with a nonempty anchor"):
             primitives.discrete_laplace([3], 1, 0.5, spend=lambda request, receipt=receipt: receipt)
 
 

@@ -145,23 +145,23 @@ def test_a_missing_accounting_library_names_the_extra(monkeypatch):
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf, "1", True])
 @pytest.mark.parametrize("kind", [GaussianPiece, ZcdpPiece, PurePiece])
 def test_a_piece_is_a_positive_number(kind, bad):
-    with pytest.raises(SpecError, match=" = "):
+    with pytest.raises(SpecError, match=r": expected a .*, got "):
         kind(bad)
 
 
 def test_no_pieces_are_refused():
-    with pytest.raises(SpecError, match="no pieces"):
+    with pytest.raises(SpecError, match="needs at least one piece, got none"):
         compose([], delta=1e-6)
 
 
 def test_a_number_is_not_a_piece():
-    with pytest.raises(SpecError, match="not a piece"):
+    with pytest.raises(SpecError, match="expected a GaussianPiece, ZcdpPiece or PurePiece, got"):
         compose([1.0], delta=1e-6)
 
 
 @pytest.mark.parametrize("both", [{}, {"delta": 1e-6, "epsilon": 1.0}])
 def test_exactly_one_of_delta_and_epsilon_is_given(both):
-    with pytest.raises(SpecError, match="give exactly one"):
+    with pytest.raises(SpecError, match="needs exactly one of delta and epsilon"):
         compose([PurePiece(1.0)], **both)
 
 

@@ -54,7 +54,7 @@ def test_a_sentence_without_a_code_stays():
 )
 def test_missing_unknown_and_foreign_conditions_are_refused(codes):
     last = LEDGER if LEDGER in codes else "only-release"
-    with pytest.raises(SpecError, match=f"a release with this unit has one-row, blind-choices, {last}"):
+    with pytest.raises(SpecError, match=f"conditions: expected one-row, blind-choices, {last}"):
         checked_sentences(codes, PrivacyUnit())
 
 
@@ -78,7 +78,7 @@ def test_conditions_of_several_curators_go_both_ways(unit, terms, tracked):
     sentences = checked_sentences(codes, unit, terms)
     assert len(set(sentences)) == len(codes) == 4 + (unit.neighbours == "replace") + len(ORIGINS)
     assert codes_of(sentences, unit, terms) == codes
-    with pytest.raises(SpecError, match="conditions are"):
+    with pytest.raises(SpecError, match="conditions: expected"):
         checked_sentences(codes, unit)
 
 

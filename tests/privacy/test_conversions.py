@@ -35,7 +35,7 @@ def test_a_renyi_bound_is_not_negative():
 @pytest.mark.parametrize("bad", [1.0, 0.5, 0.0, -2.0, math.nan, math.inf, "2"])
 def test_a_renyi_order_is_above_one(bad):
     for call in (lambda: conversions.gaussian_rdp(bad, 1.0), lambda: conversions.rdp_to_approximate(bad, 1.0, 1e-6)):
-        with pytest.raises(SpecError, match="alpha = "):
+        with pytest.raises(SpecError, match=r"alpha: expected a .*, got"):
             call()
 
 

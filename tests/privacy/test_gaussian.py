@@ -212,7 +212,7 @@ def test_composition_of_one_piece_is_that_piece():
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf, "1", None, True, 1e-13, 1e6, 10**400])
 def test_mu_out_of_range_is_refused(bad):
     for call in (lambda: gaussian.delta_from(1.0, bad), lambda: gaussian.epsilon_from(bad, 1e-6)):
-        with pytest.raises(SpecError, match="mu = "):
+        with pytest.raises(SpecError, match=r"mu: expected a .*number"):
             call()
 
 
@@ -223,7 +223,7 @@ def test_epsilon_out_of_range_is_refused(bad):
         lambda: gaussian.log_delta_from(bad, 1.0),
         lambda: gaussian.mu_from(bad, 1e-6),
     ):
-        with pytest.raises(SpecError, match="epsilon = "):
+        with pytest.raises(SpecError, match="epsilon: expected a number"):
             call()
 
 
@@ -235,13 +235,13 @@ def test_delta_out_of_range_is_refused_with_advice(bad):
 
 
 def test_mu_needs_an_epsilon_above_zero():
-    with pytest.raises(SpecError, match="allowed: from 1e-09 to 1e"):
+    with pytest.raises(SpecError, match="expected a number from 1e-09 to 1e"):
         gaussian.mu_from(0.0, 1e-6)
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, math.nan, math.inf, "1", True])
 def test_composition_refuses_what_is_no_mechanism(bad):
-    with pytest.raises(SpecError, match="mu = "):
+    with pytest.raises(SpecError, match=r"mu: expected a .*number"):
         gaussian.compose_mu(1.0, bad)
 
 

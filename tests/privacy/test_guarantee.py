@@ -92,7 +92,7 @@ def test_a_guarantee_with_an_unknown_field_is_refused():
 
 
 def test_a_gap_belongs_to_a_mu():
-    with pytest.raises(SpecError, match="got mu_gap without mu"):
+    with pytest.raises(SpecError, match="mu_gap needs mu, but mu is missing"):
         Guarantee(1.0, 1e-6, PrivacyUnit(), (), mu_gap=1e-9)
 
 

@@ -13,13 +13,17 @@ from discreet.privacy.budget import PrivacyUnit
 
 @pytest.mark.parametrize("name", ["p\x1b[31m", "p\n", "p\u202e", "\ud800"])
 def test_an_id_that_cannot_be_seen_is_refused(name):
-    with pytest.raises(SpecError, match=r"unit id .* has invisible characters; rename the column"):
+    with pytest.raises(
+        SpecError, match=r"unit id: expected a column name without invisible characters, got .*; rename the column"
+    ):
         PrivacyUnit(id=name)
 
 
 @pytest.mark.parametrize("name", ["", " ", "  ", " person", "person ", "\u00a0"])
 def test_an_id_is_a_column_name_without_blanks_at_its_ends(name):
-    with pytest.raises(SpecError, match="the name of a column, without blanks at its ends; leave it out if the unit"):
+    with pytest.raises(
+        SpecError, match=r"the name of a column, without blanks at its ends, got .*; leave out id if the unit"
+    ):
         PrivacyUnit(id=name)
     assert PrivacyUnit(id="the person").id == "the person"
 
@@ -56,7 +60,7 @@ def test_a_unit_is_frozen():
         ({"max_rows": True}, "integer"),
         ({"max_rows": 1.0}, "integer"),
         ({"max_rows": 3}, "needs an id column"),
-        ({"id": "person", "max_rows": 10_001}, "choose at most 10000"),
+        ({"id": "person", "max_rows": 10_001}, "expected an integer of at most 10000, got 10001"),
         ({"neighbors": "replace"}, "unknown unit field 'neighbors'; .* Did you mean 'neighbours'"),
     ],
 )
@@ -72,5 +76,8 @@ def test_a_unit_is_read_from_a_table_only(thing):
 
 
 def test_a_number_of_rows_that_is_blank_is_to_be_filled_in():
-    with pytest.raises(SpecError, match="max_rows is blank; fill in how many rows of one person are used at most"):
+    with pytest.raises(
+        SpecError,
+        match="max_rows is blank; set the maximum number of rows used per person",
+    ):
         PrivacyUnit(id="person", max_rows="")

@@ -76,7 +76,7 @@ def test_counts_of_clipped_rows_survive_their_file_and_must_fit_design_and_noise
     for changes, message in (
         ({"clip_counts": DELETE}, "must list the blocks"),
         ({"clip_counts": {}}, "must list exactly the columns"),
-        ({"clip_counts": 3}, "'clip_counts' is not a table"),
+        ({"clip_counts": 3}, "'clip_counts' must be a table"),
         ({"noise__sigma__clipped": "0"}, "must be positive"),
     ):
         with pytest.raises(ReleaseFileError, match=message):
@@ -88,7 +88,7 @@ def test_a_robust_release_without_the_sum_for_r_squared_is_refused():
     made = discreet.release({"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6, robust=True)
     sigma = {block: value for block, value in made.noise.sigma.items() if block != "residual_ratio"}
     without = replace(made, noise=replace(made.noise, sigma=sigma), residuals=replace(made.residuals, ratio=None))
-    with pytest.raises(ReleaseFileError, match="expected a scale 'residual_ratio'"):
+    with pytest.raises(ReleaseFileError, match="needs a scale 'residual_ratio', but the release states none"):
         Release.from_json(without.to_json())
 
 
@@ -147,7 +147,7 @@ def test_numbers_that_scaled_the_rows_are_read_back_and_must_hold_together(robus
     rows = {"scalars__rows": DELETE} if neighbours == "add-remove" else {"scalars": {"rows": "5"}}
     for changes, message in (
         ({"design__radius": 1.0}, "with an intercept and without a radius"),
-        ({"scaling": 3}, "not a table"),
+        ({"scaling": 3}, "must be a table"),
         ({"scaling__centres": [0.0]}, "scaling.centres must be 2 numbers"),
         ({"scaling__centres": [0.0, 1.5]}, "expected centres from -1 to 1"),
         ({"scaling__scales": [0.0, 0.5]}, "scales from 2.-10 to 2.40, a target_bound from"),
@@ -220,7 +220,7 @@ MODELS = {
     "no models": ({"noise__models": DELETE}, "residuals.further must list the sums of the models"),
     "no sums": ({"residuals__further": DELETE}, "residuals.further must list the sums of the models"),
     "sums in a table": ({"residuals__further": {}}, "residuals.further must list the sums of the models"),
-    "a sum that is none": ({"residuals__further": [1, 2, 3]}, "'residuals.further' is not a table"),
+    "a sum that is none": ({"residuals__further": [1, 2, 3]}, "'residuals.further' must be a table"),
     "no noise": ({"noise__sigma__residual_diagonal_2": DELETE}, "must list the blocks"),
     "less noise": ({"noise__sigma__residual_diagonal_3": "5"}, "the noise .*delta"),
     "a number of that name": ({"scalars": {"residual_diagonal_1": "5"}}, "is that of a block"),

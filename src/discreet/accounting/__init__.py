@@ -1,4 +1,4 @@
-"""Account for privacy loss: sensitivities, noise distributions, and the loss of any published noise.
+"""Accounting: sensitivities, noise distributions, and the privacy loss of any published noise.
 
-Used on both sides of the trust boundary; sees neither rows nor noise.
+Both sides of the trust boundary use it. It sees neither rows nor drawn noise.
 """

@@ -1,4 +1,4 @@
-"""Compute upper bounds of delta for chi-square noise, for the Wishart mechanism."""
+"""Compute upper bounds on delta for chi-square noise, for the Wishart mechanism."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from discreet.exact.arrays import FloatArray
 from discreet.exact.rounding import EIGHTY_DIGITS, PI
 
 # -- chi square --------------------------------------------------------------------------------------------------------
-# Proved upper bounds of delta at a given epsilon for chi-square noise and a shift.
+# Proved upper bounds on delta at a given epsilon for shifted chi-square noise. Proof: chi_square.proof.md.
 #
-# A row added to a matrix with Wishart noise shifts one chi-square variate C by r (chi_square.proof.md). With F the
-# distribution function of C, nu its degrees of freedom and a = nu/2 - 1 > 0,
+# Adding a row to a matrix with Wishart noise shifts a chi-square variate C by r. With F the distribution function of C,
+# nu its degrees of freedom and a = nu/2 - 1 > 0,
 #
 #     row absent:   delta = F(c) - e^eps F(c - r),               c = r / (1 - exp(-(eps + r/2) / a));
 #     row present:  delta = 1 - F(c) - e^eps (1 - F(c + r)),     c = r / (exp((r/2 - eps) / a) - 1), or 0 if r <= 2 eps.
 #
-# `Decimal` results are upper bounds including rounding. Floats only search for good values, which are then proved.
+# `Decimal` results are upper bounds that include rounding. Floats are only used to search for good values.
 
 EPSILON_LOWEST, EPSILON_HIGHEST = 1e-6, 1e9
 DELTA_LOWEST: Final = 1e-30
 
-# the relative error of everything below stays under a thousandth of it
+# more than a thousand times the relative rounding error of any computation below
 _MARGIN: Final = Decimal("1e-50")
-# 1 - F beyond 8 nu + 2000 is below it by far
+# far above 1 - F(8 nu + 2000)
 _NOTHING: Final = Decimal("1e-100")
 _LEAST_EXPONENT: Final = Decimal("1e-20")
-# above it e^eps would amplify rounding, and the second term is omitted, which only raises delta
+# above this epsilon, e^eps would amplify rounding, so a negative term is omitted, which only raises delta
 _EPSILON_SMALL: Final = 30
-# shares of epsilon for the first of two steps
+# A replacement is accounted for as two steps: adding a row, then removing a row. Shares of epsilon for the first step.
 _SPLITS: Final = np.linspace(0.05, 0.95, 91)
 _HALVINGS: Final = 60
 _MOST_EXCHANGED: Final = 30.0
 
 
 def added_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
-    """Return an upper bound of delta at epsilon when one row is added or removed.
+    """Return an upper bound on delta at epsilon if one row is added or removed.
 
     >>> bool(added_delta(43, Fraction(1), Fraction(1)) <= 1e-6 < added_delta(42, Fraction(1), Fraction(1)))
     True
@@ -49,9 +49,9 @@ def added_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
 
 
 def exchanged_delta(degrees: int, shift: Fraction, epsilon: Fraction, first: Fraction) -> Decimal:
-    """Return a valid delta for this epsilon when one row is replaced or dropped.
+    """Return an upper bound on delta at epsilon if one row is replaced or dropped.
 
-    The other row is added with epsilon `first`, then the row is removed.
+    The new row is added with epsilon `first`, then the old row is removed with the remaining epsilon.
     """
     with localcontext(EIGHTY_DIGITS):
         joined = absent_delta(degrees, shift, first)
@@ -60,7 +60,7 @@ def exchanged_delta(degrees: int, shift: Fraction, epsilon: Fraction, first: Fra
 
 
 def proved_delta(degrees: int, shift: Fraction, epsilon: float, share: float, *, exchanged: bool) -> Decimal:
-    """Return an upper bound of delta at epsilon. With `exchanged`, `share` is that of the first of two steps."""
+    """Return an upper bound on delta at epsilon. With `exchanged`, `share` is the first step's share of epsilon."""
     exact = Fraction(epsilon)
     if exchanged:
         return exchanged_delta(degrees, shift, exact, exact * Fraction(share))
@@ -68,27 +68,22 @@ def proved_delta(degrees: int, shift: Fraction, epsilon: float, share: float, *,
 
 
 def served_epsilon(epsilon: float, *, exchanged: bool) -> float:
-    """Return the epsilon for which noise is made. With two steps one above 30 gains nothing and would lose digits.
+    """Return the epsilon to which noise is calibrated, which is at most 30 under `replace`.
 
-    >>> served_epsilon(50.0, exchanged=True), served_epsilon(50.0, exchanged=False)
-    (30.0, 50.0)
+    Under `replace`, a larger epsilon would gain nothing and lose digits.
     """
     return min(epsilon, _MOST_EXCHANGED) if exchanged else epsilon
 
 
 def best_share(degrees: int, shift: float, epsilon: float, *, exchanged: bool) -> float:
-    """Return the share of epsilon for the first of two steps that nearly minimises delta, or 1 for one step.
-
-    >>> best_share(1000, 0.1, 1.0, exchanged=False)
-    1.0
-    """
+    """Return the share of epsilon for the first of two steps that nearly minimises delta, or 1 for one step."""
     if not exchanged:
         return 1.0
     return float(_SPLITS[int(np.argmin(_float_delta(degrees, shift, epsilon, _SPLITS)))])
 
 
 def absent_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
-    """Return an upper bound of delta at epsilon of the table without the row against the table with it."""
+    """Return an upper bound on delta at epsilon for the table without the row against the table with it."""
     with localcontext(EIGHTY_DIGITS):
         r, eps = _decimal(shift), _decimal(epsilon)
         ratio = (-(eps + r / 2) / (Decimal(degrees) / 2 - 1)).exp()
@@ -99,7 +94,7 @@ def absent_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
 
 
 def present_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
-    """Return an upper bound of delta at epsilon of the table with the row against the table without it."""
+    """Return an upper bound on delta at epsilon for the table with the row against the table without it."""
     if shift <= 2 * epsilon:
         return Decimal(0)
     with localcontext(EIGHTY_DIGITS):
@@ -114,9 +109,9 @@ def present_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
 
 
 def largest_shift(degrees: int, epsilon: float, delta: float, *, exchanged: bool) -> tuple[float, float]:
-    """Return the largest shift that (epsilon, delta) allows, and the share of epsilon for the first step.
+    """Return the largest shift that (epsilon, delta) allows, and the first step's share of epsilon.
 
-    Computed with floats: callers must prove the delta of the values they use.
+    The search uses floats. Callers must prove the delta of the result.
 
     >>> shift, _ = largest_shift(1142, 1.0, 1e-6, exchanged=False)
     >>> round(1146**0.5 / shift, 3)
@@ -137,7 +132,7 @@ def largest_shift(degrees: int, epsilon: float, delta: float, *, exchanged: bool
 
 def _float_delta(degrees: int, shift: float, epsilon: float, shares: FloatArray) -> FloatArray:
     """Return delta for each share of epsilon in the first step. A share of 1 means a single step."""
-    # slow to load, and most mechanisms do without
+    # imported here because scipy loads slowly and most mechanisms do not need it
     from scipy.special import gammainc, gammaincc
 
     s, a = degrees / 2, degrees / 2 - 1
@@ -155,7 +150,7 @@ def _float_delta(degrees: int, shift: float, epsilon: float, shares: FloatArray)
 
 
 def _cdf(degrees: int, value: Decimal) -> tuple[Decimal, Decimal]:
-    """Return bounds of the chi-square distribution function at a value above 0, the lower one up to 1e-100."""
+    """Return lower and upper bounds on the chi-square distribution function. The lower bound may be 1e-100 too high."""
     if value > 8 * degrees + 2000:
         return Decimal(1), Decimal(1)
     x, s = value / 2, Decimal(degrees) / 2
@@ -180,11 +175,11 @@ def _decimal(value: Fraction) -> Decimal:
 
 
 # -- wishart -----------------------------------------------------------------------------------------------------------
-# How far one row shifts the noise of a Wishart matrix. Proof: wishart.proof.md.
+# Shift of Wishart noise that one row causes. Proof: wishart.proof.md.
 
 
 def row_shift(domain: RowDomain, constant: int, regressor: int, target: int) -> Fraction:
-    """Return the largest squared length of a row (1, x, y) whose columns are divided by their scales in grid steps.
+    """Return the largest squared length of a row (1, x, y) with each column divided by its scale in grid steps.
 
     >>> row_shift(RowDomain(2, 0, 0, None, False, 8), 256, 256, 512)
     Fraction(13, 4)

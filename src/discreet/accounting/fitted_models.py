@@ -1,4 +1,4 @@
-"""List the queries of output and objective perturbation and of noisy histograms, and their loss."""
+"""List the queries of `dpme`, `output` and `objective`, and compute their privacy loss."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from discreet.privacy.lattice import ROUNDING, lattice_gap
 from discreet.privacy.spend import Loss
 
 # -- ball --------------------------------------------------------------------------------------------------------------
-# Effect of one row on ridge coefficients in a ball, and the accuracy of their solver. Proof: ball_ridge.proof.md.
+# Effect of one row on ridge coefficients in a ball, and the accuracy of the solver. Proof: ball_ridge.proof.md.
 
-# largest distance of the unrounded solution from the exact minimum, in steps of the product grid
+# largest distance of the solver's unrounded result from the exact minimum, in product-grid steps
 SOLVER_STEPS: Final = Fraction(1, 16)
 
 
 @dataclass(frozen=True, slots=True)
 class RowSensitivity:
-    """Upper bounds of the effect of one row, in scaled units.
+    """Upper bounds on the effect of one row, in scaled units.
 
     Attributes
     ----------
     norm
-        Largest length of z.
+        Largest norm of z.
     residual
         Largest |y - z'theta| inside the ball.
     rows
-        Number of rows in which two neighbouring tables differ, counted in both.
+        Number of rows in which neighbouring tables differ, counting both tables.
     """
 
     norm: float
@@ -47,13 +47,7 @@ class RowSensitivity:
 
     @classmethod
     def of(cls, design: Design, domain: RowDomain, bound: float) -> RowSensitivity:
-        """Compute the bounds from public quantities.
-
-        >>> design = Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"neighbours": "replace"}, intercept=False)
-        >>> sensitivity = RowSensitivity.of(design, RowDomain.of(design), 2.0)
-        >>> round(sensitivity.norm, 9), round(sensitivity.residual, 9), sensitivity.rows
-        (1.0, 3.0, 2)
-        """
+        """Compute the bounds from public quantities."""
         norm = math.sqrt(norm2(domain) + (1.0 if design.intercept else 0.0)) * MARGIN
         k = design.unit.max_rows
         rows = k if design.unit.neighbours == "add-remove" else 2 * k  # [P:rows-that-differ]
@@ -61,35 +55,31 @@ class RowSensitivity:
 
 
 def rounding_sensitivity(size: int) -> float:
-    """Return the largest distance from the exact minimum to its lattice point, in steps of the product grid."""
+    """Return the largest distance between the exact minimum and its lattice point, in product-grid steps."""
     return (math.sqrt(size) / 2 + float(SOLVER_STEPS)) * MARGIN  # [P:rounded-point]
 
 
 def coefficient_count(design: Design) -> int:
-    """Return the number of coefficients of (1, x), or of x in a design without intercept."""
+    """Return the number of fitted coefficients, including the intercept if the design has one."""
     return len(design.released) - (1 if design.intercept else 2)
 
 
 # -- cells -------------------------------------------------------------------------------------------------------------
-# Sensitivity of the counts of cells, and the number of cells. Proof: dpme.proof.md.
+# Number of histogram cells, and the sensitivity of their counts. Proof: dpme.proof.md.
 
 
 def cells_l1_sensitivity(unit: PrivacyUnit) -> int:
-    """Return the L1 sensitivity of all counts, in rows.
-
-    >>> cells_l1_sensitivity(PrivacyUnit(neighbours="replace")), cells_l1_sensitivity(PrivacyUnit())
-    (2, 1)
-    """
+    """Return the L1 sensitivity of all cell counts, in rows."""
     return (2 if unit.neighbours == "replace" else 1) * unit.max_rows  # [P:l1-cells]
 
 
 def cells_l2_sensitivity(unit: PrivacyUnit) -> float:
-    """Return the L2 sensitivity of all counts, in rows."""
+    """Return the L2 sensitivity of all cell counts, in rows."""
     return unit.max_rows * (math.sqrt(2) if unit.neighbours == "replace" else 1.0)  # [P:l2-cells]
 
 
 def cell_count(design: Design, bins: int) -> int:
-    """Return the number of cells with this number of intervals per numeric column.
+    """Return the number of cells with `bins` intervals per numeric column.
 
     >>> cell_count(Design("y", {"x": (0, 1), "g": ["a", "b", "c"], "y": (0, 1)}), 8)
     192
@@ -101,30 +91,31 @@ def cell_count(design: Design, bins: int) -> int:
 
 
 # -- objective ---------------------------------------------------------------------------------------------------------
-# Effect of one unit on the random linear term of a penalised loss, and on the volume. Proof: objective.proof.md.
+# Effect of one privacy unit on the linear term of a penalised loss, and on its volume element. Proof:
+# objective.proof.md.
 
 SQUARED: Final = "squared"
 HUBER: Final = "huber"
-# a larger epsilon does not lower the noise: the cost of the lattice grows as e^epsilon
+# a larger epsilon would not lower the noise, because the cost of the lattice grows as e^epsilon
 EPSILON_USED: Final = 16.0
-# share of epsilon for the distance between the lattice point and the exact minimum
+# share of epsilon for rounding the minimum to the lattice
 OUTPUT_EPSILON: Final = 1 / 50
-# directions that represent a circle where one row is exchanged for another
+# number of directions that cover a circle if one row is replaced
 _DIRECTIONS: Final = 16
-# delta is divided by at most 2 to this power, near the limit of doubles
+# delta is divided by at most 2 to this power, which keeps it representable as a double
 _MOST_HALVINGS: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
 class Shift:
-    """Distance between the linear terms of neighbouring tables that give the same minimum.
+    """Bound on the distance between linear terms of neighbouring tables that give the same minimum.
 
     Attributes
     ----------
     length
-        Bound in scaled units of its Euclidean length, and of the vectors that represent its directions.
+        Bound on the Euclidean length of the shift, and of the vectors that cover its directions, in scaled units.
     halvings
-        Number of these vectors, as a power of two.
+        Binary logarithm of the number of these vectors.
     """
 
     length: float
@@ -132,18 +123,19 @@ class Shift:
 
 
 def in_units(steps: int, domain: RowDomain) -> float:
-    """Return a penalty in scaled units, exactly: it has at most as many bits as a double."""
+    """Return a penalty in scaled units. The result is exact, because a penalty has at most 53 significant bits."""
     return steps / domain.unit**2
 
 
 def threshold_steps(settings: Settings, domain: RowDomain) -> int:
-    """Return where Huber's loss becomes linear, in steps of the grid, rounded down."""
+    """Return the threshold of the Huber loss in grid steps, rounded down."""
     steps = int(float(settings["threshold"]) * domain.unit)
     if steps == 0:
         raise OptionError(
-            f"threshold = {settings['threshold']:g} is less than a step of the grid of grid_bits = {domain.grid_bits}",
+            f"expected a threshold of at least {1 / domain.unit:g}, one grid step at grid_bits = {domain.grid_bits}; "
+            f"got {settings['threshold']:g}",
             option="threshold",
-            remedy=f"choose {1 / domain.unit:g} or more, or raise grid_bits",
+            remedy="raise threshold or grid_bits",
         )
     return steps
 
@@ -151,7 +143,7 @@ def threshold_steps(settings: Settings, domain: RowDomain) -> int:
 def sensitivity_and_shifts(
     design: Design, domain: RowDomain, settings: Settings
 ) -> tuple[RowSensitivity, tuple[Shift, ...]]:
-    """Return the effect of one row under the chosen loss, and the shifts of the linear term."""
+    """Return the effect of one row under the chosen loss, and bounds on the shift of the linear term."""
     bound = float(settings["bound"])
     sensitivity = RowSensitivity.of(design, domain, bound)
     if settings["loss"] == SQUARED:
@@ -161,34 +153,32 @@ def sensitivity_and_shifts(
 
 
 def shifts(design: Design, sensitivity: RowSensitivity, bound: float | None = None) -> tuple[Shift, ...]:
-    """Return bounds of the shift, each of which is valid. Reject a unit with too many rows.
+    """Return alternative bounds on the shift of the linear term. Reject a unit with too many rows.
 
-    With a `bound` of the coefficients the loss is squared, and its gradient is linear in them.
+    `bound` limits the coefficients and is given for the squared loss only, whose gradient is linear in them.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"neighbours": "replace"})
     >>> [round(shift.length, 4) for shift in shifts(design, RowSensitivity(norm=1.0, residual=2.0, rows=2), 1.0)]
     [4.0, 3.0196]
     """
     k, norm = design.unit.max_rows, sensitivity.norm
-    found = [Shift(sensitivity.rows * norm * sensitivity.residual * ROUNDING, sensitivity.rows)]
+    bounds = [Shift(sensitivity.rows * norm * sensitivity.residual * ROUNDING, sensitivity.rows)]
     if bound is not None and design.unit.neighbours == "replace":
         around = norm * bound / math.cos(math.pi / _DIRECTIONS)
         # [P:paired-shift]
-        found.append(Shift(k * norm * (2 + around) * ROUNDING, k * (2 + int(math.log2(_DIRECTIONS)))))
-    usable = tuple(shift for shift in found if shift.halvings <= _MOST_HALVINGS)
+        bounds.append(Shift(k * norm * (2 + around) * ROUNDING, k * (2 + int(math.log2(_DIRECTIONS)))))
+    usable = tuple(shift for shift in bounds if shift.halvings <= _MOST_HALVINGS)
     if not usable:
         raise UnsupportedError(
-            f"max_rows = {k} is too large for this mechanism",
+            f"max_rows = {k} is too large for the mechanism 'objective'",
             option="max_rows",
-            remedy="lower it or use the mechanism 'output'",
+            remedy="lower max_rows or use the mechanism 'output'",
         )
     return usable
 
 
 def volume_loss(rows: int, norm: float, size: int, strength: float) -> float:
-    """Return the largest change of log volume between linear terms of neighbouring tables.
-
-    One table has `rows` additional rows of length `norm`.
+    """Return the largest change in the log volume element if `rows` rows of norm `norm` are added.
 
     >>> round(volume_loss(1, 1.0, 3, 1.0), 9)
     0.693147181
@@ -198,7 +188,7 @@ def volume_loss(rows: int, norm: float, size: int, strength: float) -> float:
 
 
 def solution_gap(size: int, strength: float) -> float:
-    """Return the largest distance of the lattice point from the minimum for the unrounded term, in lattice steps."""
+    """Return the largest distance of the lattice point from the minimum for the unrounded linear term, in steps."""
     return (rounding_sensitivity(size) + math.sqrt(size) / (2 * strength)) * ROUNDING  # [P:point-distance]
 
 
@@ -207,7 +197,7 @@ def solution_gap(size: int, strength: float) -> float:
 
 
 def coefficient_sensitivity(design: Design, domain: RowDomain, settings: Settings) -> float:
-    """Return the sensitivity of the lattice point, in scaled units.
+    """Return the sensitivity of the rounded ridge coefficients, in scaled units.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
     >>> round(coefficient_sensitivity(design, RowDomain.of(design), {"strength": 100.0, "bound": 1.0}), 6)
@@ -223,11 +213,7 @@ def coefficient_sensitivity(design: Design, domain: RowDomain, settings: Setting
 
 
 def minimum_sensitivity(sensitivity: RowSensitivity, strength: float, bound: float) -> float:
-    """Return the sensitivity of the exact minimum, in scaled units.
-
-    >>> minimum_sensitivity(RowSensitivity(norm=1.0, residual=2.0, rows=1), 1.0, 1.0)
-    1.0000000000000568
-    """
+    """Return the sensitivity of the exact minimum, in scaled units."""
     both = sensitivity.rows * sensitivity.norm**2
     steepest = (
         math.sqrt(sensitivity.rows / strength) / 2
@@ -238,9 +224,9 @@ def minimum_sensitivity(sensitivity: RowSensitivity, strength: float, bound: flo
 
 
 def exchange_sensitivity(sensitivity: RowSensitivity, strength: float, bound: float) -> float:
-    """Return a bound of the sensitivity of the exact minimum where rows are replaced, for large strengths.
+    """Return a bound on the sensitivity of the exact minimum under `replace`, which is tighter for large strengths.
 
-    The residuals of an old and of a new row cannot both be largest and act in the same direction.
+    The residuals of the old and the new row cannot both be largest and pull in the same direction.
 
     >>> sensitivity = RowSensitivity(norm=1.0, residual=2.0, rows=2)
     >>> round(exchange_sensitivity(sensitivity, 100.0, 1.0), 6), round(minimum_sensitivity(sensitivity, 100.0, 1.0), 6)
@@ -253,11 +239,11 @@ def exchange_sensitivity(sensitivity: RowSensitivity, strength: float, bound: fl
 
 
 # -- fitted ------------------------------------------------------------------------------------------------------------
-# One model from one pass over the table: `dpme`, `output`, `objective`. Proof: maps.proof.md.
+# Accounts of `dpme`, `output` and `objective`. Proof: maps.proof.md.
 
 
 def cells_query(design: Design, cells: int) -> VectorQuery:
-    """Return the counts of cells that `dpme` releases."""
+    """Return the query for the cell counts of `dpme`."""
     unit = design.unit
     return VectorQuery("cells", cells, cells_l2_sensitivity(unit), cells_l1_sensitivity(unit), margin=ROUNDING)
 
@@ -270,21 +256,21 @@ def dpme(stated: Stated) -> Account:
     else:
         stated.check("discrete-gaussian", JOINT, ["cells"], ["bins", "cells"])
     if stated.domain.norm2_bound < stated.domain.box_norm2:
-        raise SpecError("got a radius, which this mechanism refuses")
+        raise SpecError("the mechanism 'dpme' takes no radius, but the design declares one")
     released = [design.columns[name] for name in design.regressors]
     if any(
         isinstance(column, SplineBasis) or (isinstance(column, Interaction) and column.signed) for column in released
     ):
-        raise SpecError("got a spline or an interaction with a number, for which there are no cells")
+        raise SpecError("the mechanism 'dpme' takes no splines and no interactions with a numeric column, got one")
     requested = stated.integer("bins", 0, 100_000)
     bins, cells = distribution.parameters["bins"], distribution.parameters["cells"]
     if bins > 100_000 or (requested and bins != requested) or cells != cell_count(design, bins):
-        raise SpecError("the bins and cells of the noise are not those of the design and the settings")
+        raise SpecError("the numbers of bins and cells of the noise must match the design and the settings")
     return Account(stated, [cells_query(design, cells)])  # [P:forward-cells]
 
 
 def output_query(design: Design, domain: RowDomain, settings: Settings) -> VectorQuery:
-    """Return the ridge coefficients inside a ball that `output` releases."""
+    """Return the query for the ridge coefficients of `output`."""
     return VectorQuery("coefficients", coefficient_count(design), coefficient_sensitivity(design, domain, settings))
 
 
@@ -297,7 +283,7 @@ def output(stated: Stated) -> Account:
 
 
 def objective(stated: Stated) -> Account:
-    """Account for `objective`: a random linear term, and a little noise on the minimum."""
+    """Account for `objective`, which releases the minimum with a random linear term and a little noise."""
     size = coefficient_count(stated.design)
     query = SeparateQuery({"linear": size, "coefficients": size})
     stated.check("discrete-gaussian", ("bound",), query.blocks, ["strength"])
@@ -307,12 +293,12 @@ def objective(stated: Stated) -> Account:
     requested = stated.number("strength", 0.0, 1e12)
     steps = stated.distribution.parameters["strength"]
     if requested and steps != math.ceil(Fraction(requested) * stated.domain.unit**2):
-        raise SpecError("the penalty of the noise is not that of the settings")
+        raise SpecError("the penalty strength stated with the noise must match the setting 'strength'")
     return _ObjectiveAccount(stated, [query])
 
 
 class _ObjectiveAccount(Account):
-    """Loss of the linear term, the lattice and the noise of the point, each with a part of epsilon or delta."""
+    """Account of the linear term, the lattice, and the noise on the minimum, which divide epsilon and delta."""
 
     def loss(self) -> Loss:
         stated, sigma = self.stated, self.stated.distribution.sigma
@@ -331,7 +317,7 @@ class _ObjectiveAccount(Account):
 
 
 def _linear_delta(stated: Stated, shift: Shift, epsilon: float) -> float:
-    """Compute delta of the linear term at the remaining epsilon, or 1 where the bound does not hold."""
+    """Return delta of the linear term at the remaining epsilon, or 1 if the bound does not apply."""
     mu = max(up(Fraction(shift.length * ROUNDING) / stated.scales["linear"]), MU_LOWEST)
     if not (epsilon > 0 and mu <= MU_HIGHEST and mu * mu / 2 * ROUNDING <= epsilon * ROUNDING**3):
         return 1.0

@@ -1,4 +1,4 @@
-"""List the queries of mechanisms that release scores or weighted products in several passes, and their loss."""
+"""List the queries of mechanisms with several passes and of Wishart noise, and compute their privacy loss."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 from discreet.accounting.chi_square import (
@@ -42,15 +43,11 @@ from discreet.privacy.lattice import ROUNDING
 from discreet.privacy.spend import Loss, pure_mu
 
 # -- scores ------------------------------------------------------------------------------------------------------------
-# Sensitivity of sums that depend on residuals: scores and weighted products. Proof: irls.proof.md.
+# Sensitivity of sums of scores and of weighted products. Proof: irls.proof.md.
 
 
 def row_norm(domain: RowDomain, *, intercept: bool) -> float:
-    """Return the largest norm of (1, x), or of x without intercept, in scaled units, rounded up.
-
-    >>> row_norm(RowDomain(3, 0, 0, None, False, 16), intercept=True)
-    2.0000000000001137
-    """
+    """Return the largest norm of (1, x), or of x without intercept, in scaled units, rounded up."""
     return math.sqrt(norm2(domain) + intercept) * MARGIN
 
 
@@ -61,19 +58,14 @@ def score_sensitivity(domain: RowDomain, unit: PrivacyUnit, *, intercept: bool) 
 
 
 def coordinate_sensitivity(unit: PrivacyUnit) -> int:
-    """Return the sensitivity of any one coordinate of a sum of scores, in scaled units.
-
-    >>> coordinate_sensitivity(PrivacyUnit(neighbours="replace"))
-    2
-    """
+    """Return the sensitivity of a single coordinate of a sum of scores, in scaled units."""
     return unit.max_rows * (1 if unit.neighbours == "add-remove" else 2)  # [P:coordinate-sensitivity]
 
 
 def weighted_gram_sensitivity(domain: RowDomain, unit: PrivacyUnit, *, intercept: bool) -> tuple[float, float]:
-    """Return the separate sensitivities of weighted products, in scaled units.
+    """Return the sensitivities of the weighted Gram matrix of (1, x) and of its products with y, in scaled units.
 
-    The first is that of the products of (1, x) with itself, as a Frobenius norm, and the second that of the products
-    with y, as a Euclidean length.
+    The first is a Frobenius norm, the second a Euclidean norm.
     """
     length, rows = row_norm(domain, intercept=intercept), unit.max_rows
     gram, cross = length**2 * rows * MARGIN, length * rows
@@ -83,13 +75,10 @@ def weighted_gram_sensitivity(domain: RowDomain, unit: PrivacyUnit, *, intercept
 
 
 def joint_part(gram: float, cross: float) -> float:
-    """Return the largest joint part of mu^2 of two parts that are each stated at their maximum, under `replace`.
+    """Return the largest joint contribution to mu^2 of two statistics under `replace`, given their separate maxima.
 
-    No pair of rows reaches the maxima of the Gram matrix and of the products with y at once. The result is the largest
+    No pair of rows attains the maxima of the Gram matrix and of the products with y at once. The result is the largest
     value of gram (1 - k^2) + cross (1 + k) / 2 over the cosine k.
-
-    >>> joint_part(0.5, 0.5) <= 0.79, joint_part(0.0, 1.0) >= 1.0
-    (True, True)
     """
     cosine = min(1.0, cross / (4 * gram)) if gram > 0 else 1.0
     return gram * (1 - cosine**2) + cross * (1 + cosine) / 2  # [P:parabola-maximum]
@@ -97,19 +86,25 @@ def joint_part(gram: float, cross: float) -> float:
 
 def gram_sensitivity(design: Design, domain: RowDomain) -> float:
     """Return the Frobenius sensitivity of the Gram matrix of (1, x), or of x without intercept, in scaled units."""
-    constant = 1.0 if design.intercept else 0.0
+    return _gram_sensitivity(domain, design.unit, intercept=design.intercept, count_public=design.count_public)
+
+
+@lru_cache(maxsize=64)
+def _gram_sensitivity(domain: RowDomain, unit: PrivacyUnit, *, intercept: bool, count_public: bool) -> float:
+    # cached because the search under `replace` is slow
+    constant = 1.0 if intercept else 0.0
     loss = weighted_loss(  # [P:gram-sensitivity]
         domain,
-        design.unit.neighbours,
+        unit.neighbours,
         Blocks(count=constant, sum_x=2 * constant, gram=1.0, sum_y=0.0, cross=0.0, target_square=0.0),
-        count_public=design.count_public,
-        rows_per_unit=design.unit.max_rows,
+        count_public=count_public,
+        rows_per_unit=unit.max_rows,
     )
     return math.sqrt(loss)
 
 
 def gram_l1_sensitivity(design: Design, domain: RowDomain) -> float:
-    """Return the L1 sensitivity of the triangle of the Gram matrix, with weight sqrt(2) off the diagonal."""
+    """Return the L1 sensitivity of the upper triangle of the Gram matrix, with weight sqrt(2) off the diagonal."""
     constant = 1.0 if design.intercept else 0.0
     weights = {
         "count": constant,
@@ -136,22 +131,22 @@ def score_l1_sensitivity(design: Design, domain: RowDomain) -> float:
 
 
 def weighted_row_shift(domain: RowDomain, row: int, target: int) -> Fraction:
-    """Return the largest squared length of a weighted row (1, x, y) divided by column scales in grid steps."""
+    """Return the largest squared length of a weighted row (1, x, y), each column divided by its scale in grid steps."""
     unit2 = domain.unit**2
     return Fraction(unit2 + domain.norm2_bound, row**2) + Fraction(unit2, target**2)  # [P:weighted-shift]
 
 
 # -- wishart -----------------------------------------------------------------------------------------------------------
-# Wishart noise: `wishart`, and `irls` with it. Proof: maps.proof.md.
+# Wishart noise in `wishart` and `irls`. Proof: maps.proof.md.
 
 
 def wishart(stated: Stated) -> Account:
-    """Account for `wishart`, which releases all moments at once."""
+    """Account for `wishart`, which adds one Wishart matrix to all moments."""
     query = MomentsQuery(stated.design, stated.domain)
     stated.check_count()
     stated.check("wishart", ("chi-square",), query.blocks, ["degrees"])
     if stated.design.count_public and not stated.flag("debiased"):
-        raise SpecError("got debiased = false with a public number of rows, which this mechanism refuses")
+        raise SpecError("the mechanism 'wishart' with a public number of rows needs debiased = true, got false")
     return _WishartAccount(stated, [query])
 
 
@@ -171,7 +166,7 @@ class _WishartAccount(Account):
 
 
 def wishart_products(stated: Stated) -> Account:
-    """Account for `irls` with Wishart noise: weighted products of (1, x, y) in every iteration."""
+    """Account for `irls` with Wishart noise, which releases weighted products of (1, x, y) in every pass."""
     columns = stated.size - 1
     query = SeparateQuery({
         "gram_diagonal": columns, "gram_off_diagonal": entry_count(columns) - columns, "cross": columns,
@@ -182,7 +177,7 @@ def wishart_products(stated: Stated) -> Account:
     stated.word("composition", ("exact", "basic", "advanced"))
     stated.integer("iterations", 0, 1000)
     if not stated.delta > 0:
-        raise SpecError("Wishart noise needs delta above 0")
+        raise SpecError("Wishart noise needs delta above 0, got delta = 0")
     return _WishartPassesAccount(stated, [query])
 
 
@@ -207,28 +202,34 @@ class _WishartPassesAccount(Account):
 
 
 def _delta(stated: Stated, shift: Fraction, epsilon: float) -> Decimal:
-    """Return a proved upper bound of delta at epsilon of one Wishart matrix."""
+    """Return a proved upper bound on delta at epsilon for one Wishart matrix."""
     unit, degrees = stated.design.unit, stated.distribution.parameters["degrees"] - stated.size + 1
     if unit.max_rows > 1:
-        raise SpecError("the privacy loss of Wishart noise is proved for one row per person only")
+        raise SpecError(f"Wishart noise is proved only for one row per person, got max_rows = {unit.max_rows}")
     if degrees < 3 or stated.distribution.parameters["degrees"] > 4_000_000:
-        raise SpecError("the degrees of freedom of the noise are not those of this mechanism")
+        raise SpecError(
+            f"expected at least {stated.size + 2} and at most 4,000,000 degrees of freedom, got "
+            f"{stated.distribution.parameters['degrees']}"
+        )
     if not (EPSILON_LOWEST <= epsilon <= EPSILON_HIGHEST and stated.delta >= DELTA_LOWEST):
-        raise SpecError("epsilon or delta is outside the range for which Wishart noise is proved")
+        raise SpecError(
+            f"Wishart noise needs epsilon from {EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g} and delta of at least "
+            f"{DELTA_LOWEST:g}; got epsilon = {epsilon:g} and delta = {stated.delta:g}"
+        )
     exchanged = unit.neighbours == "replace"
     served = served_epsilon(epsilon, exchanged=exchanged)
     share = best_share(degrees, float(shift), served, exchanged=exchanged)
     return max(proved_delta(degrees, shift, served, share, exchanged=exchanged), Decimal(0))  # [P:forward-wishart]
 
 
-def _check_products(stated: Stated, wanted: dict[str, int]) -> None:
-    """Check that the scales of the entries are products of column scales."""
-    if dict(stated.distribution.sigma) != wanted:
-        raise SpecError("the scales of Wishart noise must be products of column scales")
+def _check_products(stated: Stated, products: dict[str, int]) -> None:
+    """Check that the scale of every block is a product of two column scales."""
+    if dict(stated.distribution.sigma) != products:
+        raise SpecError("every scale of Wishart noise must be a product of two column scales")
 
 
 # -- iterative ---------------------------------------------------------------------------------------------------------
-# Mechanisms with several passes over the table: `gradient`, `irls`, `frank-wolfe`. Proof: maps.proof.md.
+# `gradient`, `irls` and `frank-wolfe`, which make several passes over the table. Proof: maps.proof.md.
 
 MOMENTUM: Final = "momentum_per_mille"
 _GRAM: Final = ("gram_diagonal", "gram_off_diagonal")
@@ -236,12 +237,12 @@ _ADDED_UP: Final[tuple[Calibration, ...]] = (*JOINT, "composed")
 
 
 def fitted_columns(design: Design) -> int:
-    """Return the number of columns of (1, x), or of x without intercept."""
+    """Return the number of fitted columns, including the constant if the design has an intercept."""
     return len(design.released) - (1 if design.intercept else 2)
 
 
 def gradient_queries(design: Design, domain: RowDomain, iterations: int) -> list[VectorQuery]:
-    """List the queries of `gradient`: the number of rows unless public, and a sum of scores for each step."""
+    """List the queries of `gradient`: the number of rows unless it is public, and the sum of scores of each step."""
     sensitivity = score_sensitivity(domain, design.unit, intercept=design.intercept)
     score = VectorQuery("score", fitted_columns(design), sensitivity, times=iterations)
     if design.count_public:
@@ -258,7 +259,7 @@ def gradient(stated: Stated) -> Account:
 
 
 def score_queries(design: Design, domain: RowDomain, passes: int) -> tuple[GramQuery, VectorQuery]:
-    """List the queries of the score form of `irls`: the Gram matrix once, and a sum of scores in every pass."""
+    """List the queries of the score form of `irls`: one Gram matrix, and the sum of scores of each pass."""
     columns = fitted_columns(design)
     score = score_sensitivity(domain, design.unit, intercept=design.intercept)
     return (
@@ -268,7 +269,7 @@ def score_queries(design: Design, domain: RowDomain, passes: int) -> tuple[GramQ
 
 
 def pure_score_queries(design: Design, domain: RowDomain, passes: int) -> tuple[GramQuery, VectorQuery]:
-    """List the same queries with the sensitivities for Laplace noise."""
+    """List the queries of the score form of `irls` with L1 sensitivities, for Laplace noise."""
     gram, score = score_queries(design, domain, passes)
     return (
         replace(gram, l1_sensitivity=gram_l1_sensitivity(design, domain)),
@@ -278,14 +279,14 @@ def pure_score_queries(design: Design, domain: RowDomain, passes: int) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class WeightedProductsQuery:
-    """Weighted products of (1, x) with itself and with y in every pass of the moment form of `irls`.
+    """Weighted products of (1, x) with itself and with y, in every pass of the moment form of `irls`.
 
     Attributes
     ----------
     gram, cross
-        Both parts, each with its sensitivity.
+        Query for each kind of product, with its own sensitivity.
     replaced
-        Whether rows are replaced, so that no pair of rows reaches both sensitivities at once.
+        Whether neighbouring tables replace rows. Then no pair of rows attains both sensitivities at once.
     """
 
     gram: GramQuery
@@ -294,7 +295,7 @@ class WeightedProductsQuery:
 
     @classmethod
     def of(cls, design: Design, domain: RowDomain, passes: int) -> WeightedProductsQuery:
-        """Compute the sensitivities from public quantities."""
+        """Build the query from public quantities."""
         columns = fitted_columns(design)
         gram, cross = weighted_gram_sensitivity(domain, design.unit, intercept=design.intercept)
         return cls(
@@ -322,12 +323,12 @@ class WeightedProductsQuery:
         return passes * (gram + cross)
 
     def pure_loss(self, scales: BlockScales) -> Fraction:
-        """Reject Laplace noise, which this form does not have."""
-        raise SpecError("weighted products have Gaussian or Wishart noise, not Laplace noise")
+        """Reject Laplace noise, which the moment form does not support."""
+        raise SpecError("weighted products need Gaussian or Wishart noise, got Laplace noise")
 
 
 def irls(stated: Stated) -> Account:
-    """Account for `irls` with any form and noise."""
+    """Account for `irls` with any form and noise family."""
     noise = stated.word("noise", ("auto", "gaussian", "laplace", "wishart"))
     stated.integer("iterations", 0, 1000)
     form = stated.word("form", ("score", "moment"))
@@ -348,7 +349,7 @@ def irls(stated: Stated) -> Account:
 
 
 def choices_query(design: Design, passes: int) -> VectorQuery:
-    """Return the selections of `frank-wolfe` by the exponential mechanism, which loses twice the score sensitivity."""
+    """Return the query for the selections of `frank-wolfe`. Each loses epsilon = 2 * sensitivity / scale."""
     moved = 2 * coordinate_sensitivity(design.unit)
     return VectorQuery("selection", 1, float(moved), moved, times=passes)
 
@@ -360,13 +361,14 @@ def frank_wolfe(stated: Stated) -> Account:
     stated.check("discrete-laplace", ("pure", "composed"), query.blocks, ["iterations"])
     if stated.distribution.parameters["iterations"] != passes:
         raise SpecError(
-            f"expected {passes} selections as in the settings, got {stated.distribution.parameters['iterations']}"
+            f"expected noise for {passes} iterations, as in the settings, got "
+            f"{stated.distribution.parameters['iterations']}"
         )
     return _ChoicesAccount(stated, [query])
 
 
 class _ChoicesAccount(Account):
-    """Account of selections by the exponential mechanism, composed by epsilon or by zCDP."""
+    """Account of selections by the exponential mechanism, composed by adding epsilon or by zCDP."""
 
     def loss(self) -> Loss:
         stated, scales = self.stated, self.stated.scales

@@ -1,4 +1,4 @@
-"""List the queries of mechanisms that release moments, with the privacy loss of their noise. Proof: maps.proof.md."""
+"""List the queries of mechanisms that release moments, and account for their noise. Proof: maps.proof.md."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def gaussian_queries(
     models: Sequence[Columns] = (),
     clip_counts: bool = False,
 ) -> list[Query]:
-    """List the queries of `gaussian` for rows in declared scale, with or without weights."""
+    """List the queries of `gaussian` without private scaling, with or without weights."""
     weighted = design.weights is not None
     queries: list[Query] = [MomentsQuery(design, domain, exact_entries=True)]
     if weighted and not design.rows_public:
@@ -59,10 +59,7 @@ def gaussian_queries(
 def released_queries(
     design: Design, distribution: NoiseDistribution, *, robust: bool, clip_counts: bool
 ) -> list[Query]:
-    """List the queries of a release of moments, by the parts that the release has.
-
-    This holds for any mechanism that publishes moments, and for releases that are not private.
-    """
+    """List the queries of any release of moments, including releases that are not private, from its contents."""
     domain = RowDomain.of(design, distribution.grid_bits)
     if is_privately_scaled(distribution):
         from discreet.accounting.scaling import scaled_queries
@@ -73,7 +70,7 @@ def released_queries(
 
 
 def residual_queries(design: Design, domain: RowDomain, models: Sequence[Columns] = ()) -> list[GramQuery]:
-    """List the Gram matrices of residual rows: of the full model, then of additional models."""
+    """List the residual Gram matrices: that of the full model, then those of additional models."""
     neighbours = design.unit.neighbours
     domains = [domain, *(model_domain(design, domain, columns) for columns in models)]
     sizes = [len(design.released) - 1, *map(len, models)]
@@ -90,12 +87,12 @@ def residual_queries(design: Design, domain: RowDomain, models: Sequence[Columns
 
 
 def ratio_query() -> VectorQuery:
-    """Return the sum for a robust interval of R^2."""
+    """Return the query for the sum behind a robust R^2 interval."""
     return VectorQuery(RATIO_BLOCK, 1, ratio_sensitivity(), label="spread of squared residuals, for R²")
 
 
 def clip_query(design: Design) -> VectorQuery:
-    """Return the numbers of clipped rows by column."""
+    """Return the query for the number of clipped rows of each column."""
     return VectorQuery(
         CLIPPED,
         len(design.clippable),
@@ -106,12 +103,12 @@ def clip_query(design: Design) -> VectorQuery:
 
 
 def eigenvalue_query(design: Design, domain: RowDomain) -> VectorQuery:
-    """Return the smallest eigenvalue of X'X."""
+    """Return the query for the smallest eigenvalue of X'X."""
     return VectorQuery(EIGENVALUE, 1, eigenvalue_sensitivity(design, domain))
 
 
 def one_model_query(design: Design, domain: RowDomain, *, target_square: bool) -> MomentsQuery:
-    """Return the moments for one model."""
+    """Return the query for the moments of one model."""
     return MomentsQuery(design, domain, sums=design.needs_sums, target_square=target_square)
 
 
@@ -119,7 +116,7 @@ def one_model_query(design: Design, domain: RowDomain, *, target_square: bool) -
 
 
 def gaussian(stated: Stated) -> Account:
-    """Account for `gaussian`: plain, weighted, privately scaled, or with noise in shares of several curators."""
+    """Account for `gaussian`: plain, weighted, privately scaled, or with noise shared by several curators."""
     distribution, design = stated.distribution, stated.design
     weighted, shared = design.weights is not None, SHARES in distribution.parameters
     if is_privately_scaled(distribution) and not weighted:
@@ -147,7 +144,7 @@ def gaussian(stated: Stated) -> Account:
         models=not shared,
     )  # [P:forward-indicators]
     if weighted and distribution.parameters[WEIGHT_STEPS] != WEIGHT_BITS:
-        raise SpecError(f"expected weights of {WEIGHT_BITS} bits, got {distribution.parameters[WEIGHT_STEPS]}")
+        raise SpecError(f"expected weight_bits = {WEIGHT_BITS}, got {distribution.parameters[WEIGHT_STEPS]}")
     if shared:
         check_terms(distribution, design.unit)
         counted = replace(stated, distribution=counted_distribution(distribution))
@@ -157,7 +154,7 @@ def gaussian(stated: Stated) -> Account:
 
 
 def laplace(stated: Stated) -> Account:
-    """Account for `laplace`: all moments, with or without counts of clipped rows."""
+    """Account for `laplace`, with or without counts of clipped rows."""
     moments = MomentsQuery(stated.design, stated.domain)
     queries: list[Query] = [moments, *([clip_query(stated.design)] if CLIPPED in stated.distribution.sigma else [])]
     stated.check_count()
@@ -166,7 +163,7 @@ def laplace(stated: Stated) -> Account:
 
 
 def functional(stated: Stated) -> Account:
-    """Account for `functional`: the moments that are coefficients of the squared loss."""
+    """Account for `functional`, which releases the coefficients of the squared loss."""
     query = one_model_query(stated.design, stated.domain, target_square=stated.flag("target_square"))
     stated.check_count()
     stated.check("discrete-laplace", ("pure",), query.blocks)
@@ -174,18 +171,18 @@ def functional(stated: Stated) -> Account:
 
 
 def k_norm(stated: Stated) -> Account:
-    """Account for `k-norm`: one noise vector for all moments."""
+    """Account for `k-norm`, which adds one noise vector to all moments."""
     query = MomentsQuery(stated.design, stated.domain)
     stated.check_count()
     stated.check("k-norm", ("pure",), query.blocks, ["dimension"])
     dimension = entry_count(stated.size) - stated.design.count_public
     if stated.distribution.parameters["dimension"] != dimension:
-        raise SpecError(f"expected noise in {dimension} dimensions, got {stated.distribution.parameters['dimension']}")
+        raise SpecError(f"expected dimension = {dimension}, got {stated.distribution.parameters['dimension']}")
     return Account(stated, [query])
 
 
 def ssp(stated: Stated) -> Account:
-    """Account for `ssp`: the moments for one model."""
+    """Account for `ssp`, which releases the moments of one model."""
     query = one_model_query(stated.design, stated.domain, target_square=stated.flag("target_square"))
     stated.check_count()
     stated.check("discrete-gaussian", JOINT, query.blocks)
@@ -193,7 +190,7 @@ def ssp(stated: Stated) -> Account:
 
 
 def adassp(stated: Stated) -> Account:
-    """Account for `adassp`: the moments for one model, and the smallest eigenvalue of X'X."""
+    """Account for `adassp`, which releases the moments of one model and the smallest eigenvalue of X'X."""
     moments = one_model_query(stated.design, stated.domain, target_square=stated.flag("target_square"))
     queries: list[Query] = [moments, eigenvalue_query(stated.design, stated.domain)]
     stated.check_count()

@@ -1,4 +1,4 @@
-"""Compute the sensitivities of the moments and of what is released with them."""
+"""Compute the sensitivities of moments and of the statistics released with them."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from discreet.exact.rounding import MARGIN
 from discreet.privacy.budget import Neighbours
 
 # -- l1 sensitivity ----------------------------------------------------------------------------------------------------
-# Sensitivity of the moments of (1, x, y) in a weighted L1 norm. Proof: l1_sensitivity.proof.md.
+# Sensitivity of the moments of (1, x, y) in a weighted L1 norm, in scaled units. Proof: l1_sensitivity.proof.md.
 #
-# Everything is in scaled units. The *weighted L1 sensitivity* is the largest value, over neighbouring tables, of
+# The *weighted L1 sensitivity* is the largest value, over neighbouring tables, of
 #
 #     sum over entries i <= j of  w_block(i, j) * | change of entry (i, j) |.
 #
-# With w = 1 / scale it is epsilon of a release with independent Laplace noise. It is computed in exact fractions and
-# returned as the next double above; only a bound for a ball under `replace` is in doubles, with a rounding margin.
+# With w = 1 / scale, it is the epsilon of a release with independent Laplace noise. It is computed in exact fractions
+# and rounded up to a double. Only a bound for a ball under `replace` is computed in doubles, with a rounding margin.
 
-# cells into which the search for a ball is split
+# number of cells in the search for a ball
 _CELLS: Final = 4096
 _ZERO: Final = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Block of several columns: one-hot, of a spline, or of an interaction. Their sizes sum to about 1.
+    """One-hot indicators of a factor, or the columns of a spline or interaction, whose absolute values sum to about 1.
 
     Attributes
     ----------
     total
-        Largest sum of the absolute values of the columns of one row, after rounding to the grid.
+        Largest sum of absolute values of the columns in one row, after rounding to the grid.
     active
         Number of nonzero columns in one row.
     wide
@@ -56,18 +56,20 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class L1Geometry:
-    """Public set of encoded rows, on which the L1 sensitivity depends.
-
-    Groups are one-hot blocks, splines and interactions.
+    """Public set of encoded rows, which determines the L1 sensitivity.
 
     Attributes
     ----------
     numeric, nonnegative
-        Numbers of regressors in [-1, 1], and in [0, 1], that are not part of a group.
+        Numbers of regressors in [-1, 1] and in [0, 1] outside groups.
+    groups
+        One-hot factors, splines and interactions.
+    columns
+        Number of released regressor columns.
     norm2
         Largest squared norm of x, after rounding to the grid.
     ball
-        Largest sum of absolute values that the norm allows, after rounding to the grid.
+        Largest sum of absolute values of x that the norm allows, after rounding to the grid.
     target_nonnegative
         Whether y lies in [0, 1] rather than [-1, 1].
 
@@ -87,7 +89,7 @@ class L1Geometry:
 
     @classmethod
     def of(cls, design: Design, domain: RowDomain) -> L1Geometry:
-        """Return the quantities of a design that determine its sensitivities."""
+        """Build the geometry from a design."""
         regressors = [design.columns[name] for name in design.regressors]
         groups = tuple(_group(c, domain) for c in regressors if isinstance(c, SplineBasis) or _several(c))
         numeric, nonnegative = domain.numeric, domain.boolean
@@ -104,29 +106,29 @@ class L1Geometry:
 
     @property
     def free(self) -> int:
-        """Number of regressors that are not part of a group."""
+        """Number of regressors outside groups."""
         return self.numeric + self.nonnegative
 
     @property
     def grouped(self) -> Fraction:
-        """Largest sum of the columns of all groups."""
+        """Largest sum of absolute values over the columns of all groups."""
         return sum((group.total for group in self.groups), _ZERO)
 
     @property
     def box(self) -> Fraction:
-        """Largest sum of absolute values of x without the ball."""
+        """Largest sum of absolute values of x, ignoring the ball."""
         return self.free + self.grouped
 
     @property
     def nonzero(self) -> int:
-        """Largest number of nonzero regressors of a row."""
+        """Largest number of nonzero regressors in one row."""
         return self.free + sum(group.active for group in self.groups)
 
 
 def l1_sensitivity(design: Design, domain: RowDomain, weights: Mapping[str, float | Fraction]) -> float:
-    """Return an upper bound of the weighted L1 sensitivity of the upper triangle.
+    """Return an upper bound on the weighted L1 sensitivity of the upper triangle of moments.
 
-    `weights` are by block. A block that is not named has weight 0.
+    A block without an entry in `weights` has weight 0.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "z": (0, 1)})
     >>> l1_sensitivity(design, RowDomain.of(design), dict.fromkeys(BLOCKS, 1.0))
@@ -144,9 +146,9 @@ def l1_sensitivity(design: Design, domain: RowDomain, weights: Mapping[str, floa
 
 
 def add_remove(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
-    """Return the largest weighted change of the moments when one row is added or removed.
+    """Return the largest weighted change of the moments if one row is added or removed.
 
-    A corner row attains it in a box without splines.
+    In a box without splines, a corner row attains it.
     """
     off, skew = w["gram_off_diagonal"], w["gram_diagonal"] - w["gram_off_diagonal"] / 2
     constant = w["count"] + w["sum_y"] + w["target_square"]
@@ -162,7 +164,7 @@ def add_remove(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
 
 
 def replaced(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fraction:
-    """Return the largest weighted change when one row is replaced: the least of three upper bounds."""
+    """Return the smallest of three upper bounds on the weighted change of the moments if one row is replaced."""
     twice = 2 * (add_remove(geometry, w) - w["count"])  # [P:two-rows]
     bounds = [twice, _replaced_in_box(geometry, w)]
     if geometry.ball < geometry.box:
@@ -176,7 +178,7 @@ def _replaced_in_box(geometry: L1Geometry, w: Mapping[str, Fraction]) -> Fractio
     off, skew = w["gram_off_diagonal"], w["gram_diagonal"] - w["gram_off_diagonal"] / 2
     squares = sum((1 if skew >= 0 else group.total**2 / group.active for group in geometry.groups), _ZERO)
     groups = 2 * grouped * (w["sum_x"] + off * free + w["cross"]) + off * grouped**2 + 2 * skew * squares
-    # how much of P (2 free - P) the diagonal takes: all of it for a single column
+    # coefficient of P (2 free - P) that the diagonal contributes: all of `skew` if there is only one column
     uneven = skew if free == 1 else max(skew, _ZERO) / max(free, 1)
     bend = off / 2 + uneven
     return groups + _largest_on_rectangle(  # [P:group-entries]
@@ -196,20 +198,20 @@ def _widest_target(geometry: L1Geometry) -> Fraction:
 def _largest_on_rectangle(
     *, pp: Fraction, tt: Fraction, pt: Fraction, p: Fraction, t: Fraction, high: tuple[Fraction, Fraction]
 ) -> Fraction:
-    """Return the maximum of pp P^2 + tt T^2 + pt P T + p P + t T over a rectangle, exactly.
+    """Return the exact maximum of pp P^2 + tt T^2 + pt P T + p P + t T over a rectangle.
 
-    0 <= P <= high[0], 0 <= T <= high[1], and pp, tt <= 0.
+    The rectangle is 0 <= P <= high[0], 0 <= T <= high[1], and pp, tt <= 0.
     """
-    indices = set(itertools.product((_ZERO, high[0]), (_ZERO, high[1])))
+    candidates = set(itertools.product((_ZERO, high[0]), (_ZERO, high[1])))
     if pp:
-        indices |= {(_within(-(p + pt * side) / (2 * pp), high[0]), side) for side in (_ZERO, high[1])}
+        candidates |= {(_within(-(p + pt * side) / (2 * pp), high[0]), side) for side in (_ZERO, high[1])}
     if tt:
-        indices |= {(side, _within(-(t + pt * side) / (2 * tt), high[1])) for side in (_ZERO, high[0])}
+        candidates |= {(side, _within(-(t + pt * side) / (2 * tt), high[1])) for side in (_ZERO, high[0])}
     determinant = 4 * pp * tt - pt * pt
     if determinant > 0:
         inner = (pt * t - 2 * tt * p) / determinant, (pt * p - 2 * pp * t) / determinant
-        indices.add((_within(inner[0], high[0]), _within(inner[1], high[1])))  # [P:rectangle-maximum]
-    return max(pp * P * P + tt * T * T + pt * P * T + p * P + t * T for P, T in indices)
+        candidates.add((_within(inner[0], high[0]), _within(inner[1], high[1])))  # [P:rectangle-maximum]
+    return max(pp * P * P + tt * T * T + pt * P * T + p * P + t * T for P, T in candidates)
 
 
 def _within(value: Fraction, high: Fraction) -> Fraction:
@@ -217,9 +219,9 @@ def _within(value: Fraction, high: Fraction) -> Fraction:
 
 
 def _replaced_in_ball(geometry: L1Geometry, w: Mapping[str, float]) -> float:
-    """Return an upper bound from P^2 + Q^2 <= 4 m |x|^2, by cells of P.
+    """Return an upper bound over cells of P, from P^2 + Q^2 <= 4 m |x|^2.
 
-    P = sum |x_j - z_j|, Q = sum |x_j + z_j|.
+    P = sum |x_j - z_j| and Q = sum |x_j + z_j|.
     """
     wide = geometry.free + sum(group.wide for group in geometry.groups)
     sensitivity2 = 4 * wide * float(geometry.norm2) * MARGIN
@@ -232,7 +234,7 @@ def _replaced_in_ball(geometry: L1Geometry, w: Mapping[str, float]) -> float:
     squares = min(2 * float(geometry.norm2), geometry.free + 2.0 * len(geometry.groups))
     slope = w["sum_y"] + 2 * w["target_square"] + w["cross"] / 2 * (plus - up)
     high = float(_widest_target(geometry))
-    # a parabola that opens downwards, at 0, at the far end, or at its top where that lies between
+    # maximum of a concave parabola on [0, high]: at an end, or at its vertex if that lies inside
     target = np.maximum(0, high * slope - high * high * w["target_square"])
     if w["target_square"] > 0:
         top = np.clip(slope / (2 * w["target_square"]), 0, high)
@@ -259,18 +261,18 @@ def _next_above(exact: Fraction) -> float:
 
 
 # -- l2 sensitivity ----------------------------------------------------------------------------------------------------
-# L2 sensitivity of the moments of (1, x, y). Proof: l2_sensitivity.proof.md.
+# L2 sensitivity of the moments of (1, x, y), in scaled units. Proof: l2_sensitivity.proof.md.
 #
-# Everything is in scaled units. A *weighted loss* is the largest value, over neighbouring tables, of
+# A *weighted loss* is the largest value, over neighbouring tables, of
 #
 #     sum over blocks k of  w_k * || change of block k ||^2,
 #
-# with svec (Frobenius) norm inside the Gram block. With w_k = 1 / sigma_k^2 it is mu^2 of the joint Gaussian release.
+# with the svec (Frobenius) norm for the Gram block. With w_k = 1 / sigma_k^2, it is mu^2 of the joint Gaussian release.
 
-# relative accuracy of branch and bound for the joint maximum under `replace`: for calibration, and for a privacy loss
+# relative accuracy of branch and bound under `replace`, for calibration and for the privacy loss
 GAP: Final = 1e-4
 CLOSE: Final = 1e-6
-# weight of an entry off the diagonal of a Gram in an L1 norm: the square root of 2, rounded up
+# weight of an off-diagonal Gram entry in an L1 norm: sqrt(2), rounded up
 OFF_WEIGHT: Final = math.nextafter(math.sqrt(2), 2.0)
 _MAX_CELLS = 400_000
 
@@ -288,10 +290,9 @@ class Blocks:
 
 
 def block_maxima(domain: RowDomain, neighbours: Neighbours) -> Blocks:
-    """Return upper bounds of the change of each block alone, as norms.
+    """Return upper bounds on the norm of the change of each block alone.
 
-    The blocks are n, sum x, X'X (Frobenius), sum y, X'y and y'y. They determine the split of the noise. The guarantee
-    is based on the weighted loss below, never on these bounds.
+    They only guide how the noise is divided among blocks. The guarantee rests on `weighted_loss`.
 
     >>> block_maxima(RowDomain(1, 0, 0, None, False, 16), "add-remove").gram
     1.0
@@ -313,20 +314,20 @@ def weighted_loss(
     close: float = GAP,
     copied: int = 0,
 ) -> float:
-    """Return an upper bound of the weighted squared change between neighbouring tables.
+    """Return an upper bound on the weighted squared change of the moments between neighbouring tables.
 
     Parameters
     ----------
     count_public
-        Under `replace`, whether every row is used in both tables. If not, a row may be absent from one of them (a
-        `missing = "drop"` rule, or a person with fewer rows), so that replacing can also mean adding or removing.
+        Whether the number of rows is public. If not, a replaced row may be missing from one table (dropped for a
+        missing cell, or because a person has fewer rows), so that replacing can also mean adding or removing.
     rows_per_unit
-        How many rows of one person count.
+        Maximum number of rows per person.
     close
-        Relative accuracy of the joint maximum under `replace`.
+        Relative accuracy of the maximum under `replace`.
     copied
-        Number of declared columns of indicators whose squares are not released in addition to the sums. A replaced
-        row is charged as if they were.
+        Number of indicator blocks whose squares equal their sums and are not released. Under `replace` they are charged
+        all the same.
     """
     if neighbours == "add-remove":
         loss = add_remove_loss(domain, weights, copied)
@@ -338,14 +339,14 @@ def weighted_loss(
 
 
 def add_remove_loss(domain: RowDomain, w: Blocks, copied: int = 0) -> float:
-    """Return the largest weighted squared change when one row is added or removed.
+    """Return the largest weighted squared change if one row is added or removed.
 
-    One corner row attains every block at once.
+    A corner row attains the maximum of every block at once.
 
-    >>> one = Blocks(1, 1, 1, 1, 1, 1)
-    >>> round(add_remove_loss(RowDomain(2, 0, 0, None, False, 16), one), 9)
+    >>> ones = Blocks(1, 1, 1, 1, 1, 1)
+    >>> round(add_remove_loss(RowDomain(2, 0, 0, None, False, 16), ones), 9)
     11.0
-    >>> round(add_remove_loss(RowDomain(1, 1, 0, None, False, 16), one, copied=1), 9)
+    >>> round(add_remove_loss(RowDomain(1, 1, 0, None, False, 16), ones, copied=1), 9)
     10.0
     """
     r2 = norm2(domain)
@@ -355,33 +356,33 @@ def add_remove_loss(domain: RowDomain, w: Blocks, copied: int = 0) -> float:
 
 
 def replace_loss(domain: RowDomain, w: Blocks, close: float = GAP) -> float:
-    """Return an upper bound of the joint weighted squared change when one row is replaced, by branch and bound.
+    """Return an upper bound on the weighted squared change if one row is replaced, by branch and bound.
 
-    The block maxima are not attained together. Two rows enter only through a = |x|^2, b = |z|^2, c = x.z and their
-    targets. A proof reduces the search to c and one target, and cells of that rectangle are split until the enclosure
-    is tight.
+    No pair of rows attains all block maxima. Two rows enter only through a = |x|^2, b = |z|^2, c = x.z and their
+    targets. The proof reduces the search to c and one target. Cells of that rectangle are split until the enclosure is
+    tight.
     """
     r2 = norm2(domain)
     low_c = -min(float(domain.numeric + domain.signed_blocks), r2)
     low_y = 0.0 if domain.target_nonnegative else -1.0
     cells = _split(np.array([[low_c, r2, low_y, 1.0]]), times=4)
-    attained = settled = 0.0
+    attained = decided = 0.0
     while True:
         upper = _upper(domain, r2, w, cells)
         attained = max(attained, float(_lower(domain, r2, w, cells).max()))
         undecided = upper > attained * (1 + close)
-        # cells put aside keep their say in the bound
-        settled = max(settled, float(upper[~undecided].max(initial=0.0)))
+        # cells that are not split again still contribute to the bound
+        decided = max(decided, float(upper[~undecided].max(initial=0.0)))
         cells = cells[undecided]
         if cells.shape[0] == 0:
-            return settled * MARGIN
+            return decided * MARGIN
         if cells.shape[0] * 4 > _MAX_CELLS:
-            return max(settled, float(upper.max())) * MARGIN  # [P:replace-search]
+            return max(decided, float(upper.max())) * MARGIN  # [P:replace-search]
         cells = _split(cells, times=1)
 
 
 def _norm2_beside(domain: RowDomain, r2: float, c: FloatArray) -> FloatArray:
-    """Return the largest b = |z|^2 that is possible with a = |x|^2 = r2 and x.z = c."""
+    """Return the largest possible b = |z|^2, given a = |x|^2 = r2 and x.z = c."""
     if domain.numeric + domain.boolean == 1 and domain.blocks + domain.signed_blocks == 0:
         return c * c / r2  # [P:single-column]
     sensitivity = 3.0 * (domain.numeric + domain.signed_blocks) + domain.boolean + 2.0 * domain.blocks
@@ -402,7 +403,7 @@ def _upper(domain: RowDomain, r2: float, w: Blocks, cells: FloatArray) -> FloatA
 def _lower(domain: RowDomain, r2: float, w: Blocks, cells: FloatArray) -> FloatArray:
     c = (cells[:, 0] + cells[:, 1]) / 2
     t = (cells[:, 2] + cells[:, 3]) / 2
-    # the extremes of the search are corners of cells, so evaluate there too
+    # maxima are often at corners of cells, so evaluate there too
     best = _value(domain, r2, w, c, t)
     for corner_c, corner_t in ((0, 2), (0, 3), (1, 2), (1, 3)):
         best = np.maximum(best, _value(domain, r2, w, cells[:, corner_c], cells[:, corner_t]))
@@ -431,45 +432,34 @@ def _split(cells: FloatArray, *, times: int) -> FloatArray:
 
 
 # -- residuals ---------------------------------------------------------------------------------------------------------
-# Sensitivity of the sums over residuals. Proof: residual_sums.proof.md.
+# Sensitivity of sums over residuals. Proof: residual_sums.proof.md.
 
 
 def residual_sensitivity(domain: RowDomain, neighbours: Neighbours) -> float:
     """Return the Frobenius sensitivity of the sum of v v', in scaled units, rounded up.
 
-    A person enters as one row, whatever the number of rows used.
-
-    >>> residual_sensitivity(RowDomain(2, 0, 0, None, False, 16), "add-remove")
-    3.0000000000001705
+    Each person contributes one vector v, whatever the number of rows.
     """
     row_norm = 1.0 + norm2(domain)
     return row_norm * (1.0 if neighbours == "add-remove" else 2**0.5) * MARGIN  # [P:residual-sensitivity]
 
 
 def ratio_sensitivity() -> float:
-    """Return the sensitivity of the sum of q^2 under both relations, in scaled units, rounded up.
-
-    >>> ratio_sensitivity() >= 1.0
-    True
-    """
+    """Return the sensitivity of the sum of q^2 under both neighbouring relations, in scaled units, rounded up."""
     return 1.0 * MARGIN  # [P:ratio-sensitivity]
 
 
 # -- clips -------------------------------------------------------------------------------------------------------------
-# Sensitivity of the counts of clipped rows. Proof: clip_counts.proof.md.
+# Sensitivity of clip counts. Proof: clip_counts.proof.md.
 
 
 def clips_l1_sensitivity(design: Design) -> int:
-    """Return the L1 sensitivity of all counts, in rows.
-
-    >>> clips_l1_sensitivity(Design("y", {"y": (0, 1), "x": (0, 5)}))
-    2
-    """
+    """Return the L1 sensitivity of all clip counts, in rows."""
     return len(design.clippable) * design.unit.max_rows  # [P:clip-l1-sensitivity]
 
 
 def clips_l2_sensitivity(design: Design) -> float:
-    """Return the L2 sensitivity of all counts, in rows."""
+    """Return the L2 sensitivity of all clip counts, in rows."""
     return math.sqrt(len(design.clippable)) * design.unit.max_rows  # [P:clip-sensitivity]
 
 
@@ -478,11 +468,6 @@ def clips_l2_sensitivity(design: Design) -> float:
 
 
 def eigenvalue_sensitivity(design: Design, domain: RowDomain) -> float:
-    """Return the sensitivity of the smallest eigenvalue, in scaled units.
-
-    >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "z": (0, 1)})
-    >>> eigenvalue_sensitivity(design, RowDomain.of(design))
-    3.0
-    """
+    """Return the sensitivity of the smallest eigenvalue of X'X, in scaled units."""
     row_norm = norm2(domain) + (1.0 if design.needs_sums else 0.0)
     return row_norm * design.unit.max_rows  # [P:eigenvalue-sensitivity]

@@ -1,4 +1,4 @@
-"""Describe the noise distribution of a release, as it is published, and read it from a file."""
+"""Describe the noise distribution of a release as it is published, and read it from a file."""
 
 from __future__ import annotations
 
@@ -18,9 +18,8 @@ from discreet.exact.linear import pairs, position, symmetric
 from discreet.options import MAX_GRID_BITS, MIN_GRID_BITS
 from discreet.privacy.checks import is_integer
 
-# -- distribution
-# --------------------------------------------------------------------------------------------------------------- The
-# noise distribution of a release, as it is published.
+# -- distribution ------------------------------------------------------------------------------------------------------
+# The noise distribution of a release, as it is published.
 
 # public settings of a mechanism by name
 Settings: TypeAlias = Mapping[str, bool | int | float | str]
@@ -34,25 +33,25 @@ BLOCKS: Final[tuple[Block, ...]] = (
 )  # fmt: skip
 RESIDUAL_BLOCKS: Final[tuple[Block, Block]] = ("residual_diagonal", "residual_off_diagonal")
 RATIO_BLOCK: Final[Block] = "residual_ratio"
-# released columns of one model: those of its features from left to right, and that of its target last
+# released columns of one model: features from left to right, target last
 Columns: TypeAlias = tuple[int, ...]
-# numbers of clipped rows by numeric column
+# number of clipped rows of each numeric column
 CLIPPED: Final[Block] = "clipped"
-# numbers of rows that fit and of rows that do not, released first
+# numbers of rows that fit the design and of other rows, for the guard
 GUARD: Final[Block] = "guard"
 GUARD_COUNTS: Final = 2
-# numbers of rows by dyadic cell, for private bounds, and of all rows
+# numbers of rows in each dyadic cell and in total, for private bounds
 DISCOVERY: Final[Block] = "discovery"
 # preliminary counts, in order of release
 BEFORE: Final[tuple[Block, ...]] = (GUARD, DISCOVERY)
 DIAGONAL_BLOCKS: Final = ("count", "gram_diagonal", "target_square")
-# number of rows, released with sums of weighted rows
+# number of rows, which is released in addition to the sum of weights
 ROWS: Final = "rows"
-# counts in the search for the radius in private scaling
+# counts in the radius search of private scaling
 RADIUS: Final = "radius"
-# bits of the weights of rows, a parameter of the distribution
+# parameter: number of bits of row weights
 WEIGHT_STEPS: Final = "weight_bits"
-# number of independent shares that add up to the noise of every number, a parameter of the distribution
+# parameter: number of independent noise shares that are added to every entry
 SHARES: Final = "shares"
 
 _Entry = TypeVar("_Entry")
@@ -61,7 +60,7 @@ NoiseFamily = Literal["discrete-gaussian", "discrete-laplace", "k-norm", "wishar
 FAMILIES: Final = ("discrete-gaussian", "discrete-laplace", "k-norm", "wishart")
 Calibration = Literal["gaussian", "discrete-zcdp", "pure", "chi-square", "composed", "bound", "none"]
 CALIBRATIONS: Final = ("gaussian", "discrete-zcdp", "pure", "chi-square", "composed", "bound", "none")
-# calibrations of Gaussian noise that is charged jointly
+# calibrations of Gaussian noise that account for all entries jointly
 JOINT: Final[tuple[Calibration, ...]] = ("gaussian", "discrete-zcdp")
 
 
@@ -72,33 +71,33 @@ class NoiseDistribution:
     Attributes
     ----------
     grid_bits
-        A scaled value has `2**grid_bits` steps, a product `4**grid_bits`, and a product of weighted rows
-        `2**weight_bits` times as many.
+        A scaled unit has `2**grid_bits` grid steps. For products it has `4**grid_bits`, and for products of weighted
+        rows `2**weight_bits` times as many.
     sigma
-        Scale of each released block in steps of the product grid, as integers. 0 only for a public count, or where
-        the noise is switched off. A block that is absent is not released.
-        `coefficients` alone: all noise was added to the published coefficients, after everything else.
+        Integer scale of each released block, in product-grid steps. It is 0 only for a public count or if the noise is
+        switched off. Absent blocks are not released. `coefficients` alone means that noise was added only to the
+        published coefficients.
     calibration
-        `gaussian`: exact Gaussian accounting with the lattice gap paid in delta; `discrete-zcdp`: the discrete
-        distribution's own concentrated privacy; `pure`: epsilon alone; `chi-square`: the exact loss of Wishart noise;
-        `composed`: several pieces through an accountant; `bound`: a proved upper bound on delta; `none`: not private.
+        `gaussian`: exact Gaussian accounting, with the cost of the lattice in delta. `discrete-zcdp`: zCDP of the
+        discrete Gaussian. `pure`: epsilon alone. `chi-square`: exact loss of Wishart noise. `composed`: a composition
+        rule over several releases. `bound`: a proved upper bound on delta. `none`: not private.
     family
-        `discrete-gaussian`: independent entries, the scale is the standard deviation. `discrete-laplace`: independent,
-        `P(z)` proportional to `exp(-abs(z) / scale)`. `k-norm`: entries scale * z, z with density proportional to
-        `exp(-norm(z))` in `parameters["dimension"]` dimensions, rounded. `wishart`: entries scale * W with
-        `parameters["degrees"]` degrees of freedom, less their mean, rounded.
+        `discrete-gaussian`: independent entries, with the scale as standard deviation. `discrete-laplace`: independent
+        entries, `P(z)` proportional to `exp(-abs(z) / scale)`. `k-norm`: entries scale * z, rounded, where z has
+        density proportional to `exp(-norm(z))` in `parameters["dimension"]` dimensions. `wishart`: entries scale * W
+        minus their mean, rounded, where W has `parameters["degrees"]` degrees of freedom.
     parameters
-        Other parameters of the family, as integers. With weights, `weight_bits`, by which the grid is finer. With
-        `shares`, every entry is the sum of this number of independent variates of the stated scale.
+        Other integer parameters of the family. `weight_bits` is present in a design with weights. With `shares`, every
+        entry gets the sum of that many independent variates of the stated scale.
     factors
-        First and last column of every factor whose indicators have no noise on their products with each other, which
-        are 0 in every row. Empty where they have noise like other products.
+        First and last column of every factor. Products between two indicators of one factor are 0 in every row and get
+        no noise. Empty if they get noise like other products.
     indicators
-        First and last released column of every declared column of indicators, whose sum of squares and sum are one
-        number with one variate, of the scale of the sums. Empty where they have separate noise.
+        First and last released column of every indicator block. The sum of squares of an indicator is a copy of its
+        noisy sum. Empty if both get separate noise.
     models
-        Columns of every additional model with a residual Gram matrix. The scales of model k, counted from 1, are in
-        the blocks `model_blocks(k)`.
+        Columns of every additional model with a residual Gram matrix. `model_blocks(k)` names the blocks of model k,
+        starting at 1.
     """
 
     grid_bits: int
@@ -115,23 +114,23 @@ class NoiseDistribution:
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
 
     def __reduce__(self) -> tuple[object, ...]:
-        # read-only mappings do not travel by themselves
+        # mapping proxies cannot be pickled
         plain = self.grid_bits, dict(self.sigma), self.calibration, self.family, dict(self.parameters)
         return NoiseDistribution, (*plain, self.factors, self.indicators, self.models)
 
     def with_before(self, block: str, sigma: int) -> NoiseDistribution:
-        """Return the joint noise of a mechanism and of preliminary counts."""
+        """Add the noise scale of preliminary counts."""
         return replace(self, sigma={**self.sigma, block: sigma})
 
     def without_before(self) -> NoiseDistribution:
-        """Return the noise of the mechanism without preliminary counts."""
+        """Remove the noise scales of preliminary counts."""
         rest = {block: sigma for block, sigma in self.sigma.items() if block not in BEFORE}
         return self if len(rest) == len(self.sigma) else replace(self, sigma=rest)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the distribution as plain values for JSON, integers as decimal text."""
+        """Return the distribution as plain values for JSON, with integers as decimal text."""
         runs = {"factors": self.factors, "indicators": self.indicators, "models": self.models}
-        return {name: [list(one) for one in columns] for name, columns in runs.items() if columns} | {
+        return {name: [list(run) for run in columns] for name, columns in runs.items() if columns} | {
             "family": self.family,
             "calibration": self.calibration,
             "grid_bits": self.grid_bits,
@@ -141,11 +140,11 @@ class NoiseDistribution:
 
     @property
     def unit(self) -> int:
-        """Number of noise steps in one scaled unit, which is that of the product grid."""
+        """Number of product-grid steps in one scaled unit."""
         return 1 << 2 * self.grid_bits + self.parameters.get(WEIGHT_STEPS, 0)
 
     def steps(self, size: int) -> list[int]:
-        """Return the scale of every entry of the upper triangle for `size` columns, 0 without separate noise."""
+        """Return the scale of every entry of the upper triangle, and 0 for an entry without its own noise."""
         scales = {block: self.sigma.get(block, 0) for block in BLOCKS}
         steps = [scales[block] for block in entry_blocks(size)]
         for start, end in self.zero_runs(size):
@@ -156,15 +155,11 @@ class NoiseDistribution:
 
     @property
     def indicator_columns(self) -> list[int]:
-        """Columns whose sum of squares is their sum.
-
-        >>> NoiseDistribution(8, {}, "none", indicators=((1, 1), (3, 4))).indicator_columns
-        [1, 3, 4]
-        """
+        """Columns whose sum of squares equals their sum."""
         return [column for first, last in self.indicators for column in range(first, last + 1)]
 
     def copies(self, size: int) -> dict[int, int]:
-        """Return the positions in the triangle of squares of indicators, and of the sums that they copy.
+        """Return the triangle positions of indicator squares, each with the position of the sum that it copies.
 
         >>> NoiseDistribution(8, {}, "none", indicators=((1, 2),)).copies(4)
         {4: 1, 7: 2}
@@ -172,7 +167,7 @@ class NoiseDistribution:
         return {position(j, j, size): position(0, j, size) for j in self.indicator_columns}
 
     def with_copies(self, upper: Sequence[_Entry], size: int) -> list[_Entry]:
-        """Return an upper triangle with the squares of indicators copied from their sums.
+        """Copy the sums of indicators to their squares in an upper triangle.
 
         >>> NoiseDistribution(8, {}, "none", indicators=((1, 1),)).with_copies("nsyqcv", 3)
         ['n', 's', 'y', 's', 'c', 'v']
@@ -183,9 +178,7 @@ class NoiseDistribution:
         return out
 
     def zero_runs(self, size: int) -> list[tuple[int, int]]:
-        """Return the runs of products of two indicators of one factor in the triangle, as first and end.
-
-        They are 0 and have no noise.
+        """Return the (start, end) runs of the upper triangle that hold products between indicators of one factor.
 
         >>> NoiseDistribution(8, {}, "none", factors=((1, 3),)).zero_runs(5)
         [(6, 8), (10, 11)]
@@ -197,7 +190,7 @@ class NoiseDistribution:
         ]
 
     def without_zeros(self, upper: Sequence[_Entry], size: int) -> list[_Entry]:
-        """Return the entries of an upper triangle that are not products of two indicators of one factor.
+        """Remove products between indicators of one factor from an upper triangle.
 
         >>> NoiseDistribution(8, {}, "none", factors=((1, 2),)).without_zeros("abcdef", 3)
         ['a', 'b', 'c', 'd', 'f']
@@ -210,7 +203,7 @@ class NoiseDistribution:
         return [*kept, *upper[behind:]]
 
     def with_zeros(self, kept: Sequence[_Entry], size: int, zero: _Entry) -> list[_Entry]:
-        """Rebuild the full upper triangle by inserting zeros for the omitted products.
+        """Rebuild the full upper triangle by inserting zeros for the removed products.
 
         >>> NoiseDistribution(8, {}, "none", factors=((1, 2),)).with_zeros([7, 7, 7, 7, 7], 3, 0)
         [7, 7, 7, 7, 0, 7]
@@ -225,20 +218,11 @@ class NoiseDistribution:
         return [*upper, *kept[behind:]]
 
     def residual_sizes(self, size: int) -> list[int]:
-        """Return the number of columns (1, features) of each residual Gram matrix, the full model first.
-
-        >>> NoiseDistribution(8, {}, "none", models=((1, 4), (2, 3, 4))).residual_sizes(5)
-        [4, 2, 3]
-        """
+        """Return the number of columns of each residual Gram matrix, constant included, the full model first."""
         return [size - 1, *(len(columns) for columns in self.models)]
 
     def residual_steps(self, size: int) -> list[int]:
-        """Return the noise scale of each number released in the residual pass.
-
-        >>> sigma = {"residual_diagonal": 9, "residual_off_diagonal": 7, "residual_ratio": 2}
-        >>> NoiseDistribution(8, sigma, "none").residual_steps(3)
-        [9, 7, 9, 2]
-        """
+        """Return the noise scale of each number released in the residual pass."""
         steps = []
         for number, columns in enumerate(self.residual_sizes(size)):
             diagonal, off = (self.sigma[block] for block in model_blocks(number))
@@ -247,17 +231,17 @@ class NoiseDistribution:
 
     @property
     def zeros(self) -> int:
-        """Return the number of entries of the upper triangle that are 0 and have no noise."""
+        """Number of entries of the upper triangle that are 0 in every row and have no noise."""
         return structural_zeros(self.factors)
 
     def sd(self, block: str) -> float:
-        """Return the standard deviation of the noise of a block in scaled units, NaN if it is not released."""
+        """Return the noise standard deviation of a block in scaled units, or NaN if the block is not released."""
         if block not in self.sigma:
             return math.nan
         return float(self.sigma[block] / self.unit) * self._factor(block)
 
     def entry_sd(self, size: int) -> FloatArray:
-        """Return the standard deviation of every entry in scaled units, shape (size, size), NaN if not released."""
+        """Return the noise standard deviation of every entry in scaled units, as a matrix, NaN if not released."""
         by_block = {block: self.sd(block) for block in BLOCKS}
         out = symmetric([by_block[block] for block in entry_blocks(size)], size)
         for first, last in self.factors:
@@ -278,12 +262,12 @@ class NoiseDistribution:
 
 
 def is_privately_scaled(distribution: NoiseDistribution) -> bool:
-    """Return whether the moments are those of privately scaled rows, whose radius was searched."""
+    """Return whether the moments are those of privately scaled rows."""
     return RADIUS in distribution.sigma and "sum_y" in distribution.sigma
 
 
 def model_blocks(number: int) -> tuple[str, str]:
-    """Return the blocks of the residual Gram matrix of a model: 0 for the full one, else its number in `models`.
+    """Return the block names of a model's residual Gram matrix. The full model has number 0.
 
     >>> model_blocks(0), model_blocks(2)
     (('residual_diagonal', 'residual_off_diagonal'), ('residual_diagonal_2', 'residual_off_diagonal_2'))
@@ -293,7 +277,7 @@ def model_blocks(number: int) -> tuple[str, str]:
 
 
 def structural_zeros(factors: Iterable[tuple[int, int]]) -> int:
-    """Return the number of products of two indicators of one factor, from the first and last columns.
+    """Return the number of products between indicators of one factor, from (first, last) columns.
 
     >>> structural_zeros([(2, 4), (6, 7)])
     4
@@ -302,7 +286,7 @@ def structural_zeros(factors: Iterable[tuple[int, int]]) -> int:
 
 
 def entry_blocks(size: int) -> list[Block]:
-    """Return the blocks of the entries of the upper triangle, row by row.
+    """Return the block of every entry of the upper triangle, row by row.
 
     >>> entry_blocks(3)
     ['count', 'sum_x', 'sum_y', 'gram_diagonal', 'cross', 'target_square']
@@ -316,11 +300,7 @@ def entry_blocks(size: int) -> list[Block]:
 
 
 def block_of(i: int, j: int, size: int) -> Block:
-    """Return the block of the entry (i, j), i <= j, of the moments of (1, x, y).
-
-    >>> block_of(0, 0, 4), block_of(1, 2, 4), block_of(1, 3, 4)
-    ('count', 'gram_off_diagonal', 'cross')
-    """
+    """Return the block of entry (i, j), i <= j, of the moments of (1, x, y)."""
     last = size - 1
     if j == last:
         return "sum_y" if i == 0 else "target_square" if i == last else "cross"
@@ -330,62 +310,57 @@ def block_of(i: int, j: int, size: int) -> Block:
 
 
 # -- fields ------------------------------------------------------------------------------------------------------------
-# Single values of a release file, checked for their type.
+# Type checks of single values in a release file.
 
 
 def table_of(value: object, name: str) -> Mapping[str, object]:
     """Return a table, or raise an error that names the field."""
     if not isinstance(value, dict):
-        raise ReleaseFileError(f"the field {name!r} is not a table")
+        raise ReleaseFileError(f"the field {name!r} must be a table")
     return value
 
 
 def text_of(value: object, name: str) -> str:
-    """Return text that is not empty."""
+    """Return nonempty text, or raise an error that names the field."""
     if not isinstance(value, str) or not value:
-        raise ReleaseFileError(f"the field {name!r} is not text")
+        raise ReleaseFileError(f"the field {name!r} must be nonempty text")
     return value
 
 
 def integers_of(table: Mapping[str, object], name: str) -> dict[str, int]:
-    """Return integers by name."""
+    """Return integers by name, from decimal text."""
     return {key: integer_of(value, f"{name}.{key}") for key, value in table.items()}
 
 
 def integer_of(value: object, name: str) -> int:
-    """Return an integer that is written as decimal text.
-
-    >>> integer_of("-12", "totals")
-    -12
-    """
+    """Return the integer that decimal text represents, or raise an error that names the field."""
     digits = value.removeprefix("-") if isinstance(value, str) else ""
     if not (digits.isascii() and digits.isdigit() and len(digits) <= 100):
         raise ReleaseFileError(f"the field {name!r} must hold integers as decimal text")
     return int(cast("str", value))
 
 
-# -- distribution reading
-# ------------------------------------------------------------------------------------------------------- From the field
-# `noise` of a release file to the noise distribution. Anything inconsistent is rejected.
+# -- distribution reading ----------------------------------------------------------------------------------------------
+# Read the field `noise` of a release file, and reject anything inconsistent.
 
 _NEEDED: Final[Mapping[str, set[str]]] = {"k-norm": {"dimension"}, "wishart": {"degrees"}}
 
 
 def distribution_of(table: Mapping[str, object], design: Design) -> NoiseDistribution:
-    """Return the noise distribution in a file for a design."""
+    """Read the noise distribution of a release file."""
     bits, calibration, family = table.get("grid_bits"), table.get("calibration"), table.get("family")
     if family not in FAMILIES or calibration not in CALIBRATIONS:
-        raise ReleaseFileError("the noise distribution in the file is unknown to this version")
+        raise ReleaseFileError("noise.family or noise.calibration is unknown to this version of discreet")
     if not is_integer(bits) or not MIN_GRID_BITS <= bits <= MAX_GRID_BITS:
-        raise ReleaseFileError("noise.grid_bits is out of range")
+        raise ReleaseFileError(f"noise.grid_bits must be an integer from {MIN_GRID_BITS} to {MAX_GRID_BITS}")
     sigma = integers_of(table_of(table.get("sigma"), "noise.sigma"), "noise.sigma")
     if any(value < 0 for value in sigma.values()):
-        raise ReleaseFileError("noise.sigma must be positive")
+        raise ReleaseFileError("noise.sigma must not contain negative numbers")
     parameters = integers_of(table_of(table.get("parameters", {}), "noise.parameters"), "noise.parameters")
     if not _NEEDED.get(family, set()) <= set(parameters) or any(value < 1 for value in parameters.values()):
-        raise ReleaseFileError(f"noise.parameters are not those of the family {family!r}")
+        raise ReleaseFileError(f"noise.parameters must hold positive parameters of the family {family!r}")
     if WEIGHT_STEPS in parameters and design.weights is None:
-        raise ReleaseFileError(f"noise.parameters has {WEIGHT_STEPS}, but the design has no weights")
+        raise ReleaseFileError(f"noise.parameters must not have {WEIGHT_STEPS}, because the design has no weights")
     factors = _factors(table["factors"], design) if "factors" in table else ()
     indicators = _indicators(table["indicators"], design) if "indicators" in table else ()
     models = _models(table["models"], design) if "models" in table else ()
@@ -393,21 +368,21 @@ def distribution_of(table: Mapping[str, object], design: Design) -> NoiseDistrib
 
 
 def _factors(stated: object, design: Design) -> tuple[tuple[int, int], ...]:
-    """Return the factors whose products have no noise, which are all those of the design."""
+    """Check that the factors are those of the design."""
     if not design.factors or stated != [list(columns) for columns in design.factors]:
-        raise ReleaseFileError("noise.factors are not the first and last columns of the factors of the design")
+        raise ReleaseFileError("noise.factors must hold the first and last column of each factor of the design")
     return design.factors
 
 
 def _indicators(stated: object, design: Design) -> tuple[tuple[int, int], ...]:
-    """Return the indicators whose sum and square are one number, which are all those of the design."""
+    """Check that the indicators are those of the design."""
     if not design.indicators or stated != [list(columns) for columns in design.indicators]:
-        raise ReleaseFileError("noise.indicators are not the first and last columns of the indicators of the design")
+        raise ReleaseFileError("noise.indicators must hold the first and last column of each indicator block")
     return design.indicators
 
 
 def _models(stated: object, design: Design) -> tuple[tuple[int, ...], ...]:
-    """Return the columns of additional models with sums over residuals."""
+    """Check and return the columns of additional models."""
     listed = stated if isinstance(stated, list) else []
     models = tuple(
         dict.fromkeys(tuple(columns) for columns in listed if isinstance(columns, list) and is_model(design, columns))

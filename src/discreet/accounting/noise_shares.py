@@ -15,12 +15,12 @@ from discreet.privacy.guarantee import FEWEST_PARTS, MOST_PARTS
 HONEST: Final = "honest"
 PERSON_PARTS: Final = "parts_per_person"
 PARAMETERS: Final = (SHARES, HONEST, PERSON_PARTS)
-# fewest steps of a share at which the sum of shares is as private as one discrete Gaussian variate
+# smallest scale of a share, in steps, at which a sum of shares is as private as one discrete Gaussian variate
 LEAST_SHARE: Final = 16
 
 
 def share_steps(sigma: int, honest: int, parts_per_person: int) -> int:
-    """Return the least scale of a share for which `honest` shares reach `parts_per_person` times a scale.
+    """Return the smallest share scale for which `honest` shares together have `parts_per_person` times `sigma`.
 
     >>> share_steps(1000, 2, 1), share_steps(1000, 4, 2), share_steps(0, 2, 1)
     (708, 1000, 0)
@@ -31,7 +31,7 @@ def share_steps(sigma: int, honest: int, parts_per_person: int) -> int:
 
 
 def counted_distribution(distribution: NoiseDistribution) -> NoiseDistribution:
-    """Return the noise of one variate that protects at most as much as the counted shares, for one part.
+    """Return single-variate noise that is at most as private as the honest shares, for a person in one part.
 
     >>> shares = {"shares": 3, "honest": 2, "parts_per_person": 1}
     >>> distribution = NoiseDistribution(8, {"count": 708}, "gaussian", parameters=shares)
@@ -45,25 +45,25 @@ def counted_distribution(distribution: NoiseDistribution) -> NoiseDistribution:
 
 
 def check_share(block: str, sigma: int) -> None:
-    """Reject a share with too few steps for the sum of shares to act as one discrete Gaussian variate."""
+    """Reject a share whose scale is too small for a sum of shares to act as one discrete Gaussian variate."""
     if 0 < sigma < LEAST_SHARE:
         raise SpecError(
-            f"the share of the noise of block {block!r} has {sigma} steps of the grid; expected at least "
-            f"{LEAST_SHARE}; raise grid_bits or lower epsilon"
+            f"expected a scale of at least {LEAST_SHARE} grid steps for each share of the noise on {block!r}, got "
+            f"{sigma}; raise grid_bits or lower epsilon"
         )  # [P:least-share]
 
 
 def check_terms(distribution: NoiseDistribution, unit: PrivacyUnit) -> None:
-    """Reject terms of several curators for which the noise of the counted shares is not proved to suffice."""
+    """Reject numbers of shares and parts for which the honest noise is not proved to suffice."""
     shares, honest, most = (distribution.parameters[name] for name in PARAMETERS)
     whole = shares == 1
     if not (whole or FEWEST_PARTS <= shares <= MOST_PARTS):
         raise SpecError(f"the parameter {SHARES!r}: expected 1 or {FEWEST_PARTS} to {MOST_PARTS}, got {shares}")
     if not 1 <= honest <= (1 if whole else shares - 1):  # [P:own-share-apart]
-        raise SpecError(f"the parameter {HONEST!r}: expected 1 to one less than the {shares} shares, got {honest}")
+        raise SpecError(f"the parameter {HONEST!r}: expected 1 to {1 if whole else shares - 1}, got {honest}")
     if not 1 <= most <= (MOST_PARTS if whole else shares):
-        raise SpecError(f"the parameter {PERSON_PARTS!r}: expected 1 to the number of parts, got {most}")
+        raise SpecError(f"the parameter {PERSON_PARTS!r}: expected 1 to {MOST_PARTS if whole else shares}, got {most}")
     if most > 1 and unit.neighbours == "replace":
-        raise SpecError("a person in several parts is not proved for replace neighbours; expected parts_per_person = 1")
+        raise SpecError(f'neighbours = "replace" needs parts_per_person = 1, got parts_per_person = {most}')
     for block, sigma in distribution.sigma.items():
         check_share(block, sigma)

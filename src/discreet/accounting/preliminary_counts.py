@@ -1,4 +1,4 @@
-"""Account for the noisy counts of the guard and of private bounds."""
+"""Account for the preliminary counts of the guard and of private bounds."""
 
 from __future__ import annotations
 
@@ -18,36 +18,25 @@ from discreet.privacy.gaussian_dp import DELTA_HIGHEST, DELTA_LOWEST, MU_HIGHEST
 from discreet.privacy.spend import Loss
 
 # -- discovery ---------------------------------------------------------------------------------------------------------
-# Sensitivity of the counts by cell and of the number of rows. Proof: mechanisms/discovery.proof.md.
+# Sensitivity of the cell counts and the number of rows. Proof: mechanisms/discovery.proof.md.
 
 
 def discovery_sensitivity(columns: int, unit: PrivacyUnit) -> float:
-    """Return the L2 sensitivity of all counts, rounded up.
+    """Return the L2 sensitivity of all counts for private bounds, rounded up.
 
-    A row is in one cell of each of the `columns` with private bounds, of which there is at least one.
-
-    >>> discovery_sensitivity(3, PrivacyUnit(id="person", max_rows=2))
-    4.0
+    Each row is in one cell of each of the `columns`, of which there is at least one.
     """
     squares = columns + 1 if unit.neighbours == "add-remove" else 2 * columns
     return root_up(Fraction(unit.max_rows**2 * squares))  # [P:discovery-sensitivity]
 
 
 def discovery_l1_sensitivity(columns: int, unit: PrivacyUnit) -> int:
-    """Return the L1 sensitivity of all counts.
-
-    >>> discovery_l1_sensitivity(3, PrivacyUnit(neighbours="replace"))
-    6
-    """
+    """Return the L1 sensitivity of all counts for private bounds."""
     return unit.max_rows * (columns + 1 if unit.neighbours == "add-remove" else 2 * columns)  # [P:discovery-l1]
 
 
 def bounds_query(design: Design) -> VectorQuery:
-    """Return the counts by cell of all columns with private bounds, and the number of rows.
-
-    >>> bounds_query(Design("y", {"y": (0, 1), "x": "private"})).entries
-    83
-    """
+    """Return the query for the cell counts of all columns with private bounds, and the number of rows."""
     columns, unit = len(design.ranges), design.unit
     return VectorQuery(
         DISCOVERY,
@@ -59,49 +48,37 @@ def bounds_query(design: Design) -> VectorQuery:
 
 
 # -- guard -------------------------------------------------------------------------------------------------------------
-# Sensitivity of the numbers of rows that fit and of rows that do not. Proof: mechanisms/guard.proof.md.
+# Sensitivity of the guard's counts of fitting and of other rows. Proof: mechanisms/guard.proof.md.
 
 
 def guard_sensitivity(unit: PrivacyUnit) -> float:
-    """Return the L2 sensitivity of the two counts, rounded up.
-
-    >>> guard_sensitivity(PrivacyUnit(id="person", max_rows=3))
-    3.0
-    """
+    """Return the L2 sensitivity of the guard's two counts, rounded up."""
     apart = 1.0 if unit.neighbours == "add-remove" else math.nextafter(math.sqrt(2), 2.0)
     return unit.max_rows * apart  # [P:guard-sensitivity]
 
 
 def guard_l1_sensitivity(unit: PrivacyUnit) -> int:
-    """Return the L1 sensitivity of the two counts.
-
-    >>> guard_l1_sensitivity(PrivacyUnit(neighbours="replace"))
-    2
-    """
+    """Return the L1 sensitivity of the guard's two counts."""
     return unit.max_rows * (1 if unit.neighbours == "add-remove" else 2)  # [P:guard-l1-sensitivity]
 
 
 def guard_query(design: Design) -> VectorQuery:
-    """Return the two counts of a guard.
-
-    >>> guard_query(Design("y", {"y": (0, 1), "x": (0, 1)})).entries
-    2
-    """
+    """Return the query for the guard's two counts."""
     unit = design.unit
     return VectorQuery(
         GUARD,
         GUARD_COUNTS,
         guard_sensitivity(unit),
         guard_l1_sensitivity(unit),
-        label="numbers of rows that fit and of those left out (guard)",
+        label="numbers of rows that fit the design and of other rows (guard)",
     )
 
 
 def preliminary_queries(design: Design, distribution: NoiseDistribution) -> list[VectorQuery]:
-    """List the preliminary counts, in order of release."""
+    """List the queries for preliminary counts, in order of release."""
     has_bounds = DISCOVERY in distribution.sigma
     if (has_bounds and not design.ranges) or (design.searched and not has_bounds):
-        raise SpecError("the noise of private bounds contradicts the columns of the design")
+        raise SpecError("the noise must include counts for private bounds if and only if the design has private bounds")
     return [
         *([guard_query(design)] if GUARD in distribution.sigma else []),
         *([bounds_query(design)] if has_bounds else []),
@@ -109,16 +86,16 @@ def preliminary_queries(design: Design, distribution: NoiseDistribution) -> list
 
 
 # -- loss --------------------------------------------------------------------------------------------------------------
-# The loss of preliminary counts, and of the counts and a mechanism together. Proof: maps.proof.md.
+# Privacy loss of preliminary counts, alone and together with a mechanism. Proof: maps.proof.md.
 
-# share of delta for counts that are charged by epsilon and delta
+# share of delta at which the epsilon of Gaussian counts alone is computed
 _DELTA_SHARE: Final = 0.01
 
 
 def counts_loss(stated: Stated, counts: VectorQuery) -> Loss:
-    """Compute the loss of preliminary counts alone, Gaussian ones at an epsilon that takes a small part of delta."""
+    """Compute the privacy loss of preliminary counts alone."""
     if stated.distribution.family == "wishart" or stated.distribution.calibration == "bound":
-        raise SpecError(f"got noise of the preliminary counts {counts.block!r}, which this mechanism does not have")
+        raise SpecError(f"this mechanism takes no preliminary counts, got noise for {counts.block!r}")
     stated.check_scales([counts.block])
     if stated.distribution.family != "discrete-gaussian":
         return Loss.pure(up(counts.pure_loss(stated.scales)))
@@ -131,7 +108,7 @@ def counts_loss(stated: Stated, counts: VectorQuery) -> Loss:
 
 
 def both_losses(stated: Stated, first: Loss, second: Loss) -> Loss:
-    """Compute the loss of two preliminary counts that are released in turn, with nothing after them."""
+    """Compute the privacy loss of two sets of preliminary counts if no mechanism runs after them."""
     if first.is_pure:
         return Loss.together(up(Fraction(first.epsilon) + Fraction(second.epsilon)), 0.0, [first, second])
     mu = root_up(Fraction(first.mu) ** 2 + Fraction(second.mu) ** 2)
@@ -142,7 +119,7 @@ def both_losses(stated: Stated, first: Loss, second: Loss) -> Loss:
 
 
 def _own_epsilon(stated: Stated, mu: float) -> float:
-    """Return the epsilon at which the counts alone are stated. Any is valid, and this one leaves most of a pair."""
+    """Return the epsilon at which the loss of the counts alone is stated, for a small share of delta."""
     delta = stated.delta * _DELTA_SHARE
     if not (MU_LOWEST <= mu <= MU_HIGHEST and DELTA_LOWEST <= delta <= DELTA_HIGHEST):
         return stated.epsilon
@@ -151,7 +128,7 @@ def _own_epsilon(stated: Stated, mu: float) -> float:
 
 
 def with_counts(stated: Stated, counts: VectorQuery, mechanism: Loss) -> Loss:
-    """Compute the loss of preliminary counts and of a mechanism after them, whatever the counts decide."""
+    """Compute the privacy loss of preliminary counts and of a mechanism that runs after them."""
     first = counts_loss(stated, counts)
     if stated.distribution.family == "discrete-gaussian":
         mu = root_up(Fraction(mechanism.mu) ** 2 + Fraction(first.mu) ** 2)

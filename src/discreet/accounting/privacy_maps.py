@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.accounting.queries import Account, Query
 
 PrivacyMap: TypeAlias = "Callable[[Stated], Account]"
-# module of this package and function with the queries of each mechanism
+# module and function that account for each mechanism
 MAPS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
     "gaussian": ("moment_queries", "gaussian"),
     "laplace": ("moment_queries", "laplace"),
@@ -36,7 +36,7 @@ MAPS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
     "refined": ("scaling", "refined"),
 })  # fmt: skip
 
-# version of every mechanism; a release file of another version is refused
+# version of every mechanism; release files of other versions are rejected
 VERSION: Final = "1"
 
 # mechanisms that publish moments; the others publish coefficients
@@ -44,11 +44,7 @@ MOMENTS: Final = frozenset(("gaussian", "laplace", "k-norm", "wishart", "functio
 
 
 def map_of(mechanism: str) -> PrivacyMap:
-    """Return the function that lists the queries of a mechanism, without importing those of others.
-
-    >>> map_of("laplace").__name__
-    'laplace'
-    """
+    """Return the function that accounts for a mechanism, without importing other modules."""
     if mechanism not in MAPS:
         raise SpecError.unknown_name("mechanism", mechanism, sorted(MAPS))
     module, function = MAPS[mechanism]
@@ -56,17 +52,16 @@ def map_of(mechanism: str) -> PrivacyMap:
 
 
 def account_of(mechanism: str, stated: Stated) -> Account:
-    """Return the queries of a mechanism with the noise that a release states for them."""
+    """Return the account of a mechanism with the noise that a release states."""
     if stated.design.weights is not None and mechanism != "gaussian":
         raise SpecError(
-            f"the mechanism {mechanism!r} contradicts the weights of the design: only 'gaussian' is for rows with "
-            "weights"
+            f"a design with weights needs the mechanism 'gaussian', got {mechanism!r}"
         )  # [P:weights-served]
     return map_of(mechanism)(stated)
 
 
 def queries_of(mechanism: str, design: Design, distribution: NoiseDistribution, settings: Settings) -> list[Query]:
-    """List everything to which a release adds noise, preliminary counts first.
+    """List all queries of a release, preliminary counts first.
 
     >>> from discreet.planning import noise_distribution_for
     >>> design = Design("y", {"y": (0, 10), "x": (0, 5)})
@@ -87,9 +82,9 @@ def loss_of(
 ) -> Loss:
     """Compute the privacy loss of a noise distribution. Reject one that the mechanism cannot produce.
 
-    `distribution` has all released blocks. `epsilon` and `delta` are the guarantee: a loss that is not pure is given at
-    this epsilon, and `delta` matters only where an account divides it. Epsilon and delta of the result are those of the
-    noise, and may be above or below the guarantee.
+    `distribution` holds all released blocks. `epsilon` and `delta` are the stated guarantee. A loss that is not pure is
+    computed at this epsilon, and `delta` matters only if the account divides it. The loss may be above or below the
+    guarantee.
 
     >>> from discreet.planning import noise_distribution_for
     >>> design = Design("y", {"y": (0, 10), "x": (0, 5)})
@@ -108,12 +103,9 @@ def loss_of(
 
 
 def published_steps(mechanism: str, distribution: NoiseDistribution, settings: Settings) -> int:
-    """Return the number of steps in a release of coefficients, each of which was charged.
+    """Return the number of steps in a release of coefficients, all of which were accounted for.
 
-    `loss_of` has checked the arguments.
-
-    >>> published_steps("gradient", NoiseDistribution(16, {"score": 100}, "gaussian"), {"iterations": 7})
-    7
+    The arguments must have passed `loss_of`.
     """
     if mechanism not in ("gradient", "irls", "frank-wolfe"):
         return 0
@@ -127,10 +119,10 @@ def published_steps(mechanism: str, distribution: NoiseDistribution, settings: S
 def stopped_loss(
     design: Design, distribution: NoiseDistribution, epsilon: float, delta: float, *, found_nothing: bool = False
 ) -> Loss:
-    """Compute the loss of a release that was stopped by its preliminary counts: that of these counts alone.
+    """Compute the loss of a release that its preliminary counts stopped, which is the loss of these counts alone.
 
-    With `found_nothing` bounds were not found, after the guard, if there is one, did not stop the release. Otherwise
-    the guard stopped it. The other arguments are those of `loss_of`.
+    With `found_nothing`, the release passed any guard, and the search for private bounds stopped it. Otherwise the
+    guard stopped it. The other arguments are those of `loss_of`.
     """
     from discreet.accounting.preliminary_counts import both_losses, counts_loss, preliminary_queries
 

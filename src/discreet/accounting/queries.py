@@ -1,7 +1,7 @@
-"""Define queries: exact sums released with noise, their sensitivities, and the privacy loss of a list of them.
+"""Define queries: exact sums released with noise, their sensitivities, and the privacy loss of a list of queries.
 
-The list of queries is the only definition of what a release contains. Calibration, the privacy loss of a file, the
-reader, the report and the audit take names of blocks, numbers of entries and sensitivities from it.
+The list of queries is the only definition of what a release contains. Calibration, file verification, the report and
+the audit all take block names, numbers of entries and sensitivities from it.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from discreet.exact.linear import entry_count
 from discreet.exact.rounding import root_up, up
 from discreet.privacy.spend import Loss
 
-# largest delta of a loss
+# largest delta that a loss may state
 NOTHING_KEPT: Final = 1 - 2**-20
 
-# scale of the noise of each block, in scaled units
+# noise scale of each block, in scaled units
 BlockScales: TypeAlias = Mapping[str, Fraction]
 
 
@@ -33,41 +33,41 @@ class Query(Protocol):
 
     @property
     def blocks(self) -> Mapping[str, int]:
-        """Number of noisy entries by block, over all times that the query is released."""
+        """Number of noisy entries by block, over all releases of the query."""
         ...
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """Description of the entries of each block, for readers of a report."""
+        """Description of each block, for readers of a report."""
         ...
 
     def squared_loss(self, scales: BlockScales) -> Fraction:
-        """Return mu^2 of Gaussian noise of these standard deviations, for the worst neighbouring tables."""
+        """Return mu^2 of Gaussian noise with these standard deviations, for the worst neighbouring tables."""
         ...
 
     def pure_loss(self, scales: BlockScales) -> Fraction:
-        """Return epsilon of Laplace noise of these scales, for the worst neighbouring tables."""
+        """Return epsilon of Laplace noise with these scales, for the worst neighbouring tables."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class VectorQuery:
-    """Sums with one scale of noise.
+    """Sums that share one noise scale.
 
     Attributes
     ----------
     block
-        Name of the scale.
+        Name of the block.
     entries
-        Numbers of one release.
+        Number of entries in one release.
     sensitivity, l1_sensitivity
-        Largest Euclidean length and largest sum of sizes of a change between neighbouring tables, in scaled units.
+        Largest L2 and L1 norm of the change between neighbouring tables, in scaled units.
     times
         Number of releases.
     label
-        Description for readers. Without one the name of the block is used.
+        Description for readers, by default the name of the block.
     margin
-        Factor of the loss that covers the rounding of the sensitivity.
+        Factor that covers the rounding of the sensitivity.
     """
 
     block: str
@@ -85,52 +85,48 @@ class VectorQuery:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Description of the entries."""
+        """Description of the block."""
         return {self.block: self.label or self.block.replace("_", " ")}
 
     def squared_loss(self, scales: BlockScales) -> Fraction:
-        """Return mu^2: every release adds the square of the sensitivity over the scale.
-
-        >>> VectorQuery("score", 2, 1.5, times=4).squared_loss({"score": Fraction(3)})
-        Fraction(1, 1)
-        """
+        """Return mu^2: every release adds (sensitivity / scale)^2."""
         return self.times * (Fraction(self.sensitivity) * Fraction(self.margin) / scales[self.block]) ** 2
 
     def pure_loss(self, scales: BlockScales) -> Fraction:
-        """Return epsilon: every release adds the L1 sensitivity over the scale."""
+        """Return epsilon: every release adds L1 sensitivity / scale."""
         return self.times * Fraction(self.laplace_sensitivity) / scales[self.block]
 
     @property
     def laplace_sensitivity(self) -> float:
         """L1 sensitivity, for Laplace noise."""
         if self.l1_sensitivity is None:
-            raise SpecError(f"the L1 sensitivity of the block {self.block!r} is not known, so it has no Laplace noise")
+            raise SpecError(f"Laplace noise on {self.block!r} is not supported: its L1 sensitivity is not defined")
         return self.l1_sensitivity
 
 
 def rows_query(design: Design) -> VectorQuery:
-    """Return the number of rows, which is released with sums of weighted rows."""
+    """Return the query for the number of rows in a design with weights."""
     return VectorQuery(ROWS, 1, float(design.unit.max_rows), label="number of rows")
 
 
 @dataclass(frozen=True, slots=True)
 class GramQuery:
-    """Upper triangle of a symmetric matrix of sums, with one scale on its diagonal and one off it.
+    """Upper triangle of a symmetric matrix of sums, with one noise scale on the diagonal and one off it.
 
     Attributes
     ----------
     diagonal, off
-        Names of the scales.
+        Names of the two blocks.
     columns
         Size of the matrix.
     sensitivity
-        Largest Frobenius norm of a change between neighbouring tables, in scaled units.
+        Largest Frobenius norm of the change between neighbouring tables, in scaled units.
     l1_sensitivity
-        Largest L1 norm of a change of the upper triangle whose entries off the diagonal weigh `OFF_WEIGHT`.
+        Largest L1 norm of the change of the upper triangle, with weight `OFF_WEIGHT` off the diagonal.
     times
         Number of releases.
     label
-        Descriptions of the entries on and off the diagonal.
+        Descriptions of the diagonal and of the off-diagonal entries.
     """
 
     diagonal: str
@@ -156,12 +152,12 @@ class GramQuery:
         }
 
     def squared_loss(self, scales: BlockScales) -> Fraction:
-        """Return mu^2: every release adds the squared Frobenius norm at the smaller of the two scales."""
+        """Return mu^2: every release adds the squared Frobenius norm times the larger weight of the two blocks."""
         weight = gram_weight(scales[self.diagonal], scales[self.off], columns=self.columns)
         return self.times * weight * Fraction(self.sensitivity) ** 2
 
     def pure_loss(self, scales: BlockScales) -> Fraction:
-        """Return epsilon: every release adds the weighted L1 norm at the smaller of the two scales."""
+        """Return epsilon: every release adds the weighted L1 norm times the larger weight of the two blocks."""
         weight = max(1 / scales[self.diagonal], 1 / (Fraction(OFF_WEIGHT) * scales[self.off]))
         return self.times * Fraction(self.laplace_sensitivity) * weight
 
@@ -169,28 +165,28 @@ class GramQuery:
     def laplace_sensitivity(self) -> float:
         """L1 sensitivity, for Laplace noise."""
         if self.l1_sensitivity is None:
-            raise SpecError(f"the L1 sensitivity of {self.diagonal!r} is not known, so it has no Laplace noise")
+            raise SpecError(f"Laplace noise on {self.diagonal!r} is not supported: its L1 sensitivity is not defined")
         return self.l1_sensitivity
 
 
 def gram_weight(diagonal: Fraction, off: Fraction, *, columns: int) -> Fraction:
-    """Return the factor of a squared Frobenius norm in mu^2: the larger of those of its two scales."""
+    """Return the factor of the squared Frobenius norm in mu^2: the larger of the factors of the two blocks."""
     heavy = 1 / diagonal**2
     return max(heavy, 1 / (2 * off**2)) if columns > 1 else heavy  # [P:forward-gram]
 
 
 @dataclass(frozen=True, slots=True)
 class MomentsQuery:
-    """Sums of products of (1, x, y) with one scale for each of up to seven blocks, calibrated jointly.
+    """Moments of (1, x, y) with one noise scale for each of up to seven blocks, calibrated jointly.
 
     Attributes
     ----------
     design, domain
         Declarations, and the set of possible rows.
     sums, target_square
-        Whether sums of x and y, and the sum of squared targets, are released.
+        Whether the sums of x and y, and the sum of squared targets, are released.
     exact_entries
-        Whether products that are 0 in every row have no noise and the square of an indicator is a copy of its sum.
+        Whether products that are 0 in every row get no noise, and squares of indicators are copies of their sums.
     """
 
     design: Design
@@ -201,12 +197,12 @@ class MomentsQuery:
 
     @property
     def factors(self) -> tuple[tuple[int, int], ...]:
-        """First and last column of every factor whose products with each other have no noise."""
+        """First and last column of every factor whose products between indicators get no noise."""
         return self.design.factors if self.exact_entries else ()
 
     @property
     def indicators(self) -> tuple[tuple[int, int], ...]:
-        """First and last column of every declared column whose squares are copies of its sums."""
+        """First and last column of every indicator block whose squares are copies of its sums."""
         return self.design.indicators if self.exact_entries else ()
 
     @property
@@ -226,7 +222,7 @@ class MomentsQuery:
 
     @property
     def blocks(self) -> dict[str, int]:
-        """Number of noisy entries by block; a public count is listed and has a scale of 0."""
+        """Number of noisy entries by block, including a public count, whose scale is 0."""
         x = self.columns
         entries = {
             "count": 1, "sum_x": x, "gram_diagonal": x - self.copies,
@@ -250,15 +246,15 @@ class MomentsQuery:
         return {block: labels[block] for block in self.blocks}
 
     def squared_loss(self, scales: BlockScales) -> Fraction:
-        """Return mu^2: the largest squared change of all blocks together, in units of their scales."""
-        one = {block: up(1 / scale**2) if scale else 0.0 for block, scale in scales.items() if block in BLOCKS}
+        """Return mu^2: the largest squared change of all blocks together, relative to their scales."""
+        weight = {block: up(1 / scale**2) if scale else 0.0 for block, scale in scales.items() if block in BLOCKS}
         weights = Blocks(
-            count=one["count"],
-            sum_x=one.get("sum_x", 0.0),
+            count=weight["count"],
+            sum_x=weight.get("sum_x", 0.0),
             gram=up(gram_weight(scales["gram_diagonal"], scales["gram_off_diagonal"], columns=self.columns)),
-            sum_y=one.get("sum_y", 0.0),
-            cross=one["cross"],
-            target_square=one.get("target_square", 0.0),
+            sum_y=weight.get("sum_y", 0.0),
+            cross=weight["cross"],
+            target_square=weight.get("target_square", 0.0),
         )
         loss = weighted_loss(
             self.domain,
@@ -272,7 +268,7 @@ class MomentsQuery:
         return Fraction(loss)  # [P:forward-moments]
 
     def pure_loss(self, scales: BlockScales) -> Fraction:
-        """Return epsilon: the largest L1 change of all blocks together, in units of their scales."""
+        """Return epsilon: the largest L1 change of all blocks together, relative to their scales."""
         weights = {block: 1 / scale for block, scale in scales.items() if block in self.blocks and scale}
         return Fraction(l1_sensitivity(self.design, self.domain, weights))  # [P:forward-l1]
 
@@ -299,7 +295,7 @@ WEIGHTED_LABELS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class SeparateQuery:
-    """Numbers whose noise is not charged by block, because the account of the mechanism bounds it jointly."""
+    """Entries whose loss cannot be computed block by block, because the mechanism's account bounds it jointly."""
 
     blocks: Mapping[str, int]
 
@@ -309,19 +305,19 @@ class SeparateQuery:
         return {block: block.replace("_", " ") for block in self.blocks}
 
     def squared_loss(self, scales: BlockScales) -> Fraction:
-        """Reject noise that is charged by mu^2."""
-        raise SpecError(f"the noise of {', '.join(self.blocks)} is charged by the account of its mechanism alone")
+        """Reject accounting by mu^2."""
+        raise SpecError(f"the loss of {', '.join(self.blocks)} must be computed jointly, by the mechanism's account")
 
     def pure_loss(self, scales: BlockScales) -> Fraction:
-        """Reject noise that is charged by epsilon."""
-        raise SpecError(f"the noise of {', '.join(self.blocks)} is charged by the account of its mechanism alone")
+        """Reject accounting by epsilon."""
+        raise SpecError(f"the loss of {', '.join(self.blocks)} must be computed jointly, by the mechanism's account")
 
 
 # -- lists of queries --------------------------------------------------------------------------------------------------
 
 
 def blocks_of(queries: Iterable[Query]) -> dict[str, int]:
-    """Return the number of noisy entries by block of a list of queries.
+    """Return the number of noisy entries by block for a list of queries.
 
     >>> blocks_of([VectorQuery("count", 1, 1.0), VectorQuery("score", 3, 1.0, times=2)])
     {'count': 1, 'score': 6}
@@ -330,7 +326,7 @@ def blocks_of(queries: Iterable[Query]) -> dict[str, int]:
 
 
 def variates(queries: Iterable[Query], sigma: Mapping[str, int]) -> list[tuple[int, int]]:
-    """Return numbers of variates of all queries with their scales, in steps of the grid."""
+    """Return the number of variates of each block with their scale, in product-grid steps."""
     return [(entries, sigma[block]) for block, entries in blocks_of(queries).items() if sigma[block]]
 
 
@@ -338,8 +334,7 @@ def variates(queries: Iterable[Query], sigma: Mapping[str, int]) -> list[tuple[i
 class Account:
     """Queries of a release with the stated noise.
 
-    The loss of independent noise is the sum over the queries, by family of the noise. Mechanisms whose noise has
-    another account override `loss`.
+    The loss of independent noise is a sum over the queries. Mechanisms with other noise override `loss`.
     """
 
     stated: Stated
@@ -357,7 +352,7 @@ class Account:
 
 
 def gaussian_loss(stated: Stated, square: Fraction, drawn: Iterable[tuple[int, int]]) -> Loss:
-    """Compute the loss of independent discrete Gaussian noise from its mu^2 and its numbers of variates by scale."""
+    """Compute the loss of independent discrete Gaussian noise from mu^2 and from (number of variates, scale) pairs."""
     mu = root_up(square)
     tau = up(sum((Fraction(many, 16 * sigma * sigma) for many, sigma in drawn if sigma), Fraction(0)))
     delta = min(gaussian_delta(stated.epsilon, mu, tau), NOTHING_KEPT)  # [P:forward-gaussian]

@@ -29,17 +29,17 @@ from discreet.errors import SpecError
 from discreet.exact.rounding import MARGIN, up
 
 # -- searches ----------------------------------------------------------------------------------------------------------
-# Noisy counts: their quantiles and grids, and the sensitivity of a comparison. Proof: refined.proof.md.
+# Quantiles, grids and sensitivities of noisy searches. Proof: refined.proof.md.
 
-# thirty-seconds of the rows below a quantile that is searched
+# quantiles that are searched, in 32nds of the rows
 HALF: Final = 16
 THREE_QUARTERS: Final = 24
 TARGET_QUANTILE: Final = 29
 RADIUS_QUANTILE: Final = 13
 WHOLE: Final = 32
-# index of the last point of each grid that is searched
+# last index of each search grid
 LAST: Final[Mapping[str, int]] = {"target_centre": 31, "target_spread": 16, "radius": 24, "clip": 48}
-# numbers of counts of the columns for centres and scales, and of releases of their mean squares
+# number of times that counts or mean squares of the columns are released
 _COLUMN_COUNTS: Final[Mapping[str, int]] = {
     "centre": 5, "spread": 2, "zoomed_centre": 4, "zoomed_spread": 2, "one_spread": 3, "mean_square": 2,
 }  # fmt: skip
@@ -48,7 +48,7 @@ _QUANTILE: Final[Mapping[str, int]] = {
     "one_spread": THREE_QUARTERS, "mean_square": HALF, "target_centre": HALF,
     "target_spread": TARGET_QUANTILE, "radius": RADIUS_QUANTILE,
 }  # fmt: skip
-# descriptions of what is searched, for readers of a report
+# descriptions of the searches, for readers of a report
 _LABELS: Final[Mapping[str, str]] = {
     "centre": "comparisons in the search for centres of regressors",
     "spread": "comparisons in the search for scales of regressors",
@@ -61,7 +61,7 @@ _LABELS: Final[Mapping[str, str]] = {
 
 
 def comparisons(block: str) -> int:
-    """Return the number of noisy counts compared with a quantile: for a search, the halvings of its grid.
+    """Return the number of noisy counts in a search, which is fixed in advance.
 
     >>> comparisons("centre"), comparisons("target_spread")
     (5, 5)
@@ -70,27 +70,23 @@ def comparisons(block: str) -> int:
 
 
 def searched_columns(design: Design) -> list[int]:
-    """Return the columns of (1, x, y) whose centre and scale are searched: numbers and splines.
+    """Return the columns of (1, x, y) whose centre and scale are searched: numeric columns and splines.
 
     >>> searched_columns(Design("y", {"y": (0, 1), "b": bool, "x": (0, 1)}))
     [2]
     """
-    found: list[int] = []
+    searched: list[int] = []
     index = 1
     for name in design.regressors:
         width = len(design.columns[name].released(name))
         if isinstance(design.columns[name], Numeric | SplineBasis):
-            found += range(index, index + width)
+            searched += range(index, index + width)
         index += width
-    return found
+    return searched
 
 
 def search_query(design: Design, block: str, entries: int = 1) -> VectorQuery:
-    """Return the counts of a search, each compared with a quantile, for several columns at once.
-
-    >>> search_query(Design("y", {"y": (0, 1), "x": (0, 1)}), "centre").times
-    5
-    """
+    """Return the query for the counts of a search, for `entries` columns at once."""
     below = _QUANTILE[block] / WHOLE
     one_row = 1.0 if design.unit.neighbours == "replace" else max(below, 1 - below)
     largest = one_row * math.sqrt(entries) * MARGIN * design.unit.max_rows  # [P:searches]
@@ -100,23 +96,23 @@ def search_query(design: Design, block: str, entries: int = 1) -> VectorQuery:
 # -- scaled ------------------------------------------------------------------------------------------------------------
 # Queries for moments of privately scaled rows, and their sensitivities. Proof: scaled.proof.md.
 
-# products of rows weighted twice
+# products of regressors times fourth powers of weights
 FOURTH_BLOCKS: Final = ("fourth_diagonal", "fourth_off_diagonal")
 TARGET_SIZE: Final = "target_size"
-# rows whose target is clipped at the released bound: below, above
+# numbers of rows whose target is clipped at the lower and at the upper bound
 TARGET_CLIPPED: Final = "target_clipped"
 SIZE: Final = "size"
-# a released radius is a multiple of 2 to minus this, so that sums in units of it are integers
+# a released radius is a multiple of 2^-20, so that sums in these units are integers
 RADIUS_BITS: Final = 20
 
 
 def target_searched(design: Design) -> bool:
-    """Return whether centre and scale of the target are searched. Those of a boolean target are fixed."""
+    """Return whether the target's centre and scale are searched. Those of a boolean target are fixed."""
     return isinstance(design.columns[design.target], Numeric)
 
 
 def scaled_queries(design: Design, domain: RowDomain, *, robust: bool) -> list[Query]:
-    """List the queries of privately scaled rows: searches, moments of weighted rows, and one Gram matrix."""
+    """List the queries of private scaling: searches, moments of weighted rows, and one more Gram matrix."""
     rows, replaced = design.unit.max_rows, design.unit.neighbours == "replace"
     largest = (math.sqrt(2) if replaced else 1.0) * MARGIN
     searched, columns = len(searched_columns(design)), len(design.released) - 1
@@ -135,19 +131,19 @@ def scaled_queries(design: Design, domain: RowDomain, *, robust: bool) -> list[Q
         queries.append(VectorQuery(TARGET_CLIPPED, 2, largest * rows, label=label))  # [P:target-clipped]
     queries.append(search_query(design, RADIUS))
     if robust:
-        words = ("squared residuals times squares", "squared residuals times products")
-        residual = GramQuery(*RESIDUAL_BLOCKS, columns, largest, label=words)  # [P:one-row-a-person]
+        labels = ("squared residuals times squares", "squared residuals times products")
+        residual = GramQuery(*RESIDUAL_BLOCKS, columns, largest, label=labels)  # [P:one-row-a-person]
         return [*queries, residual]
-    words = (
+    labels = (
         "squares of regressors times fourth powers of weights",
         "products of regressors times fourth powers of weights",
     )
-    return [*queries, GramQuery(*FOURTH_BLOCKS, columns, largest * rows, label=words)]  # [P:weight-twice]
+    return [*queries, GramQuery(*FOURTH_BLOCKS, columns, largest * rows, label=labels)]  # [P:weight-twice]
 
 
 @dataclass(frozen=True, slots=True)
 class ScaledMomentsQuery(MomentsQuery):
-    """Sums of products of privately scaled and weighted rows, whose seven blocks have three scales."""
+    """Moments of privately scaled and weighted rows. Their seven blocks share three noise scales."""
 
     @property
     def labels(self) -> dict[str, str]:
@@ -155,9 +151,10 @@ class ScaledMomentsQuery(MomentsQuery):
         return {**WEIGHTED_LABELS, "count": "sum of squared weights"}
 
     def squared_loss(self, scales: BlockScales) -> Fraction:
-        """Return mu^2: the largest squared change of all blocks together, each kind of entry at its least scale."""
-        unit, one = self.design.unit, {block: 1 / scales[block] ** 2 for block in BLOCKS}
-        diagonal, off = max(one["count"], one["gram_diagonal"]), max(one["sum_x"], one["gram_off_diagonal"])
+        """Return mu^2: the largest squared change of all blocks together, each kind of entry at its smallest scale."""
+        unit, weight = self.design.unit, {block: 1 / scales[block] ** 2 for block in BLOCKS}
+        diagonal = max(weight["count"], weight["gram_diagonal"])
+        off = max(weight["sum_x"], weight["gram_off_diagonal"])
         loss = weighted_loss(
             weighted_domain(self.design, self.domain.grid_bits),
             unit.neighbours,
@@ -166,8 +163,8 @@ class ScaledMomentsQuery(MomentsQuery):
                 sum_x=0.0,
                 gram=up(max(diagonal, off / 2)),
                 sum_y=0.0,
-                cross=up(max(one["sum_y"], one["cross"])),
-                target_square=up(one["target_square"]),
+                cross=up(max(weight["sum_y"], weight["cross"])),
+                target_square=up(weight["target_square"]),
             ),
             count_public=self.design.count_public,
             rows_per_unit=unit.max_rows,
@@ -177,33 +174,29 @@ class ScaledMomentsQuery(MomentsQuery):
 
 
 def weighted_domain(design: Design, grid_bits: int) -> RowDomain:
-    """Return the set of weighted rows (a, t): a, with the constant, in the unit ball, and t in [-1, 1].
-
-    >>> weighted_domain(Design("y", {"y": (0, 1), "b": bool}), 16).norm2_bound == 4**16
-    True
-    """
+    """Return the domain of weighted rows (a, t): a, which includes the constant, in the unit ball, and t in [-1, 1]."""
     return RowDomain(len(design.released) - 1, 0, 0, 1.0, False, grid_bits)
 
 
 def scaled_account(stated: Stated) -> Account:
-    """Account for `gaussian` on privately scaled rows."""
+    """Account for `gaussian` with private scaling."""
     robust = any(block in stated.distribution.sigma for block in RESIDUAL_BLOCKS)
     queries = scaled_queries(stated.design, stated.domain, robust=robust)
     stated.check("discrete-gaussian", JOINT, blocks_of(queries))
     if stated.distribution.sigma["count"] == 0:
-        raise SpecError("expected noise on the sum of squared weights, got none")
+        raise SpecError("expected a noise scale above 0 for the sum of squared weights, got 0")
     return Account(stated, queries)
 
 
 # -- refined -----------------------------------------------------------------------------------------------------------
 # Queries of `refined`, and their sensitivities. Proof: refined.proof.md.
 
-# number of steps, each a pass over the table
+# number of steps, each of which is a pass over the table
 STEPS: Final = 20
 
 
 def in_declared_ball(design: Design) -> bool:
-    """Return whether rows keep their declared scale: a model through the origin with a declared radius."""
+    """Return whether rows keep their declared scale, as in a design with a radius and without an intercept."""
     return design.radius is not None and not design.intercept
 
 
@@ -238,7 +231,7 @@ def refined_queries(design: Design) -> list[VectorQuery | GramQuery]:
 
 
 def refined(stated: Stated) -> Account:
-    """Account for `refined`: searches, a Gram matrix, clipped scores and their companions."""
+    """Account for `refined`, which releases searches, a Gram matrix, and clipped scores."""
     queries = refined_queries(stated.design)
     stated.check("discrete-gaussian", JOINT, blocks_of(queries))
     return Account(stated, queries)  # [P:forward-refined]

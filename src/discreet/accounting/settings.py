@@ -1,4 +1,4 @@
-"""Declare the public settings of every mechanism, and check them before a release and in its file."""
+"""Declare the public settings of every mechanism, and check them in a request and in a release file."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from discreet.errors import OptionError, SpecError, shown
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Public number, word or switch of a mechanism.
+    """Public setting of a mechanism: a number, a word or a switch.
 
     Attributes
     ----------
     default
-        Default value, whose type is the type of the setting.
+        Default value. Its type is the type of the setting.
     about
         One-line description.
     low, high
-        Smallest and largest number allowed.
+        Smallest and largest allowed number.
     choices
         Allowed words.
     only_with
-        Another setting and the value that this one requires to have an effect, None if it always has.
+        Other setting and the value it must have for this setting to have an effect. None if there is no such condition.
     """
 
     default: bool | int | float | str
@@ -42,7 +42,7 @@ class Setting:
 
     @property
     def condition(self) -> str:
-        """The required value of another setting as a phrase, empty if there is none.
+        """Required value of the other setting as a phrase, or an empty text.
 
         >>> Setting(0.1, "where", only_with=("loss", "huber")).condition
         'loss = huber'
@@ -53,17 +53,15 @@ class Setting:
         return f"{name} = {str(value).lower() if isinstance(value, bool) else value}"
 
 
-# rules that add up the privacy loss of steps
+# composition rules for the privacy loss of several steps
 RULES: Final = ("exact", "zcdp", "cdp", "advanced", "basic")
 BALL_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType({
-    "strength": Setting(100.0, "ridge penalty, in units of the sums of scaled products, constant included", 1e-3, 1e12),
-    "bound": Setting(1.0, "largest length of the scaled coefficients", 1e-3, 1e3),
+    "strength": Setting(100.0, "ridge penalty, in units of the scaled sums; it includes the intercept", 1e-3, 1e12),
+    "bound": Setting(1.0, "largest norm of the scaled coefficients", 1e-3, 1e3),
 })  # fmt: skip
 _STRENGTH: Final = BALL_SETTINGS["strength"]
-_TARGET_SQUARE: Final = Setting(
-    False, "release the sum of squares of the target too, which standard errors and R^2 need"
-)
-_AVERAGE: Final = Setting(True, "publish the mean of the last half of the iterates, not the last one")
+_TARGET_SQUARE: Final = Setting(False, "also release the sum of squared targets, which standard errors and R^2 need")
+_AVERAGE: Final = Setting(True, "publish the mean of the last half of the iterates instead of the last iterate")
 
 DECLARED: Final[Mapping[str, Mapping[str, Setting]]] = MappingProxyType(
     {
@@ -72,32 +70,36 @@ DECLARED: Final[Mapping[str, Mapping[str, Setting]]] = MappingProxyType(
         "k-norm": {},
         "refined": {},
         "wishart": {
-            "debiased": Setting(True, "subtract the mean of the noise; false keeps a positive semidefinite matrix"),
-            "degrees": Setting(10_000, "largest number of degrees of freedom of the noise", 10, 100_000),
-            "fewest": Setting(False, "scale the noise like one row and use the fewest degrees that keep the budget"),
+            "debiased": Setting(True, "subtract the mean of the noise; false keeps the matrix positive semidefinite"),
+            "degrees": Setting(10_000, "largest degrees of freedom of the noise", 10, 100_000),
+            "fewest": Setting(False, "scale the noise like one row, with the fewest degrees that satisfy the budget"),
         },
         "functional": {
-            "target_square": Setting(False, "release the degree-0 term too, which standard errors and R^2 need")
+            "target_square": Setting(False, "also release the degree-0 term, which standard errors and R^2 need")
         },
         "ssp": {"target_square": _TARGET_SQUARE},
         "adassp": {
             "eigenvalue_share": Setting(
-                1 / 3, "share of mu^2 spent on the smallest eigenvalue; the sums get the rest", 0.005, 0.9
+                1 / 3, "share of mu^2 for the smallest eigenvalue; the sums get the rest", 0.005, 0.9
             ),
             "target_square": _TARGET_SQUARE,
         },
         "dpme": {
-            "bins": Setting(0, "intervals for each numeric column; 0: set from epsilon and expected_rows", 0, 100_000),
+            "bins": Setting(0, "intervals per numeric column; 0: computed from epsilon and expected_rows", 0, 100_000),
             "expected_rows": Setting(
-                10_000, "public guess of the number of rows, which sets bins", 1, 10**12, only_with=("bins", 0)
+                10_000,
+                "public guess of the number of rows, from which bins is computed",
+                1,
+                10**12,
+                only_with=("bins", 0),
             ),
-            "noise": Setting("laplace", "distribution of the noise of each count", choices=("laplace", "gaussian")),
+            "noise": Setting("laplace", "noise distribution of each count", choices=("laplace", "gaussian")),
             "loss": Setting(
-                "squares", "loss of the fit: squares for least squares, or huber", choices=("squares", "huber")
+                "squares", "loss of the fit: squares (least squares) or huber", choices=("squares", "huber")
             ),
             "threshold": Setting(
                 0.25,
-                "residual up to which the loss is squared, in scaled units",
+                "largest residual with squared loss, in scaled units of the target",
                 0.001,
                 10.0,
                 only_with=("loss", "huber"),
@@ -105,45 +107,51 @@ DECLARED: Final[Mapping[str, Mapping[str, Setting]]] = MappingProxyType(
         },
         "frank-wolfe": {
             "radius_l1": Setting(1.0, "largest sum of absolute scaled coefficients, intercept included", 1e-3, 1e3),
-            "iterations": Setting(20, "number of steps; each chooses a vertex in one pass over the table", 1, 1000),
+            "iterations": Setting(20, "number of steps; each selects a vertex in one pass over the table", 1, 1000),
             "residual_bound": Setting(
-                1.0, "residuals are clipped at this value, in scaled units of the target", 1e-3, 1e4
+                1.0, "size to which residuals are clipped, in scaled units of the target", 1e-3, 1e4
             ),
         },
         "irls": {
-            "form": Setting("score", "noise on clipped scores, or on weighted moments", choices=("score", "moment")),
-            "power": Setting(1.0, "the loss grows like this power of a large residual; 1 is Huber's loss", 1.0, 2.0),
-            "threshold": Setting(0.1, "residual up to which the loss is squared, in scaled units", 1e-4, 2.0),
+            "form": Setting("score", "add noise to clipped scores or to weighted moments", choices=("score", "moment")),
+            "power": Setting(1.0, "power of a large residual in the loss; 1 is the Huber loss", 1.0, 2.0),
+            "threshold": Setting(0.1, "largest residual with squared loss, in scaled units of the target", 1e-4, 2.0),
             "iterations": Setting(
                 0,
-                "number of steps; each is a pass and spends budget; 0: 100 for score, 20 with laplace, 10 for moment",
+                "number of passes, which share the budget; 0: 100 for score, 20 with laplace, 10 for moment",
                 0,
                 1000,
             ),
             "noise": Setting(
                 "auto",
-                "distribution of the noise; laplace keeps epsilon alone; auto: gaussian, or laplace if delta is 0",
+                "noise distribution; laplace satisfies pure DP; auto: gaussian, or laplace if delta is 0",
                 choices=("auto", "gaussian", "laplace", "wishart"),
             ),
-            "composition": Setting("exact", "rule that adds up the privacy loss of the steps", choices=RULES),
+            "composition": Setting("exact", "composition rule for the privacy loss of all passes", choices=RULES),
             "average": _AVERAGE,
         },
         "gradient": {
-            "iterations": Setting(200, "number of steps; each is a pass over the table and spends budget", 1, 1000),
-            "clip": Setting(0.25, "residuals are clipped at this value, in scaled units of the target", 1e-4, 2.0),
-            "step": Setting(1.0, "length of a step: at most 1, or below 2 without momentum", 1e-3, 2.0),
-            "momentum": Setting(True, "carry part of a step into the next; the more columns, the larger that part"),
+            "iterations": Setting(200, "number of passes over the table, which share the budget", 1, 1000),
+            "clip": Setting(0.25, "size to which residuals are clipped, in scaled units of the target", 1e-4, 2.0),
+            "step": Setting(1.0, "step length, at most 1 with momentum and below 2 without", 1e-3, 2.0),
+            "momentum": Setting(True, "add part of the last step to the next; more columns make that part larger"),
             "average": _AVERAGE,
         },
         "output": {**BALL_SETTINGS, "strength": replace(BALL_SETTINGS["strength"], default=1000.0)},
         "objective": {
             "loss": Setting(
-                HUBER, "huber, or squared for least squares inside a ball of coefficients", choices=(HUBER, SQUARED)
+                HUBER, "huber, or squared (least squares inside a ball of coefficients)", choices=(HUBER, SQUARED)
             ),
-            "strength": replace(_STRENGTH, default=0.0, low=0.0, about=f"{_STRENGTH.about}; 0: set by the budget"),
+            "strength": replace(
+                _STRENGTH, default=0.0, low=0.0, about=f"{_STRENGTH.about}; 0: computed from the budget"
+            ),
             "bound": replace(BALL_SETTINGS["bound"], only_with=("loss", SQUARED)),
             "threshold": Setting(
-                0.1, "residual up to which the loss is squared, in scaled units", 1e-4, 2.0, only_with=("loss", HUBER)
+                0.1,
+                "largest residual with squared loss, in scaled units of the target",
+                1e-4,
+                2.0,
+                only_with=("loss", HUBER),
             ),
         },
     }
@@ -151,7 +159,7 @@ DECLARED: Final[Mapping[str, Mapping[str, Setting]]] = MappingProxyType(
 
 
 def checked_settings(mechanism: str, declared: Mapping[str, Setting], given: Mapping[str, object] | None) -> Settings:
-    """Return every declared setting with its value: the one passed, or the default.
+    """Return the value of every declared setting: the given value, or else the default.
 
     >>> dict(checked_settings("m", {"passes": Setting(10, "how often", 1, 100)}, {"passes": "4"}))
     {'passes': 4}
@@ -177,21 +185,18 @@ def checked_settings(mechanism: str, declared: Mapping[str, Setting], given: Map
         if setting.only_with is not None and checked[name] != setting.default:
             other, value = setting.only_with
             if checked[other] != value:
-                counts = setting.condition
                 raise OptionError(
-                    f"the setting {name!r} applies only with {counts}",
+                    f"the setting {name!r} needs {setting.condition}",
                     option=name,
-                    remedy=f"leave it out or set {counts}",
+                    remedy=f"leave out {name} or set {setting.condition}",
                 )
     return MappingProxyType(checked)
 
 
 def check_stored(mechanism: str, stored: Settings) -> None:
-    """Reject settings that no release of the mechanism has: another name or type, or a value out of range.
+    """Reject settings that no release of the mechanism can have.
 
-    A release states every setting of its mechanism.
-
-    >>> check_stored("functional", {"target_square": False})
+    Every setting must be present, with the right type and a value in its range.
     """
     declared = DECLARED.get(mechanism)
     if declared is None:
@@ -199,7 +204,7 @@ def check_stored(mechanism: str, stored: Settings) -> None:
     checked = checked_settings(mechanism, declared, stored)
     for name, value in checked.items():
         if name not in stored:
-            raise SpecError(f"the setting {name!r} of the mechanism {mechanism!r} is missing")
+            raise SpecError(f"the mechanism {mechanism!r} needs a value for the setting {name!r}, but none is stored")
         whole = isinstance(value, float) and type(stored[name]) is int
         if type(stored[name]) is not type(value) and not whole:
             raise SpecError(
@@ -232,9 +237,9 @@ def _number(name: str, setting: Setting, value: object, *, whole: bool) -> int |
         raise OptionError(f"the setting {name!r}: expected {kind}, got {shown(value)}", option=name, given=value)
     if not setting.low <= number <= setting.high:
         raise OptionError(
-            f"the setting {name!r} is {number:g}; allowed: {setting.low:g} to {setting.high:g}",
+            f"the setting {name!r}: expected {kind}, got {number:g}",
             option=name,
             given=value,
-            remedy=f"give a number in that range, or leave it out for {setting.default:g}",
+            remedy=f"choose a number in this range, or leave out {name} to use {setting.default:g}",
         )
     return round(number) if whole else number

@@ -1,4 +1,4 @@
-"""Define array types, projection onto a ball, and the number of BLAS threads."""
+"""Define array types, projection onto a ball, and a limit on BLAS threads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from threadpoolctl import ThreadpoolController
 
 # -- arrays ------------------------------------------------------------------------------------------------------------
-# Array types by their element.
+# Array types by element type.
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 IntArray: TypeAlias = npt.NDArray[np.int64]
@@ -28,19 +28,18 @@ BigIntArray: TypeAlias = npt.NDArray[np.object_]
 # -- ball --------------------------------------------------------------------------------------------------------------
 # Exact projection of integer rows onto a ball.
 
-# a relative margin far above the rounding error of three double operations and far below one grid step
+# relative margin, far above the rounding error of three double operations and far below one grid step
 _INWARDS = 1 - 2**-40
-# a relative margin far above the rounding error of a sum of squares in doubles
+# relative margin, far above the rounding error of a sum of fewer than 2**20 squares in doubles
 _SURELY = 1 - 2**-30
 
 
 def shrink_to_ball(x: FloatArray, norm2: int) -> None:
     """Shrink the columns of `x` (integers) in place until no squared norm exceeds `norm2`.
 
-    A column outside the ball is scaled onto it and rounded to the nearest grid point. The few that rounding pushes out
-    again are truncated towards zero. Integer arithmetic decides which columns are outside, so the result does not
-    depend on the order of summation. Most columns are skipped: they are further inside than the rounding error of a sum
-    of fewer than 2**20 squares in doubles.
+    A column outside the ball is scaled onto it and rounded to the nearest grid point. If rounding pushes it out again,
+    it is truncated towards zero instead. Integer arithmetic decides which columns are outside, so the result does not
+    depend on the order of summation. Columns that are clearly inside are skipped.
 
     >>> x = np.array([[3.0], [4.0]]); shrink_to_ball(x, 16); x.ravel().tolist()
     [2.0, 3.0]
@@ -69,20 +68,16 @@ def _norm2(x: FloatArray) -> npt.NDArray[np.int64]:
 # -- blas threads ------------------------------------------------------------------------------------------------------
 # One thread for matrix products.
 #
-# The matrices are small. With several threads most of the time is spent on synchronisation, and nearly all of it on a
-# busy machine. The number of threads is a property of the process, so the first caller sets it and restores it.
+# The matrices are small, so several threads would spend most of their time on synchronisation. The number of threads is
+# a property of the process, so only the first of several concurrent callers sets and restores it.
 
-_OTHER_BLAS: Final = ("scipy.linalg", "scipy.special")  # these load another BLAS than NumPy's
+_OTHER_BLAS: Final = ("scipy.linalg", "scipy.special")  # these load a second BLAS library
 _limit_lock: Final = threading.Lock()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread inside the block.
-
-    >>> with one_blas_thread():
-    ...     pass
-    """
+    """Limit BLAS to one thread inside the block."""
     if not _limit_lock.acquire(blocking=False):
         # a second caller would restore the limit that the first one set
         yield
@@ -96,7 +91,7 @@ def one_blas_thread() -> Iterator[None]:
 
 @cache
 def _controller(*_loaded: bool) -> ThreadpoolController:
-    """Find the BLAS libraries loaded so far. The search is slower than setting the limit, hence the cache."""
+    """Find the BLAS libraries loaded so far. Cached because the search is slow."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -1,11 +1,10 @@
-"""Logarithms and the exponential, built from operations that IEEE 754 rounds correctly.
+"""Compute logarithms and the exponential from operations that IEEE 754 rounds correctly.
 
-A library's log or exp may round a value differently in the vector body and in the scalar tail of a loop, or from one
-machine to the next. Here only +, -, *, / and exact steps (splitting off an exponent, scaling by a power of two,
-comparing) act on an element. Each is a separate ufunc, so that nothing can be fused. The result therefore depends on
-the value alone, not on its index, the length of the array or the processor.
+A library's log or exp may round differently in the vector body and the scalar tail of a loop, or on another machine.
+Here only +, -, *, / and exact steps (splitting off an exponent, scaling by a power of two, comparing) act on an
+element, each as a separate ufunc, so that nothing can be fused. The result therefore depends on the value alone.
 
-Errors are below one unit in the last place. The leading term is carried as a pair and only a small correction to it is
+Errors are below one unit in the last place. The leading term is carried as a pair and only a small correction is
 rounded, so the error before the last rounding is below half a unit. A result that is a double, such as log10(1000), is
 therefore exact.
 """

@@ -14,18 +14,18 @@ import numpy.typing as npt
 from discreet.exact.arrays import BigIntArray, FloatArray, one_blas_thread
 
 # -- linear ------------------------------------------------------------------------------------------------------------
-# Linear equations in integers: exact by elimination, or in units of 2**-bits, where only divisions round off.
+# Linear equations in integers, solved exactly by elimination or in units of 2**-bits, where only divisions round.
 
 # integers of any size
 Int: TypeAlias = npt.NDArray[Any]
 
 
 def eliminate(table: list[list[int]]) -> list[int] | None:
-    """Eliminate a symmetric integer matrix in place without fractions [Bareiss 1968]; return its pivots.
+    """Eliminate a symmetric integer matrix in place without fractions [Bareiss 1968], and return its pivots.
 
-    Rows may continue with entries of right-hand sides. Entries left of the diagonal are not read. Every entry on and
-    right of the diagonal becomes a minor of the matrix, so no division leaves a remainder. All pivots are positive if
-    the matrix is positive definite, and some are 0 if it is only semidefinite. The result is None if it is indefinite.
+    Rows may continue with entries of right-hand sides. Entries left of the diagonal are not read. Every other entry
+    becomes a minor of the matrix, so no division leaves a remainder. All pivots are positive if the matrix is positive
+    definite, and some are 0 if it is only semidefinite. The result is None if the matrix is indefinite.
 
     >>> table = [[2, 1], [1, 2]]
     >>> eliminate(table), table[1][1], eliminate([[1, 1], [1, 1]]), eliminate([[1, 2], [2, 1]])
@@ -75,7 +75,7 @@ def factors(matrix: Int, bits: int) -> tuple[Int, list[int]]:
     rest = matrix.copy()
     pivots: list[int] = []
     for j in range(len(rest)):
-        # a pivot that rounds to zero gives a poor solution, which is then not certified
+        # a pivot that rounds to zero gives a poor solution, which the caller does not certify
         pivot = max(int(rest[j, j]), 1)
         column = rest[j + 1 :, j].copy()
         rest[j + 1 :, j] = (column << bits) // pivot
@@ -103,16 +103,16 @@ def solution(factored: tuple[Int, list[int]], right: Int, bits: int) -> Int:
 
 
 # -- equations ---------------------------------------------------------------------------------------------------------
-# Positive definite equations in integer units of 2**-bits: doubles propose corrections, integers verify them.
+# Positive definite equations in integer units of 2**-bits. Doubles propose corrections, and integers verify them.
 
-# each correction must be smaller than the last by this many bits; otherwise doubles are too coarse for the matrix
+# bits by which each correction must be smaller than the last; otherwise doubles are too coarse for the matrix
 _GAINED_BITS: Final = 4
-# numbers with this many bits, and their products, are far inside the range of doubles
+# numbers with this many bits, and their products, fit into the range of doubles
 _RANGE_BITS: Final = 400
 # doubles hold integers up to 2**53, machine words up to 2**63
 _EXACT_BITS: Final = 53
 _WORD_BITS: Final = 62
-# with fewer unknowns integer arithmetic is faster
+# number of unknowns below which integer arithmetic is faster
 _SMALL: Final = 20
 
 
@@ -159,13 +159,13 @@ class Equations:
             solution = solution + step
             residual = residual - doubles.product(numbers, exponent, step)
             last_size = size
-        # twice the residual of a solution rounded to units
+        # twice the largest residual of a correctly rounded solution
         allowed = 2 * len(right) * int(max(np.diagonal(self._matrix)))
         return solution if max(map(abs, residual)) <= allowed else None  # [P:small-residual]
 
 
 class _Doubles:
-    """A matrix in doubles: its approximate inverse, and its exact product with integers."""
+    """Approximate inverse of a matrix in doubles, and exact products of the matrix with integers."""
 
     def __init__(self, matrix: Int, inverse: FloatArray, scale: FloatArray, shift: int) -> None:
         self._inverse = inverse
@@ -245,7 +245,7 @@ def _bit_length(values: Int) -> int:
 
 IntMatrix: TypeAlias = Sequence[Sequence[int]]
 
-# resolution of a unit vector in integers, finer than the doubles it comes from
+# bits of an integer approximation of a unit vector, more than a double has
 _VECTOR_BITS: Final = 62
 
 
@@ -354,7 +354,7 @@ def symmetric(upper: Iterable[float], size: int) -> FloatArray:
 
 
 def symmetric_integers(upper: Iterable[int], size: int) -> BigIntArray:
-    """Build the symmetric matrix of unlimited integers from its upper triangle.
+    """Build the symmetric matrix of unbounded integers from its upper triangle.
 
     >>> symmetric_integers([1, 2, 3], 2).tolist()
     [[1, 2], [2, 3]]
@@ -364,7 +364,7 @@ def symmetric_integers(upper: Iterable[int], size: int) -> BigIntArray:
 
 def _mirrored(upper: npt.NDArray[_Entry], size: int) -> npt.NDArray[_Entry]:
     if len(upper) != entry_count(size):
-        raise ValueError(f"expected {entry_count(size)} entries of a triangle, got {len(upper)}")
+        raise ValueError(f"expected {entry_count(size)} entries in the upper triangle, got {len(upper)}")
     out = np.empty((size, size), dtype=upper.dtype)
     rows, columns = np.triu_indices(size)
     out[rows, columns] = out[columns, rows] = upper

@@ -1,9 +1,8 @@
-"""Interval arithmetic: compute a range that contains every result from the ranges of the operands.
+"""Compute, by interval arithmetic, a range that contains every result from the ranges of the operands.
 
-For operands inside their ranges, both the exact result and its float64 rounding lie inside the returned range. The
-first holds because exact fractions are rounded outwards. The second follows because rounding to the nearest double is
-monotone and the ends of a range are doubles. Exact ends are kept, so that the square of [0, 60] is [0, 3600] and its
-root has no negative part.
+For operands inside their ranges, both the exact result and its float64 rounding lie inside the returned range. Exact
+fractions are rounded outwards, and rounding to the nearest double is monotone. Exact ends are kept, so that the square
+of [0, 60] is [0, 3600], and its square root has no negative part.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from discreet.exact.arrays import FloatArray
 
 Interval: TypeAlias = tuple[float, float]
 
-# with an error below one unit, this many spare units at each end keep every result inside the range
+# units in the last place added at each end; errors of the functions are below one unit
 _SPARE_UNITS: Final = 4
 
 
 class NoRangeError(ValueError):
-    """Some operand inside the given ranges has no finite result."""
+    """Error for operands that have no finite result for some values in their ranges."""
 
 
 def add(a: Interval, b: Interval) -> Interval:
@@ -46,7 +45,7 @@ def negate(a: Interval) -> Interval:
 
 
 def multiply(a: Interval, b: Interval) -> Interval:
-    """Return the range of x * y for unrelated x and y.
+    """Return the range of x * y for independent x and y.
 
     >>> multiply((-1.0, 2.0), (3.0, 4.0))
     (-4.0, 8.0)
@@ -55,7 +54,7 @@ def multiply(a: Interval, b: Interval) -> Interval:
 
 
 def divide(a: Interval, b: Interval) -> Interval:
-    """Return the range of x / y for unrelated x and y.
+    """Return the range of x / y for independent x and y.
 
     >>> divide((1.0, 2.0), (2.0, 4.0))
     (0.25, 1.0)
@@ -76,7 +75,7 @@ def power(a: Interval, exponent: int) -> Interval:
     if exponent % 2 == 0:
         near, far = absolute(a)
         return _chain(near, exponent)[0], _chain(far, exponent)[1]
-    # odd powers are increasing, and changing the sign of a factor does not change the size of a product
+    # odd powers are increasing, and signs do not affect the size of a product
     low = _chain(a[0], exponent)[0] if a[0] >= 0 else 0.0 - _chain(-a[0], exponent)[1]
     high = _chain(a[1], exponent)[1] if a[1] >= 0 else 0.0 - _chain(-a[1], exponent)[0]
     return low, high
@@ -127,9 +126,9 @@ def greatest(a: Interval, b: Interval) -> Interval:
 
 
 def rising(a: Interval, function: Callable[[FloatArray], FloatArray], fixed: tuple[float, float]) -> Interval:
-    """Return the range of an increasing function whose computed values are off by less than one unit in the last place.
+    """Return the range of an increasing function that is computed with an error below one unit in the last place.
 
-    `fixed` is a point and its value where the function is exact. Computed values stay on their side of it.
+    `fixed` is a point at which the function is exact, with its value. Computed values stay on the right side of it.
 
     >>> from discreet.exact.elementary import log
     >>> rising((1.0, 2.0), log, (1.0, 0.0))

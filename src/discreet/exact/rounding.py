@@ -1,7 +1,7 @@
-"""Directed rounding: a privacy figure may be rounded only towards the weaker guarantee.
+"""Round privacy parameters in a stated direction, so that they only ever state a weaker guarantee.
 
-Exact numbers (fractions, long decimals) are rounded to floats in a stated direction. A float compares exactly with a
-`Fraction` and with a `Decimal`, so the nearest float is off by at most one step.
+Exact numbers (fractions, long decimals) are rounded to floats. A float compares exactly with a `Fraction` and with a
+`Decimal`, so the nearest float is at most one step away from the correctly directed result.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Final
 
 # -- rounding ----------------------------------------------------------------------------------------------------------
 
-# factor that covers the rounding of some tens of double operations, each relative 2**-53
+# covers the rounding of several dozen float operations, each with relative error 2**-53
 MARGIN: Final = 1 + 2**-44
 
 
 def nearest(value: float | Fraction | Decimal) -> float:
-    """Return the nearest float, or an infinity beyond the largest one.
+    """Return the nearest float, or an infinity if `value` is beyond the largest float.
 
     >>> nearest(Fraction(1, 4)), nearest(-(10**400))
     (0.25, -inf)

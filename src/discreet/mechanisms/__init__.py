@@ -1,6 +1,6 @@
-"""Mechanisms: the only package that draws privacy noise.
+"""Mechanisms: the only package, apart from `primitives`, that draws privacy noise.
 
-Sees: exact moments, the public geometry of a row, a budget.
-Never: a row, a file, a report; never sets a scale from anything but public quantities.
-Hands on: noisy totals with the distribution of their noise, and the proof beside each mechanism (x.py + x.proof.md).
+Input: exact sums, the public geometry of a row, and a budget. Output: noisy totals with their noise distribution.
+No module here reads rows or files. Every noise scale is computed from public quantities only. The proof of `x.py` is in
+`x.proof.md`.
 """

@@ -21,7 +21,7 @@ from discreet.mechanisms.protocol import MechanismInfo, NoisyMoments, Passes, Ru
 from discreet.mechanisms.ssp import released_shares, with_noise
 from discreet.privacy.budget import PrivacyBudget
 
-# elimination in integers takes a second or two for 100 columns and grows with the fifth power
+# integer elimination takes one or two seconds for 100 columns, and its time grows with the fifth power of the columns
 _MOST_COLUMNS: Final = 100
 
 
@@ -48,9 +48,10 @@ class AdaptiveSufficientStatistics:
         size = len(design.released)
         if size - 1 > _MOST_COLUMNS:
             raise UnsupportedError(
-                f"the exact smallest eigenvalue needs at most {_MOST_COLUMNS} columns of (1, x), got {size - 1}",
+                f"the mechanism 'adassp' takes at most {_MOST_COLUMNS} columns, including the intercept, because it "
+                f"computes the smallest eigenvalue exactly; got {size - 1}",
                 option="mechanism",
-                remedy="use the mechanism 'ssp' or 'gaussian', whose adaptive fit needs no eigenvalue",
+                remedy="use the mechanism 'ssp' or 'gaussian', which compute no eigenvalue",
             )
         share, target_square = float(settings["eigenvalue_share"]), bool(settings["target_square"])
         return noise_distribution(
@@ -62,7 +63,7 @@ class AdaptiveSufficientStatistics:
         )
 
     def passes(self, context: RunContext) -> Passes:
-        """Compute exact moments in one pass and the smallest eigenvalue, then add noise to both."""
+        """Compute the exact moments in one pass, and their smallest eigenvalue, then add noise to both."""
         moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
         products = moments.on_grid(context.distribution.unit)
         exact = smallest_eigenvalue(regressor_gram(products, constant=context.design.needs_sums))
@@ -72,7 +73,7 @@ class AdaptiveSufficientStatistics:
 
 
 def equal_parts(design: Design, *, target_square: bool) -> Blocks:
-    """Return the shares of the sums: equal parts for X'X and X'y, split within each as in `ssp`."""
+    """Return shares of mu^2 that are equal for X'X and X'y and are divided within each as in `ssp`."""
     shares = released_shares(design, target_square=target_square)
     if design.count_public:
         shares = replace(shares, count=0.0)
@@ -88,7 +89,7 @@ def equal_parts(design: Design, *, target_square: bool) -> Blocks:
 
 
 def regressor_gram(totals: Sequence[int], *, constant: bool) -> list[list[int]]:
-    """Return the Gram matrix of (1, x), or of x alone, from the upper triangle of the moments of (1, x, y).
+    """Return the Gram matrix of (1, x), or of x if `constant` is False, from the upper triangle of (1, x, y) moments.
 
     >>> regressor_gram([2, 3, 4, 5, 6, 7], constant=True), regressor_gram([2, 3, 4, 5, 6, 7], constant=False)
     ([[2, 3], [3, 5]], [[5]])

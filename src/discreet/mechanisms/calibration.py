@@ -1,4 +1,4 @@
-"""Calibrate the noise of queries to a budget: moments jointly, other queries by shares, preliminary counts first."""
+"""Calibrate noise to a budget: moments jointly, other queries by their shares, and preliminary counts before them."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ from discreet.privacy.lattice import LATTICE_SHARE, ROUNDING, approximate, conce
 from discreet.wording import LeaveOut, SetOption
 
 # -- blocks ------------------------------------------------------------------------------------------------------------
-# From a budget to the noise of every block: one exact calibration of the joint release.
+# Noise scale of every block of moments, from one exact calibration of their joint release.
 
-# shares of mu^2: within 1.19-1.27 of the least coefficient variance for d = 1, 5, 20; an equal split is 2.1-2.5
+# shares of mu^2: 1.19 to 1.27 times the least coefficient variance for d = 1, 5, 20; an equal split has 2.1 to 2.5
 DEFAULT_SHARES: Final = Blocks(count=0.03, sum_x=0.12, gram=0.35, sum_y=0.10, cross=0.35, target_square=0.05)
 # minimum share of a block, whatever the costs
 _LEAST_SHARE: Final = 0.02
-# largest factor of a weight, and the ratio to which it is found
+# largest factor by which a weight is raised, and the relative accuracy of that factor
 _LARGEST_FACTOR: Final = 64.0
 _FACTOR_STEP: Final = 1.01
-# share of mu^2 for the sums of robust standard errors, and the part of it for the interval of R^2
+# share of mu^2 for the sums behind robust standard errors, and the part of that share for the R^2 interval
 ROBUST_SHARE: Final = 0.3
 RATIO_SHARE: Final = 0.03
-# additional share where additional models have such sums
+# extra share if additional models have robust standard errors
 FURTHER_SHARE: Final = 0.1
 
-# first and last released column of some declared columns
+# (first, last) released column of each of several declared columns
 Runs: TypeAlias = tuple[tuple[int, int], ...]
 
 
-# a query and its share of mu^2
+# query with its share of mu^2
 Share: TypeAlias = tuple[VectorQuery | GramQuery, float]
 
 
@@ -64,10 +64,10 @@ def block_sigmas(
     rows_per_unit: int = 1,
     indicators: Runs = (),
 ) -> Blocks:
-    """Return the noise of each block in scaled units for a joint mu-Gaussian-private release.
+    """Return the noise scale of each block, in scaled units, for a joint mu-Gaussian-DP release.
 
-    Inside X'X the figure is for the diagonal. Off the diagonal it is smaller by sqrt(2) (svec). A block with share 0 is
-    not released: its noise is infinite. Squares of `indicators` are not released in addition to their sums.
+    The value for X'X is that of its diagonal; off-diagonal entries get 1/sqrt(2) of it (svec norm). A block with share
+    0 is not released and gets infinite noise. Squares of `indicators` equal their sums and are not released separately.
 
     >>> domain = RowDomain(1, 0, 0, None, False, 16)
     >>> round(block_sigmas(domain, "add-remove", 1.0, Blocks(0, 0, 0.5, 0, 0.5, 0)).gram, 9)
@@ -98,8 +98,8 @@ def block_sigmas(
 def with_free_target_square(domain: RowDomain, weights: Blocks, *, count_public: bool, copied: int = 0) -> Blocks:
     """Raise the weight of the sum of squared targets under `replace` as far as the joint loss allows.
 
-    The pair of rows that moves the other blocks farthest has opposite targets of the same size, so that their squares
-    cancel. The sum of squared targets then has less noise, and no other block has more.
+    The pair of rows that changes the other blocks most has opposite targets of equal size, whose squares cancel. The
+    sum of squared targets can therefore have less noise while no other block gets more.
 
     >>> weights = Blocks(0.0, 1.0, 1.0, 1.0, 1.0, 1.0)
     >>> raised = with_free_target_square(RowDomain(2, 0, 0, None, False, 16), weights, count_public=True)
@@ -116,7 +116,7 @@ def with_free_target_square(domain: RowDomain, weights: Blocks, *, count_public:
 
 
 def largest_free_factor(loss: Callable[[float], float], within: float = 1.0) -> float:
-    """Return the largest factor of a weight, to 1% and up to 64, with a loss of at most `within` times that at 1.
+    """Return the largest factor of a weight, up to 64 and within 1%, whose loss is at most `within` times loss(1).
 
     >>> round(largest_free_factor(lambda factor: max(5.0, 2 * factor)), 1)
     2.5
@@ -130,13 +130,12 @@ def largest_free_factor(loss: Callable[[float], float], within: float = 1.0) -> 
 
 
 def block_shares(domain: RowDomain, neighbours: Neighbours, columns: int, zeros: int = 0, copies: int = 0) -> Blocks:
-    """Return the shares of mu^2 that minimise the variance in the normal equations, with a minimum share.
+    """Return the shares of mu^2 that minimise the variance in the normal equations, subject to a minimum share.
 
-    They may also be shares of a squared norm. Every entry has the same distribution up to its scale, so the total
-    variance is a sum over blocks of cost * sensitivity^2 / share. It is least at shares proportional to sensitivity *
-    sqrt(cost), with the sensitivity of the block. The costs assume scaled slopes of length 1 and an intercept of 1/2,
-    and all equations have equal weight. `zeros` products off the diagonal have no noise, and `copies` on it have that
-    of a sum.
+    The total variance is a sum over blocks of cost * sensitivity^2 / share. It is least at shares proportional to
+    sensitivity * sqrt(cost). The costs assume scaled slopes of norm 1, an intercept of 1/2, and equations of equal
+    weight. Of the Gram entries, `zeros` off the diagonal have no noise, and `copies` on the diagonal have the noise of
+    a sum.
 
     >>> shares = block_shares(RowDomain(20, 0, 0, None, False, 16), "add-remove", 20)
     >>> round(shares.gram, 2), round(shares.cross, 2), round(shares.count, 2)
@@ -162,10 +161,10 @@ def shares_by_design(
     factors: Runs = (),
     indicators: Runs = (),
 ) -> Blocks:
-    """Return the shares of mu^2 for a design: `block_shares` or fixed ones, whichever give slopes less noise.
+    """Return `block_shares` or `DEFAULT_SHARES`, whichever gives the slopes less noise for this design.
 
-    `columns` is the number of released columns of regressors. A public count is exact and takes no share. Products
-    between columns of one factor have no noise, and squares of `indicators` are released as their sums.
+    `columns` is the number of released regressor columns. A public row count is exact and gets no share. Products
+    between columns of one factor have no noise, and squares of `indicators` equal their sums.
 
     >>> one, many = (
     ...     shares_by_design(RowDomain(d, 0, 0, None, False, 16), "add-remove", d, count_public=False) for d in (1, 20)
@@ -185,7 +184,7 @@ def shares_by_design(
 
 
 def slope_variance(sigmas: Blocks, columns: int, zeros: int = 0, copies: int = 0) -> float:
-    """Return the mean noise variance in the normal equations of slopes of length 1, with an intercept of 1/2.
+    """Return the mean noise variance in the normal equations, for slopes of norm 1 and an intercept of 1/2.
 
     >>> slope_variance(Blocks(1.0, 1.0, 1.0, 1.0, 1.0, 1.0), 1)
     2.25
@@ -205,22 +204,20 @@ def noise_distribution(
     parameters: Mapping[str, int] = MappingProxyType({}),
     models: tuple[Columns, ...] = (),
 ) -> NoiseDistribution:
-    """Calibrate Gaussian noise on moments and on other queries to a budget, from public quantities only.
+    """Calibrate Gaussian noise on moments and other queries to one budget, from public quantities only.
 
     Parameters
     ----------
     moments
-        A public count is exact. A block with share 0 is not released.
-    budget
-        Budget of all queries together.
+        Query for the moments. A block with share 0 is not released.
     shares
-        Share of each block in the part of mu^2 for the moments.
+        Division of the moments' part of mu^2 among their blocks.
     others
         Other queries with their shares of mu^2.
     share
         Share of mu^2 for the moments.
     margin
-        Factor of the scales of other queries with one block, which covers the rounding of their sensitivities.
+        Factor on the scales of single-block queries that covers the rounding of their sensitivities.
     parameters, models
         Fields of the noise distribution.
     """
@@ -245,7 +242,7 @@ def noise_distribution(
 
 
 def moment_steps(moments: MomentsQuery, mu: float, shares: Blocks) -> dict[str, int]:
-    """Return the scales of the moments in steps of the product grid, for a mu-Gaussian-private release."""
+    """Return the noise scales of the moments, in product-grid steps, for a mu-Gaussian-DP release."""
     design, public = moments.design, moments.design.count_public
     sigmas = block_sigmas(
         moments.domain,
@@ -260,7 +257,7 @@ def moment_steps(moments: MomentsQuery, mu: float, shares: Blocks) -> dict[str, 
 
 
 def other_steps(query: VectorQuery | GramQuery, mu: float, domain: RowDomain, margin: float = 1.0) -> dict[str, int]:
-    """Return the scales of a query that is released once, in steps, for a mu-Gaussian-private release."""
+    """Return the noise scales of a query that is released once, in product-grid steps, for a mu-Gaussian-DP release."""
     if isinstance(query, VectorQuery):
         return {query.block: in_steps(query.block, query.sensitivity * margin / mu, domain)}
     sigma = query.sensitivity / mu
@@ -280,7 +277,7 @@ def _steps(sigmas: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str
 
 
 def by_block(scales: Blocks) -> dict[str, float]:
-    """Return the scales of entries by block. An entry off the diagonal of the Gram matrix occurs in it twice.
+    """Return the noise scale of one entry by block. Off-diagonal Gram entries get 1/sqrt(2) of the Gram scale.
 
     >>> round(by_block(Blocks(1.0, 1.0, 1.0, 1.0, 1.0, 1.0))["gram_off_diagonal"], 4)
     0.7071
@@ -293,24 +290,24 @@ def by_block(scales: Blocks) -> dict[str, float]:
 
 
 def in_steps(block: str, scaled: float, domain: RowDomain) -> int:
-    """Return a standard deviation in steps of the product grid, rounded up to a value that the sampler accepts."""
+    """Return a standard deviation in product-grid steps, rounded up to an integer that the sampler accepts."""
     sigma = scaled * domain.product_unit * ROUNDING
     if not sigma <= MAX_SIGMA:
         raise GridTooFineError(
-            f"the noise of block '{block}' has a standard deviation of {scaled:.3g} scaled units, too much "
-            f"for the 64-bit sampler at grid_bits = {domain.grid_bits}"
+            f"the noise on '{block}' needs a standard deviation of {scaled:.3g} scaled units, which the 64-bit sampler "
+            f"cannot draw at grid_bits = {domain.grid_bits}"
         )
     return rounded_up(math.ceil(sigma))  # [P:steps-rounded-up]
 
 
 def residual_shares(queries: Sequence[GramQuery]) -> list[Share]:
-    """Return the residual Gram matrices of models, the full one first, with their shares of mu^2.
+    """Return the residual Gram queries of all models, the full model first, with their shares of mu^2.
 
-    Together they have `ROBUST_SHARE` without `RATIO_SHARE`, and `FURTHER_SHARE` more where there are several. The
-    variances of their noise are sensitivity^2 / share, whose sum is least at shares proportional to the sensitivities.
+    Together they get `ROBUST_SHARE - RATIO_SHARE`, plus `FURTHER_SHARE` if there are several models. Noise variances
+    are sensitivity^2 / share, and their sum is least at shares proportional to the sensitivities.
 
-    >>> full, one = (GramQuery("d", "o", 2, sensitivity) for sensitivity in (4.0, 2.0))
-    >>> [[round(share, 4) for _, share in residual_shares(queries)] for queries in ([full], [full, one])]
+    >>> full, small = (GramQuery("d", "o", 2, sensitivity) for sensitivity in (4.0, 2.0))
+    >>> [[round(share, 4) for _, share in residual_shares(queries)] for queries in ([full], [full, small])]
     [[0.27], [0.2467, 0.1233]]
     """
     whole = ROBUST_SHARE - RATIO_SHARE + (FURTHER_SHARE if len(queries) > 1 else 0.0)
@@ -319,11 +316,11 @@ def residual_shares(queries: Sequence[GramQuery]) -> list[Share]:
 
 
 # -- before ------------------------------------------------------------------------------------------------------------
-# Preliminary counts and the mechanism after them, under one budget.
+# One budget for preliminary counts and for the mechanism that runs after them.
 #
-# The noisy counts decide whether and how the release continues. Proof: before.proof.md.
+# The noisy counts decide whether the release continues, and with which bounds. Proof: before.proof.md.
 
-# what asks for each block, and how to do without
+# by block of counts: the feature that needs them, and how to avoid it
 _WORDS: Final[Mapping[str, tuple[str, str | LeaveOut]]] = {
     GUARD: ("a guard", LeaveOut("guard")),
     DISCOVERY: ("private bounds", "declare all bounds"),
@@ -339,9 +336,9 @@ def preceded_distribution(
 ) -> NoiseDistribution:
     """Return the joint noise of preliminary counts and of a mechanism, which together satisfy the budget.
 
-    `share` is that of the counts in mu^2, or in epsilon for noise without delta. `distribution_for` gives the noise of
-    the mechanism at a budget, perhaps with other counts before it. The counts have Gaussian noise where the mechanism
-    has, and Laplace noise elsewhere.
+    `share` is the counts' share of mu^2, or of epsilon under pure DP. `distribution_for` returns the mechanism's noise
+    for a budget, possibly with other preliminary counts included. The counts get Gaussian noise if the mechanism has
+    Gaussian noise, and Laplace noise otherwise.
     """
     epsilon, delta = as_pair(budget)
     whole = distribution_for(budget)
@@ -349,7 +346,7 @@ def preceded_distribution(
         what, otherwise = _WORDS[counts.block]
         name = "'wishart'" if whole.family == "wishart" else "this mechanism"
         raise UnsupportedError(
-            f"{what} cannot be combined with {name}, whose privacy loss cannot be split",
+            f"{what} cannot be combined with {name}, because the privacy loss of {name} cannot be divided",
             code="loss-cannot-be-split",
             option="mechanism",
             remedy=(otherwise, SetOption("mechanism", "gaussian")),
@@ -362,7 +359,7 @@ def preceded_distribution(
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """Budget of preliminary counts and a mechanism."""
+    """Calibration of preliminary counts and a mechanism under one budget."""
 
     counts: VectorQuery
     share: float
@@ -372,7 +369,7 @@ class _Shared:
     distribution_for: Callable[[PrivacyBudget], NoiseDistribution]
 
     def pure(self) -> NoiseDistribution:
-        """Split epsilon, which adds up whatever delta the mechanism uses."""
+        """Divide epsilon, which adds up whatever delta the mechanism uses."""
         part = self.share * self.epsilon
         distribution = self.distribution_for(
             PrivacyBudget((self.epsilon - part) / ROUNDING, self.delta)
@@ -380,26 +377,26 @@ class _Shared:
         return self._with(distribution, self.counts.laplace_sensitivity / part)
 
     def composed(self) -> NoiseDistribution:
-        """Use basic composition with a mechanism that is calibrated by its own rule."""
+        """Apply basic composition if the mechanism is calibrated by a composition rule."""
         epsilon, delta, share = self.epsilon, self.delta, self.share
         rest = (1 - share) / ROUNDING
         distribution = self.distribution_for(PrivacyBudget(epsilon * rest, delta * rest))
         mu = mu_from(share * epsilon, share * delta * (1 - LATTICE_SHARE) / ROUNDING)  # [P:before-composed]
-        made = self._with(distribution, self.counts.sensitivity / mu)
-        self._check_gap(made, share * epsilon, share * delta)
-        return made
+        combined = self._with(distribution, self.counts.sensitivity / mu)
+        self._check_gap(combined, share * epsilon, share * delta)
+        return combined
 
     def joint(self) -> NoiseDistribution:
-        """Split mu^2, or rho where the mechanism uses zero-concentrated accounting."""
+        """Divide mu^2, or rho if the mechanism is calibrated by zCDP."""
         epsilon, delta, share = self.epsilon, self.delta, self.share
         whole = mu_from(epsilon, delta * (1 - LATTICE_SHARE) / ROUNDING)
         rest = delta_from(epsilon, whole * math.sqrt(1 - share) / ROUNDING)  # [P:before-rest]
         distribution = self.distribution_for(PrivacyBudget(epsilon, rest))
         if distribution.calibration == "gaussian":
             mu = whole * math.sqrt(share)  # [P:before-mu]
-            made = self._with(distribution, self.counts.sensitivity / mu)
-            self._check_gap(made, epsilon, delta - rest)
-            return made
+            combined = self._with(distribution, self.counts.sensitivity / mu)
+            self._check_gap(combined, epsilon, delta - rest)
+            return combined
         rho = (rho_from(epsilon, delta) - rho_from(epsilon, rest)) / ROUNDING  # [P:before-rho]
         return self._with(distribution, self.counts.sensitivity / math.sqrt(2 * rho))
 
@@ -408,14 +405,13 @@ class _Shared:
         return distribution.with_before(block, in_steps(block, scale, self.domain))
 
     def _check_gap(self, distribution: NoiseDistribution, epsilon: float, delta: float) -> None:
-        """Reject a lattice so coarse that discrete noise uses up the delta remaining for the counts."""
+        """Reject a lattice so coarse that the discrete noise of the counts exceeds their part of delta."""
         gap = lattice_gap(epsilon, [(self.counts.entries, distribution.sigma[self.counts.block])])
         allowed = LATTICE_SHARE * delta
         if gap > allowed:  # [P:before-gap]
             what, otherwise = _WORDS[self.counts.block]
             raise UnsupportedError(
-                f"the lattice of grid_bits = {self.domain.grid_bits} is too coarse for {what} at this epsilon and "
-                "delta",
+                f"grid_bits = {self.domain.grid_bits} is too coarse for {what} at this epsilon and delta",
                 code="lattice-too-coarse",
                 option="grid_bits",
                 remedy=("raise grid_bits", "lower epsilon", otherwise),
@@ -423,24 +419,23 @@ class _Shared:
 
 
 # -- several queries ---------------------------------------------------------------------------------------------------
-# From a budget to the noise of a sequence of Gaussian queries.
+# Noise scales of a sequence of Gaussian queries under one budget.
 #
-# Queries may be chosen adaptively: Gaussian mechanisms compose exactly in any order, and the cost of discrete noise in
-# gaussian.proof.md is summed over all variates. Other composition rules are offered for comparison. Proof:
-# irls.proof.md.
+# Queries may be chosen adaptively: Gaussian mechanisms compose exactly in any order, and gaussian.proof.md sums the
+# cost of discrete noise over all variates. Other composition rules are offered for comparison. Proof: irls.proof.md.
 
-# rules for all releases jointly, which take advantage of queries that cannot reach their maxima at once
+# rules that account for all queries jointly, so they benefit if no pair of tables attains every sensitivity at once
 JOINT_RULES: Final = ("exact", "zcdp", "cdp")
 
 
 def queries_distribution(
     domain: RowDomain, budget: PrivacyBudget, shares: Sequence[Share], rule: str = "exact"
 ) -> NoiseDistribution:
-    """Calibrate the noise of queries to a budget by one of `accounting.settings.RULES`.
+    """Calibrate the noise of queries to a budget by one of the composition rules in `accounting.settings.RULES`.
 
-    `exact`, and `zcdp` also called `cdp`, split mu^2 or rho in proportion to the shares of the queries: mu^2 is the sum
-    over queries of times * (sensitivity / sigma)^2. `basic` and `advanced` give each release the same epsilon and
-    delta, and the least Gaussian noise for them.
+    `exact` divides mu^2, the sum over queries of times * (sensitivity / sigma)^2, in proportion to the shares. `zcdp`
+    and its alias `cdp` divide rho in the same way. `basic` and `advanced` give every release the same epsilon and
+    delta, and the least Gaussian noise that satisfies them.
 
     >>> domain = RowDomain(1, 0, 0, None, False, 16)
     >>> shares = [(VectorQuery("score", 2, 1.0, times=20), 1.0)]
@@ -474,19 +469,19 @@ def queries_distribution(
 
 
 def spread_scale(query: VectorQuery | GramQuery, share: float, mu: float, total: float = 1.0) -> float:
-    """Return the standard deviation, in scaled units, at which all releases of a query use their share of mu^2."""
+    """Return the standard deviation, in scaled units, at which all releases of a query use `share` of mu^2."""
     return query.sensitivity * ROUNDING * math.sqrt(query.times * total / share) / mu
 
 
 def _scales(shares: Sequence[Share], mus: Sequence[float]) -> list[float]:
-    """Return the standard deviations at which one release of each query uses its mu."""
+    """Return the standard deviation at which one release of each query uses its mu."""
     return [query.sensitivity * ROUNDING / mu for (query, _), mu in zip(shares, mus, strict=True)]
 
 
 def _distribution(
     domain: RowDomain, shares: Sequence[Share], scales: Sequence[float], calibration: Calibration
 ) -> NoiseDistribution:
-    """Return the noise in steps. Off the diagonal of a Gram matrix the scale is smaller by sqrt(2)."""
+    """Return the noise in product-grid steps. Off-diagonal Gram entries get 1/sqrt(2) of the diagonal scale."""
     steps: dict[str, int] = {}
     for (query, _), scale in zip(shares, scales, strict=True):
         if isinstance(query, VectorQuery):
@@ -497,7 +492,7 @@ def _distribution(
 
 
 def triangle_steps(query: GramQuery, diagonal: int) -> dict[str, int]:
-    """Return the scales on and off the diagonal of a Gram matrix from that of its diagonal.
+    """Return the scales of the diagonal and off-diagonal Gram entries, given the diagonal scale.
 
     >>> triangle_steps(GramQuery("d", "o", 2, 1.0), 1000)
     {'d': 1000, 'o': 708}
@@ -507,7 +502,7 @@ def triangle_steps(query: GramQuery, diagonal: int) -> dict[str, int]:
 
 
 def _variates(domain: RowDomain, shares: Sequence[Share], scales: Sequence[float]) -> list[tuple[int, int]]:
-    """Return numbers of variates with their scales. Two entries off the diagonal have the weight of one on it."""
+    """Return the number of variates at each scale. Two off-diagonal entries cost as much as one diagonal entry."""
     return [
         (
             query.times * (query.entries if isinstance(query, VectorQuery) else query.columns**2),

@@ -25,7 +25,7 @@ from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.releases.fields import Coefficients
 
 MAX_CELLS: Final = 2**20
-# exact counts, variates and noisy counts as Python integers, and arrays of the fit
+# memory for exact counts, variates and noisy counts as Python integers, and for the arrays of the fit
 _BYTES_PER_CELL: Final = 250
 _COPIES_OF_CENTRES: Final = 3
 MAX_MEGABYTES: Final = 512
@@ -35,7 +35,7 @@ _HUBER_CLOSE: Final = 1e-13
 
 
 class PerturbedHistogram:
-    """Noisy numbers of rows in public cells, and a model fitted to the centres of the cells."""
+    """Histogram with noisy cell counts, and a model fitted to the cell centres."""
 
     name: Final = "dpme"
     version: Final = VERSION
@@ -57,14 +57,14 @@ class PerturbedHistogram:
     def noise_model(
         self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
     ) -> NoiseDistribution:
-        """Calibrate the noise to the budget, with the numbers of bins and cells."""
+        """Calibrate the cell-count noise to the budget, and record the numbers of bins and cells."""
         epsilon, _ = as_pair(budget)
         if domain.norm2_bound < domain.box_norm2:
             raise UnsupportedError(
-                f"got radius = {domain.radius:g}; the noise of a histogram does not depend on it, and a smaller ball "
-                "only biases the fit",
+                f"the mechanism 'dpme' takes no radius, got radius = {domain.radius:g}; a radius would bias the fit "
+                "without reducing the noise",
                 option="radius",
-                remedy="leave it out",
+                remedy="leave out the radius",
             )
         bins = public_bins(design, epsilon, settings)
         cells = Partition.of(design, bins).cells
@@ -77,7 +77,7 @@ class PerturbedHistogram:
         return replace(distribution, parameters={"bins": bins, "cells": cells})
 
     def passes(self, context: RunContext) -> Passes:
-        """Count rows in one pass, add noise to every count, and fit the model."""
+        """Count the rows of every cell in one pass, add noise to every count, and fit the model."""
         partition = Partition.of(context.design, context.distribution.parameters["bins"])
         counted = yield CellCounts(context.domain, partition)
         noisy = self.randomise(counted.on_grid(context.distribution.unit), context.distribution, context.sampler)
@@ -89,17 +89,16 @@ class PerturbedHistogram:
         return Coefficients(tuple(values))
 
     def randomise(self, totals: Sequence[int], distribution: NoiseDistribution, sampler: Sampler) -> list[int]:
-        """Return exact counts plus one independent variate each, added in unlimited integers."""
+        """Add one independent variate to each exact count, in unbounded integers."""
         scales = [distribution.sigma["cells"]] * len(totals)
         noise = sampler.laplace(scales) if distribution.family == "discrete-laplace" else sampler.draw(scales)
         return [total + variate for total, variate in zip(totals, noise, strict=True)]  # [P:cell-noise]
 
 
 def public_bins(design: Design, epsilon: float, settings: Settings) -> int:
-    """Return the number of intervals per numeric column, by the setting or a public rule.
+    """Return the number of intervals per numeric column, from the setting or else from a public rule.
 
-    Too many are rejected. The rule is the power 1/(2 + p) of epsilon times the expected number of rows, for p numeric
-    columns.
+    The rule is (epsilon * expected_rows)^(1 / (2 + p)) for p numeric columns. A number with too many cells is rejected.
 
     >>> design = Design("y", {"x": (0, 1), "y": (0, 1)})
     >>> public_bins(design, 1.0, {"bins": 0, "expected_rows": 10_000})
@@ -110,7 +109,7 @@ def public_bins(design: Design, epsilon: float, settings: Settings) -> int:
     bins = int(settings["bins"])
     if bins == 1:
         raise OptionError(
-            f"bins: expected at least {_FEWEST_BINS}, or 0 to set it from epsilon and expected_rows, got 1",
+            f"bins: expected at least {_FEWEST_BINS}, or 0 to compute it from epsilon and expected_rows; got 1",
             option="bins",
             given=1,
         )
@@ -124,17 +123,17 @@ def public_bins(design: Design, epsilon: float, settings: Settings) -> int:
     megabytes = _megabytes(design, bins)
     if cells > MAX_CELLS or megabytes > MAX_MEGABYTES:
         raise UnsupportedError(
-            f"{bins} intervals for each of {numbers} numeric columns, times the levels of the other columns, make "
-            f"{_in_words(cells)} cells, about {_in_words(megabytes)} MB; at most {MAX_CELLS:,} cells and "
-            f"{MAX_MEGABYTES:,} MB are allowed",
+            f"the histogram has too many cells: {bins} bins for each of {numbers} numeric columns, times the levels of "
+            f"the other columns, give {_in_words(cells)} cells and about {_in_words(megabytes)} MB; at most "
+            f"{MAX_CELLS:,} cells and {MAX_MEGABYTES:,} MB are allowed",
             option="bins",
-            remedy="set fewer bins, declare fewer columns or levels, or use a mechanism of kind 'moments'",
+            remedy="set fewer bins, declare fewer columns or levels, or use a mechanism that publishes moments",
         )
     return bins
 
 
 def _megabytes(design: Design, bins: int) -> int:
-    """Return the memory of a fit: an amount per cell, and some copies of the matrix of centres."""
+    """Return the memory that a fit needs: an amount per cell plus several copies of the matrix of centres."""
     partition = Partition.of(design, bins)
     regressors = partition.axes[:-1]
     centres = math.prod(axis.cells for axis in regressors) * (1 + sum(axis.columns for axis in regressors))
@@ -147,18 +146,18 @@ def _in_words(number: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class BinnedModel:
-    """Cells with noisy counts as weighted observations, computed from noisy counts only.
+    """Histogram cells as weighted observations, computed from noisy counts only.
 
     Attributes
     ----------
     x
-        Centres of the cells of the regressors, shape (c, k), constant first if there is an intercept.
+        Cell centres of the regressors, shape (c, k). The first column is the constant if there is an intercept.
     y
-        Centres of the cells of the target, shape (m,).
+        Cell centres of the target, shape (m,).
     weights
-        Noisy counts, shape (c, m). Negative ones are kept, so that sums of counts are unbiased.
+        Noisy counts, shape (c, m). Negative counts are kept, so that sums of counts stay unbiased.
     noise_norm
-        A bound that the norm of the noise in X'WX rarely exceeds.
+        Bound on the norm of the noise in X'WX that holds with probability 95%.
     """
 
     x: FloatArray
@@ -168,27 +167,27 @@ class BinnedModel:
 
     @classmethod
     def of(cls, partition: Partition, weights: FloatArray, sd: float, *, intercept: bool) -> BinnedModel:
-        """Create the model from a partition and its noisy counts, whose noise has standard deviation `sd`."""
+        """Build the model from noisy cell counts with noise of standard deviation `sd`."""
         x = partition.regressor_centres()[:, 0 if intercept else 1 :]
         y = partition.target_centres()
-        # norm of a Gaussian series sum g_c A_c, A_c = z z': at most sqrt(2 |sum A_c^2| log(2k / 0.05)) with 95%
+        # a Gaussian series sum g_c A_c, A_c = z z', has norm at most sqrt(2 |sum A_c^2| log(2k / 0.05)) with 95%
         squares = (x * (x * x).sum(axis=1, keepdims=True)).T @ x * len(y)
         norm = sd * math.sqrt(2 * float(np.linalg.eigvalsh(squares)[-1]) * math.log(2 * x.shape[1] / 0.05))
         return cls(x, y, weights.reshape(len(x), len(y)), norm)
 
     def squares(self) -> FloatArray:
-        """Fit weighted least squares. The diagonal is shifted where noise dominates the smallest eigenvalue."""
+        """Fit weighted least squares, raising the eigenvalues that the noise may dominate."""
         values, vectors, shift = self._spectrum()
         right = self.x.T @ (self.weights @ self.y)
         solved: FloatArray = vectors @ ((vectors.T @ right) / np.maximum(values + shift, self.noise_norm))
         return solved
 
     def huber(self, threshold: float) -> FloatArray:
-        """Fit Huber regression by steps with the curvature of least squares, from its solution.
+        """Fit Huber regression by fixed-curvature steps that start at the least-squares solution.
 
-        Negative counts are kept: the score is a sum of counts and so has unbiased noise. With nonnegative weights each
-        step lowers the loss. With negative ones the loss need not be convex, and the result is where the steps stop or
-        end. The number of steps is bounded in any case.
+        Negative counts are kept, so that the score has unbiased noise. If all weights are nonnegative, every step
+        lowers the loss. Otherwise the loss need not be convex, and the result is the point at which the bounded number
+        of steps ends.
         """
         values, vectors, shift = self._spectrum()
         curvature = np.maximum(values, 0.0) + shift
@@ -203,7 +202,7 @@ class BinnedModel:
         return fitted
 
     def _spectrum(self) -> tuple[FloatArray, FloatArray, float]:
-        """Return the eigenvalues and vectors of the noisy Gram matrix, and the shift of its diagonal."""
+        """Return the eigenvalues and eigenvectors of the noisy Gram matrix, and the shift of its diagonal."""
         values, vectors = np.linalg.eigh((self.x * self.weights.sum(axis=1, keepdims=True)).T @ self.x)
         return values, vectors, max(0.0, self.noise_norm - float(values[0]))
 

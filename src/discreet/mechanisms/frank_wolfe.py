@@ -24,12 +24,12 @@ from discreet.privacy.gaussian_dp import rho_from
 from discreet.privacy.lattice import ROUNDING
 from discreet.releases.fields import Coefficients
 
-# variates drawn from the sampler at a time
+# number of variates per call of the sampler
 _BATCH: Final = 32
 
 
 class PrivateFrankWolfe:
-    """Lasso by steps towards vertices of an L1 ball, each selected by the exponential mechanism."""
+    """Lasso by steps towards vertices of an L1 ball that the exponential mechanism selects."""
 
     name: Final = "frank-wolfe"
     version: Final = VERSION
@@ -47,7 +47,7 @@ class PrivateFrankWolfe:
     def noise_model(
         self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
     ) -> NoiseDistribution:
-        """Return the scale of the scores in each selection."""
+        """Return the noise scale of the scores in each selection."""
         iterations = int(settings["iterations"])
         each, calibration = epsilon_of_a_choice(budget, iterations)
         query = choices_query(design, iterations)
@@ -57,7 +57,7 @@ class PrivateFrankWolfe:
         )
 
     def passes(self, context: RunContext) -> Passes:
-        """In each pass compute exact scores, select a vertex and step towards it."""
+        """Compute exact scores in each pass, select a vertex, and step towards it."""
         size = len(context.design.released) - 1
         first = 0 if context.design.intercept else 1
         radius, weight = float(context.settings["radius_l1"]), clipped_at(float(context.settings["residual_bound"]))
@@ -78,7 +78,7 @@ class PrivateFrankWolfe:
 
 
 def clipped_at(bound: float) -> Weight:
-    """Return a function from residuals to clipped residuals over their bound, numbers in [-1, 1].
+    """Return a function that clips residuals to [-bound, bound] and divides them by `bound`.
 
     >>> clipped_at(0.5)(np.array([0.25, -3.0])).tolist()
     [0.5, -1.0]
@@ -91,12 +91,12 @@ def clipped_at(bound: float) -> Weight:
 
 
 def epsilon_of_a_choice(budget: PrivacyBudget, iterations: int) -> tuple[float, Calibration]:
-    """Return the largest epsilon of one of `iterations` selections, and the composition rule.
+    """Return the largest epsilon for each of `iterations` selections, and the calibration that allows it.
 
     >>> epsilon_of_a_choice(PrivacyBudget(1.0), 10)
     (0.1, 'pure')
-    >>> each, how = epsilon_of_a_choice(PrivacyBudget(1.0, 1e-6), 20)
-    >>> round(each, 4), how
+    >>> each, calibration = epsilon_of_a_choice(PrivacyBudget(1.0, 1e-6), 20)
+    >>> round(each, 4), calibration
     (0.0987, 'composed')
     """
     epsilon, delta = as_pair(budget)
@@ -108,11 +108,10 @@ def epsilon_of_a_choice(budget: PrivacyBudget, iterations: int) -> tuple[float, 
 
 
 def select(scores: Sequence[int], scale: int, sampler: Sampler) -> int:
-    """Select an index of `scores` with probability proportional to exp(score / scale), exactly.
+    """Select an index with probability exactly proportional to exp(score / scale): the exponential mechanism.
 
-    This is the exponential mechanism. A uniform index is accepted if a discrete Laplace variate is at least the
-    difference between the best score and its score, which has probability exp(-difference / scale) times a constant.
-    Otherwise another index and variate are drawn.
+    A uniform index is accepted if a discrete Laplace variate is at least the best score minus that index's score. This
+    has probability exp(-difference / scale) times a constant. Otherwise a new index and a new variate are drawn.
     """
     best = max(scores)
     bits = (len(scores) - 1).bit_length()

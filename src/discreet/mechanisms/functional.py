@@ -16,7 +16,7 @@ from discreet.privacy.budget import PrivacyBudget
 
 
 class FunctionalMechanism:
-    """Discrete Laplace noise of one scale on the monomial coefficients of the sum of (y - t'z)^2."""
+    """Discrete Laplace noise of one scale on the polynomial coefficients of the squared loss."""
 
     name: Final = "functional"
     version: Final = VERSION
@@ -38,16 +38,16 @@ class FunctionalMechanism:
         return pure_distribution(design, domain, budget, weights)
 
     def passes(self, context: RunContext) -> Passes:
-        """Compute exact moments in one pass, and add noise to the coefficients of the polynomial."""
+        """Compute the exact moments in one pass, and add noise to the polynomial coefficients."""
         moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
         return NoisyMoments(noisy_totals(moments, context.distribution, context.sampler))
 
 
 def monomial_weights(*, sums: bool, target_square: bool) -> dict[str, float]:
-    """Return the multiplicity of each moment in a monomial: 1 for squares, 2 for mixed and linear terms.
+    """Return the factor of each moment in the polynomial of the loss: 1 for squares, 2 for mixed and linear terms.
 
     Summed over rows, (y - t'z)^2 is the sum of t_j^2 Q_jj, of t_j t_l (2 Q_jl) over j < l, of -t_j (2 q_j), and y'y.
-    With `sums` z = (1, x), otherwise z = x. The number of rows is released in both cases.
+    Here z = (1, x) if `sums` is True and z = x otherwise. The number of rows is released in both cases.
 
     >>> monomial_weights(sums=False, target_square=False)
     {'count': 1.0, 'gram_diagonal': 1.0, 'gram_off_diagonal': 2.0, 'cross': 2.0}

@@ -1,6 +1,7 @@
 """Release all moments with joint Gaussian noise. Proof: gaussian.proof.md.
 
-Weights, robust sums, clip counts and shares of several curators are options of this mechanism, each with a proof.
+Options, each with its own proof: row weights, robust standard errors, clip counts, and noise shared by several
+curators.
 """
 
 from __future__ import annotations
@@ -45,53 +46,51 @@ from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.lattice import ROUNDING
 
 # -- clip counts -------------------------------------------------------------------------------------------------------
-# Noisy counts of clipped rows, calibrated jointly with the moments.
-#
-# The counts serve as a warning, so they get a share of the budget that costs the moments 2% more noise, or 3% with
-# robust sums. Proof: clip_counts.proof.md.
+# Noisy counts of clipped rows, calibrated jointly with the moments. They only serve as a warning, so their share of the
+# budget is small: the moments get 2% more noise, or 3% with robust standard errors. Proof: clip_counts.proof.md.
 
-# of mu^2: the moments keep sqrt(0.96) of mu, so their noise grows by 1 / sqrt(0.96) = 1.021
+# share of mu^2 for clip counts: the noise of the moments grows by 1 / sqrt(0.96) = 1.021
 CLIP_MU2_SHARE: Final = 0.04
-# of epsilon: the moments keep 0.98 of it, so their noise grows by 1 / 0.98 = 1.020
+# share of epsilon for clip counts: the noise of the moments grows by 1 / 0.98 = 1.020
 CLIP_EPSILON_SHARE: Final = Fraction(1, 50)
-# of mu^2 for the number of rows with weights, unless it is public
+# share of mu^2 for the number of rows in a design with weights, unless that number is public
 ROWS_SHARE: Final = 0.01
-# of mu^2, for queries with one block
+# shares of mu^2 of queries with one block
 _SHARES: Final = {CLIPPED: CLIP_MU2_SHARE, RATIO_BLOCK: RATIO_SHARE, ROWS: ROWS_SHARE}
 
 
 def clip_columns(design: Design) -> int:
-    """Return the number of counted columns. Reject a design in which nothing can be clipped."""
+    """Return the number of columns that can be clipped. Reject a design that has none."""
     if not design.clippable:
-        raise SpecError("got clip_counts, but no declared column is numeric, so nothing is clipped; leave it out")
+        raise SpecError("clip_counts needs a numeric column, but the design declares none; leave out clip_counts")
     return len(design.clippable)
 
 
 def on_product_grid(counts: Sequence[int], noise: Sequence[int], distribution: NoiseDistribution) -> tuple[int, ...]:
-    """Return exact counts in steps of the product grid plus one independent variate each."""
+    """Add one independent variate to each exact count, in product-grid steps."""
     # [P:clip-noise]
     return tuple(count * distribution.unit + variate for count, variate in zip(counts, noise, strict=True))
 
 
 # -- gaussian ----------------------------------------------------------------------------------------------------------
-# The joint Gaussian release of all moments of (1, x, y). Proofs: gaussian.proof.md, with weights weighted.proof.md.
+# The joint Gaussian release of all moments of (1, x, y). Proofs: gaussian.proof.md, and weighted.proof.md for weights.
 
 
 @dataclass(frozen=True, slots=True)
 class GaussianMoments:
     """Independent discrete Gaussian noise on the exact moments, calibrated jointly over all blocks.
 
-    The sum of an indicator equals its sum of squares and is released once. With weights in the design, the moments are
-    those of rows times their weights over the largest one.
+    The sum of an indicator equals its sum of squares and is released once. In a design with weights, each row is
+    multiplied by its weight divided by the largest possible weight.
 
     Attributes
     ----------
     robust
-        Whether a share of the budget is reserved for the sums of robust standard errors (residuals.proof.md).
+        Whether part of the budget is reserved for the sums behind robust standard errors (residuals.proof.md).
     clip_counts
-        Whether a share of it is used for noisy counts of clipped rows, one for each numeric column.
+        Whether part of the budget pays for a noisy count of clipped rows for each numeric column.
     models
-        Columns of additional models with sums for robust standard errors.
+        Columns of each additional model with robust standard errors.
     """
 
     robust: bool = False
@@ -137,7 +136,7 @@ class GaussianMoments:
         )
 
     def other_shares(self, design: Design, domain: RowDomain) -> tuple[list[Share], float]:
-        """Return all queries but the moments with their shares of mu^2, and the share that is left for the moments."""
+        """Return the queries other than the moments with their shares of mu^2, and the share left for the moments."""
         queries = gaussian_queries(design, domain, robust=self.robust, models=self.models, clip_counts=self.clip_counts)
         grams = residual_shares([query for query in queries if isinstance(query, GramQuery)])
         single = [(query, _SHARES[query.block]) for query in queries if isinstance(query, VectorQuery)]
@@ -149,7 +148,7 @@ class GaussianMoments:
         return [*grams, *single], 1 - spent
 
     def passes(self, context: RunContext) -> Passes:
-        """Compute exact moments in one pass and add noise to every entry."""
+        """Compute the exact moments in one pass, and add noise to every entry."""
         design, distribution, sampler = context.design, context.distribution, context.sampler
         size = len(design.released)
         if design.weights is not None:
@@ -161,9 +160,9 @@ class GaussianMoments:
         return NoisyMoments(noisy, clipped=on_product_grid(moments.clipped, noise, distribution))
 
     def randomise(self, moments: Totals, distribution: NoiseDistribution, sampler: Sampler) -> tuple[int, ...]:
-        """Return exact totals plus one independent variate each, added in unlimited integers.
+        """Add one independent variate to each exact total, in unbounded integers.
 
-        Entries that are 0 in every row have none. Squares of indicators are copies of their noisy sums.
+        Entries that are 0 in every row get no noise. The square of an indicator is a copy of its noisy sum.
         """
         exact = moments.on_grid(distribution.unit)
         size = size_of(len(exact))
@@ -173,7 +172,7 @@ class GaussianMoments:
 def plus_noise(
     exact: Sequence[int], noise: Sequence[int], distribution: NoiseDistribution, size: int
 ) -> tuple[int, ...]:
-    """Return exact entries of an upper triangle plus their noise, without reading the squares of indicators.
+    """Add noise to the exact entries of an upper triangle. Exact squares of indicators are never read.
 
     >>> plus_noise((3, 1, 2, 9, 2, 2), (1, 2, 3, 0, 5, 6), NoiseDistribution(8, {}, "none", indicators=((1, 1),)), 3)
     (4, 3, 5, 3, 7, 8)
@@ -189,7 +188,7 @@ def plus_noise(
 def weighted_moments(
     moments: Totals, design: Design, distribution: NoiseDistribution, sampler: Sampler
 ) -> NoisyMoments:
-    """Return exact totals of weighted rows, and the number of rows, plus one independent variate each."""
+    """Add one independent variate to each total of the weighted rows, and to the number of rows unless it is public."""
     *exact, rows = moments.on_grid(distribution.unit)
     size = len(design.released)
     noisy = plus_noise(exact, sampler.draw(distribution.steps(size)), distribution, size)  # [P:weighted-noise]
@@ -200,11 +199,11 @@ def weighted_moments(
 
 
 # -- residuals ---------------------------------------------------------------------------------------------------------
-# The second part of a release with robust standard errors: sums over residuals. Proof: residuals.proof.md.
+# Sums over residuals, from a second pass of a release with robust standard errors. Proof: residuals.proof.md.
 
 
 def residuals_with_noise(sums: Totals, distribution: NoiseDistribution, size: int, sampler: Sampler) -> tuple[int, ...]:
-    """Return exact totals of a `ResidualPass` plus one independent variate each, added in unlimited integers.
+    """Add one independent variate to each total of a `ResidualPass`, in unbounded integers.
 
     `size` is the number of released columns.
     """
@@ -214,21 +213,21 @@ def residuals_with_noise(sums: Totals, distribution: NoiseDistribution, size: in
 
 
 # -- shares ------------------------------------------------------------------------------------------------------------
-# The joint Gaussian release with noise in shares, one for each federated part. Proof: shares.proof.md.
+# The joint Gaussian release of federated parts, each of which adds a share of the noise. Proof: shares.proof.md.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianShares(GaussianMoments):
-    """Shares of noise on the exact moments of federated parts, calibrated to the honest shares.
+    """Noise shares on the exact moments of federated parts, calibrated so that the honest shares suffice.
 
     Attributes
     ----------
     shares
-        Number of parts that add a share, or 1 where noise is added to the pooled moments.
+        Number of parts that add a share, or 1 if the noise is added to the pooled moments.
     honest
-        Minimum number of shares that nobody can subtract.
+        Minimum number of shares that no other party can subtract.
     parts_per_person
-        Maximum number of parts that hold rows of one person.
+        Maximum number of parts that hold rows of the same person.
     """
 
     shares: int
@@ -239,7 +238,7 @@ class GaussianShares(GaussianMoments):
         self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
     ) -> NoiseDistribution:
         """Calibrate one share of the noise to the budget, from public quantities only."""
-        # zero arguments would need the class before it has slots
+        # super() without arguments fails in a dataclass with slots
         whole = GaussianMoments.noise_model(self, design, domain, budget, settings)
         sigma = {block: self._share(block, steps) for block, steps in whole.sigma.items()}
         terms = {SHARES: self.shares, HONEST: self.honest, PERSON_PARTS: self.parts_per_person}
@@ -249,7 +248,8 @@ class GaussianShares(GaussianMoments):
         share = share_steps(steps, self.honest, self.parts_per_person)
         if share > MAX_SIGMA:
             raise GridTooFineError(
-                f"a share of the noise of block '{block}' has {share:.3g} steps, too many for the 64-bit sampler"
+                f"a share of the noise on '{block}' needs a scale of {share:.3g} grid steps, which the 64-bit sampler "
+                "cannot draw"
             )
         check_share(block, share)
         return rounded_up(share)  # [P:share-rounded-up]

@@ -1,4 +1,4 @@
-"""Least squares by full-batch gradient descent with clipped residuals and noise. Proof: gradient.proof.md."""
+"""Fit least squares by full-batch gradient descent with clipped residuals and noise. Proof: gradient.proof.md."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from discreet.privacy.budget import PrivacyBudget
 
 # share of mu^2 for the number of rows, which determines the step length
 COUNT_SHARE: Final = 0.02
-# remaining distance to the minimum after half of the steps, in powers of e
+# after half of the steps, e^-5 of the distance to the minimum should remain
 AT_REST: Final = 5
 # smallest and largest momentum
 MOMENTA: Final = (0.5, 0.9)
 
 
 class NoisyGradientDescent:
-    """Descent along noisy sums of clipped gradients of the squared loss, with public steps and momentum."""
+    """Gradient descent by noisy sums of clipped gradients, with public step length and momentum."""
 
     name: Final = "gradient"
     version: Final = VERSION
@@ -64,11 +64,11 @@ class NoisyGradientDescent:
         return replace(distribution, parameters={MOMENTUM: momentum(length2, iterations, step)})
 
     def passes(self, context: RunContext) -> Passes:
-        """Count the rows in one pass, and make one pass for each step."""
+        """Count the rows in one pass, then make one pass for each gradient step."""
         size, intercept = len(context.design.released) - 1, context.design.intercept
         clipped = RobustLoss(1.0, float(context.settings["clip"]))
         ones = yield ScoreSum(context.domain, size, [0.0] * size, np.ones_like)
-        # (psi/bound) has slope 1/bound, so the Hessian of what is summed is at most rows * longest^2 / bound
+        # psi / bound has slope at most 1 / bound, so the Hessian is at most rows * longest_row^2 / bound
         curvature = row_bound(ones, context) * row_norm(context.domain, intercept=intercept) ** 2
         rate = float(context.settings["step"]) * clipped.bound / curvature
         carried = context.distribution.parameters.get(MOMENTUM, 0) / 1000
@@ -83,36 +83,31 @@ class NoisyGradientDescent:
 
 
 def gradient_shares(design: Design, domain: RowDomain, iterations: int) -> list[Share]:
-    """Return the released queries with their shares of mu^2: the number of rows unless public, and the steps."""
+    """Return the queries with their shares of mu^2: the row count unless it is public, and the scores of all steps."""
     shares = {"count": COUNT_SHARE, "score": 1 - COUNT_SHARE}
     queries = gradient_queries(design, domain, iterations)
     return [(query, shares[query.block]) for query in queries]  # [P:count-piece]
 
 
 def check_step(step: float, *, carrying: bool) -> None:
-    """Reject a step that does not descend on every table even without noise.
-
-    >>> check_step(1.0, carrying=True)
-    """
+    """Reject a step length that may increase the loss even without noise."""
     if step > 1 if carrying else step >= 2:
         raise OptionError(
-            f"step: expected at most 1 with momentum, below 2 without; got {step}",
+            f"step: expected {'at most 1 with momentum' if carrying else 'below 2'}, got {step}; a longer step may "
+            "increase the loss",
             option="step",
             given=step,
-            remedy=(
-                "choose a shorter step, or leave it out for 1: with a longer step the loss may grow, and the budget "
-                "would be spent all the same"
-            ),
+            remedy="choose a shorter step, or leave out step to use 1",
         )
 
 
 def momentum(length2: float, iterations: int, step: float) -> int:
     """Return the momentum in thousandths, from public numbers.
 
-    A column that fills its bounds evenly has a third of the rows as its sum of squares, so a step of plain descent
-    removes step / (3 length2) of the distance to the minimum, and momentum b multiplies that by 1 / (1 - b). This is
-    the b at which e^-5 of the distance remains after half of the steps, between 0.5 and 0.9. A larger b would increase
-    the variance of the iterates, and would help where columns use little of their bounds.
+    The squares of a column that is uniform on its bounds sum to a third of the rows. A plain descent step then removes
+    step / (3 length2) of the distance to the minimum, and momentum b multiplies this by 1 / (1 - b). The result is the
+    b that leaves e^-5 of the distance after half of the steps, clipped to [0.5, 0.9]. A larger b would increase the
+    variance of the iterates.
 
     >>> [momentum(length2, 200, 1.0) for length2 in (4, 21, 41, 101)]
     [500, 683, 837, 900]
@@ -123,7 +118,7 @@ def momentum(length2: float, iterations: int, step: float) -> int:
 
 
 def row_bound(ones: Totals, context: RunContext) -> float:
-    """Return a number of rows that is rarely below the exact one and never below 1, from a sum of ones."""
+    """Return an upper bound on the number of rows, at least 1, that rarely fails, from a sum of ones."""
     if context.design.count_public:
         return max(1.0, ones.values[0] / ones.unit)
     (variate,) = context.sampler.draw([context.distribution.sigma["count"]])

@@ -1,4 +1,4 @@
-"""Release the noisy counts of the guard and of private bounds, and decide what follows from them."""
+"""Release preliminary counts for the guard and for private bounds, and decide whether the release continues."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from discreet.wording import Call
 
 
 def noisy_counts(exact: Sequence[int], block: Block, distribution: NoiseDistribution, sampler: Sampler) -> list[int]:
-    """Return exact counts in steps of the product grid plus one independent variate each."""
+    """Add one independent variate to each exact count, in product-grid steps."""
     scales = [distribution.sigma[block]] * len(exact)
     noise = sampler.draw(scales) if distribution.family == "discrete-gaussian" else sampler.laplace(scales)
     # [P:before-noise]
@@ -36,16 +36,15 @@ def noisy_counts(exact: Sequence[int], block: Block, distribution: NoiseDistribu
 
 
 # -- guard -------------------------------------------------------------------------------------------------------------
-# The guard of a release: noisy counts of rows that fit and of rows that do not, and the rule that stops the release.
+# The guard stops a release in which most rows do not fit the design, because it would waste the budget.
 #
-# A release of a table in which hardly any row fits its design wastes the budget. A refusal based on exact counts would
-# reveal something about the table, so the counts are released with noise, for a share of the budget, and the decision
-# is a function of the noisy counts. Proof: guard.proof.md.
+# A refusal based on exact counts would reveal something about the table. So the two counts, of fitting and of other
+# rows, are released with noise for a share of the budget, and only the noisy counts decide. Proof: guard.proof.md.
 
-# of mu^2, or of epsilon for noise without delta
+# share of mu^2, or of epsilon under pure DP
 GUARD_SHARE: Final = Fraction(1, 100)
-# How far, in noise scales, the rows that do not fit must exceed those that do: where both are equal the noise alone
-# exceeds it with probability below 1/100. Gaussian: 2.33 standard deviations of a difference. Laplace: the difference
+# The release stops if the other rows exceed the fitting rows by this many noise scales. If the exact counts are equal,
+# this happens with probability below 1/100. Gaussian: 2.33 standard deviations of a difference. Laplace: the difference
 # of two variates of scale b exceeds x with probability (1 + x/(2b)) exp(-x/b) / 2.
 GAUSSIAN_FACTOR: Final = 2.33 * math.sqrt(2)
 LAPLACE_FACTOR: Final = 5.2
@@ -53,7 +52,7 @@ LAPLACE_FACTOR: Final = 5.2
 
 @dataclass(frozen=True, slots=True)
 class GuardCounts:
-    """Noisy numbers of rows that fit the design and of rows that do not, in steps of the product grid."""
+    """Noisy numbers of rows that fit the design and of other rows, in product-grid steps."""
 
     fitting: int
     other: int
@@ -65,18 +64,18 @@ def guarded_distribution(
     budget: PrivacyBudget,
     distribution_for: Callable[[PrivacyBudget], NoiseDistribution],
 ) -> NoiseDistribution:
-    """Return the joint noise of the guard and of what follows, which together satisfy the budget."""
+    """Return the joint noise of the guard and of the mechanism after it, which together satisfy the budget."""
     return preceded_distribution(guard_query(design), GUARD_SHARE, domain, budget, distribution_for)
 
 
 def guard_counts(fitting: tuple[int, int], distribution: NoiseDistribution, sampler: Sampler) -> GuardCounts:
-    """Return exact counts in steps of the product grid plus one independent variate each."""
+    """Add noise to the exact numbers of fitting and of other rows."""
     # [P:guard-noise]
     return GuardCounts(*noisy_counts(fitting, GUARD, distribution, sampler))
 
 
 def stops(counts: GuardCounts, distribution: NoiseDistribution) -> bool:
-    """Return whether the rows that do not fit outnumber those that do by so much that the release must stop.
+    """Return whether the other rows outnumber the fitting rows by so much that the release must stop.
 
     >>> distribution = NoiseDistribution(16, {"guard": 100}, "gaussian")
     >>> stops(GuardCounts(0, 329), distribution), stops(GuardCounts(0, 330), distribution)
@@ -87,13 +86,13 @@ def stops(counts: GuardCounts, distribution: NoiseDistribution) -> bool:
 
 
 # -- discovery ---------------------------------------------------------------------------------------------------------
-# Private bounds: noisy counts of rows by dyadic cell, from which the bounds are computed.
+# Private bounds, computed from noisy counts of rows by dyadic cell, for columns whose declared bounds are private.
 #
-# They are used only where the design declares private bounds. The counts are released first, for a stated share of the
-# budget. The bounds are a function of them, and the mechanism then runs on rows clipped to these bounds. Where the
-# counts do not give bounds, the release stops instead of guessing. Proof: discovery.proof.md.
+# The counts are released first, for a stated share of the budget. The mechanism then runs on rows clipped to the
+# computed bounds. If the counts do not determine bounds, the release stops instead of guessing. Proof:
+# discovery.proof.md.
 
-# of mu^2, or of epsilon for noise without delta
+# share of mu^2, or of epsilon under pure DP
 DISCOVERY_SHARE: Final = Fraction(1, 20)
 
 
@@ -103,22 +102,19 @@ def discovered_distribution(
     budget: PrivacyBudget,
     distribution_for: Callable[[PrivacyBudget], NoiseDistribution],
 ) -> NoiseDistribution:
-    """Return the noise of both the counts for private bounds and the mechanism."""
+    """Return the joint noise of the counts for private bounds and of the mechanism."""
     return preceded_distribution(bounds_query(design), DISCOVERY_SHARE, domain, budget, distribution_for)
 
 
 def discovered(totals: Totals, design: Design, distribution: NoiseDistribution, sampler: Sampler) -> DiscoveryPart:
-    """Add noise to the counts of `DyadicCells`.
-
-    `totals` are the exact counts of every cell, column after column, and of the rows.
-    """
+    """Add noise to the counts of `DyadicCells`: those of every cell, column after column, then the number of rows."""
     return part_of(
         noisy_counts(totals.values, DISCOVERY, distribution, sampler), design, distribution
     )  # [P:discovery-noise]
 
 
 def part_of(counts: Sequence[int], design: Design, distribution: NoiseDistribution) -> DiscoveryPart:
-    """Split noisy counts by column. They are those of every cell, column after column, and of the rows."""
+    """Split the noisy counts of `discovered` by column."""
     *cells, rows = counts
     left = iter(cells)
     by_name = {name: tuple(islice(left, len(cell_edges(*design.ranges[name])) - 1)) for name in design.searched}
@@ -126,9 +122,8 @@ def part_of(counts: Sequence[int], design: Design, distribution: NoiseDistributi
 
 
 # -- verdicts ----------------------------------------------------------------------------------------------------------
-# Counts that may stop a release are committed first, and a stop is recorded and repeated unchanged.
-#
-# A verdict is a function of committed counts, so no kill, retry or second process can choose among several draws.
+# A verdict says whether preliminary counts stop a release. The counts are committed to the ledger before they are used,
+# so that no kill, retry or second process can choose among several draws. The same request gets the same verdict.
 
 
 def committed_counts(
@@ -138,17 +133,17 @@ def committed_counts(
     draw: Callable[[], Sequence[int]],
     stops: Callable[[Sequence[int]], bool],
 ) -> list[int]:
-    """Commit the noisy counts of a stage, or return the counts that were committed before.
+    """Commit the noisy counts of a stage, or return the counts that this request committed earlier.
 
-    Without a ledger the counts are those of a new draw. `draw` is not called where the request has committed counts.
-    `stops` says whether counts stop the release.
+    `draw` is not called if the request has committed counts. Without a ledger the counts are always drawn anew. `stops`
+    returns whether the counts stop the release.
 
     >>> committed_counts(SpendReceipt("untracked"), "guard", 2, lambda: [3, 700], lambda counts: True)
     [3, 700]
     """
     if receipt.stage is None:
         if receipt.commit is not None or receipt.stop is not None:
-            raise LedgerError("the spend hook records releases but not the counts that decide whether there is one")
+            raise LedgerError("the spend hook must also record preliminary counts: its receipt has no stage function")
         return [*draw()]
 
     def record() -> str:
@@ -156,39 +151,39 @@ def committed_counts(
         return json.dumps({"counts": counts, "verdict": "stop" if stops(counts) else "go"}, separators=(",", ":"))
 
     try:
-        found = json.loads(receipt.stage(stage, record))["counts"]  # [P:committed-counts]
+        committed = json.loads(receipt.stage(stage, record))["counts"]  # [P:committed-counts]
     except (ValueError, TypeError, KeyError, RecursionError):
-        found = None
-    if not isinstance(found, list) or [type(count) for count in found] != [int] * size:
-        raise LedgerError(f"the ledger holds a stage {stage!r} that is not understood; restore it from a copy")
-    return found
+        committed = None
+    if not isinstance(committed, list) or [type(count) for count in committed] != [int] * size:
+        raise LedgerError(f"the ledger entry of the stage {stage!r} cannot be read; restore the ledger from a copy")
+    return committed
 
 
 def guard_record(counts: GuardCounts, distribution: NoiseDistribution) -> str:
-    """Return the verdict of a guard: the two noisy counts in rows, and the standard deviation of their noise."""
-    found = {
+    """Return the verdict of the guard as JSON: both noisy counts and their standard deviation, in rows."""
+    verdict = {
         "fitting": counts.fitting / distribution.unit,
         "other": counts.other / distribution.unit,
         "sd": distribution.sd(GUARD),
     }
-    return json.dumps(found, sort_keys=True)
+    return json.dumps(verdict, sort_keys=True)
 
 
 def bounds_record(names: Sequence[str], spent: Loss) -> str:
-    """Return the verdict that bounds of some columns were not found, with its privacy loss."""
-    found = {"not_found": list(names), "epsilon": spent.epsilon, "delta": spent.delta}
-    return json.dumps(found, sort_keys=True)
+    """Return the verdict that some private bounds were not found as JSON, with the privacy loss of the search."""
+    verdict = {"not_found": list(names), "epsilon": spent.epsilon, "delta": spent.delta}
+    return json.dumps(verdict, sort_keys=True)
 
 
 def how_to_stop(receipt: SpendReceipt) -> Callable[[str, Loss], str]:
-    """Return how the hook records a stopped release. Reject a hook that cannot, before counts are drawn."""
+    """Return the spend hook's function that records a stopped release. Reject a hook without one."""
     if receipt.stop is None:
-        raise LedgerError("the spend hook cannot record that a guard stopped the release")
+        raise LedgerError("the spend hook must also record stopped releases: its receipt has no stop function")
     return receipt.stop
 
 
 def stop_of(record: str, receipt: SpendReceipt) -> AfterSpendError:
-    """Return the error of a recorded verdict.
+    """Return the error that a recorded verdict raises.
 
     >>> record = bounds_record(["x"], Loss.pure(0.05))
     >>> print(str(stop_of(record, SpendReceipt("untracked"))).partition(":")[0])
@@ -196,31 +191,31 @@ def stop_of(record: str, receipt: SpendReceipt) -> AfterSpendError:
     """
     balance = "" if receipt.balance is None else f". {receipt.balance()}"
     try:
-        found = json.loads(record)
-        return _not_found(found, receipt, balance) if "not_found" in found else _guard_stop(found, balance)
+        verdict = json.loads(record)
+        return _not_found(verdict, receipt, balance) if "not_found" in verdict else _guard_stop(verdict, balance)
     except (ValueError, TypeError, KeyError, RecursionError):
-        raise LedgerError("the ledger holds a verdict that is not understood; restore it from a copy") from None
+        raise LedgerError("the verdict in the ledger cannot be read; restore the ledger from a copy") from None
 
 
-def _guard_stop(found: Mapping[str, float], balance: str) -> GuardStop:
+def _guard_stop(verdict: Mapping[str, float], balance: str) -> GuardStop:
     return GuardStop(
-        f"the guard stopped this release: about {found['fitting']:,.0f} rows fit the design and about "
-        f"{found['other']:,.0f} do not (noisy counts, standard deviation {found['sd']:.3g}){balance}. The same request "
-        "gives the same verdict, and a corrected design or table is a new one",
+        f"the guard stopped this release: about {verdict['fitting']:,.0f} rows fit the design and about "
+        f"{verdict['other']:,.0f} do not (noisy counts, standard deviation {verdict['sd']:.3g}){balance}. Repeating "
+        "the same request gives the same result; correct the design or the table first",
         remedy=Call("discreet.check", "see why"),
     )
 
 
-def _not_found(found: Mapping[str, object], receipt: SpendReceipt, balance: str) -> BoundsNotFound:
-    names = [str(name) for name in found["not_found"]]  # type: ignore[attr-defined]  # a list of JSON
-    spent = f"epsilon = {found['epsilon']:.4g}, delta = {found['delta']:.3g}"
+def _not_found(verdict: Mapping[str, object], receipt: SpendReceipt, balance: str) -> BoundsNotFound:
+    names = [str(name) for name in verdict["not_found"]]  # type: ignore[attr-defined]  # a list of JSON
+    spent = f"epsilon = {verdict['epsilon']:.4g}, delta = {verdict['delta']:.3g}"
     if receipt.request_id:
-        cost = f"The search costs {spent} by itself{balance}. The same request gives the same verdict"
+        cost = f"The search spent {spent}{balance}. Repeating the same request gives the same result"
     else:
-        cost = f"The search has spent {spent} by itself, which nobody counts, and another try spends again"
+        cost = f"The search spent {spent}, which no ledger recorded, and repeating it spends the same again"
     return BoundsNotFound(
-        f"the bounds of {', '.join(map(repr, names))} were not found at this budget: too few rows for the noise of "
-        f"the counts, and nothing was published. {cost}. Declare their bounds, or a narrower range (within = [low, "
-        "high]), from public knowledge; or use more rows, a larger epsilon, or fewer columns with private bounds",
+        f"the bounds of {', '.join(map(repr, names))} were not found at this budget: there are too few rows for the "
+        f"noise in their counts, and nothing was published. {cost}. Declare the bounds, or a narrower range (within = "
+        "[low, high]), from public knowledge; or use more rows, a larger epsilon, or fewer columns with private bounds",
         columns=names,
     )

@@ -1,4 +1,4 @@
-"""Fit robust regression by reweighted least squares with noise in every pass. Proof: irls.proof.md."""
+"""Fit robust regression by iteratively reweighted least squares with noise in every pass. Proof: irls.proof.md."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ from discreet.privacy.lattice import approximate
 from discreet.releases.fields import Coefficients
 
 # -- iterates ----------------------------------------------------------------------------------------------------------
-# Common parts of iterative mechanisms: scores, their noise, the box of the iterates. Proof: irls.proof.md.
+# Steps that all iterative mechanisms share. Proof: irls.proof.md.
 
-# iterates stay in the box of this half-width, in scaled units, so that no residual overflows
+# coefficients are clipped to this size, in scaled units, so that no residual overflows
 LARGEST_COEFFICIENT: Final = 1e3
 
 
@@ -57,13 +57,13 @@ def fitted_indices(design: Design) -> range:
 
 
 def variates(context: RunContext, scales: Sequence[int]) -> list[int]:
-    """Draw one independent variate for each scale, of the family of the noise."""
+    """Draw one independent variate for each scale, from the family of the noise distribution."""
     pure = context.distribution.family == "discrete-laplace"
     return context.sampler.laplace(scales) if pure else context.sampler.draw(scales)  # [P:variate-family]
 
 
 def noisy_score(sums: Totals, context: RunContext) -> FloatArray:
-    """Return the sums of scores of the fitted columns with noise, in scaled units."""
+    """Return the noisy sums of scores of the fitted columns, in scaled units."""
     indices = fitted_indices(context.design)
     noise = variates(context, [context.distribution.sigma["score"]] * len(indices))
     exact = sums.on_grid(context.distribution.unit)[indices[0] :]
@@ -71,32 +71,32 @@ def noisy_score(sums: Totals, context: RunContext) -> FloatArray:
 
 
 def stepped(theta: FloatArray, step: FloatArray) -> FloatArray:
-    """Return the coefficients after a step of the fitted ones, which come last, inside the box."""
+    """Add `step` to the fitted coefficients, which come last in `theta`, and clip all coefficients to the box."""
     full = np.concatenate([np.zeros(len(theta) - len(step)), step])
     inside: FloatArray = np.clip(theta + full, -LARGEST_COEFFICIENT, LARGEST_COEFFICIENT)
     return inside
 
 
 def published(iterates: Sequence[FloatArray], *, average: bool) -> Coefficients:
-    """Return the last iterate, or the mean of the last half, with all iterates as trace."""
+    """Return the last iterate, or the mean of the last half of the iterates, with all iterates as the trace."""
     last = iterates[len(iterates) // 2 :] if average else iterates[-1:]
     values = np.mean(last, axis=0)
     return Coefficients(tuple(values.tolist()), tuple(tuple(theta.tolist()) for theta in iterates))
 
 
 # -- robust loss -------------------------------------------------------------------------------------------------------
-# Losses that grow like a power beyond a threshold: bounded scores, and their weights. Proof: irls.proof.md.
+# Losses with bounded scores, and the weights that belong to them. Proof: irls.proof.md.
 
-# residuals are limited to this size, which a prediction inside the bounds of the target cannot exceed
+# residuals are clipped to this size; predictions within the target's bounds never exceed it
 LARGEST_RESIDUAL: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class RobustLoss:
-    """Convex loss: squared up to a threshold, a power of the residual up to 2, linear above 2.
+    """Convex loss that is squared up to a threshold, a power of the residual from there to 2, and linear above 2.
 
-    With c = threshold its score is `psi(r) = r` up to c and `psi(r) = c sign(r) (min(|r|, 2) / c)^(power - 1)` beyond.
-    It never falls and its slope is at most 1. With power 1 it is Huber's.
+    With c = threshold, the score is `psi(r) = r` if |r| <= c and `psi(r) = c sign(r) (min(|r|, 2) / c)^(power - 1)`
+    otherwise. It is nondecreasing, with slope at most 1. With power 1 it is Huber's score.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class RobustLoss:
         return float(self.threshold * (LARGEST_RESIDUAL / self.threshold) ** (self.power - 1.0))
 
     def score(self, residual: FloatArray) -> FloatArray:
-        """Return psi / bound for each residual, with the same bits in any batch."""
+        """Return psi / bound for each residual, bit for bit the same in any batch."""
         ratio = residual / self.threshold
         if self.power == 1.0:
             return np.clip(ratio, -1.0, 1.0)
@@ -129,12 +129,12 @@ class RobustLoss:
         return np.where(np.abs(ratio) < 1.0, ratio, beyond) / (self.bound / self.threshold)
 
     def root(self, residual: FloatArray) -> FloatArray:
-        """Return the square root of the weight psi(r) / r, a number in [0, 1], with the same bits in any batch."""
+        """Return the square root of the weight psi(r) / r, in [0, 1], bit for bit the same in any batch."""
         ratio = np.maximum(np.abs(residual) / self.threshold, 1.0)
         return np.sqrt(self._tail(ratio) / ratio)  # [P:root-bits]
 
     def _tail(self, ratio: FloatArray) -> FloatArray:
-        """Return |psi| / c from |r| / c, for those that are at least 1."""
+        """Return |psi| / c from |r| / c. It is valid only where |r| / c is at least 1."""
         if self.power == 1.0:
             return np.ones_like(ratio)
         clipped = np.clip(ratio, 1.0, LARGEST_RESIDUAL / self.threshold)
@@ -142,20 +142,16 @@ class RobustLoss:
 
 
 # -- pure scores -------------------------------------------------------------------------------------------------------
-# Laplace noise for one Gram matrix and for sums of scores in every iteration, under pure DP.
-#
-# Proof: irls.proof.md.
+# Laplace noise on one Gram matrix and on the sums of scores of every iteration, under pure DP. Proof: irls.proof.md.
 
-# share of epsilon for the Gram matrix, which affects the speed of convergence and not the limit
+# share of epsilon for the Gram matrix, which affects only the speed of convergence
 PURE_GRAM_SHARE: Final = 0.3
 
 
 def pure_score_distribution(
     design: Design, domain: RowDomain, budget: PrivacyBudget, iterations: int
 ) -> NoiseDistribution:
-    """Return scales of discrete Laplace noise at which the Gram matrix and all scores satisfy epsilon-DP.
-
-    The scale of the Gram matrix is that of its diagonal. Off the diagonal it may be smaller by sqrt(2).
+    """Return the discrete Laplace scales at which the Gram matrix and all scores together satisfy epsilon-DP.
 
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)}, intercept=False)
     >>> distribution = pure_score_distribution(design, RowDomain.of(design), PrivacyBudget(1.0), 9)
@@ -172,11 +168,11 @@ def pure_score_distribution(
 
 
 # -- wishart moments ---------------------------------------------------------------------------------------------------
-# Wishart noise for the weighted moments of (1, x, y) in every iteration. Proof: irls.proof.md.
+# Wishart noise on the weighted moments of (1, x, y) in every iteration. Proof: irls.proof.md.
 
-# with the mean subtracted more degrees give less noise, but hardly less than with these
+# more degrees of freedom would hardly reduce the noise, because its mean is subtracted
 DEGREES: Final = 1000
-# share of the squared length of a scaled row for (1, x), the rest is for y
+# share of (1, x) in the squared length of a row divided by the noise scales; the rest is for y
 ROW_SHARE: Final = 0.7
 _MOST_COLUMNS: Final = 200
 
@@ -184,7 +180,7 @@ _MOST_COLUMNS: Final = 200
 def wishart_distribution(
     design: Design, domain: RowDomain, budget: PrivacyBudget, iterations: int, rule: str
 ) -> NoiseDistribution:
-    """Return scales at which all iterations together satisfy the budget, each with the same epsilon and delta.
+    """Return the scales at which all iterations together satisfy the budget, with equal epsilon and delta for each.
 
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
     >>> distribution = wishart_distribution(design, RowDomain.of(design), PrivacyBudget(1.0, 1e-6), 1, "basic")
@@ -205,7 +201,7 @@ def wishart_distribution(
 
 
 def accepted_scales(domain: RowDomain, size: int, epsilon: float, delta: float, *, exchanged: bool) -> tuple[int, int]:
-    """Return scales of (1, x) and of y, in grid steps, whose delta is proved to be at most this one."""
+    """Return scales of (1, x) and of y, in grid steps, for which the proved delta is at most `delta`."""
     nu, served = DEGREES - size + 1, served_epsilon(epsilon, exchanged=exchanged)
     shift, share = largest_shift(nu, served, delta, exchanged=exchanged)
     while True:
@@ -218,7 +214,7 @@ def accepted_scales(domain: RowDomain, size: int, epsilon: float, delta: float, 
 
 
 def noisy_moments(moments: Totals, context: RunContext) -> tuple[FloatArray, FloatArray]:
-    """Return noisy weighted products of fitted columns, and with the target, without the mean of the noise."""
+    """Return noisy weighted products of the fitted columns, and those with the target, less the mean of the noise."""
     size = len(context.design.released)
     distribution, degrees = context.distribution, context.distribution.parameters["degrees"]
     row = math.isqrt(distribution.sigma["gram_diagonal"])
@@ -236,7 +232,7 @@ def noisy_moments(moments: Totals, context: RunContext) -> tuple[FloatArray, Flo
 def _check(design: Design, size: int, epsilon: float, delta: float) -> None:
     if design.unit.max_rows > 1:
         raise UnsupportedError(
-            f"the loss of Wishart noise is proved for one row of each person; got max_rows = {design.unit.max_rows}",
+            f"noise = 'wishart' is proved only for one row per person, got max_rows = {design.unit.max_rows}",
             option="noise",
             remedy="set max_rows = 1 or leave out noise = 'wishart'",
         )
@@ -248,7 +244,7 @@ def _check(design: Design, size: int, epsilon: float, delta: float) -> None:
         )
     if not (EPSILON_LOWEST <= epsilon <= EPSILON_HIGHEST and delta >= DELTA_LOWEST):
         raise UnsupportedError(
-            f"Wishart noise is proved for epsilon from {EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g} and delta from "
+            f"noise = 'wishart' needs epsilon from {EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g} and delta of at least "
             f"{DELTA_LOWEST:g} in each iteration; got epsilon = {epsilon:g} and delta = {delta:g}",
             option="noise",
             remedy="leave out noise = 'wishart'",
@@ -260,14 +256,14 @@ def _check(design: Design, size: int, epsilon: float, delta: float) -> None:
 
 _Iterates: TypeAlias = Generator[Sums, Totals, list[FloatArray]]
 
-# share of mu^2 for the Gram matrix of the score form, which affects the speed of convergence and not the limit
+# share of mu^2 for the Gram matrix of the score form, which affects only the speed of convergence
 GRAM_SHARE: Final = 0.1
 # share of mu^2 for the weighted Gram matrix of the moment form
 WEIGHTED_GRAM_SHARE: Final = 0.5
 
 
 class PrivateIRLS:
-    """Huber regression, or a loss of another power, from noisy sums of clipped scores or weighted products."""
+    """Huber regression, or regression with another power loss, from noisy sums of scores or of weighted products."""
 
     name: Final = "irls"
     version: Final = VERSION
@@ -301,14 +297,14 @@ class PrivateIRLS:
         return queries_distribution(domain, budget, shares, rule)
 
     def passes(self, context: RunContext) -> Passes:
-        """Run the passes of the chosen form, and average the last iterates."""
+        """Run the passes of the chosen form, and publish the last iterate or an average."""
         form = score_iterates if context.settings["form"] == "score" else moment_iterates
         iterates = yield from form(context)
         return published(iterates, average=bool(context.settings["average"]))
 
 
 def is_pure(budget: PrivacyBudget, settings: Settings) -> bool:
-    """Return whether the noise is Laplace, with delta = 0.
+    """Return whether the noise is Laplace noise, which needs no delta.
 
     >>> is_pure(PrivacyBudget(1.0), {"noise": "auto"}), is_pure(PrivacyBudget(1.0, 1e-6), {"noise": "auto"})
     (True, False)
@@ -319,21 +315,20 @@ def is_pure(budget: PrivacyBudget, settings: Settings) -> bool:
 def _check_pure(settings: Settings) -> None:
     if settings["form"] != "score" or settings["composition"] not in ("exact", "basic"):
         raise UnsupportedError(
-            "Laplace noise, and with it delta = 0, is offered for form = 'score', where epsilons add up whatever the "
-            f"setting 'composition' says; got form = {settings['form']!r} and composition = "
-            f"{settings['composition']!r}",
+            "Laplace noise, which delta = 0 implies, needs form = 'score' and composition = 'exact' or 'basic'; got "
+            f"form = {settings['form']!r} and composition = {settings['composition']!r}",
             option="noise",
-            remedy="leave them out, or set delta above 0, for instance delta = 1e-6, and noise = 'gaussian'",
+            remedy="leave out both settings, or set noise = 'gaussian' and delta above 0, for instance delta = 1e-6",
         )
 
 
 def _wishart_rule(settings: Settings) -> str:
-    """Return the composition rule of passes with Wishart noise: basic unless advanced is requested."""
+    """Return the composition rule of passes with Wishart noise: basic unless the settings request advanced."""
     form, rule = settings["form"], settings["composition"]
     if form != "moment" or rule not in ("exact", "basic", "advanced"):
         raise UnsupportedError(
-            "Wishart noise is offered for form = 'moment', with the composition 'basic' or 'advanced' ('exact' stands "
-            f"for 'basic'); got form = {form!r} and composition = {rule!r}",
+            "noise = 'wishart' needs form = 'moment' and composition = 'exact', 'basic' or 'advanced'; got "
+            f"form = {form!r} and composition = {rule!r}",
             option="noise",
         )
     return "advanced" if rule == "advanced" else "basic"
@@ -348,8 +343,7 @@ def score_shares(design: Design, domain: RowDomain, iterations: int) -> list[Sha
 def moment_shares(design: Design, domain: RowDomain, iterations: int, *, joint: bool) -> list[Share]:
     """Return the queries of the moment form with their shares of mu^2.
 
-    With `joint` the sensitivities are those that one pair of rows can have at once. One part alone may have a larger
-    one.
+    No pair of rows attains both sensitivities at once. With `joint`, both are reduced to what one pair can attain.
     """
     query = WeightedProductsQuery.of(design, domain, iterations)
     gram, cross = query.gram, query.cross
@@ -361,13 +355,13 @@ def moment_shares(design: Design, domain: RowDomain, iterations: int, *, joint: 
 
 
 def score_iterates(context: RunContext) -> _Iterates:
-    """Step by noisy sums of scores times the inverse of one noisy Gram matrix above the exact one."""
+    """Step by noisy sums of scores times the inverse of a noisy Gram matrix that dominates the exact one."""
     size = len(context.design.released) - 1
     moments = yield ExactGram(size + 1, context.domain.grid_bits)
     gram = noisy_gram(moments, context)
     values, vectors = np.linalg.eigh(gram)
     edge = noise_edge(context, len(values))
-    # shifted by one more edge it lies above the exact Gram matrix, so every step without noise lowers the loss
+    # the shifted matrix dominates the exact Gram matrix, so every step without noise lowers the loss
     values = values + max(edge, 2 * edge - float(values[0]))
     theta = np.zeros(size)
     iterates = []
@@ -381,13 +375,13 @@ def score_iterates(context: RunContext) -> _Iterates:
 
 
 def graduated(loss: RobustLoss, iterations: int) -> list[RobustLoss]:
-    """Return the loss of each iteration, whose thresholds decrease to the requested one over the first third.
+    """Return the loss of each iteration. Its threshold decreases to the requested one over the first third.
 
-    They start at its square root, in scaled units. With the last threshold from the start, a step would move a
-    prediction by little more than the threshold. With 1, the first steps would be those of least squares, and where
-    outliers lead these far away the other passes would be spent on the way back.
+    It starts at the square root of the requested threshold, in scaled units. With the requested threshold from the
+    start, a step could move predictions by little more than the threshold. With a threshold of 1, the first steps would
+    be those of least squares, and undoing the effect of outliers on them would take many passes.
 
-    >>> [round(one.threshold, 3) for one in graduated(RobustLoss(1.0, 0.04), 6)]
+    >>> [round(loss.threshold, 3) for loss in graduated(RobustLoss(1.0, 0.04), 6)]
     [0.2, 0.089, 0.04, 0.04, 0.04, 0.04]
     """
     falling = iterations // 3
@@ -397,7 +391,7 @@ def graduated(loss: RobustLoss, iterations: int) -> list[RobustLoss]:
 
 
 def moment_iterates(context: RunContext) -> _Iterates:
-    """Fit weighted least squares on noisy weighted moments, with weights from the previous iterate."""
+    """Solve weighted least squares from noisy weighted moments, with weights from the previous iterate."""
     size = len(context.design.released) - 1
     loss = _loss(context)
     theta = np.zeros(size)
@@ -419,7 +413,7 @@ def moment_iterates(context: RunContext) -> _Iterates:
 
 
 def noisy_gram(moments: Totals, context: RunContext) -> FloatArray:
-    """Return the products of (1, x), or of x without intercept, with noise, in scaled units."""
+    """Return the noisy products of (1, x), or of x without intercept, in scaled units."""
     indices = fitted_indices(context.design)
     diagonal, off = context.distribution.sigma["gram_diagonal"], context.distribution.sigma["gram_off_diagonal"]
     pairs = [(i, j) for i in indices for j in indices if i <= j]
@@ -431,7 +425,7 @@ def noisy_gram(moments: Totals, context: RunContext) -> FloatArray:
 
 
 def noisy_cross(moments: Totals, context: RunContext) -> FloatArray:
-    """Return the products of (1, x), or of x without intercept, with the target and noise, in scaled units."""
+    """Return the noisy products of (1, x), or of x without intercept, with the target, in scaled units."""
     indices = fitted_indices(context.design)
     target = indices[-1] + 1
     noise = context.sampler.draw([context.distribution.sigma["cross"]] * len(indices))
@@ -441,7 +435,7 @@ def noisy_cross(moments: Totals, context: RunContext) -> FloatArray:
 
 
 def noise_edge(context: RunContext, size: int) -> float:
-    """Return a bound of the mean of the largest noise eigenvalue: sd sqrt(2 size), in scaled units."""
+    """Return an upper bound on the mean of the largest noise eigenvalue, sd * sqrt(2 size), in scaled units."""
     return context.distribution.sd("gram_diagonal") * math.sqrt(2 * size)
 
 

@@ -22,14 +22,14 @@ from discreet.mechanisms.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.privacy.lattice import ROUNDING
 
-# no sum of a real table has this many steps
+# larger than any sum of a real table, in product-grid steps
 _MOST_STEPS: Final = 2**100
-# binary digits after the point at which a second run has a probability below 2**-80
+# binary digits after the point at which `refined` needs a second run with probability below 2**-80
 _SPARE_BITS: Final = 96
 
 
 class KNormMoments:
-    """Noise vector with density proportional to exp(-norm) on all moments at once, without delta."""
+    """All moments plus one noise vector with density proportional to exp(-norm), under pure DP."""
 
     name: Final = "k-norm"
     version: Final = VERSION
@@ -50,7 +50,7 @@ class KNormMoments:
         size = len(design.released)
         shares = block_shares(domain, design.unit.neighbours, size - 2)
         if design.count_public:
-            # the same in neighbouring tables
+            # neighbouring tables have the same number of rows
             shares = replace(shares, count=0.0)
         scales = block_sigmas(
             domain,
@@ -70,7 +70,7 @@ class KNormMoments:
         )
 
     def passes(self, context: RunContext) -> Passes:
-        """Compute exact moments in one pass, and add one vector of noise to all entries."""
+        """Compute the exact moments in one pass, and add one noise vector to all entries."""
         size = len(context.design.released)
         moments = yield ExactGram(size, context.domain.grid_bits)
         noise = k_norm_noise(context.distribution.steps(size), context.sampler)
@@ -79,7 +79,7 @@ class KNormMoments:
 
 
 def k_norm_noise(scales: Sequence[int], sampler: Sampler) -> list[int]:
-    """Return scales times a vector with density proportional to exp(-Euclidean norm), each entry rounded.
+    """Draw a vector with density proportional to exp(-Euclidean norm), multiply it by `scales`, and round each entry.
 
     An entry with scale 0 is 0.
 
@@ -112,8 +112,7 @@ def _steps(scales: Blocks, domain: RowDomain, *, count_public: bool) -> dict[str
         wanted = scaled[block] * 4**domain.grid_bits * ROUNDING
         if not wanted <= _MOST_STEPS:
             raise UnsupportedError(
-                f"the noise of block '{block}' has a scale of {scaled[block]:.3g} scaled units, too large to be of any "
-                "use",
+                f"noise with a scale of {scaled[block]:.3g} scaled units on '{block}' would be too large to be useful",
                 option="epsilon",
                 remedy="raise epsilon",
             )

@@ -30,7 +30,7 @@ class LaplaceMoments:
     Attributes
     ----------
     clip_counts
-        Whether a share of epsilon is used for noisy counts of clipped rows, one for each numeric column.
+        Whether part of epsilon pays for a noisy count of clipped rows for each numeric column.
     """
 
     clip_counts: bool = False
@@ -56,7 +56,7 @@ class LaplaceMoments:
         return pure_distribution(design, domain, budget, block_weights(design, domain), clip_counts=self.clip_counts)
 
     def passes(self, context: RunContext) -> Passes:
-        """Compute exact moments in one pass and add noise to every entry."""
+        """Compute the exact moments in one pass, and add noise to every entry."""
         moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
         totals = noisy_totals(moments, context.distribution, context.sampler)
         noise = (
@@ -68,12 +68,12 @@ class LaplaceMoments:
 
 
 def block_costs(columns: int) -> dict[str, float]:
-    """Return the variance in the normal equations per unit of variance in the entries of each block.
+    """Return the variance that a unit of variance in each block's entries adds to the normal equations.
 
-    The d + 1 equations have equal weight. Equation j gets the noise of its entry of X'y, of X'X theta and of sum x
-    times the intercept. The last one gets that of sum y, of theta' sum x and of n times the intercept. The scaled
-    slopes are assumed to have length 1, spread evenly, and the intercept to be 1/2. The sum of y^2 enters no equation
-    and is given the cost of n.
+    The d + 1 equations have equal weight. Equation j contains the noise of its entry of X'y, of X'X theta, and of sum x
+    times the intercept. The last equation contains that of sum y, of theta' sum x, and of n times the intercept. The
+    costs assume evenly spread scaled slopes of norm 1 and an intercept of 1/2. The sum of y^2 is in no equation and
+    gets the cost of n.
 
     >>> block_costs(4)["cross"], block_costs(4)["gram_off_diagonal"]
     (4.0, 3.0)
@@ -86,11 +86,11 @@ def block_costs(columns: int) -> dict[str, float]:
 
 
 def block_weights(design: Design, domain: RowDomain) -> dict[str, float]:
-    """Return one over the scale of each block, up to a factor: the split of epsilon with the least cost.
+    """Return weights whose reciprocals, up to a factor, are the noise scales that divide epsilon at the least cost.
 
-    If one pair of tables moves every block by its largest L1 change L, the shares of epsilon that minimise the sum of
-    cost * (L / share)^2 are proportional to (cost * L^2)^(1/3). Where no pair does, they are still a valid public
-    choice: the privacy loss is computed jointly for any weights.
+    If one pair of tables attains the L1 sensitivity L of every block, the shares of epsilon that minimise the sum of
+    cost * (L / share)^2 are proportional to (cost * L^2)^(1/3). Otherwise they are still a valid public choice, because
+    the privacy loss is computed jointly for any weights.
     """
     costs = block_costs(len(design.released) - 2)
     weights: dict[str, float] = {}
@@ -98,7 +98,7 @@ def block_weights(design: Design, domain: RowDomain) -> dict[str, float]:
         sensitivity = l1_sensitivity(design, domain, {block: 1.0})
         if sensitivity > 0:
             weights[block] = (costs[block] / sensitivity) ** (1 / 3)
-    # off-diagonal entries that no row can change get noise too, like those on the diagonal
+    # off-diagonal entries that no row can change get the same noise as diagonal entries
     weights.setdefault("gram_off_diagonal", weights["gram_diagonal"])
     return weights
 
@@ -106,10 +106,10 @@ def block_weights(design: Design, domain: RowDomain) -> dict[str, float]:
 def pure_distribution(
     design: Design, domain: RowDomain, budget: PrivacyBudget, weights: Mapping[str, float], *, clip_counts: bool = False
 ) -> NoiseDistribution:
-    """Return discrete Laplace noise with scales proportional to 1 / weight, just large enough for epsilon.
+    """Return discrete Laplace noise with scales proportional to 1 / weight, just large enough for epsilon-DP.
 
-    A block without a weight is not released, and a public count has no noise. `weights` are by block and all above 0.
-    The budget may have any delta. `clip_counts` adds counts of clipped rows, for a share of epsilon.
+    `weights` by block are above 0. A block without a weight is not released, and a public count has no noise. Any delta
+    of the budget is ignored. With `clip_counts`, a share of epsilon pays for counts of clipped rows.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
     >>> distribution = pure_distribution(design, RowDomain.of(design), PrivacyBudget(0.5), {"count": 1.0, "sum_x": 2.0})
@@ -132,7 +132,7 @@ def pure_distribution(
 
 
 def noisy_totals(moments: Totals, distribution: NoiseDistribution, sampler: Sampler) -> tuple[int | None, ...]:
-    """Return exact totals plus one independent variate each, None for a block that is not released."""
+    """Add one independent variate to each exact total. Entries of unreleased blocks are None."""
     exact = moments.on_grid(distribution.unit)
     size = size_of(len(exact))
     noise = sampler.laplace(distribution.steps(size))
@@ -143,12 +143,12 @@ def noisy_totals(moments: Totals, distribution: NoiseDistribution, sampler: Samp
 
 
 def _steps(block: str, scale: Fraction, domain: RowDomain) -> int:
-    """Return a scale in steps of the product grid, rounded up to a value that the sampler accepts."""
+    """Return a scale in product-grid steps, rounded up to an integer that the sampler accepts."""
     steps = math.ceil(scale * 4**domain.grid_bits)
     if steps > MAX_SIGMA:
         raise GridTooFineError(
-            f"the noise of block '{block}' has a scale of {float(scale):.3g} scaled units, too much for the 64-bit "
-            f"sampler at grid_bits = {domain.grid_bits}"
+            f"the noise on '{block}' needs a scale of {float(scale):.3g} scaled units, which the 64-bit sampler cannot "
+            f"draw at grid_bits = {domain.grid_bits}"
         )
     return rounded_up(steps)  # [P:scale-rounded-up]
 

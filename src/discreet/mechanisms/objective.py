@@ -1,4 +1,4 @@
-"""Perturb the objective of ridge or Huber regression by a random linear term. Proof: objective.proof.md."""
+"""Add a random linear term to the objective of ridge or Huber regression. Proof: objective.proof.md."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ from discreet.privacy.gaussian_dp import mu_from, rho_from
 from discreet.privacy.lattice import LATTICE_SHARE, ROUNDING, approximate, delta_left
 
 # -- huber minimum -----------------------------------------------------------------------------------------------------
-# The minimum of Huber's loss with a ridge penalty and a linear term, within a proved distance of the exact one.
+# The minimum of the Huber loss with a ridge penalty and a linear term, within a proved distance of the exact minimum.
 #
 # The objective is F(theta) = sum rho(y - z'theta) + strength/2 |theta|^2 + linear'theta, with rho(r) = r^2/2 up to a
 # threshold c and c|r| - c^2/2 beyond it, over all theta. All arithmetic is on integers; proof: huber_minimum.proof.md.
 
-# 1 / SOLVER_STEPS as a power of two
+# binary logarithm of 1 / SOLVER_STEPS
 _TOLERANCE_BITS: Final = int(1 / SOLVER_STEPS).bit_length() - 1
 
-# fractions of the better step that are tried next, in quarters
+# multiples of the best step that are tried next, in quarters
 _QUARTERS: Final = (5, 6, 7, 9, 11, 14)
 
 
@@ -58,20 +58,20 @@ _QUARTERS: Final = (5, 6, 7, 9, 11, 14)
 class HuberProblem:
     """Objective without its rows, which are summed again at every trial point.
 
+    Gram matrix, right-hand sides and penalty are in product-grid steps.
+
     Attributes
     ----------
-    domain
-        Public geometry of a row.
     gram
-        Sum of z z' over all rows, in steps of the product grid.
+        Sum of z z' over all rows.
     start
-        Right-hand side whose solution with gram + strength is the starting point, in the same steps.
+        Right-hand side of the ridge equations whose solution is the starting point.
     linear
-        Linear term, in the same steps.
+        Linear term.
     strength
-        Ridge penalty, in the same steps.
+        Ridge penalty.
     threshold
-        Limit to which residuals are clipped, in grid steps.
+        Size to which residuals are clipped, in grid steps.
     intercept
         Whether z begins with the constant.
     """
@@ -96,20 +96,20 @@ class HuberProblem:
 
     @property
     def stiffness(self) -> int:
-        """Upper bound of the condition number, as a power of two."""
+        """Binary logarithm of an upper bound on the condition number."""
         return (int(np.trace(self.gram)) // self.strength + 1).bit_length()
 
     def digits(self) -> int:
-        """Return the digits after the point with which the rounded exact minimum can be certified."""
+        """Return how many digits after the point suffice to certify the rounded minimum."""
         bits = self.product_bits + _TOLERANCE_BITS + self.stiffness + len(self.gram).bit_length() + 1
         return -(-bits // self.digit_bits)
 
 
 @dataclass(frozen=True, slots=True)
 class _Visited:
-    """Point in units of 2**-fraction, with exact gradient and curvature of the rows inside the threshold.
+    """Trial point in units of 2**-fraction, with the exact gradient and the curvature of the unclipped rows.
 
-    Gradient and curvature are in units of 2**-(product_bits + fraction). `merit` is the square of the gradient in the
+    Gradient and curvature are in units of 2**-(product_bits + fraction). `merit` is the squared gradient norm in the
     metric of all rows.
     """
 
@@ -123,22 +123,22 @@ _Search: TypeAlias = Generator[Sums, Totals, list[int]]
 
 
 def huber_minimum(problem: HuberProblem, digits: int | None = None) -> _Search:
-    """Return the minimum on the product grid, within `rounding_sensitivity` of the exact one, by several passes.
+    """Return the minimum on the product grid, within `rounding_sensitivity` of the exact minimum.
 
-    The first precision is `digits` after the point, or one that is likely to suffice.
+    The search starts with `digits` digits after the point and doubles them until the result is certified.
     """
     count = problem.digits() if digits is None else digits
     while True:
         search = _Precision(problem, count)
-        found = yield from search.minimum()
-        if found is not None:
+        minimum = yield from search.minimum()
+        if minimum is not None:
             beyond = search.fraction - problem.product_bits
-            return [int(value + (1 << (beyond - 1))) >> beyond for value in found]
+            return [int(value + (1 << (beyond - 1))) >> beyond for value in minimum]
         count *= 2  # [P:doubled-digits]
 
 
 class _Precision:
-    """Search at one precision."""
+    """Search for the minimum at one precision."""
 
     def __init__(self, problem: HuberProblem, digits: int) -> None:
         self.problem = problem
@@ -149,7 +149,7 @@ class _Precision:
         self.above = Equations(self._penalised(problem.gram << self.fraction), self.bits)
 
     def minimum(self) -> Generator[Sums, Totals, Int | None]:
-        """Return a certified point, or None if steps at this precision no longer improve."""
+        """Return a certified point, or None if no step improves at this precision."""
         ridge = self._step(self.above, self.problem.start << self.fraction)
         best = yield from self._visit(ridge)
         lowest = best.merit
@@ -165,7 +165,7 @@ class _Precision:
         return best.point
 
     def _better(self, best: _Visited, newton: Int) -> Generator[Sums, Totals, Int | None]:
-        """Return a step that lowers the objective: part of Newton's, or one with a curvature above the exact one."""
+        """Return a step that lowers the objective: a multiple of the Newton step, or of a more cautious step."""
         above = self._step(self.above, best.gradient)
         scales = range(0, self.problem.stiffness + 3, 2)
         steps = [*(newton >> scale for scale in scales), above >> 1, *(above << scale for scale in scales)]
@@ -176,7 +176,7 @@ class _Precision:
         return finer if more > gain else coarse
 
     def _farthest_down(self, best: _Visited, steps: Sequence[Int]) -> Generator[Sums, Totals, tuple[Int, int]]:
-        """Return the step with the largest proved decrease, by the tangent at its end."""
+        """Return the step with the largest proved decrease, and that decrease."""
         points = [best.point - step for step in steps]
         scores = yield CombinedSums([self._sums(point, products=False) for point in points])
         size, exact = len(best.point), scores.on_grid(1 << self.bits)
@@ -193,7 +193,7 @@ class _Precision:
         return bool(visited.gradient @ visited.gradient <= allowed**2)  # [P:huber-certificate]
 
     def _visit(self, point: Int) -> Generator[Sums, Totals, _Visited]:
-        """Return gradient and curvature at a point, from one pass."""
+        """Compute the gradient and curvature at a point in one pass."""
         sums = yield self._sums(point, products=True)
         size, exact = len(point), sums.on_grid(1 << self.bits)
         gradient = self._gradient(point, exact[:size])
@@ -222,7 +222,7 @@ class _Precision:
         return matrix
 
     def _step(self, equations: Equations, gradient: Int) -> Int:
-        """Solve the equations, in units of the point."""
+        """Solve the equations for a step in the units of the point."""
         step: Int = equations.solution(gradient) >> (self.bits - self.fraction)
         return step
 
@@ -231,14 +231,14 @@ class _Precision:
 # Objective perturbation: ridge or Huber regression with a random linear term. Proof: objective.proof.md.
 
 _STRENGTH: Final = BALL_SETTINGS["strength"]
-# share of epsilon for the change of volume where the budget determines the strength
+# share of epsilon for the change of volume if the penalty strength is computed from the budget
 VOLUME_SHARE: Final = {HUBER: 0.4, SQUARED: 0.1}
-# share of delta for the distance between the lattice point and the exact minimum
+# share of delta for rounding the minimum to the lattice
 OUTPUT_DELTA: Final = 1 / 20
 
 
 class ObjectivePerturbation:
-    """Minimum of a penalised loss with an added Gaussian linear term."""
+    """Minimum of a penalised loss plus a random Gaussian linear term."""
 
     name: Final = "objective"
     version: Final = VERSION
@@ -263,9 +263,9 @@ class ObjectivePerturbation:
     def noise_model(
         self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
     ) -> NoiseDistribution:
-        """Calibrate the linear term and the noise on its solution, from public quantities only."""
-        asked, delta = approximate(budget)
-        epsilon = min(asked, EPSILON_USED)  # [P:epsilon-used]
+        """Calibrate the linear term and the noise on the minimum, from public quantities only."""
+        budget_epsilon, delta = approximate(budget)
+        epsilon = min(budget_epsilon, EPSILON_USED)  # [P:epsilon-used]
         size = coefficient_count(design)
         sensitivity, bounds = sensitivity_and_shifts(design, domain, settings)
         steps = strength_steps(design, domain, sensitivity, settings, epsilon)
@@ -274,8 +274,7 @@ class ObjectivePerturbation:
         linear = in_steps("linear", min(_linear_sd(shift, left, delta) for shift in bounds), domain)
         if delta_left(epsilon, delta, [(size, linear)]) is None:  # [P:linear-gap]
             raise UnsupportedError(
-                f"the lattice of grid_bits = {domain.grid_bits} is too coarse for epsilon = {asked:g} and "
-                f"delta = {delta:g}",
+                f"grid_bits = {domain.grid_bits} is too coarse for epsilon = {budget_epsilon:g} and delta = {delta:g}",
                 option="grid_bits",
                 remedy="raise grid_bits, lower epsilon or raise delta",
             )
@@ -287,7 +286,7 @@ class ObjectivePerturbation:
         return NoiseDistribution(domain.grid_bits, sigma, "bound", parameters={"strength": steps})
 
     def passes(self, context: RunContext) -> Passes:
-        """Compute exact moments, draw a linear term, find the minimum on the lattice, add a little noise."""
+        """Compute the exact moments, draw a linear term, minimise on the lattice, and add a little noise."""
         design, distribution, released = context.design, context.distribution, len(context.design.released)
         moments = yield ExactGram(released, context.domain.grid_bits)
         gram, cross = normal_equations(moments.on_grid(distribution.unit), released, intercept=design.intercept)
@@ -299,7 +298,7 @@ class ObjectivePerturbation:
 
 
 def _minimum(context: RunContext, gram: Int, right: Int, linear: Int) -> Generator[Sums, Totals, list[int]]:
-    """Return the minimum on the lattice, from the sums of z z' and of z y less the linear term."""
+    """Return the minimum on the lattice. `right` is the sum of z y minus the linear term."""
     domain, strength = context.domain, context.distribution.parameters["strength"]
     if context.settings["loss"] == SQUARED:
         ball = {"strength": in_units(strength, domain), "bound": context.settings["bound"]}
@@ -312,37 +311,37 @@ def _minimum(context: RunContext, gram: Int, right: Int, linear: Int) -> Generat
 def strength_steps(
     design: Design, domain: RowDomain, sensitivity: RowSensitivity, settings: Settings, epsilon: float
 ) -> int:
-    """Return the penalty in steps of the product grid, rounded up: the setting, or one set by the budget."""
-    given = float(settings["strength"])
-    if 0 < given < _STRENGTH.low:
+    """Return the penalty in product-grid steps, rounded up, from the setting or else from the budget."""
+    strength = float(settings["strength"])
+    if 0 < strength < _STRENGTH.low:
         raise OptionError(
-            f"strength: expected {_STRENGTH.low:g} or more, or 0 to set it from the budget; got {given:g}",
+            f"strength: expected {_STRENGTH.low:g} or more, or 0 to compute it from the budget; got {strength:g}",
             option="strength",
-            given=given,
+            given=strength,
         )
-    if given == 0:
+    if strength == 0:
         share = VOLUME_SHARE[str(settings["loss"])] * epsilon
-        given = max(_strength_for(design, sensitivity, share), _STRENGTH.low)
-    return math.ceil(Fraction(given) * domain.unit**2)  # [P:whole-strength]
+        strength = max(_strength_for(design, sensitivity, share), _STRENGTH.low)
+    return math.ceil(Fraction(strength) * domain.unit**2)  # [P:whole-strength]
 
 
 def _linear_sd(shift: Shift, epsilon: float, delta: float) -> float:
-    """Return the standard deviation of the linear term in scaled units, for epsilon less that of the volume."""
+    """Return the standard deviation of the linear term, in scaled units. `epsilon` excludes the part for the volume."""
     parted = delta * (1 - OUTPUT_DELTA - LATTICE_SHARE) / ROUNDING * 0.5**shift.halvings
     mu = min(mu_from(epsilon, parted), math.sqrt(2 * epsilon) / ROUNDING)  # [P:linear-mu]
     return shift.length * ROUNDING / mu  # [P:linear-scale]
 
 
 def _left_of_epsilon(design: Design, sensitivity: RowSensitivity, strength: float, epsilon: float) -> float:
-    """Return the epsilon left for the Gaussian part. Reject a strength that leaves almost none."""
+    """Return the epsilon left for the Gaussian linear term. Reject a strength that leaves almost none."""
     k, size = design.unit.max_rows, coefficient_count(design)
     usable = epsilon * (1 - OUTPUT_EPSILON)
     left = (usable - volume_loss(k, sensitivity.norm, size, strength)) / ROUNDING
     if left < usable / 100:
         needed = _strength_for(design, sensitivity, usable / 2)
         raise OptionError(
-            f"strength = {strength:g} is too small for epsilon = {epsilon:g}: the change that a row makes to the "
-            "curvature would use up all of epsilon",
+            f"strength = {strength:g} is too small for epsilon = {epsilon:g}: the effect of one row on the curvature "
+            "would use up all of epsilon",
             option="strength",
             given=strength,
             remedy=f"raise strength to {needed:.3g} or more, or raise epsilon",
@@ -351,7 +350,7 @@ def _left_of_epsilon(design: Design, sensitivity: RowSensitivity, strength: floa
 
 
 def _strength_for(design: Design, sensitivity: RowSensitivity, loss: float) -> float:
-    """Return the penalty at which the change of volume has this size."""
+    """Return the penalty at which the change of volume costs `loss` of epsilon."""
     k = design.unit.max_rows
     rank = min(k, coefficient_count(design))
     return k * sensitivity.norm**2 / (rank * math.expm1(loss / rank))

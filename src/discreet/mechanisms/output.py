@@ -1,4 +1,4 @@
-"""Perturb the ridge coefficients inside a public ball with Gaussian noise. Proof: output.proof.md."""
+"""Add Gaussian noise to ridge coefficients inside a public ball. Proof: output.proof.md."""
 
 from __future__ import annotations
 
@@ -29,36 +29,36 @@ from discreet.releases.fields import Coefficients
 # The objective is F(theta) = 1/2 sum (y - z'theta)^2 + strength/2 |theta|^2 over |theta| <= bound, with z = (1, x), or
 # x in a design without intercept. All arithmetic is on integers; proof: ball_ridge.proof.md.
 
-# enough for every setting to be an integer in units of 2**-bits; a harder table takes more, see the proof
+# every setting is an integer in units of 2**-bits; an ill-conditioned table may need more bits
 _FIRST_BITS: Final = 192
 
 
 def normal_equations(totals: Sequence[int], size: int, *, intercept: bool) -> tuple[Int, Int]:
-    """Return sums of z z' and of z y from the triangle of the moments, in steps of the product grid."""
+    """Return the sums of z z' and of z y from the triangle of moments, in product-grid steps."""
     full = symmetric_integers(totals, size)
     first = 0 if intercept else 1
     return full[first:-1, first:-1], full[first:-1, -1]
 
 
 def ridge_in_ball(gram: Int, cross: Int, grid_bits: int, settings: Settings) -> list[int]:
-    """Return the minimum on the product grid, within `rounding_sensitivity` of the exact one.
+    """Return the minimum on the product grid, within `rounding_sensitivity` of the exact minimum.
 
-    `gram` and `cross` are sums of z z' and of z y in steps of the product grid, which has 4**grid_bits steps per scaled
-    unit. A linear term can be added to `cross`. `settings` has `strength` and `bound`.
+    `gram` and `cross` are the sums of z z' and of z y in product-grid steps, 4**grid_bits per scaled unit. A linear
+    term can be subtracted from `cross`. `settings` holds `strength` and `bound`.
     """
     bits = _FIRST_BITS
     while True:
         problem = _Problem.scaled(gram, cross, grid_bits, settings, bits)
-        found = problem.solved(bits)
-        if found is not None:
+        minimum = problem.solved(bits)
+        if minimum is not None:
             half = 1 << (bits - 2 * grid_bits - 1)
-            return [int(value + half) >> (bits - 2 * grid_bits) for value in found]
+            return [int(value + half) >> (bits - 2 * grid_bits) for value in minimum]
         bits *= 2  # [P:doubled-bits]
 
 
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """Minimisation of theta'A theta / 2 - c'theta over a ball. All numbers are integers in units of 2**-bits."""
+    """Minimisation of theta'A theta / 2 - c'theta over a ball, with integers in units of 2**-bits."""
 
     matrix: Int
     linear: Int
@@ -76,9 +76,9 @@ class _Problem:
         return cls(matrix, cross * (1 << shift), strength, bound, SOLVER_STEPS / 4**grid_bits, bits)
 
     def solved(self, sweeps: int) -> Int | None:
-        """Return a certified point of the ball, or None if this precision and number of steps give none.
+        """Return a certified point of the ball, or None if the precision or the number of Newton steps is too small.
 
-        Newton's method on 1/|theta(nu)| = 1/bound, theta(nu) = (A + nu)^{-1} c, from nu = 0.
+        Newton's method solves 1/|theta(nu)| = 1/bound for nu, with theta(nu) = (A + nu)^{-1} c, starting at nu = 0.
         """
         nu = 0
         for _ in range(sweeps):
@@ -86,7 +86,7 @@ class _Problem:
             theta = equations.solution(self.linear)
             norm = max(math.isqrt(theta @ theta), 1)
             inside = nu == 0 and norm < self.bound
-            # whole-number division towards zero: no coordinate leaves the ball
+            # integer division rounds towards zero, so the point stays in the ball
             point = theta if inside else np.sign(theta) * (abs(theta) * self.bound // (norm + 1))
             if self.certified(point, nu):
                 return point
@@ -118,7 +118,7 @@ class _Problem:
 
 
 class OutputPerturbation:
-    """Ridge coefficients of the table with noise calibrated to the change that one unit can make."""
+    """Ridge coefficients with Gaussian noise, calibrated to the largest effect of one privacy unit."""
 
     name: Final = "output"
     version: Final = VERSION
@@ -140,7 +140,7 @@ class OutputPerturbation:
         return queries_distribution(domain, budget, [(output_query(design, domain, settings), 1.0)])
 
     def passes(self, context: RunContext) -> Passes:
-        """Compute exact moments in one pass, minimise on the lattice, and add noise to every coefficient."""
+        """Compute the exact moments in one pass, minimise on the lattice, and add noise to every coefficient."""
         design, distribution, released = context.design, context.distribution, len(context.design.released)
         moments = yield ExactGram(released, context.domain.grid_bits)
         gram, cross = normal_equations(moments.on_grid(distribution.unit), released, intercept=design.intercept)
@@ -151,7 +151,7 @@ class OutputPerturbation:
 
 
 def in_scaled_units(steps: list[int], design: Design, distribution: NoiseDistribution) -> Coefficients:
-    """Return published coefficients of (1, x) from integer steps of the product grid."""
+    """Convert coefficients of (1, x) from product-grid steps to scaled units."""
     values = [step / distribution.unit for step in steps]
     return Coefficients(tuple(values if design.intercept else [0.0, *values]))
 

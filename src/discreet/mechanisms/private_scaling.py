@@ -49,35 +49,35 @@ from discreet.releases.fields import ScalingPart
 # -- searches ----------------------------------------------------------------------------------------------------------
 # Noisy binary searches on counts, and the centre and spread of a target. Proof: refined.proof.md.
 
-# the number of rows up to the point at an index of a grid
+# function from the index of a grid point to the number of rows up to that point
 CountAt: TypeAlias = Callable[[int], int]
 
-# the 29/32 quantile of abs(z) for a standard normal z, which is searched for a target
+# 29/32 quantile of abs(z) for a standard normal z; the search for the spread of a target uses this quantile
 NORMAL_TARGET_SPREAD: Final = 1.68
-# smallest scale, in scaled units: the quantile is meaningless for a column that is mostly one value
+# smallest scale, in scaled units, because quantiles are uninformative for a column that is mostly one value
 NARROWEST: Final = 1 / 32
-# prior standard deviation of a centre around the middle of its range, in half ranges
+# prior standard deviation of a centre around the middle of its range, relative to half of the range
 CENTRE_PRIOR: Final = 0.35
-# bits of the grid of a cell's value in a sum of clipped targets; every product grid is as fine
+# binary digits to which cell values are rounded in a sum of clipped targets; every product grid has as many
 VALUE_BITS: Final = 16
 
 
 def noisy(context: RunContext, block: str, exact: Sequence[int]) -> list[int]:
-    """Return exact sums in steps of the product grid with independent noise of the scale of a block."""
+    """Add independent noise with the scale of `block` to exact sums, in product-grid steps."""
     noise = context.sampler.draw([context.distribution.sigma[block]] * len(exact))
     return [total + variate for total, variate in zip(exact, noise, strict=True)]  # [P:refined-noise]
 
 
 def quantile_in_steps(context: RunContext, thirty_seconds: int) -> int:
-    """Return a quantile in steps of the product grid."""
+    """Convert a quantile from 32nds to product-grid steps."""
     return thirty_seconds * (context.distribution.unit // WHOLE)
 
 
 def search(context: RunContext, block: str, count_at: CountAt, rows: int, below: int) -> int:
-    """Return the index of the grid point nearest to a quantile, by noisy binary search.
+    """Find the grid point nearest to a quantile by noisy binary search, and return its index.
 
-    `block` names the grid and the noise of a comparison. `rows` is the exact number of rows, and `below` the quantile
-    in steps of the product grid. Only the sum over rows of 1[value up to the point] - quantile is used, with noise.
+    `block` names the grid and the noise of each comparison. `rows` is the exact number of rows, and `below` the
+    quantile in product-grid steps. Only noisy sums over rows of 1[value <= point] - quantile are used.
     """
     low, high = 0, LAST[block]
     # the number of comparisons does not depend on their results
@@ -92,20 +92,20 @@ def search(context: RunContext, block: str, count_at: CountAt, rows: int, below:
 
 
 class Counts:
-    """Numbers of rows up to any cell of each column, from counts by cell. Sensitive."""
+    """Exact, sensitive numbers of rows up to any cell of each column."""
 
     def __init__(self, cells: IntArray) -> None:
-        # before the first cell there is none
+        # no row lies before the first cell
         self._up_to = np.concatenate([np.zeros((len(cells), 1), dtype=np.int64), np.cumsum(cells, axis=1)], axis=1)
 
     def up_to(self, cells: Sequence[int]) -> list[int]:
-        """Return the numbers of rows up to a cell of each column."""
+        """Return the number of rows up to a given cell of each column."""
         indices = np.clip(np.asarray(cells, dtype=np.int64), -CELLS - 1, CELLS) + CELLS + 1
-        found: list[int] = self._up_to[np.arange(len(indices)), indices].tolist()
-        return found
+        counts: list[int] = self._up_to[np.arange(len(indices)), indices].tolist()
+        return counts
 
     def around(self, centres: Sequence[int], widths: Sequence[int]) -> list[int]:
-        """Return the numbers of rows in the cells within a width of a centre of each column."""
+        """Return the number of rows within a given width of a centre, for each column."""
         upper = self.up_to([c + w for c, w in zip(centres, widths, strict=True)])
         lower = self.up_to([c - w for c, w in zip(centres, widths, strict=True)])
         return [a - b for a, b in zip(upper, lower, strict=True)]
@@ -113,14 +113,14 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class TargetScale:
-    """Released numbers about the target, in scaled units.
+    """Released location and scale of the target, in scaled units.
 
     Attributes
     ----------
     low, high
         Public range.
     centre, variance
-        Estimated mean, and its variance.
+        Estimated mean, and the variance of that estimate.
     spread
         Estimated distance from the centre that nine tenths of the values do not exceed.
     """
@@ -138,14 +138,14 @@ class TargetScale:
 
     @property
     def likely_sd(self) -> float:
-        """Standard deviation of a normal target of this spread, at most that of a uniform one."""
+        """Standard deviation of a normal target with this spread, or of a uniform one if that is smaller."""
         return min(self.spread / NORMAL_TARGET_SPREAD, (self.high - self.low) / math.sqrt(12))
 
 
 def target_spread(context: RunContext, counts: Counts, centre: int, half: int, rows: int) -> int:
-    """Return the distance in cells from a centre that nine tenths of the target do not exceed, by search.
+    """Search for the distance from a centre, in cells, that nine tenths of the targets do not exceed.
 
-    `half` is half of the range of the target, in cells.
+    `half` is half of the target's range, in cells.
     """
     widths = [round(half * math.pow(2, (k - 14) / 2)) for k in range(LAST["target_spread"] + 1)]
     below = quantile_in_steps(context, TARGET_QUANTILE)
@@ -153,9 +153,9 @@ def target_spread(context: RunContext, counts: Counts, centre: int, half: int, r
 
 
 def target_centred(context: RunContext, cells: IntArray, rows: int, many: float) -> TargetScale:
-    """Estimate the centre of the target: a noisy mean, a search for the spread, and a noisy clipped mean.
+    """Estimate the target's centre and spread by a noisy mean, a search for the spread, and a noisy clipped mean.
 
-    `many` is the released number of rows.
+    `rows` is the exact and `many` the released number of rows.
     """
     low = 0 if context.domain.target_nonnegative else -CELLS
     middle, half = (low + CELLS) // 2, (CELLS - low) // 2
@@ -181,7 +181,7 @@ def target_centred(context: RunContext, cells: IntArray, rows: int, many: float)
 def _mean(
     context: RunContext, block: str, cells: IntArray, values: IntArray, width: int, many: float
 ) -> tuple[float, float]:
-    """Noisy mean of values over a width, cut to [-1, 1], with the standard deviation of its noise."""
+    """Return the noisy mean of values / width, clipped to [-1, 1], and the standard deviation of its noise."""
     cut = np.clip(values, -width, width) << VALUE_BITS
     parts = np.sign(cut) * (np.abs(cut) // width)  # [P:value-of-a-cell]
     total = int(cells @ parts) * (context.distribution.unit >> VALUE_BITS)
@@ -192,46 +192,45 @@ def _mean(
 # -- columns -----------------------------------------------------------------------------------------------------------
 # Centre and scale of columns from noisy counts at the most informative points. Proof: refined.proof.md.
 
-# grids of the posterior, in half ranges and in powers of two of them
+# posterior grids of centres, relative to half of the range, and of binary logarithms of scales
 _CENTRES: Final = np.linspace(-1.0, 1.0, 129)
 _LOG_SCALES: Final = np.linspace(-9.0, 0.5, 39)
-# half-width of the zoomed grid of centres, in standard deviations of the posterior, each at least a grid step
+# half-width of the zoomed grid, in posterior standard deviations, and the smallest standard deviation used
 _ZOOM, _GRID_STEP = 4.0, 1 / 64
 # smallest scale, in scaled units
 LEAST_SCALE: Final = 1 / 256
-# prior of the logarithm of a scale: around a range of eight scales, with a large spread
+# prior mean and standard deviation of the binary logarithm of a scale; the mean puts eight scales into a range
 _PRIOR_LOG_SCALE, _PRIOR_LOG_SCALE_SD = -2.0, 1.5
 # standard deviation of the model error in the share of rows up to a point
 _MODEL_ERROR: Final = 0.05
-# tanh of this many scales approximates the normal distribution function, from -1 to 1
+# tanh(0.85 z) approximates 2 Phi(z) - 1, with Phi the normal distribution function
 _LOGISTIC: Final = 0.85
-# the 75% quantile of abs(z) of a standard normal z
+# 75% quantile of abs(z) for a standard normal z
 _NORMAL_SPREAD: Final = 1.15
-# a scale below `NARROWEST` is kept if the mean square within this many scales, in units of that window, is surely low:
-# 1/64 for a normal column, and the share of the other rows for one that is mostly one value
+# A scale below `NARROWEST` is kept only if the mean square within a window of eight scales, relative to the squared
+# window, is clearly below 0.05. It is 1/64 for a normal column. For a column that is mostly one value, it is the share
+# of all other values.
 _NARROW_WINDOW, _NARROW_SQUARE = 8.0, 0.05
-# width of the window of a mean square, by its noise in scales; a scale is at least this part of the root mean square
+# window of a mean square, in scales over the root of its noise; smallest scale relative to the root mean square
 _NOISE_SCALES, _PART_OF_ROOT = 2.0, 0.75
-# standard deviations of its noise by which a mean square is lowered before it raises a scale
+# a mean square is lowered by this many standard deviations of its noise before it raises a scale
 _DOUBT: Final = 2.0
 
-# the upper end of an interval of each column, and the lower end unless it is unbounded below
+# upper end of an interval for each column, and its lower end unless the interval is unbounded below
 _Interval: TypeAlias = tuple[FloatArray] | tuple[FloatArray, FloatArray]
 
 
 class Beliefs:
-    """Posterior of the centre and scale of each column on a grid, given released counts.
+    """Posterior of each column's centre and scale on a grid, given released counts.
 
-    The model is a logistic distribution close to the normal one. It determines the points at which counts are taken,
-    and regularises them where the noise is large. Where the noise is small, the counts at the median and at the
-    quartiles dominate.
-
-    `centres` is the grid of centres, one number where the centre is known.
+    The model is a logistic distribution close to a normal one. It selects the points at which rows are counted, and
+    regularises the result if the noise is large. If the noise is small, counts near the median and quartiles dominate.
+    `centres` is the grid of centres, with a single element if the centre is fixed.
 
     >>> beliefs = Beliefs(1)
     >>> for point, share in [(0.0, 0.0), (0.5, 0.5), (0.4, 0.16), (0.6, 0.84)]:
     ...     beliefs.learn((np.array([point]),), np.array([share]), 0.01)
-    >>> [found.round(2).tolist() for found in beliefs.means()]
+    >>> [means.round(2).tolist() for means in beliefs.means()]
     [[0.5], [0.11]]
     """
 
@@ -240,12 +239,12 @@ class Beliefs:
         self._start(np.repeat(centres[None], columns, axis=0))
 
     def learn(self, interval: _Interval, shares: FloatArray, sd: float) -> None:
-        """Update on the released share of the rows in an interval of each column, with noise of sd `sd`."""
+        """Update on the released share of rows in an interval of each column, with noise of standard deviation `sd`."""
         self._learned.append((interval, shares, sd))
         self._update(interval, shares, sd)
 
     def zoom(self) -> None:
-        """Move the grid of centres to where they are likely, and repeat all updates on it."""
+        """Move the grid of centres to where they are likely, and repeat all updates on the new grid."""
         weights, centres = self._weights().sum(axis=2), self._centres[:, :, 0]
         mean = (weights * centres).sum(axis=1, keepdims=True)
         sd = np.sqrt((weights * (centres - mean) ** 2).sum(axis=1, keepdims=True))
@@ -253,7 +252,7 @@ class Beliefs:
         self._start(np.clip(mean, half - 1, 1 - half) + half * _CENTRES)
 
     def means(self) -> tuple[FloatArray, FloatArray]:
-        """Return posterior means of the centres, and of the scales by their logarithms."""
+        """Return the posterior means of the centres, and the posterior geometric means of the scales."""
         weights = self._weights()
         centres: FloatArray = (weights.sum(axis=2) * self._centres[:, :, 0]).sum(axis=1)
         return centres, np.exp2(weights.sum(axis=1) @ _LOG_SCALES)
@@ -273,7 +272,7 @@ class Beliefs:
         self._logs -= 0.5 * off * off
 
     def _share_up_to(self, points: FloatArray) -> FloatArray:
-        """Return the share of rows that the model expects up to a point of each column, on the grid."""
+        """Return the expected share of rows up to a point of each column, for every grid value."""
         away = points[:, None, None] - self._centres
         share: FloatArray = 0.5 + 0.5 * np.tanh(away * (_LOGISTIC * np.exp2(-_LOG_SCALES)))
         return share
@@ -285,7 +284,7 @@ class Beliefs:
 
 
 class _Questions:
-    """Noisy counts of the columns at points chosen by the posterior, which they update."""
+    """Noisy counts at points that the posterior selects, each of which updates the posterior."""
 
     def __init__(self, context: RunContext, cells: IntArray, rows: int, many: float, beliefs: Beliefs) -> None:
         self._released = _Released(context, rows, many)
@@ -293,13 +292,13 @@ class _Questions:
         self._beliefs = beliefs
 
     def centre(self, block: str) -> None:
-        """Count the rows up to the centre."""
+        """Release counts of the rows up to the current centre."""
         for _ in range(comparisons(block)):
             at, _ = self._cells()
             self._learn(block, (at / CELLS,), self._counts.up_to(at.tolist()), HALF)
 
     def spread(self, block: str) -> None:
-        """Count the rows within the distance of the centre that should hold three quarters of them."""
+        """Release counts of the rows within the distance of the centre that should contain three quarters of them."""
         for _ in range(comparisons(block)):
             at, scale = self._cells()
             width = np.rint(_NORMAL_SPREAD * scale).astype(np.int64)
@@ -307,13 +306,13 @@ class _Questions:
             self._learn(block, ((at + width) / CELLS, (at - width) / CELLS), counts, THREE_QUARTERS)
 
     def answers(self) -> tuple[list[float], list[float]]:
-        """Return centre and scale of each column."""
+        """Return the centre and scale of each column."""
         centres, scales = self._cells()
         return (centres / CELLS).tolist(), np.maximum(scales / CELLS, LEAST_SCALE).tolist()
 
     def _cells(self) -> tuple[IntArray, IntArray]:
-        """Return centre and scale of each column, rounded to cells because last bits depend on the machine."""
-        centres, scales = (np.rint(found * CELLS).astype(np.int64) for found in self._beliefs.means())
+        """Return the centre and scale of each column, rounded to cells because the last bits depend on the machine."""
+        centres, scales = (np.rint(means * CELLS).astype(np.int64) for means in self._beliefs.means())
         return centres, scales
 
     def _learn(self, block: str, interval: _Interval, counts: list[int], quantile: int) -> None:
@@ -322,7 +321,7 @@ class _Questions:
 
 
 class _Released:
-    """Noisy means over rows of values in [0, 1], one for each column."""
+    """Noisy means over rows of values in [0, 1], one mean for each column."""
 
     def __init__(self, context: RunContext, rows: int, many: float) -> None:
         self._context = context
@@ -331,11 +330,11 @@ class _Released:
 
     @property
     def unit(self) -> int:
-        """Steps of the product grid in 1."""
+        """Number of product-grid steps in one scaled unit."""
         return self._context.distribution.unit
 
     def means(self, block: str, totals: list[int], quantile: int) -> FloatArray:
-        """Release exact sums, in steps. The part of each row is centred by a quantile."""
+        """Release means from exact sums in product-grid steps. Each row's value is centred by a quantile first."""
         below = quantile_in_steps(self._context, quantile)
         exact = [total - below * self._rows for total in totals]  # [P:centred-column-count]
         released = np.array(noisy(self._context, block, exact), dtype=np.float64)
@@ -347,9 +346,9 @@ class _Released:
 
 
 def columns_centred(context: RunContext, cells: IntArray, rows: int, many: float) -> tuple[list[float], list[float]]:
-    """Estimate centre and scale of each column, from counts up to a centre and around it, twice.
+    """Estimate the centre and scale of each column in two rounds of counts up to the centre and around it.
 
-    `rows` is the exact number of rows and only enters sums that get noise. `many` is the released number.
+    `rows`, the exact number of rows, enters only sums that get noise. `many` is the released number.
     """
     beliefs = Beliefs(len(cells))
     questions = _Questions(context, cells, rows, many, beliefs)
@@ -373,10 +372,10 @@ def columns_sized(
 ) -> list[float]:
     """Adjust scales by two noisy mean squares around the centres.
 
-    Quantiles do not distinguish a narrow column from one that is mostly one value, whose other values hold all the
-    information. So the first mean square, within a few scales, decides whether a scale below `NARROWEST` is kept, and
-    both raise scales that are too small for distant values. A mean square is lowered by its noise before it raises a
-    scale, and raised by it before it confirms one.
+    Quantiles cannot tell a narrow column from one that is mostly one value and has all its information in the others.
+    So the first mean square decides whether a scale below `NARROWEST` is kept, and both mean squares raise scales that
+    are too small for distant values. The decision is conservative: noise is subtracted before a scale is raised, and
+    added before a narrow scale is kept.
     """
     released, at = _Released(context, rows, many), np.rint(np.array(centres) * CELLS).astype(np.int64)
     sd = released.sd("mean_square")
@@ -385,54 +384,55 @@ def columns_sized(
         narrow = least < NARROWEST if turn == 0 else np.zeros(len(least), dtype=np.bool_)
         window = np.where(narrow, _NARROW_WINDOW, _NOISE_SCALES / math.sqrt(sd)) * least
         widths = np.clip(np.rint(window * CELLS), 1, 2 * CELLS).astype(np.int64)
-        totals = [_capped_squares(*one) * (released.unit >> VALUE_BITS) for one in zip(cells, at, widths, strict=True)]
+        windows = zip(cells, at, widths, strict=True)
+        totals = [_capped_squares(*column) * (released.unit >> VALUE_BITS) for column in windows]
         squares = np.clip(released.means("mean_square", totals, HALF), 0.0, 1.0)
         root = _PART_OF_ROOT * np.sqrt(np.maximum(squares - _DOUBT * sd, 0.0)) * widths / CELLS
         doubtful = narrow & (squares + sd > _NARROW_SQUARE)
         least = np.maximum(np.maximum(least, root), np.where(doubtful, NARROWEST, 0.0))
-    found: list[float] = least.tolist()
-    return found
+    adjusted: list[float] = least.tolist()
+    return adjusted
 
 
 def _capped_squares(counts: IntArray, centre: int, width: int) -> int:
-    """Return sums over rows of squared distance from a centre over squared width, at most 1, in steps of 2^-16."""
+    """Return the sum over rows of min(1, (distance from centre / width)^2), in steps of 2^-16."""
     squares = np.minimum((np.arange(-CELLS, CELLS + 1) - centre) ** 2, width * width)
     return int(counts @ ((squares << VALUE_BITS) // (width * width)))  # [P:capped-square]
 
 
 # -- targets -----------------------------------------------------------------------------------------------------------
-# Mean squares of columns, and centre and bound of a target, from counts with noise. Proof: scaled.proof.md.
+# Mean squares of columns, and centre and bound of a target, from noisy counts. Proof: scaled.proof.md.
 
-# smallest and largest bound of a target, in scales, which increases with rows relative to the noise
+# smallest and largest bound of a target, in scales, and the ratio of rows to noise above which the bound grows
 _FEWEST_SCALES, _MOST_SCALES, _FEW_ROWS = 2.0, 6.0, 300.0
-# standard deviations of its noise by which a mean square is lowered before it is used
+# a mean square is lowered by this many standard deviations of its noise before it is used
 _TARGET_DOUBT: Final = 1.0
 
 
 def column_sizes(context: RunContext, block: str, cells: IntArray, centres: Sequence[int], many: float) -> list[float]:
-    """Return the root mean square of each column around its centre, in scaled units, lowered by its noise.
+    """Return each column's root mean square around its centre, in scaled units, lowered by the noise.
 
-    `block` names the noise, `cells` are exact counts by cell, `centres` are released and in cells, and `many` is the
-    released number of rows.
+    `block` names the noise, `cells` holds exact counts by cell, `centres` are released centres in cells, and `many` is
+    the released number of rows.
     """
     # no value is farther from a centre than two scaled units
-    places, fine = np.arange(-CELLS, CELLS + 1), context.distribution.unit >> VALUE_BITS
-    squares = [((places - centre) ** 2 << VALUE_BITS) // (2 * CELLS) ** 2 for centre in centres]  # [P:square-of-a-cell]
+    points, fine = np.arange(-CELLS, CELLS + 1), context.distribution.unit >> VALUE_BITS
+    squares = [((points - centre) ** 2 << VALUE_BITS) // (2 * CELLS) ** 2 for centre in centres]  # [P:square-of-a-cell]
     exact = [int(counts @ parts) * fine for counts, parts in zip(cells, squares, strict=True)]
-    surely = [
-        one / context.distribution.unit - _TARGET_DOUBT * context.distribution.sd(block)
-        for one in noisy(context, block, exact)
+    lowered = [
+        total / context.distribution.unit - _TARGET_DOUBT * context.distribution.sd(block)
+        for total in noisy(context, block, exact)
     ]
-    return [2 * math.sqrt(max(one, 0.0) / many) for one in surely]
+    return [2 * math.sqrt(max(total, 0.0) / many) for total in lowered]
 
 
 def target_bounded(context: RunContext, cells: IntArray, rows: int, many: float) -> tuple[float, float]:
-    """Return the centre of the target, and the bound to which weighted distances from it are clipped.
+    """Return the target's centre, and the bound to which weighted distances from it are clipped.
 
-    The scale is that of the spread around the centre, or the root mean square where that is surely larger, as for a
-    target that is mostly one value. The bound is two scales where rows are few relative to the noise, and six where
-    they are many: the bias by clipping is then smaller than the noise of a wider bound. `many` is the released number
-    of rows.
+    The scale comes from the spread, or from the root mean square if that is clearly larger, as for a target that is
+    mostly one value. The bound grows from two to six scales with the number of rows relative to the noise, so that the
+    bias from clipping stays below the noise that a wider bound would add. `rows` is the exact and `many` the released
+    number of rows.
     """
     counts, last = Counts(cells[None, :]), LAST["target_centre"]
     points = [round(CELLS * (2 * k / last - 1)) for k in range(last + 1)]
@@ -449,19 +449,19 @@ def target_bounded(context: RunContext, cells: IntArray, rows: int, many: float)
 # -- scaled ------------------------------------------------------------------------------------------------------------
 # All moments of privately scaled and weighted rows, with Gaussian noise. Proof: scaled.proof.md.
 
-# shares of mu^2; the rest, with unused shares, goes to the moments
+# shares of mu^2; the rest, including unused shares, goes to the moments
 SHARES: Final[Mapping[str, float]] = {
     ROWS: 0.005, "centre": 0.045, "spread": 0.015, "zoomed_centre": 0.025, "zoomed_spread": 0.015, SIZE: 0.03,
     "target_centre": 0.01, "target_spread": 0.01, "target_size": 0.01, TARGET_CLIPPED: 0.02, "radius": 0.01,
     FOURTH_BLOCKS[0]: 0.1, RESIDUAL_BLOCKS[0]: 0.25,
 }  # fmt: skip
-# split of the moments' share: products of (1, z), of these with the target, and squares of the target
+# division of the moments' share among products of (1, z), their products with the target, and squares of the target
 MOMENT_SHARES: Final = Blocks(count=0.0, sum_x=0.0, gram=0.3, sum_y=0.0, cross=0.65, target_square=0.05)
-# an indicator is not searched: it stays where it is, twice as large
+# scale of an indicator, whose centre stays at 0
 _INDICATOR_SCALE: Final = 0.5
-# the largest radius of the search is that of a row with all coordinates at this many scales
+# the search for a radius ends at the norm of a row with this value in all scaled coordinates
 _WIDEST: Final = 4.0
-# centre and bound of a boolean target, whose values then are -1 and 1
+# centre and bound that map a boolean target to -1 and 1
 _BOOLEAN: Final = (0.5, 0.5)
 
 _Scaled: TypeAlias = Generator[Sums, Totals, tuple[Scaling, tuple[float, float], int | None]]
@@ -469,13 +469,12 @@ _Scaled: TypeAlias = Generator[Sums, Totals, tuple[Scaling, tuple[float, float],
 
 @dataclass(frozen=True, slots=True)
 class ScaledMoments:
-    """Moments of rows that are scaled and weighted by centres, scales and a radius from noisy searches.
+    """Moments of rows that are scaled and weighted by privately estimated centres, scales and radius.
 
     Attributes
     ----------
     robust
-        Whether a share of the budget is reserved for the sums of robust standard errors, instead of those of plain
-        ones.
+        Whether the part of the budget for standard errors pays for robust instead of plain ones.
     """
 
     robust: bool = False
@@ -508,7 +507,7 @@ class ScaledMoments:
         return distribution(mu, rule)
 
     def passes(self, context: RunContext) -> Passes:
-        """Make one pass for the columns, one for the radius, and one for the moments of weighted rows."""
+        """Make one pass for the column scales, one for the radius, and one for the moments."""
         scaling, (centre, bound), rows = yield from _scaled(context)
         radius = yield from _radius(context, scaling)
         part = ScalingPart(scaling.centres, scaling.scales, radius, centre, bound)
@@ -532,13 +531,13 @@ class ScaledMoments:
 
 
 def weighting_of(domain: RowDomain, part: ScalingPart) -> Weighting:
-    """Return the scaling and weighting of rows by released numbers."""
+    """Return the row scaling and weighting that released numbers determine."""
     scaling = Scaling(part.centres, part.scales, math.inf, 1)
     return Weighting(domain, scaling, part.radius, part.target_centre, part.target_bound)
 
 
 def gram_with_noise(sums: Totals, distribution: NoiseDistribution, sampler: Sampler) -> tuple[int, ...]:
-    """Return exact totals of `WeightedResiduals` plus one independent variate each, in unlimited integers."""
+    """Add one independent variate to each exact total of `WeightedResiduals`, in unbounded integers."""
     exact = sums.on_grid(distribution.unit)
     diagonal, off = distribution.sigma["residual_diagonal"], distribution.sigma["residual_off_diagonal"]
     noise = sampler.draw([diagonal if i == j else off for i, j in pairs(size_of(len(exact)))])
@@ -549,22 +548,22 @@ def check_scalable(design: Design) -> None:
     """Reject a design without an intercept or with a declared radius."""
     if not design.intercept:
         raise UnsupportedError(
-            'scaling "private" moves the origin of every column, so it needs a design with an intercept',
+            'scaling "private" needs a design with an intercept, because it moves the origin of every column',
             option="scaling",
             remedy='leave out intercept = false, or use scaling "declared"',
         )
     if design.radius is not None:
         raise UnsupportedError(
-            'scaling "private" finds a radius by itself, but the design declares one',
+            'scaling "private" needs a design without a radius, because it estimates the radius',
             option="scaling",
-            remedy='leave the radius out, or use scaling "declared"',
+            remedy='leave out the radius, or use scaling "declared"',
         )
 
 
 def scaled_distribution(
     design: Design, domain: RowDomain, queries: Sequence[Query], mu: float, calibration: Calibration
 ) -> NoiseDistribution:
-    """Return noise under which all queries together are mu-Gaussian-private: each has its share of mu^2."""
+    """Return noise with which all queries together satisfy mu-Gaussian DP. Each query gets its share of mu^2."""
     others = [query for query in queries if isinstance(query, VectorQuery | GramQuery)]
     shares = [SHARES[next(iter(query.blocks))] for query in others]
     scaled: dict[str, float] = {}
@@ -593,13 +592,13 @@ def scaled_distribution(
 
 
 def _scaled(context: RunContext) -> _Scaled:
-    """Return the scaling of columns, centre and bound of the target, and any released number of rows, from one pass."""
+    """Return the noisy column scaling, the target's centre and bound, and the released number of rows if any."""
     design = context.design
     searched = searched_columns(design)
     totals = yield ColumnCells(context.domain, [*searched, len(design.released) - 1])
     cells = totals.cells
     if cells is None:
-        raise SpecError("expected counts by cell in the totals of the first pass, got none")
+        raise SpecError("the totals of the first pass must include counts by cell, got none")
     rows, released = int(cells[-1].sum()), None
     many = float(rows)
     if not design.count_public:
@@ -608,9 +607,10 @@ def _scaled(context: RunContext) -> _Scaled:
     size = len(design.released) - 2
     centres, scales = [0.0] * size, [_INDICATOR_SCALE] * size
     if searched:
-        found, spreads = columns_centred(context, cells[:-1], rows, max(many, 20.0))
-        sizes = column_sizes(context, SIZE, cells[:-1], [round(centre * CELLS) for centre in found], max(many, 20.0))
-        for column, centre, spread, root in zip(searched, found, spreads, sizes, strict=True):
+        found_centres, spreads = columns_centred(context, cells[:-1], rows, max(many, 20.0))
+        in_cells = [round(centre * CELLS) for centre in found_centres]
+        sizes = column_sizes(context, SIZE, cells[:-1], in_cells, max(many, 20.0))
+        for column, centre, spread, root in zip(searched, found_centres, spreads, sizes, strict=True):
             centres[column - 1], scales[column - 1] = centre, max(spread, root, NARROWEST)
     target = _BOOLEAN
     if target_searched(design):
@@ -619,12 +619,12 @@ def _scaled(context: RunContext) -> _Scaled:
 
 
 def _radius(context: RunContext, scaling: Scaling) -> Generator[Sums, Totals, float]:
-    """Estimate the radius that four tenths of the rows do not exceed."""
+    """Estimate the 40% quantile of row norms, which becomes the radius."""
     last = LAST["radius"]
     top = math.sqrt(1 + len(scaling.centres) * _WIDEST**2)
     thresholds = [top * math.pow(2, (k - last) / 6) for k in range(last + 1)]
     totals = yield RowNorms(context.domain, scaling, thresholds)
     *counts, rows = totals.values
     below = quantile_in_steps(context, RADIUS_QUANTILE)
-    found = search(context, "radius", counts.__getitem__, rows, below)
-    return max(math.ldexp(round(math.ldexp(thresholds[found], RADIUS_BITS)), -RADIUS_BITS), 1.0)
+    index = search(context, "radius", counts.__getitem__, rows, below)
+    return max(math.ldexp(round(math.ldexp(thresholds[index], RADIUS_BITS)), -RADIUS_BITS), 1.0)

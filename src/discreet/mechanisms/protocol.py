@@ -20,7 +20,7 @@ from discreet.releases.fields import Coefficients, ScalingPart
 from discreet.tables.frames import Origin
 
 # -- protocol ----------------------------------------------------------------------------------------------------------
-# The parts of a mechanism: description, run context, output, and passes over the table.
+# A mechanism has a description, a run context, passes over the table, and an output.
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +30,15 @@ class MechanismInfo:
     Attributes
     ----------
     summary
-        One line to choose by.
+        One line that helps to choose a mechanism.
     document
         Source of the method.
     notion
-        `pure` (delta = 0 is allowed), `approximate` (needs delta above 0), or `both`.
+        `pure` (delta = 0 is allowed), `approximate` (delta must be above 0), or `both`.
     domain
-        The declared set of rows for which its noise is calibrated.
+        Declared set of rows to which the noise is calibrated.
     needs
-        What a design must declare in addition to bounds, as a phrase.
+        Requirements on a design besides bounds, as phrases.
     numerics
         `exact` or `idealised`; see `Release.numerics`.
     references
@@ -46,11 +46,11 @@ class MechanismInfo:
     settings
         Public settings by name.
     reads_again
-        Whether it reads the table more than once, or the setting and the value with which it does.
+        Whether the mechanism reads the table more than once, or a (setting, value) pair with which it does.
     main
-        For coefficients: the noisy statistic with the largest effect on them, None if there is only one.
+        For coefficients: the noisy statistic that affects them most. None if there is only one.
     clip_counts
-        Whether it can release noisy counts of clipped rows.
+        Whether the mechanism can release noisy counts of clipped rows.
     """
 
     summary: str
@@ -86,29 +86,29 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class NoisyMoments:
-    """Output of a mechanism of kind `moments`; None for an entry that is not released."""
+    """Output of a mechanism that publishes moments. A total is None if it is not released."""
 
     totals: tuple[int | None, ...]
     scalars: Mapping[str, int] = field(default_factory=dict)
-    # numbers of clipped rows in the order of `Design.clippable`, if requested
+    # noisy numbers of clipped rows in the order of `Design.clippable`, if requested
     clipped: tuple[int, ...] = ()
-    # numbers by which rows were scaled and weighted, with private scaling
+    # released centres, scales and radius, with private scaling
     scaling: ScalingPart | None = None
 
 
 Published: TypeAlias = NoisyMoments | Coefficients
-# yields a query for each pass over the table, receives exact sums, and returns the output
+# generator that yields the sums it needs, receives their exact totals, and returns the output
 Passes: TypeAlias = Generator[Sums, Totals, Published]
 
 
 def clipped_by_name(design: Design, published: Published) -> dict[str, int]:
-    """Return published numbers of clipped rows by column, empty if they were not requested."""
+    """Return the published numbers of clipped rows by column, or an empty dict if they were not requested."""
     clipped = published.clipped if isinstance(published, NoisyMoments) else ()
     return dict(zip(design.clippable, clipped, strict=True)) if clipped else {}
 
 
 class Mechanism(Protocol):
-    """Privacy loss as a function of public quantities, and the randomised map."""
+    """Noise distribution as a function of public quantities, and the randomised map."""
 
     @property
     def name(self) -> str:
@@ -133,11 +133,11 @@ class Mechanism(Protocol):
     def noise_model(
         self, design: Design, domain: RowDomain, budget: PrivacyBudget, settings: Settings
     ) -> NoiseDistribution:
-        """Return the noise distribution from public quantities only. Reject what the mechanism does not support."""
+        """Return the noise distribution, from public quantities only. Reject an unsupported design or budget."""
         ...
 
     def passes(self, context: RunContext) -> Passes:
-        """Run the randomised map. The first query is yielded before any noise is drawn."""
+        """Run the randomised map. The first sums must be requested before any noise is drawn."""
         ...
 
 
@@ -146,10 +146,9 @@ class Mechanism(Protocol):
 
 
 def run_passes(passes: Passes, totals: Totals, read: Callable[[Sums], Totals]) -> Published:
-    """Return the output of a mechanism.
+    """Run a mechanism to its end and return its output.
 
-    `passes` is a running mechanism, `totals` are the sums of its first pass, and `read` makes another pass over the
-    table.
+    `totals` are the sums of the first pass. `read` makes another pass over the table.
     """
     while True:
         try:
@@ -161,7 +160,7 @@ def run_passes(passes: Passes, totals: Totals, read: Callable[[Sums], Totals]) -
 
 
 # -- promise -----------------------------------------------------------------------------------------------------------
-# The guarantee that all mechanisms state in the same form: budget, unit and conditions.
+# Conditions and additional measures of the guarantee of a release.
 
 _CODES: Final[dict[Origin, str]] = {
     "query": "query-rows",
@@ -172,12 +171,11 @@ _CODES: Final[dict[Origin, str]] = {
 
 
 def with_origin(guarantee: Guarantee, origin: Origin | None) -> Guarantee:
-    """Return the guarantee with the condition that follows from the source of the rows.
+    """Add the condition that follows from where the rows come from.
 
-    The unit is then a row of that result, which is a person only if the query keeps people separate. In a file whose
-    cells may hold line breaks, one wrong quote in the row of one person could merge the row of another person into a
-    cell. A Spark plan is a query too, and parts of it may be evaluated again when an executor is lost: the rows must
-    then be the same.
+    Rows of a query are people only if the query keeps people separate. In a file whose cells may hold line breaks, a
+    misplaced quote in one person's row could merge another person's row into a cell. Spark may evaluate parts of a plan
+    again after losing an executor, and must then get the same rows.
     """
     if origin is None:
         return guarantee
@@ -186,9 +184,9 @@ def with_origin(guarantee: Guarantee, origin: Origin | None) -> Guarantee:
 
 
 def with_curve(guarantee: Guarantee, distribution: NoiseDistribution) -> Guarantee:
-    """Return the guarantee with mu or rho, where the noise is proved to satisfy it.
+    """Add mu or rho to the guarantee if it is proved for the noise.
 
-    Pure noise satisfies no more than its definition. For other accounting rules only (epsilon, delta) is proved.
+    Pure DP noise has neither. Under other accounting rules, only (epsilon, delta) is proved.
     """
     if distribution.family != "discrete-gaussian":
         return guarantee

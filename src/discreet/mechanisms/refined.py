@@ -58,23 +58,23 @@ from discreet.releases.fields import Coefficients
 # -- shrinkage ---------------------------------------------------------------------------------------------------------
 # Post-processing in `refined`: a preconditioner from a noisy Gram matrix, and shrinkage of the result.
 
-# smallest eigenvalue of the preconditioner, as a part of the largest
+# smallest eigenvalue of the preconditioner relative to the largest
 _LEAST_PART: Final = 0.05
-# prior scales in powers of two, and powers of the eigenvalues that priors are proportional to
+# binary logarithms of prior scales, and powers of the eigenvalues to which prior variances are proportional
 _PRIOR_SCALES: Final = np.arange(-10.0, 6.01, 0.25)
 _PRIOR_SHAPES: Final = (0.0, 0.5, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Preconditioner:
-    """Eigenvectors of a noisy Gram matrix, and eigenvalues raised so that noise does not lengthen steps.
+    """Eigendecomposition of a noisy Gram matrix, with eigenvalues raised so that noise does not lengthen steps.
 
     Attributes
     ----------
     values, vectors
-        Raised eigenvalues, by which a step is divided, and eigenvectors.
+        Raised eigenvalues, by which steps are divided, and eigenvectors.
     sums
-        Sums of squares of the rows along the eigenvectors: the eigenvalues before the small ones were raised.
+        Sums of squares of the rows along the eigenvectors: eigenvalues before the small ones were raised.
     """
 
     values: FloatArray
@@ -83,12 +83,12 @@ class Preconditioner:
 
     @classmethod
     def of(cls, gram: FloatArray, sd: float, rate: float) -> Preconditioner:
-        """Create a preconditioner from a noisy Gram matrix.
+        """Build a preconditioner from a noisy Gram matrix.
 
-        The noise has standard deviation `sd` on the diagonal, and smaller by sqrt(2) off it. Off-diagonal entries are
-        shrunk towards 0 and diagonal ones towards their mean, in proportion to their noise. The remaining noise is
-        covered by its spectral edge: the whole edge for short steps and two thirds for full ones (a rate of 1). No step
-        then goes farther than 1.5 times its target.
+        The noise has standard deviation `sd` on the diagonal and sd / sqrt(2) off it. Off-diagonal entries are shrunk
+        towards 0, and diagonal entries towards their mean, in proportion to their noise. The spectral edge of the
+        remaining noise is added to the eigenvalues: all of it for short steps, and two thirds for full steps (`rate`
+        1). No step then overshoots its target by more than half.
         """
         size = len(gram)
         diagonal = np.diag(gram).copy()
@@ -106,26 +106,25 @@ class Preconditioner:
         return cls(np.maximum(damped, max(_LEAST_PART * float(damped.max()), 1e-6 * sd)), vectors, damped)
 
     def step(self, score: FloatArray) -> FloatArray:
-        """Multiply a score by the inverse."""
+        """Multiply a score by the inverse of the preconditioner."""
         out: FloatArray = self.vectors @ ((self.vectors.T @ score) / self.values)
         return out
 
 
 def _signal_part(square: float, noise: float) -> float:
-    """Return the share of signal in a mean square with this expected noise."""
+    """Return the share of signal in a mean square with expected noise `noise`."""
     signal = max(square - noise, 0.0)
     return signal / (signal + noise)
 
 
 def shrunk(theta: FloatArray, basis: Preconditioner, sd: float, most: float) -> FloatArray:
-    """Shrink coefficients in the eigenbasis: posterior means under normal priors, weighted by their likelihood.
+    """Shrink coefficients to a likelihood-weighted average of their posterior means under several normal priors.
 
-    In the eigenbasis of `basis` the noise of a coordinate has the standard deviation `sd` over its eigenvalue. `most`
-    is the largest sum of squared predictions that a prior expects: no model explains more than the variation of the
-    target.
+    In the eigenbasis, the noise of a coordinate has standard deviation `sd` divided by its eigenvalue. `most` bounds
+    the sum of squared predictions under each prior, because no model explains more than the variation of the target.
 
     >>> basis, theta = Preconditioner(np.ones(2), np.eye(2), np.ones(2)), np.array([1.0, 1.0])
-    >>> strong, weak, bounded = (shrunk(theta, basis, *how) for how in [(1e-3, 9.0), (10.0, 9.0), (1.0, 0.01)])
+    >>> strong, weak, bounded = (shrunk(theta, basis, *case) for case in [(1e-3, 9.0), (10.0, 9.0), (1.0, 0.01)])
     >>> bool(strong[0] > 0.99), bool(weak[0] < 0.2), bool(bounded[0] < 0.01)
     (True, True, True)
     """
@@ -146,37 +145,37 @@ def shrunk(theta: FloatArray, basis: Preconditioner, sd: float, most: float) -> 
 
 
 # -- refined -----------------------------------------------------------------------------------------------------------
-# One model by clipped scores on privately scaled rows, without tuning parameters. Proof: refined.proof.md.
+# One model from clipped scores of privately scaled rows, without tuning parameters. Proof: refined.proof.md.
 
-# shares of mu^2; the rest, with unused shares, goes to the steps
+# shares of mu^2; the rest, including unused shares, goes to the steps
 SHARES: Final = {
     "count": 0.005, "centre": 0.045, "spread": 0.015, "zoomed_centre": 0.025, "zoomed_spread": 0.015,
     "one_spread": 0.1, "mean_square": 0.02, "target_mean": 0.07, "target_spread": 0.01, "target_zoom": 0.05,
     "radius": 0.008, "clip": 0.016, "gram_diagonal": 0.15, "offset": 0.06,
 }  # fmt: skip
-# part of the steps' share for counts of the unclipped rows
+# part of the steps' share for counting the unclipped rows
 BELOW_PART: Final = 0.05
-# coordinates are clipped at this many scales, and farther out above this ratio of rows to noise
+# coordinates are clipped at this many scales, or at more if the ratio of rows to noise exceeds the second number
 _CLIP, _MANY = 4.0, 1000.0
-# ratio of rows to noise above which rows are kept beyond the estimated radius
+# ratio of rows to noise above which the radius of the rows is larger than estimated
 _REACHING: Final = 300.0
-# an indicator is not searched: it stays where it is, twice as large
+# scale of an indicator, whose centre stays at 0
 _INDICATOR_SCALE: Final = 0.5
-# smallest clip of scores, as parts of the largest distance of a target from its centre, and of its spread
+# smallest clip of scores, relative to the target's largest distance from its centre, and to its spread
 _LEAST_OF_SPAN, _LEAST_OF_SPREAD = 1 / 256, 0.15
-# a clip affects at most half of the scores: the clip over the unclipped part, which multiplies the noise, is then
-# 1.35 for standard normal scores, 1.48 with 30% cut, and never below 1.25
+# At most half of the scores are clipped. The noise is multiplied by the clip over the unclipped share, which is then
+# 1.35 for standard normal scores, 1.48 if 30% are clipped, and never below 1.25.
 _LEAST_QUANTILE: Final = 0.5
-# number of last iterates that are averaged
+# number of final iterates that are averaged
 _LAST_ITERATES: Final = 8
-# prior standard deviation of the offset besides that of the centre, as a part of its bound
+# additional prior standard deviation of the offset, relative to its bound
 _OFFSET_PRIOR: Final = 0.05
 
 _Scaled: TypeAlias = Generator[Sums, Totals, tuple[Scaling, TargetScale, float]]
 
 
 class RefinedRegression:
-    """Model by noisy sums of clipped scores of privately scaled rows, followed by shrinkage."""
+    """One model from noisy sums of clipped scores of privately scaled rows, with shrinkage."""
 
     name: Final = "refined"
     version: Final = VERSION
@@ -203,7 +202,7 @@ class RefinedRegression:
         return queries_distribution(domain, budget, refined_shares(design))
 
     def passes(self, context: RunContext) -> Passes:
-        """Make passes for the columns, the radius, the shrunk rows, the steps and the offset."""
+        """Make passes for column scales, radius, Gram matrix, steps and offset."""
         scaling, target, many = yield from _scaled(context)
         pace = Pace.of(context, many)
         radius = yield from _radius(context, scaling, pace)
@@ -220,7 +219,7 @@ class RefinedRegression:
 
 
 def refined_shares(design: Design) -> list[Share]:
-    """Return the released queries with their shares of mu^2. The steps get what the other queries leave."""
+    """Return the queries with their shares of mu^2. The steps get the remainder."""
     queries = refined_queries(design)
     steps = _share_of_steps(queries)
     shares = SHARES | {"score": steps * (1 - BELOW_PART), "below": steps * BELOW_PART}
@@ -233,7 +232,7 @@ def _share_of_steps(queries: Sequence[Query]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Clip and length of the steps, from released numbers.
+    """Clipping and step length, computed from released numbers.
 
     Attributes
     ----------
@@ -242,9 +241,9 @@ class Pace:
     quantile
         Target share of rows with unclipped scores.
     rate
-        Step length as a part of a full step.
+        Step length relative to a full step.
     reach
-        Radius of the kept rows, in multiples of the estimated radius.
+        Radius to which rows are clipped, relative to the estimated radius.
     """
 
     many: float
@@ -254,10 +253,10 @@ class Pace:
 
     @classmethod
     def of(cls, context: RunContext, many: float) -> Pace:
-        """Choose the pace: the more rows relative to the noise of all steps, the less clipping and the longer steps.
+        """Choose less clipping and longer steps the more rows there are relative to the noise.
 
-        The bias by clips and weights has to vanish as the noise does. With a larger radius long rows have longer
-        scores, so that the clip has to affect fewer.
+        The bias from clips and weights then vanishes together with the noise. With a larger radius some rows have
+        longer scores, so fewer scores should be clipped.
         """
         strength = _strength(context, many)
         reach = 1.0 if in_declared_ball(context.design) else max(math.sqrt(strength / _REACHING), 1.0)
@@ -266,42 +265,42 @@ class Pace:
 
     @property
     def correlated(self) -> float:
-        """Assumed variance ratio of a mean of iterates to that of independent ones, which full steps give."""
+        """Assumed variance of a mean of iterates relative to a mean of independent iterates."""
         return 3 - 2 * self.rate**2
 
 
 def _strength(context: RunContext, many: float) -> float:
-    """Return rows over the noise of all steps together in one coordinate, and over the root of their number."""
+    """Return the number of rows relative to the noise of all steps, over all coordinates."""
     all_steps = context.distribution.sd("score") * math.sqrt((1 - BELOW_PART) / STEPS)
     return many / (all_steps * math.sqrt(len(fitted_indices(context.design))))
 
 
 def _scaled(context: RunContext) -> _Scaled:
-    """Return the scaling of the columns, scale of the target and number of rows, all with noise, from one pass."""
+    """Return the noisy column scaling, target scale and number of rows, from one pass."""
     design = context.design
     searched = [] if in_declared_ball(design) else searched_columns(design)
     totals = yield ColumnCells(context.domain, [*searched, len(design.released) - 1])
     cells = totals.cells
     if cells is None:
-        raise SpecError("expected counts by cell in the totals of the first pass, got none")
+        raise SpecError("the totals of the first pass must include counts by cell, got none")
     rows = int(cells[-1].sum())
     many = float(rows)
     if not design.count_public:
         (count,) = noisy(context, "count", [rows * context.distribution.unit])
-        # sums are divided by it: with too many rows predictions are too small, with too few too large
+        # sums are divided by this number, so it must not be close to 0
         many = math.hypot(max(count / context.distribution.unit, 0.0), context.distribution.sd("count"))
     many = max(many, 20.0)
     size = len(design.released) - 2
     declared = in_declared_ball(design)
     centres, scales = [0.0] * size, [1.0 if declared else _INDICATOR_SCALE] * size
     if searched and design.intercept:
-        found, widths = columns_centred(context, cells[:-1], rows, many)
+        found_centres, widths = columns_centred(context, cells[:-1], rows, many)
     else:
-        found = [0.0] * len(searched)
+        found_centres = [0.0] * len(searched)
         widths = columns_scaled(context, cells[:-1], rows, many) if searched else []
     if searched:
-        widths = columns_sized(context, cells[:-1], rows, many, found, widths)
-    for column, centre, scale in zip(searched, found, widths, strict=True):
+        widths = columns_sized(context, cells[:-1], rows, many, found_centres, widths)
+    for column, centre, scale in zip(searched, found_centres, widths, strict=True):
         centres[column - 1], scales[column - 1] = centre, scale
     target = target_centred(context, cells[-1], rows, many)
     steps = _share_of_steps(refined_queries(design))
@@ -310,7 +309,7 @@ def _scaled(context: RunContext) -> _Scaled:
 
 
 def _radius(context: RunContext, scaling: Scaling, pace: Pace) -> Generator[Sums, Totals, float]:
-    """Return the estimated radius that four tenths of the rows do not exceed, times the reach, or the declared one."""
+    """Return the declared radius, or `reach` times the estimated 40% quantile of row norms."""
     if in_declared_ball(context.design):
         return math.sqrt(norm2(context.domain))
     last = LAST["radius"]
@@ -319,13 +318,13 @@ def _radius(context: RunContext, scaling: Scaling, pace: Pace) -> Generator[Sums
     totals = yield RowNorms(context.domain, scaling, thresholds)
     *counts, rows = totals.values
     below = in_steps(context, RADIUS_QUANTILE)
-    found = search(context, "radius", counts.__getitem__, rows, below)
+    index = search(context, "radius", counts.__getitem__, rows, below)
     farthest = math.sqrt(scaling.constant + len(scaling.centres) * scaling.clip**2)
-    return max(min(pace.reach * thresholds[found], farthest), 1.0)
+    return max(min(pace.reach * thresholds[index], farthest), 1.0)
 
 
 def _noisy_gram(totals: Totals, context: RunContext) -> FloatArray:
-    """Return noisy products of the fitted columns of shrunk rows, in scaled units."""
+    """Return the noisy products of the fitted columns, in scaled units."""
     indices, size = fitted_indices(context.design), len(context.design.released) - 1
     exact = totals.on_grid(context.distribution.unit)
     entries = [exact[position(indices[i], indices[j], size)] for i, j in pairs(len(indices))]
@@ -336,7 +335,7 @@ def _noisy_gram(totals: Totals, context: RunContext) -> FloatArray:
 
 
 def _first_clip(totals: Totals, context: RunContext, pace: Pace) -> int:
-    """Return the index of the threshold that leaves the target share of the first scores unclipped."""
+    """Return the index of the threshold at which the target share of the first scores is unclipped."""
     unit = context.distribution.unit
     *counts, rows = (value // unit for value in totals.on_grid(unit)[-LAST["clip"] - 2 :])
     return search(context, "clip", counts.__getitem__, rows, round(pace.quantile * unit))
@@ -345,22 +344,22 @@ def _first_clip(totals: Totals, context: RunContext, pace: Pace) -> int:
 def _steps(
     context: RunContext, pace: Pace, basis: Preconditioner, clips: tuple[float, float, float], target_sd: float
 ) -> Generator[Sums, Totals, tuple[FloatArray, float]]:
-    """Step along noisy sums of clipped scores. Return the shrunk mean of the last iterates, and the last clip.
+    """Step by noisy sums of clipped scores. Return the shrunk mean of the last iterates, and the last clip.
 
-    `clips` are the first, the smallest and the largest one.
+    `clips` are the first, the smallest and the largest clip.
     """
     indices, unit = fitted_indices(context.design), context.distribution.unit
     theta, iterates, used = np.zeros(len(context.design.released) - 1), [], []
     first, *bounds = clips
     clip = _within(first, bounds)
-    # counts that would move the clip by the largest step
+    # difference in counts that moves the clip by its largest step
     largest = 0.6 * min(pace.quantile, 1 - pace.quantile) * pace.many
     gain = 1 / (1 + (context.distribution.sd("below") / largest) ** 2)
     for _ in range(STEPS):
         totals = yield ClippedScores(context.domain, on_grid(theta, context.domain), clip)
         *scores, below, all_rows = totals.on_grid(unit)
         score = np.array(noisy(context, "score", scores[indices[0] :])) / unit
-        # all rows times the quantile, row by row
+        # centred by the expected number of unclipped rows
         centred = below - round(pace.quantile * unit) * (all_rows // unit)
         (left,) = noisy(context, "below", [centred])
         theta = theta.copy()
@@ -371,21 +370,21 @@ def _steps(
         excess = gain * left / unit / largest
         clip = _within(clip * math.exp(-0.3 * min(max(excess, -1.0), 1.0)), bounds)
     mean = np.mean(iterates[-_LAST_ITERATES:], axis=0)
-    scale = math.sqrt(math.fsum(one * one for one in used) / STEPS) / pace.quantile
+    scale = math.sqrt(math.fsum(clip * clip for clip in used) / STEPS) / pace.quantile
     noise = context.distribution.sd("score") * math.sqrt(pace.correlated / _LAST_ITERATES) * scale
     theta = np.concatenate([np.zeros(indices[0]), shrunk(mean, basis, noise, pace.many * target_sd**2)])
     return released_coefficients(theta, context.domain), clip
 
 
 def released_coefficients(theta: FloatArray, domain: RowDomain) -> FloatArray:
-    """Round coefficients to the grid on which residuals are exact, inside their box."""
+    """Round coefficients to the grid on which residuals are exact, and clip them to their box."""
     return np.array(on_grid(theta, domain)) * 2.0 ** -coefficient_bits(domain, len(theta))
 
 
 def _offset(
     context: RunContext, pace: Pace, theta: FloatArray, radius: float, clip: float, target: TargetScale
 ) -> Generator[Sums, Totals, float]:
-    """Estimate the mean error of predictions for rows without weights, with shrinkage."""
+    """Estimate the mean prediction error over unweighted rows, with shrinkage."""
     residual_sd = clip / NormalDist().inv_cdf((1 + pace.quantile) / 2)
     bound = min(max(3 * residual_sd, target.spread), target.span)
     totals = yield OffsetSum(context.domain, on_grid(theta, context.domain), radius, bound)
@@ -396,7 +395,7 @@ def _offset(
 
 
 def _published(scaling: Scaling, target: TargetScale, theta: FloatArray, radius: float, offset: float) -> Coefficients:
-    """Return scaled coefficients of (1, x), and the limits to which x is clipped."""
+    """Return the scaled coefficients of (1, x), and the limits to which x is clipped."""
     slopes = theta[1:] / (radius * np.array(scaling.scales))
     constant = 0.0
     if scaling.constant:

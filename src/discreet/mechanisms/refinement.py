@@ -1,9 +1,8 @@
-"""Draw exactly rounded continuous variates, as if computed in real arithmetic.
+"""Draw continuous variates and round them exactly, as if computed in real arithmetic. Proof: refinement.proof.md.
 
-Uniform variates are binary expansions of which finitely many digits are known. A computation encloses its results in
-intervals. Where the known digits do not decide a rounding or a comparison, all expansions get more digits and the
-computation runs again. So the outcome is a function of the ideal uniform variates only, whatever the arithmetic. Proof:
-refinement.proof.md.
+A uniform variate is a binary expansion with finitely many known digits, and computations return enclosing intervals. If
+the known digits do not decide a rounding or a comparison, every expansion gets more digits and the computation is
+repeated. The outcome is therefore a function of the ideal uniform variates only.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ Outcome = TypeVar("Outcome")
 
 # uniform variates drawn from the sampler at once
 _BATCH: Final = 64
-# uniform variates multiplied before a logarithm is taken: their product keeps all but some thirty bits
+# uniform variates whose product is taken before a logarithm; the product loses about thirty bits
 _FACTORS: Final = 16
 
 
 class UndecidedError(ArithmeticError):
-    """Question that the known digits do not decide; `refined` then adds digits."""
+    """Comparison or rounding that the known digits do not decide; `refined` then adds digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """Numbers from low / 2**bits to high / 2**bits. Every operation encloses the exact results.
+    """Interval from low / 2**bits to high / 2**bits. The result of every operation encloses all exact results.
 
     >>> half = Interval.of(Fraction(1, 2), 64)
     >>> (half * 5).nearest(), (half / Interval.of(3, 64) * 10).nearest()
@@ -44,7 +43,7 @@ class Interval:
 
     @classmethod
     def of(cls, value: Fraction | int, bits: int) -> Interval:
-        """Return the narrowest interval that holds a number."""
+        """Return the narrowest interval that contains `value`."""
         scaled = value * 2**bits
         return cls(math.floor(scaled), math.ceil(scaled), bits)
 
@@ -65,49 +64,49 @@ class Interval:
         return Interval(min(products) >> bits, -(-max(products) >> bits), bits)  # [P:outward-products]
 
     def __truediv__(self, other: Interval) -> Interval:
-        """Return the quotient by a number above 0."""
+        """Return the quotient by a positive interval."""
         if other.low <= 0:
-            raise UndecidedError("a divisor is not known to be above 0")
+            raise UndecidedError("more digits are needed to decide whether a divisor is above 0")
         low = (self.low << self.bits) // (other.high if self.low >= 0 else other.low)
         high = -((-self.high << self.bits) // (other.low if self.high >= 0 else other.high))
         return Interval(low, high, self.bits)
 
     def sqrt(self) -> Interval:
-        """Return the square root of a nonnegative number."""
+        """Return the square root of a nonnegative interval."""
         if self.low < 0:
-            raise UndecidedError("a number under a root is not known to be positive")
+            raise UndecidedError("more digits are needed to decide whether the argument of a root is nonnegative")
         return Interval(math.isqrt(self.low << self.bits), math.isqrt(self.high << self.bits) + 1, self.bits)
 
     def log(self) -> Interval:
-        """Return the natural logarithm of a number above 0."""
+        """Return the natural logarithm of a positive interval."""
         if self.low <= 0:
-            raise UndecidedError("a number under a logarithm is not known to be above 0")
+            raise UndecidedError("more digits are needed to decide whether the argument of a logarithm is above 0")
         low, high = _log_bounds(self.low, self.bits)
         # log(high) <= log(low) + (high - low) / low
         return Interval(low, high + -((self.low - self.high << self.bits) // self.low), self.bits)
 
     def below(self, other: Interval) -> bool:
-        """Return whether the number is below another."""
+        """Return whether all numbers are below those of `other`."""
         if self.high < other.low:
             return True
         if self.low >= other.high:
             return False
-        raise UndecidedError("two numbers are not known to differ")
+        raise UndecidedError("more digits are needed to decide which of two numbers is smaller")
 
     def nearest(self) -> int:
-        """Return the nearest integer."""
+        """Return the integer nearest to all numbers."""
         half = 1 << self.bits - 1
         low, high = (self.low + half) >> self.bits, (self.high + half) >> self.bits
         if low != high:
-            raise UndecidedError("a rounding is not settled")
+            raise UndecidedError("more digits are needed to decide a rounding")
         return low  # [P:settled-rounding]
 
 
 class Uniforms:
-    """Sequence of independent uniform variates in (0, 1), known to `bits` binary digits."""
+    """Sequence of independent uniform variates in (0, 1), each known to `bits` binary digits."""
 
     def __init__(self, sampler: Sampler, bits: int) -> None:
-        # whole bytes, so that one draw is cut into many variates
+        # a multiple of 8, so that one draw can be split by bytes
         self.bits = -(-bits // 8) * 8
         self._sampler = sampler
         self._known: list[int] = []
@@ -119,18 +118,18 @@ class Uniforms:
         return Interval(digits, digits + 1, self.bits)
 
     def exactly(self, value: Fraction | int) -> Interval:
-        """Return a known number at the present precision."""
+        """Return `value` as an interval at the current precision."""
         return Interval.of(value, self.bits)
 
     def normals(self, how_many: int) -> list[Interval]:
-        """Return independent standard normal variates, by the polar method (Marsaglia & Bray 1964)."""
+        """Draw independent standard normal variates by the polar method (Marsaglia & Bray 1964)."""
         drawn: list[Interval] = []
         while len(drawn) < how_many:
             drawn += self._two_normals()
         return drawn[:how_many]
 
     def gamma(self, shape: int) -> Interval:
-        """Return a Gamma variate of integer shape and scale 1: minus the log of a product of uniform variates."""
+        """Draw a Gamma variate of integer shape and scale 1: minus the log of a product of uniform variates."""
         total = self.exactly(0)
         for done in range(0, shape, _FACTORS):
             low = high = 1 << self.bits
@@ -142,7 +141,7 @@ class Uniforms:
         return total
 
     def chi_square(self, degrees: int) -> Interval:
-        """Return a chi-square variate with integer degrees of freedom."""
+        """Draw a chi-square variate with integer degrees of freedom."""
         total = self.gamma(degrees // 2) * 2
         if degrees % 2:
             (normal,) = self.normals(1)
@@ -150,7 +149,7 @@ class Uniforms:
         return total
 
     def restart(self) -> None:
-        """Restart the sequence with the same variates."""
+        """Return to the start of the sequence, so that the same variates come again."""
         self._index = 0
 
     def refine(self) -> None:
@@ -182,11 +181,11 @@ class Uniforms:
 
 
 def refined(sampler: Sampler, compute: Callable[[Uniforms], Outcome], *, bits: int = 160) -> Outcome:
-    """Return the exact result of a computation over ideal uniform variates.
+    """Return the exact result of a computation with ideal uniform variates.
 
-    `compute` takes variates in order, computes with intervals, and decides its outcome by `nearest` and `below` only.
-    It may run several times, so it must depend on the variates only. `bits` are the binary digits to start with. More
-    make a second run rarer and change no outcome.
+    `compute` must take variates in order, compute with intervals, decide its outcome by `nearest` and `below` only, and
+    depend on nothing else, because it may run several times. `bits` is the initial number of binary digits. A larger
+    number makes a second run rarer and changes no outcome.
 
     >>> from discreet.mechanisms.sampler import ExactSampler
     >>> refined(ExactSampler(), lambda uniforms: (uniforms.one() * 6 - uniforms.exactly(3)).nearest()) in range(-3, 4)
@@ -202,7 +201,7 @@ def refined(sampler: Sampler, compute: Callable[[Uniforms], Outcome], *, bits: i
 
 
 def _log_bounds(number: int, bits: int) -> tuple[int, int]:
-    """Return bounds of 2**bits * log(number / 2**bits) as integers."""
+    """Return integer bounds of 2**bits * log(number / 2**bits)."""
     guard = 4 * bits.bit_length()
     q = bits + guard
     error = 2 * q + 8
@@ -223,7 +222,7 @@ def _atanh_third(q: int) -> int:
 
 
 def _atanh(numerator: int, denominator: int, q: int) -> int:
-    """Return 2**q * atanh of a fraction from 0 to 1/2, at most 2q + 8 too low and never too high."""
+    """Return 2**q * atanh of a fraction from 0 to 1/2, rounded down with an error of at most 2q + 8."""
     power = (numerator << q) // denominator
     square = power * power >> q
     total, odd = 0, 1

@@ -1,4 +1,4 @@
-"""Look up mechanisms by name, choose one for `auto`, and list them."""
+"""Look up mechanisms by name, choose one for `auto`, and list them all."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from discreet.privacy.budget import Neighbours, PrivacyBudget, PrivacyUnit
 from discreet.wording import Message, Option
 
 # -- registry ----------------------------------------------------------------------------------------------------------
-# All mechanisms by name. Modules are imported on first use.
+# All mechanisms by name. Their modules are imported on first use.
 
-# names of all mechanisms; each is `MECHANISM` of the module of that name
+# names of all mechanisms; the module of that name defines `MECHANISM`
 HOMES: Final = tuple(MAPS)
 
-# known methods that are not offered, with the reason and the alternative
+# published methods that are not offered, with the reason and an alternative
 NOT_OFFERED: Final[Mapping[str, str]] = MappingProxyType({
-    "posterior": "the mechanism 'posterior' is not offered: no way is known to draw from the posterior inside its ball "
-    "exactly and in reasonable time, and without the ball the draw is noisier than 'objective'; use 'objective' with "
-    "loss = squared, or 'gaussian'",
+    "posterior": "the mechanism 'posterior' is not offered, because no fast and exact sampler is known for a posterior "
+    "inside a ball, and without the ball it is noisier than 'objective'; use 'objective' with loss = 'squared', or "
+    "'gaussian'",
 })  # fmt: skip
 
 
 def mechanism_named(name: str) -> Mechanism:
-    """Return the mechanism of that name, without importing others.
+    """Return the mechanism with this name, without importing others.
 
     >>> mechanism_named("gaussian").kind
     'moments'
@@ -60,62 +60,62 @@ def mechanisms() -> Mapping[str, Mechanism]:
 # -- choice ------------------------------------------------------------------------------------------------------------
 # The choice of `auto`, from public quantities only.
 
-# predicts best where bounds are wider than the data, and publishes one model
+# best for predictions if bounds are wider than the data; publishes a single model
 _PREDICTS: Final = "refined"
-# general-purpose mechanisms that need no delta
+# general-purpose mechanisms under pure DP
 _PURE: Final = ("laplace", "k-norm")
-# raise their own errors about delta
+# mechanisms with a specific error about delta = 0
 _SAY_WHY: Final = ("wishart",)
 
 
 def chosen_mechanism(
     design: Design, budget: PrivacyBudget, options: ReleaseOptions = DEFAULT_OPTIONS
 ) -> tuple[Mechanism, Settings, NoiseDistribution]:
-    """Return the mechanism for the options, its settings and its noise; with `auto` the one of least predicted error.
+    """Return the mechanism for these options with its settings and noise. `auto` selects the least predicted error.
 
-    Only `gaussian` releases what robust standard errors need and scales rows by released numbers. Counts of clipped
-    rows come from mechanisms whose `MechanismInfo` has them.
+    Only `gaussian` supports robust standard errors and private scaling. Clip counts need a mechanism whose
+    `MechanismInfo` has `clip_counts`.
     """
-    name, given, domain = options.mechanism, options.settings, RowDomain.of(design, options.grid_bits)
+    name, settings, domain = options.mechanism, options.settings, RowDomain.of(design, options.grid_bits)
     if not isinstance(name, str):
         raise SpecError.unknown_name("mechanism", name, (AUTO, *HOMES), option="mechanism")
     robust = options.robust_errors is not None
     models = () if options.robust_errors is None else declared_models(design, options.robust_errors.models)
     if design.weights is not None:
         _check_weighted(design, budget, options)
-        return _prepared(GaussianMoments(robust=robust, models=models), design, domain, budget, given)
+        return _prepared(GaussianMoments(robust=robust, models=models), design, domain, budget, settings)
     if options.scaling == PRIVATE:
         if name not in (AUTO, "gaussian"):
-            raise SpecError(f'scaling "private" needs mechanism="gaussian", got {name!r}')
+            raise SpecError(f'scaling "private" needs mechanism="gaussian", got mechanism={name!r}')
         if _without_delta(budget):
             raise SpecError('scaling "private" needs delta above 0, for instance delta = 1e-6; got delta = 0')
         if options.clip_counts:
-            raise SpecError('scaling "private" does not take clip_counts; leave them out, or use scaling="declared"')
+            raise SpecError('scaling "private" takes no clip_counts; leave out clip_counts, or use scaling="declared"')
         if models:
             raise SpecError(
-                'additional robust models need scaling "declared"; with scaling "private" only the full model has '
-                "robust standard errors; leave one of the two out"
+                'robust standard errors for additional models need scaling "declared", got scaling "private"; leave '
+                'out the additional models, or use scaling "declared"'
             )
         from discreet.mechanisms.private_scaling import ScaledMoments
 
-        return _prepared(ScaledMoments(robust=robust), design, domain, budget, given)
+        return _prepared(ScaledMoments(robust=robust), design, domain, budget, settings)
     if robust:
         if name not in (AUTO, "gaussian"):
             raise SpecError(f"robust standard errors need the mechanism 'gaussian', got {name!r}")
         if _without_delta(budget):
             raise SpecError("robust standard errors need delta above 0, for instance delta = 1e-6; got delta = 0")
-        return _prepared(GaussianMoments(True, options.clip_counts, models), design, domain, budget, given)
+        return _prepared(GaussianMoments(True, options.clip_counts, models), design, domain, budget, settings)
     if options.clip_counts:
-        return _prepared(_counting(name, budget), design, domain, budget, given)
+        return _prepared(_counting(name, budget), design, domain, budget, settings)
     if name != AUTO:
-        return _prepared(mechanism_named(name), design, domain, budget, given)
+        return _prepared(mechanism_named(name), design, domain, budget, settings)
     candidates = _PURE if budget.delta == 0 else ("gaussian",)
-    prepared = [_prepared(mechanism_named(candidate), design, domain, budget, given) for candidate in candidates]
+    prepared = [_prepared(mechanism_named(candidate), design, domain, budget, settings) for candidate in candidates]
     return min(prepared, key=lambda each: predicted_error(each[2], len(design.released)))
 
 
 def predicting_mechanism(design: Design, delta: float) -> str:
-    """Return the mechanism for one predictive model, or `auto` where it is one of moments.
+    """Return the mechanism for a single predictive model, or `auto` if none is better than a mechanism for moments.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
     >>> predicting_mechanism(design, 1e-6), predicting_mechanism(design, 0.0)
@@ -125,41 +125,41 @@ def predicting_mechanism(design: Design, delta: float) -> str:
 
 
 def _fits_its_line(design: Design) -> bool:
-    """Return whether a line in scaled columns can be the declared model.
+    """Return whether a linear model in scaled columns can represent the declared model.
 
-    It cannot if it has to pass through an origin elsewhere.
+    Without an intercept the line must pass through the origin, so scaling must not move the origin.
     """
     return design.intercept or design.centred
 
 
 def _check_weighted(design: Design, budget: PrivacyBudget, options: ReleaseOptions) -> None:
-    """Refuse what is not proved for rows with weights, and plain errors where weights are those of a sample."""
+    """Reject options that are not proved for rows with weights, and plain standard errors with sampling weights."""
     name = options.mechanism
     if name not in (AUTO, "gaussian"):
         if name not in HOMES:
             raise SpecError.unknown_name("mechanism", name, (AUTO, *HOMES), option="mechanism")
         raise SpecError(
-            f'the design has weights, and the mechanism {name!r} takes rows without them; use mechanism="gaussian", or '
-            "leave the weights out"
+            f'a design with weights needs mechanism="gaussian", got mechanism={name!r}; use mechanism="gaussian", or '
+            "leave out the weights"
         )
     if _without_delta(budget):
-        raise SpecError("weights need delta above 0, for instance delta = 1e-6; got delta = 0")
+        raise SpecError("a design with weights needs delta above 0, for instance delta = 1e-6; got delta = 0")
     if options.scaling == PRIVATE:
         raise SpecError(
-            'the design has weights, and scaling "private" sets weights of its own; use scaling "declared", or leave '
-            "the weights out"
+            'a design with weights needs scaling "declared", got scaling "private"; use scaling "declared", or leave '
+            "out the weights"
         )
     if options.clip_counts:
-        raise SpecError("the design has weights, and clip_counts count rows without them; leave clip_counts out")
+        raise SpecError("a design with weights takes no clip_counts; leave out clip_counts or the weights")
     if design.searched:
         raise SpecError(
-            f"the design has weights, but the bounds of {design.searched[0]!r} are private; declare them, or leave the "
-            "weights out"
+            f"a design with weights needs declared bounds, but the bounds of {design.searched[0]!r} are private; "
+            "declare these bounds, or leave out the weights"
         )
     if design.weights_are == SAMPLING and options.robust_errors is None:
         raise UnsupportedError(
-            'weights_are is "sampling", and plain standard errors are wrong for such weights: they take a row of '
-            "weight 2 for one whose error has half the variance",
+            'weights_are = "sampling" needs robust standard errors: plain ones would treat a row of weight 2 as a row '
+            "whose error has half the variance",
             code="sampling-weights-need-robust",
             option="robust",
             remedy=Message("release with ", Option("robust", True)),
@@ -167,7 +167,7 @@ def _check_weighted(design: Design, budget: PrivacyBudget, options: ReleaseOptio
 
 
 def _counting(name: str, budget: PrivacyBudget) -> Mechanism:
-    """Return the mechanism of that name, which also counts clipped rows. With `auto`, choose it by the budget."""
+    """Return the named mechanism with counts of clipped rows. With `auto`, the budget decides which."""
     chosen = ("laplace" if budget.delta == 0 else "gaussian") if name == AUTO else mechanism_named(name).name
     if chosen == "gaussian":
         return GaussianMoments(clip_counts=True)
@@ -175,16 +175,16 @@ def _counting(name: str, budget: PrivacyBudget) -> Mechanism:
         from discreet.mechanisms.laplace import LaplaceMoments
 
         return LaplaceMoments(clip_counts=True)
-    able = " and ".join(repr(one.name) for one in mechanisms().values() if one.info.clip_counts)
+    able = " and ".join(repr(mechanism.name) for mechanism in mechanisms().values() if mechanism.info.clip_counts)
     raise UnsupportedError(
-        Message(Option("clip_counts"), f" works only with the mechanisms {able}, got {chosen!r}"), option="clip_counts"
+        Message(Option("clip_counts"), f" needs one of the mechanisms {able}, got {chosen!r}"), option="clip_counts"
     )
 
 
 def _prepared(
-    mechanism: Mechanism, design: Design, domain: RowDomain, budget: PrivacyBudget, given: Mapping[str, object] | None
+    mechanism: Mechanism, design: Design, domain: RowDomain, budget: PrivacyBudget, chosen: Mapping[str, object] | None
 ) -> tuple[Mechanism, Settings, NoiseDistribution]:
-    settings = checked_settings(mechanism.name, mechanism.info.settings, given)
+    settings = checked_settings(mechanism.name, mechanism.info.settings, chosen)
     if _without_delta(budget) and mechanism.info.notion == "approximate" and mechanism.name not in _SAY_WHY:
         others = [
             f"{other.name!r}"
@@ -192,17 +192,17 @@ def _prepared(
             if other.kind == mechanism.kind and other.info.notion != "approximate"
         ]
         raise UnsupportedError(
-            f"the mechanism {mechanism.name!r} needs delta above 0, for instance delta = 1e-6; got delta = 0; "
-            f"mechanisms that publish {mechanism.kind} with delta = 0: {', '.join(others)}",
+            f"the mechanism {mechanism.name!r} needs delta above 0, for instance delta = 1e-6; got delta = 0. These "
+            f"mechanisms publish {mechanism.kind} with delta = 0: {', '.join(others)}",
             code="delta-needed",
             option="mechanism",
             given=mechanism.name,
         )
     if mechanism.kind == "coefficients" and not _fits_its_line(design):
         raise SpecError(
-            f"got intercept = false with bounds that are not symmetric around 0; the line that {mechanism.name!r} fits "
-            "would miss the origin; declare bounds such as (-90, 90), keep the intercept, or choose a mechanism of "
-            "kind 'moments'"
+            f"intercept = false with the mechanism {mechanism.name!r} needs bounds symmetric around 0, because "
+            "the fitted line would otherwise miss the origin; declare bounds such as (-90, 90), keep the intercept, or "
+            "choose a mechanism that publishes moments"
         )
     try:
         return mechanism, settings, mechanism.noise_model(design, domain, budget, settings)
@@ -218,14 +218,16 @@ def _with_what_works(
     budget: PrivacyBudget,
     settings: Settings,
 ) -> SpecError:
-    """Return the error with the finest grid on which this noise can be drawn, found by trial."""
+    """Add the finest grid on which this noise can be drawn to the error, found by trial."""
     for grid_bits in range(domain.grid_bits - 1, MIN_GRID_BITS - 1, -1):
         with suppress(GridTooFineError):
             mechanism.noise_model(design, replace(domain, grid_bits=grid_bits), budget, settings)
             return GridTooFineError(
                 error.problem, f"choose grid_bits from {MIN_GRID_BITS} to {grid_bits}, or raise epsilon"
             )
-    return GridTooFineError(error.problem, f"it is too much for every grid from {MIN_GRID_BITS} on; raise epsilon")
+    return GridTooFineError(
+        error.problem, "raise epsilon, because no value of grid_bits is small enough for this noise"
+    )
 
 
 def _without_delta(budget: PrivacyBudget) -> bool:
@@ -233,10 +235,9 @@ def _without_delta(budget: PrivacyBudget) -> bool:
 
 
 def predicted_error(distribution: NoiseDistribution, size: int) -> float:
-    """Return the mean variance that noise adds to the normal equations of scaled slopes of length 1.
+    """Return the mean noise variance in the normal equations, for scaled slopes of norm 1 and an intercept of 1/2.
 
-    The intercept is taken as 1/2. The values are used only to rank mechanisms. `size` is the number of released
-    columns: the constant, the regressors and the target.
+    It only serves to rank mechanisms. `size` is the number of released columns: constant, regressors and target.
 
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
@@ -251,7 +252,7 @@ def predicted_error(distribution: NoiseDistribution, size: int) -> float:
 
 
 # -- catalogue ---------------------------------------------------------------------------------------------------------
-# The mechanism table: description and noise of each mechanism.
+# The table of all mechanisms, with their descriptions and noise.
 
 SIZES: Final = (5, 20)
 _BUDGETS: Final = {
@@ -267,23 +268,20 @@ class TableRow:
 
     Attributes
     ----------
-    name, kind, summary, document, notion, domain, needs, numerics, references, settings
+    name, kind, summary, document, notion, domain, needs, numerics, references, settings, clip_counts
         From the description of the mechanism.
     status
         What is proved about the guarantee, and for which arithmetic.
     neighbours
-        Neighbouring relations for which it is proved.
+        Neighbouring relations for which the guarantee is proved.
     persons
-        Whether a unit may have several rows.
-    clip_counts
-        Whether it can count clipped rows.
+        Whether a person may have several rows.
     noise
-        By number of regressors: standard deviation of the noise of each statistic in scaled units at epsilon = 1
-        (delta = 1e-6 unless pure), for numbers in a box under `add-remove`. `equation` is the noise of one normal
-        equation. A text where the mechanism rejects such a design.
+        By number of regressors: noise standard deviation of each statistic, in scaled units, at epsilon = 1 and
+        delta = 1e-6 (0 under pure DP), for numeric columns in a box under `add-remove`. `equation` is the noise of one
+        normal equation. The error message if the mechanism rejects such a design.
     main
-        The statistic whose noise is printed: `equation` for moments, and for coefficients the one that affects them
-        most.
+        Statistic whose noise is printed: `equation` for moments, and the one with the largest effect for coefficients.
     """
 
     name: str
@@ -304,7 +302,7 @@ class TableRow:
     main: str
 
     def main_noise(self, size: int) -> float | None:
-        """Return the printed figure for this number of regressors, or None where the mechanism rejects it."""
+        """Return the printed noise for this number of regressors, or None if the mechanism rejects such a design."""
         noise = self.noise[size]
         if isinstance(noise, str):
             return None
@@ -347,7 +345,7 @@ class TableRow:
 
 
 def mechanism_table() -> tuple[TableRow, ...]:
-    """Return a row for every mechanism.
+    """Return one row for every mechanism.
 
     >>> [row.kind for row in mechanism_table() if row.name == "gaussian"]
     ['moments']

@@ -11,11 +11,11 @@ from typing import Any, Final, Protocol
 from discreet.errors import SpecError
 
 # -- sampler -----------------------------------------------------------------------------------------------------------
-# Noise is drawn here only: exact discrete variates on the integers, from OpenDP.
+# Exact discrete variates on the integers, from OpenDP.
 
-# the first version of OpenDP with an unbiased sampler: https://github.com/opendp/opendp/issues/2638
+# first version of OpenDP with an unbiased sampler: https://github.com/opendp/opendp/issues/2638
 OLDEST_OPENDP: Final = (0, 14, 2)
-# above this the sampler's 64-bit result could saturate with probability above exp(-2000)
+# up to this scale, the sampler's 64-bit result saturates with probability below exp(-2000)
 MAX_SIGMA: Final = 2**57
 _LARGEST: Final = 2**63 - 1
 
@@ -25,15 +25,15 @@ class Sampler(Protocol):
 
     @property
     def private(self) -> bool:
-        """Whether the variates come from an exact sampler and the randomness of the operating system."""
+        """Whether the sampler is exact and uses the operating system's randomness."""
         ...
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """Draw a variate for each sigma: P(z) proportional to exp(-z^2 / (2 sigma^2)), or 0 where sigma is 0."""
+        """Draw a variate for each sigma, with P(z) proportional to exp(-z^2 / (2 sigma^2)), or 0 if sigma is 0."""
         ...
 
     def laplace(self, scales: Sequence[int]) -> list[int]:
-        """Draw a variate for each scale: P(z) proportional to exp(-|z| / scale), or 0 where the scale is 0."""
+        """Draw a variate for each scale, with P(z) proportional to exp(-|z| / scale), or 0 if the scale is 0."""
         ...
 
     def bits(self, how_many: int) -> int:
@@ -44,10 +44,7 @@ class Sampler(Protocol):
 class ExactSampler:
     """Exact sampler of OpenDP (Canonne, Kamath & Steinke 2020, Algorithm 3). It cannot be seeded.
 
-    The constructor rejects a version of OpenDP with a biased sampler, before a table is opened.
-
-    >>> len(ExactSampler().draw([3, 5, 3]))
-    3
+    The constructor rejects OpenDP versions with a biased sampler.
     """
 
     private = True
@@ -56,11 +53,11 @@ class ExactSampler:
         check_opendp()
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """Draw discrete Gaussian variates, in one call for each sigma."""
+        """Draw discrete Gaussian variates, with one OpenDP call for each distinct sigma."""
         return _grouped(sigmas, _gaussian)
 
     def laplace(self, scales: Sequence[int]) -> list[int]:
-        """Draw discrete Laplace variates of unlimited size, in one call for each scale."""
+        """Draw discrete Laplace variates of unbounded size, with one OpenDP call for each distinct scale."""
         return _grouped(scales, _laplace)
 
     def bits(self, how_many: int) -> int:
@@ -75,7 +72,7 @@ def _grouped(scales: Sequence[int], variates: Callable[[int, int], list[int]]) -
         if scale:
             indices.setdefault(scale, []).append(index)
     if not all(0 < scale <= MAX_SIGMA for scale in indices):
-        raise ValueError("sigma is outside what the sampler draws exactly")
+        raise ValueError("every noise scale must be an integer from 0 to 2^57")
     for scale, where in indices.items():
         for index, value in zip(where, variates(scale, len(where)), strict=True):
             drawn[index] = value
@@ -84,7 +81,7 @@ def _grouped(scales: Sequence[int], variates: Callable[[int, int], list[int]]) -
 
 def _gaussian(sigma: int, how_many: int) -> list[int]:
     domains, measurements, metrics = _opendp()
-    # drawn for input 0 and added later in unlimited integers, so that no 64-bit sum can saturate
+    # drawn for input 0 and added later in unbounded integers, so that no 64-bit sum can saturate
     noise = measurements.make_gaussian(
         domains.vector_domain(domains.atom_domain(T="i64")), metrics.l2_distance(T="f64"), scale=_as_double(sigma)
     )
@@ -96,19 +93,15 @@ def _laplace(scale: int, how_many: int) -> list[int]:
 
 
 def laplace_variates(scale: float, how_many: int) -> list[int]:
-    """Draw independent discrete Laplace variates of unlimited size: P(z) proportional to exp(-|z| / scale).
-
-    >>> len(laplace_variates(1.5, 3))
-    3
-    """
+    """Draw independent discrete Laplace variates of unbounded size, with P(z) proportional to exp(-|z| / scale)."""
     return [_unlimited(value, scale) for value in _saturating_laplace(scale, how_many)]
 
 
 def _unlimited(value: int, scale: float) -> int:
-    """Return the variate behind a 64-bit one. Where that saturated, draw the rest, as the noise is memoryless.
+    """Extend a variate that saturated at 64 bits by the rest of its size.
 
-    Beyond the largest 64-bit number the size of a discrete Laplace variate is that number plus a geometric variate, and
-    a nonnegative discrete Laplace variate is geometric.
+    Beyond the largest 64-bit number, the size of a discrete Laplace variate is that number plus a geometric variate. A
+    discrete Laplace variate that is nonnegative has this geometric distribution.
     """
     if -_LARGEST < value < _LARGEST:
         return value
@@ -129,7 +122,7 @@ def _saturating_laplace(scale: float, how_many: int) -> list[int]:
 def _as_double(sigma: int) -> float:
     exact = float(sigma)
     if int(exact) != sigma:
-        raise ValueError("sigma is not representable; round it up to 53 bits first")
+        raise ValueError("a noise scale must fit into 53 bits; round it up with rounded_up first")
     return exact
 
 
@@ -144,7 +137,7 @@ def rounded_up(sigma: int) -> int:
 
 
 def _opendp() -> tuple[Any, Any, Any]:
-    """Import the required submodules of OpenDP, because its prelude imports far more."""
+    """Import only the required submodules of OpenDP, because its prelude imports far more."""
     check_opendp()
     import opendp.domains
     import opendp.measurements
@@ -157,54 +150,40 @@ def _opendp() -> tuple[Any, Any, Any]:
 
 @cache
 def check_opendp() -> None:
-    """Reject a version of OpenDP with a biased sampler, or one that was never released.
-
-    >>> check_opendp()
-    """
+    """Reject an OpenDP version that has a biased sampler or was never released."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        found = version("opendp")
+        installed = version("opendp")
     except PackageNotFoundError:
-        found = "none"
-    numbers = found.partition("+")[0].partition(".post")[0].split(".")
+        installed = "none"
+    numbers = installed.partition("+")[0].partition(".post")[0].split(".")
     if not all(number.isdecimal() for number in numbers) or tuple(map(int, numbers)) < OLDEST_OPENDP:
         oldest = ".".join(map(str, OLDEST_OPENDP))
         raise SpecError(
-            f"expected a released version of opendp, {oldest} or newer, as noise of older ones is biased; got {found}; "
-            f"install one with: pip install 'opendp>={oldest}'"
+            f"expected a released version of opendp, {oldest} or newer, because older versions draw biased noise; got "
+            f"{installed}; install one with: pip install 'opendp>={oldest}'"
         )
 
 
 # -- coins -------------------------------------------------------------------------------------------------------------
-# Exact Bernoulli variates from the operating system, with probability p or exp(-x) for any fractions p and x.
+# Exact Bernoulli variates from the operating system, with probability p or exp(-x) for any fraction p or x.
 
 
 def below(limit: int) -> int:
-    """Draw a uniform integer from 0 to `limit` - 1.
-
-    >>> below(1)
-    0
-    """
+    """Draw a uniform integer from 0 to `limit` - 1."""
     return secrets.randbelow(limit)
 
 
 def bernoulli(chance: Fraction) -> bool:
-    """Return True with probability `chance`, a fraction from 0 to 1.
-
-    >>> bernoulli(Fraction(0)), bernoulli(Fraction(1))
-    (False, True)
-    """
+    """Return True with probability `chance`, a fraction from 0 to 1."""
     return below(chance.denominator) < chance.numerator  # [P:coin]
 
 
 def bernoulli_exp(exponent: Fraction, *, coin: Callable[[Fraction], bool] = bernoulli) -> bool:
     """Return True with probability exp(-exponent), for a nonnegative fraction.
 
-    Canonne, Kamath & Steinke 2020, Algorithm 1. The coin is a parameter so that a test can enumerate every outcome.
-
-    >>> bernoulli_exp(Fraction(0))
-    True
+    Canonne, Kamath & Steinke 2020, Algorithm 1. Tests replace the coin to enumerate every outcome.
     """
     whole, rest = divmod(exponent, 1)
     for _ in range(whole):

@@ -20,7 +20,7 @@ from discreet.privacy.budget import PrivacyBudget
 
 
 class SufficientStatistics:
-    """Discrete Gaussian noise on X'X and X'y of the declared model only, calibrated jointly."""
+    """Jointly calibrated discrete Gaussian noise on X'X and X'y of the declared model."""
 
     name: ClassVar[str] = "ssp"
     version: ClassVar[str] = VERSION
@@ -45,13 +45,13 @@ class SufficientStatistics:
         )  # [P:released-shares]
 
     def passes(self, context: RunContext) -> Passes:
-        """Compute exact moments in one pass and add noise to every released entry."""
+        """Compute the exact moments in one pass, and add noise to every released entry."""
         moments = yield ExactGram(len(context.design.released), context.domain.grid_bits)
         return NoisyMoments(with_noise(moments, context.distribution, context.sampler))
 
 
 def released_shares(design: Design, *, target_square: bool) -> Blocks:
-    """Return the shares of mu^2 of the released blocks before normalisation, 0 for all others."""
+    """Return the unnormalised shares of mu^2 of the released blocks, and 0 for all other blocks."""
     sums = design.needs_sums
     return Blocks(
         count=DEFAULT_SHARES.count,
@@ -64,7 +64,7 @@ def released_shares(design: Design, *, target_square: bool) -> Blocks:
 
 
 def with_noise(moments: Totals, distribution: NoiseDistribution, sampler: Sampler) -> tuple[int | None, ...]:
-    """Return exact totals plus one independent variate each, None for blocks that are not released."""
+    """Add one independent variate to each exact total. Entries of unreleased blocks are None."""
     exact = moments.on_grid(distribution.unit)
     blocks = entry_blocks(size_of(len(exact)))
     noise = iter(sampler.draw([distribution.sigma[block] for block in blocks if block in distribution.sigma]))

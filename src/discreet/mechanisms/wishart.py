@@ -1,4 +1,4 @@
-"""Release all moments with Wishart noise, calibrated by its exact loss. Proof: wishart.proof.md."""
+"""Release all moments with Wishart noise, calibrated to its exact privacy loss. Proof: wishart.proof.md."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from discreet.mechanisms.sampler import Sampler
 from discreet.privacy.budget import PrivacyBudget, as_pair
 
 # -- wishart draw ------------------------------------------------------------------------------------------------------
-# A Wishart matrix whose entries are rounded exactly. Proof: wishart.proof.md.
+# A Wishart matrix with exactly rounded entries. Proof: wishart.proof.md.
 
 _SPARE_BITS: Final = 96
 
 
 def wishart_noise(scales: Sequence[int], degrees: int, sampler: Sampler) -> list[int]:
-    """Draw the triangle of a rounded Wishart matrix. Entry (i, j) is multiplied by the scales of both columns.
+    """Draw the upper triangle of a Wishart matrix, multiply entry (i, j) by the scales of i and j, and round it.
 
     >>> from discreet.mechanisms.sampler import ExactSampler
     >>> top, _, bottom = wishart_noise([1000, 1000], 50, ExactSampler())
@@ -57,24 +57,24 @@ def wishart_noise(scales: Sequence[int], degrees: int, sampler: Sampler) -> list
     return refined(sampler, draw, bits=_SPARE_BITS + 2 * max(scales).bit_length() + 2 * degrees.bit_length())
 
 
-def _dot(one: Sequence[Interval], other: Sequence[Interval], uniforms: Uniforms) -> Interval:
+def _dot(left: Sequence[Interval], right: Sequence[Interval], uniforms: Uniforms) -> Interval:
     total = uniforms.exactly(0)
-    for a, b in zip(one, other, strict=False):
+    for a, b in zip(left, right, strict=False):
         total += a * b
     return total
 
 
 # -- wishart -----------------------------------------------------------------------------------------------------------
-# All moments of (1, x, y) with Wishart noise, calibrated by its exact loss. Proof: wishart.proof.md.
+# All moments of (1, x, y) with Wishart noise, calibrated to its exact privacy loss. Proof: wishart.proof.md.
 
-# degrees times columns: half as many uniform variates are drawn
+# largest product of degrees and columns; about half as many uniform variates are drawn
 _MOST_WORK: Final = 4_000_000
 _MOST_COLUMNS: Final = 200
 _MOST_STEPS: Final = 2**40
 _PURE: Final = (
-    "Wishart noise needs delta above 0, for instance delta = 1e-6; got delta = 0. The published claim that it keeps "
-    "epsilon alone is false for every epsilon: with probability 1 - exp(-epsilon) the noisy matrix minus the matrix of "
-    "a neighbouring table has a negative eigenvalue, which rules that table out; use 'k-norm' or 'laplace' instead"
+    "the mechanism 'wishart' needs delta above 0, for instance delta = 1e-6; got delta = 0. The published claim that "
+    "Wishart noise satisfies pure DP is false: with probability 1 - exp(-epsilon) the noisy matrix minus the matrix of "
+    "a neighbouring table has a negative eigenvalue, which rules out that table; use 'k-norm' or 'laplace' instead"
 )
 
 
@@ -95,7 +95,7 @@ class Scales:
         return row_shift(domain, self.constant, self.regressor, self.target)
 
     def blocks(self, *, count_public: bool) -> dict[str, int]:
-        """Return the scale of every block: products of those of its columns, in steps of the product grid."""
+        """Return the scale of every block, a product of two column scales, in product-grid steps."""
         c, x, y = self.constant, self.regressor, self.target
         return {
             "count": 0 if count_public else c * c, "sum_x": c * x, "gram_diagonal": x * x, "gram_off_diagonal": x * x,
@@ -104,13 +104,13 @@ class Scales:
 
     @classmethod
     def of(cls, distribution: NoiseDistribution) -> Scales:
-        """Return the scales of a noise distribution."""
+        """Recover the column scales from a noise distribution."""
         x = math.isqrt(distribution.sigma["gram_diagonal"])
         return cls(distribution.sigma["sum_x"] // x, x, distribution.sigma["cross"] // x)
 
 
 class WishartMoments:
-    """Exact moments plus a Wishart matrix, less its known mean."""
+    """Exact moments plus a Wishart matrix, minus the known mean of that matrix."""
 
     name: Final = "wishart"
     version: Final = VERSION
@@ -138,14 +138,14 @@ class WishartMoments:
             scales = _stretched(domain, size, 1.0)
             degrees = _fewest_degrees(scales.shift(domain), size, budget, most, exchanged=exchanged)
         else:
-            # with the mean subtracted, more degrees give less noise: the distribution tends to the Gaussian one
+            # if the mean is subtracted, more degrees give less noise: the distribution tends to a Gaussian
             degrees = most if debiased else _least_square(size, budget, most, exchanged=exchanged)
             scales = _scales(domain, size, budget, degrees, exchanged=exchanged)
         sigma = scales.blocks(count_public=design.count_public)
         return NoiseDistribution(domain.grid_bits, sigma, "chi-square", "wishart", {"degrees": degrees})
 
     def passes(self, context: RunContext) -> Passes:
-        """Compute exact moments in one pass, add a rounded Wishart matrix and subtract its mean."""
+        """Compute the exact moments in one pass, add a rounded Wishart matrix, and subtract its mean."""
         size = len(context.design.released)
         moments = yield ExactGram(size, context.domain.grid_bits)
         degrees = context.distribution.parameters["degrees"]
@@ -163,7 +163,7 @@ class WishartMoments:
 
 
 def _scales(domain: RowDomain, size: int, budget: PrivacyBudget, degrees: int, *, exchanged: bool) -> Scales:
-    """Return scales whose delta is proved to be at most that of the budget."""
+    """Return scales for which the proved delta is at most that of the budget."""
     served = served_epsilon(budget.epsilon, exchanged=exchanged)
     shift, share = largest_shift(degrees - size + 1, served, budget.delta, exchanged=exchanged)
     while True:
@@ -174,13 +174,13 @@ def _scales(domain: RowDomain, size: int, budget: PrivacyBudget, degrees: int, *
 
 
 def _stretched(domain: RowDomain, size: int, shift: float) -> Scales:
-    """Return scales at which the longest row, divided by them, has about this squared length."""
+    """Return scales such that the longest row, divided by them, has squared length about `shift`."""
     parts = _column_shares(norm2(domain), size - 2)
     sensitivity = (1.0, norm2(domain), 1.0)
     steps = [domain.unit * math.sqrt(r2 / (part * shift)) for r2, part in zip(sensitivity, parts, strict=True)]
     if not max(steps) <= _MOST_STEPS:
         raise UnsupportedError(
-            f"the noise of a column is {max(steps):.3g} grid steps, too large to be of any use",
+            f"Wishart noise on a column would have a scale of {max(steps):.3g} grid steps, too large to be useful",
             option="epsilon",
             remedy="raise epsilon or delta",
         )
@@ -188,32 +188,31 @@ def _stretched(domain: RowDomain, size: int, shift: float) -> Scales:
 
 
 def _fewest_degrees(shift: Fraction, size: int, budget: PrivacyBudget, most: int, *, exchanged: bool) -> int:
-    """Return the fewest degrees of freedom, by bisection, at which this shift is proved to satisfy the budget."""
+    """Return the fewest degrees of freedom, found by bisection, at which this shift provably satisfies the budget."""
     served = served_epsilon(budget.epsilon, exchanged=exchanged)
 
-    def keeps(degrees: int) -> bool:
+    def suffices(degrees: int) -> bool:
         nu = degrees - size + 1
         _, share = largest_shift(nu, served, budget.delta, exchanged=exchanged)
         return proved_delta(nu, shift, served, share, exchanged=exchanged) <= budget.delta
 
     low, high = size + 1, most
-    if not keeps(most):
+    if not suffices(most):
         raise UnsupportedError(
-            f"noise of the scale of one row needs more than {most} degrees of freedom for this budget",
+            f"with the setting 'fewest', this budget needs more than degrees = {most}",
             option="degrees",
-            remedy="raise the setting 'degrees', or leave 'fewest' out",
+            remedy="raise the setting 'degrees', or leave out 'fewest'",
         )
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if keeps(middle) else (middle, high)
+        low, high = (low, middle) if suffices(middle) else (middle, high)
     return high  # [P:fewest-degrees]
 
 
 def _column_shares(r2: float, columns: int) -> tuple[float, float, float]:
-    """Return the shares of the squared length of a row that minimise the variance in the normal equations.
+    """Return the shares of a row's squared length that minimise the variance in the normal equations, by grid search.
 
-    They are found on a grid. The costs assume scaled slopes of length 1 and an intercept of 1/2, as for the other
-    mechanisms.
+    The costs assume scaled slopes of norm 1 and an intercept of 1/2, as in `calibration.block_shares`.
     """
     d = float(columns)
     grid = np.linspace(0.02, 0.96, 95)
@@ -226,7 +225,7 @@ def _column_shares(r2: float, columns: int) -> tuple[float, float, float]:
 
 
 def _least_square(size: int, budget: PrivacyBudget, most: int, *, exchanged: bool) -> int:
-    """Return the degrees of freedom at which noise with its mean has the least mean square over all entries."""
+    """Return the degrees of freedom that minimise the mean square of the noise, including its mean."""
 
     def cost(degrees: int) -> float:
         served = served_epsilon(budget.epsilon, exchanged=exchanged)
@@ -245,27 +244,27 @@ def _check(design: Design, budget: PrivacyBudget, size: int, most: int, *, debia
         raise UnsupportedError(_PURE, option="delta")
     if not (EPSILON_LOWEST <= epsilon <= EPSILON_HIGHEST and delta >= DELTA_LOWEST):
         raise UnsupportedError(
-            f"Wishart noise is proved for epsilon from {EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g} and delta from "
-            f"{DELTA_LOWEST:g}; got epsilon = {epsilon:g} and delta = {delta:g}",
+            f"the mechanism 'wishart' needs epsilon from {EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g} and delta of at "
+            f"least {DELTA_LOWEST:g}; got epsilon = {epsilon:g} and delta = {delta:g}",
             option="epsilon",
             remedy="use 'gaussian' instead",
         )
     if design.unit.max_rows > 1:
         raise UnsupportedError(
-            f"the loss of Wishart noise is proved for one row of each person; got max_rows = {design.unit.max_rows}",
+            f"the mechanism 'wishart' is proved only for one row per person, got max_rows = {design.unit.max_rows}",
             option="max_rows",
             remedy="set max_rows = 1 or use 'gaussian'",
         )
     if design.count_public and not debiased:
         raise UnsupportedError(
-            "got debiased = false with a public number of rows; its entry has no noise, so the matrix would not be "
-            "positive semidefinite",
+            "debiased = false needs neighbours = 'add-remove': with neighbours = 'replace' the number of rows has no "
+            "noise, so the released matrix would not be positive semidefinite",
             option="debiased",
-            remedy="leave it out or declare neighbours = 'add-remove'",
+            remedy="leave out debiased or declare neighbours = 'add-remove'",
         )
     if size > _MOST_COLUMNS:
         raise UnsupportedError(
-            f"expected at most {_MOST_COLUMNS} released columns, got {size}",
+            f"the mechanism 'wishart' takes at most {_MOST_COLUMNS} released columns, got {size}",
             option="mechanism",
             remedy="declare fewer columns or levels, or use 'gaussian'",
         )

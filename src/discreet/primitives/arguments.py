@@ -35,11 +35,7 @@ _NO_OTHER_RELEASE: Final = "no other release is made from the same data (privacy
 
 
 def checked_epsilon(epsilon: object) -> float:
-    """Return epsilon as a float if it lies between 1e-9 and 1e6.
-
-    >>> checked_epsilon(1)
-    1.0
-    """
+    """Return epsilon as a float if it lies between 1e-9 and 1e6."""
     advice = "choose an epsilon between 0.1 and 8; above 20 weak privacy must be allowed explicitly"
     return within("epsilon", epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice=advice)
 
@@ -49,10 +45,7 @@ def checked_privacy(
 ) -> tuple[Neighbours, float]:
     """Return the neighbouring relation and epsilon after checking that the guarantee is strong enough.
 
-    Call it directly from the public function, so that a notice names the user's line.
-
-    >>> checked_privacy("replace", 1, 0.0, allow_weak_privacy=False)
-    ('replace', 1.0)
+    The public function must call this directly, so that a warning names the user's line.
     """
     relation = checked_neighbours(neighbours)
     checked = checked_epsilon(epsilon)
@@ -63,31 +56,21 @@ def checked_privacy(
 def checked_strength(epsilon: float, delta: float, allow_weak_privacy: object, *, callers: int = 1) -> None:
     """Reject a very weak guarantee unless it is allowed explicitly, and warn about a weak one.
 
-    The warning names the user's line, which is `callers` functions above this one.
-
-    >>> checked_strength(1.0, 0.0, allow_weak_privacy=False)
+    The warning names the user's line, `callers` functions above this one.
     """
     for notice in check_strength(PrivacyBudget(epsilon, delta), checked_flag("allow_weak_privacy", allow_weak_privacy)):
         warnings.warn(notice, PrivacyNotice, stacklevel=2 + callers)
 
 
 def checked_flag(name: str, value: object) -> bool:
-    """Return a boolean argument. Reject values that are merely truthy or falsy.
-
-    >>> checked_flag("monotone", False)
-    False
-    """
+    """Return a boolean argument. Reject values that are merely truthy or falsy."""
     if not isinstance(value, bool | np.bool_):
         raise OptionError(option=name, given=value, allowed="True or False")
     return bool(value)
 
 
 def checked_level(level: object) -> float:
-    """Return a confidence level between 0.5 and 1 - 1e-9.
-
-    >>> checked_level(0.95)
-    0.95
-    """
+    """Return a confidence level between 0.5 and 1 - 1e-9."""
     number = _double(level)
     if not 0.5 <= number <= 1 - 1e-9:
         raise OptionError(
@@ -97,63 +80,44 @@ def checked_level(level: object) -> float:
 
 
 def checked_name(what: str, name: object, allowed: tuple[str, ...]) -> str:
-    """Return `name` if it is one of the allowed names.
-
-    >>> checked_name("method", "laplace", ("laplace", "squared-error"))
-    'laplace'
-    """
+    """Return `name` if it is one of the allowed names."""
     if not isinstance(name, str) or name not in allowed:
         raise OptionError.unknown_name(what, name, allowed, option=what)
     return name
 
 
 def resolve_spelling(neighbours: object, neighbors: object) -> object:
-    """Return the relation given under either spelling. If both are given, they must agree.
-
-    >>> resolve_spelling("add-remove", "replace"), resolve_spelling("replace", None)
-    ('replace', 'replace')
-    """
+    """Return the neighbouring relation given under either spelling. If both are given, they must agree."""
     if neighbors is None:
         return neighbours
     if isinstance(neighbors, str) and neighbours not in ("add-remove", neighbors):
         raise OptionError(
-            f"got two spellings of one option: neighbours = {shown(neighbours)} and neighbors = {shown(neighbors)}",
+            f"expected the same value for both spellings, got neighbours = {shown(neighbours)} and neighbors = "
+            f"{shown(neighbors)}",
             code="conflicting-options",
             option="neighbours",
             given=neighbours,
-            remedy="pass one of them",
+            remedy="pass only one of the two",
         )
     return neighbors
 
 
 def as_sequence(values: Values) -> Sequence[Any] | npt.NDArray[Any]:
-    """Wrap a single number or boolean in a list, and return anything else unchanged.
-
-    >>> as_sequence(4.5), as_sequence([4, 5])
-    ([4.5], [4, 5])
-    """
-    # check the type itself, because an object can lie about its class
+    """Wrap a single number or boolean in a list, and return anything else unchanged."""
+    # check the type, because an object may misreport its __class__
     if issubclass(type(values), Real | np.number | np.bool_):
         return [values]
     return cast("Sequence[Any]", values)
 
 
 def checked_neighbours(neighbours: object) -> Neighbours:
-    """Return one of the two neighbouring relations.
-
-    >>> checked_neighbours("replace")
-    'replace'
-    """
+    """Return one of the two neighbouring relations."""
     return cast("Neighbours", checked_name("neighbours", neighbours, get_args(Neighbours)))
 
 
 def public_fraction(name: str, value: object, *, zero: bool = False) -> Fraction:
-    """Return a positive public number as an exact fraction. `zero` also allows 0.
-
-    >>> public_fraction("sensitivity", 0.5)
-    Fraction(1, 2)
-    """
-    advice = "give a finite number chosen without looking at the data"
+    """Return a positive public number as an exact fraction. `zero` also allows 0."""
+    advice = "pass a finite number chosen without looking at the data"
     if zero:
         within(name, value, 0.0, sys.float_info.max, advice=advice)
     else:
@@ -162,11 +126,7 @@ def public_fraction(name: str, value: object, *, zero: bool = False) -> Fraction
 
 
 def public_count(name: str, value: object, highest: int | None = None) -> int:
-    """Return a public integer of at least 1.
-
-    >>> public_count("sensitivity", 3)
-    3
-    """
+    """Return a public integer of at least 1."""
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         number = int(value)
         if number >= 1 and (highest is None or number <= highest):
@@ -177,11 +137,7 @@ def public_count(name: str, value: object, highest: int | None = None) -> int:
 
 
 def data_fractions(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[Fraction]:
-    """Convert data to exact fractions.
-
-    >>> data_fractions("values", [0.5, 2])
-    [Fraction(1, 2), Fraction(2, 1)]
-    """
+    """Convert data to exact fractions."""
     _check_shape(name, values)
     try:
         return [exact_number(value) for value in values]
@@ -189,32 +145,26 @@ def data_fractions(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[
         raise
     except BaseException:  # an entry may be an arbitrary object that raises anything
         problem = DataError(
-            f"{name} contains a value that is not a finite number", option=name, remedy="give numbers only"
+            f"{name} must contain only finite numbers, but has another value", option=name, remedy="pass numbers only"
         )
     raise problem
 
 
 def data_integers(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> list[int]:
-    """Convert data to integers.
-
-    >>> data_integers("counts", [3, 0])
-    [3, 0]
-    """
+    """Convert data to integers."""
     _check_shape(name, values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
         return cast("list[int]", values.tolist())
     if not all(is_integer(value) and not issubclass(type(value), bool) for value in values):
-        raise DataError(f"{name} contains a value that is not an integer", option=name, remedy="give integers only")
+        raise DataError(
+            f"{name} must contain only integers, but has another value", option=name, remedy="pass integers only"
+        )
     # read the number itself, because a subclass may override the conversion
     return [int.__int__(value) if issubclass(type(value), int) else int(value) for value in values]
 
 
 def data_floats(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Convert data to finite doubles.
-
-    >>> data_floats("values", [1, 2.5])
-    array([1. , 2.5])
-    """
+    """Convert data to finite doubles."""
     _check_shape(name, values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiub":
         # a long double outside the range of doubles becomes infinite and is rejected below
@@ -224,7 +174,7 @@ def data_floats(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> npt.NDAr
         numbers = np.array([_double(value) for value in values], dtype=np.float64)
     if not np.isfinite(numbers).all():
         raise DataError(
-            f"{name} contains a value that is not a finite number",
+            f"{name} must contain only finite numbers, but has another value",
             option=name,
             remedy="fill or drop such entries by a public rule",
         )
@@ -232,15 +182,16 @@ def data_floats(name: str, values: Sequence[Any] | npt.NDArray[Any]) -> npt.NDAr
 
 
 def public_length(name: str, values: object) -> int:
-    """Return the public number of entries, which must be at least 1.
-
-    >>> public_length("counts", [4, 5])
-    2
-    """
+    """Return the public number of entries, which must be at least 1."""
     _check_shape(name, values)
     length = len(cast("Sized", values))
     if length < 1:
-        raise OptionError(f"{name} is empty", code="empty-values", option=name, remedy="give at least one entry")
+        raise OptionError(
+            f"{name} must have at least one entry, got none",
+            code="empty-values",
+            option=name,
+            remedy="pass at least one entry",
+        )
     return length
 
 
@@ -255,31 +206,19 @@ def is_list(values: object) -> bool:
 
 
 def is_integer(value: object) -> bool:
-    """Check by type whether an entry is an integer or boolean. NumPy durations are not.
-
-    >>> is_integer(1), is_integer(1.0), is_integer(np.timedelta64(1, "s"))
-    (True, False, False)
-    """
-    # check the type itself, because an object can lie about its class
+    """Check by type whether an entry is an integer or boolean. NumPy durations are neither."""
+    # check the type, because an object may misreport its __class__
     kind = type(value)
     return issubclass(kind, int | np.integer) and not issubclass(kind, np.timedelta64)
 
 
 def guarantee_for(epsilon: float, delta: float, neighbours: Neighbours, *conditions: str) -> Guarantee:
-    """Build the guarantee of a primitive. Every guarantee assumes that there is no other release.
-
-    >>> guarantee_for(1.0, 0.0, "replace").epsilon
-    1.0
-    """
+    """Build the guarantee of a primitive, with the condition that there is no other release."""
     return Guarantee(epsilon, delta, PrivacyUnit(neighbours=neighbours), (*conditions, _NO_OTHER_RELEASE))
 
 
 def exact_number(value: object) -> Fraction:
-    """Convert a finite number to the fraction it represents, or raise TypeError, ValueError or OverflowError.
-
-    >>> exact_number(0.25)
-    Fraction(1, 4)
-    """
+    """Convert a finite number to the fraction it represents, or raise TypeError, ValueError or OverflowError."""
     if isinstance(value, bool | np.bool_ | np.timedelta64):
         raise TypeError
     if isinstance(value, Rational):
@@ -292,21 +231,23 @@ def exact_number(value: object) -> Fraction:
 
 def _check_shape(name: str, values: object) -> None:
     if not is_list(values):
-        raise DataError(f"{name} is not a list", option=name, remedy="give a list or a one-dimensional array")
+        raise DataError(
+            f"{name} must be a list or a one-dimensional array", option=name, remedy="convert it to a list first"
+        )
     if getattr(values, "ndim", 1) != 1:
         raise DataError(
-            f"{name} has more than one dimension", option=name, remedy="give a list or a one-dimensional array"
+            f"{name} must have one dimension, but has more", option=name, remedy="pass a one-dimensional array"
         )
     if isinstance(values, np.ma.MaskedArray):
         raise DataError(
-            f"{name} is a masked array, whose masked entries would be included",
+            f"{name} must not be a masked array, because its masked entries would be included",
             option=name,
-            remedy="fill or drop them by a public rule",
+            remedy="fill or drop masked entries by a public rule",
         )
 
 
 def _double(value: object) -> float:
-    """Return the nearest double, or NaN for anything that is not a number or overflows."""
+    """Return the nearest double, or NaN for a value that overflows or is not a number."""
     try:
         kind = type(value)
         is_number = issubclass(kind, Real) and not issubclass(kind, np.timedelta64)
@@ -318,23 +259,19 @@ def _double(value: object) -> float:
 
 
 # -- results -----------------------------------------------------------------------------------------------------------
-# Shared behaviour of results: the single value, if there is only one, and a one-line text.
+# The single value of a result, and its one-line text.
 
 Value = TypeVar("Value")
 _MAX_SHOWN: Final = 4
 
 
 def only_value(values: Sequence[Value], name: str = "values") -> Value:
-    """Return the value of a result that has exactly one. `name` is the attribute that holds all values.
-
-    >>> only_value((3.5,))
-    3.5
-    """
+    """Return the only value of a result. `name` is the attribute that holds all values."""
     if len(values) != 1:
         raise UnsupportedError(
-            f"the result has {len(values)} values, so there is no single value",
+            f"expected a result with one value, got {len(values)} values",
             code="several-values",
-            remedy=f"read .{name} instead",
+            remedy=f"use .{name} instead",
         )
     return values[0]
 
@@ -353,20 +290,16 @@ def result_repr(kind: str, values: Sequence[object], noise: str, guarantee: Guar
 
 
 def short_number(value: object) -> str:
-    """Format a float to six digits and anything else as in an error message.
-
-    >>> short_number(3.14159265), short_number(12345678), short_number("a")
-    ('3.14159', '12345678', "'a'")
-    """
+    """Format a float to six digits and anything else as in an error message."""
     return f"{value:.6g}" if type(value) is float else shown(value)
 
 
 # -- spending ----------------------------------------------------------------------------------------------------------
 # A primitive requests its spend before noise is drawn, and commits it before the result is returned.
 #
-# A ledger stores no results of primitives. An interrupted request can be repeated at no additional cost. A completed
-# request is rejected, because its result is not stored. Of concurrent calls for one request, only the call whose mark
-# is recorded returns a result.
+# A ledger does not store results of primitives. An interrupted request can be repeated at no additional cost. Repeating
+# a completed request is rejected. If several calls make the same request at once, only the call whose mark the ledger
+# records returns a result.
 
 _BELOW_ONE: Final = math.nextafter(1.0, 0.0)
 
@@ -386,17 +319,18 @@ def spent(spend: SpendHook, name: str, loss: Loss, neighbours: Neighbours, **pub
     receipt = spend(SpendRequest(f"primitives.{name}", budget, unit, f"primitive {name}", loss, specification))
     if not isinstance(receipt, SpendReceipt) or not receipt.anchor:
         raise LedgerError(
-            "the spend hook returned no SpendReceipt with an anchor, so no noise was drawn", code="invalid-receipt"
+            "the spend hook must return a SpendReceipt with a nonempty anchor, but did not; no noise was drawn",
+            code="invalid-receipt",
         )
     if receipt.stored is not None:
         raise UnsupportedError(
-            f"request {receipt.request_id!r} was completed before, and results of primitives are not stored",
+            f"request {receipt.request_id!r} was completed earlier, and its result was not stored",
             code="already-answered",
             option="request_id",
             remedy=("use another request id", SetOption("new_release", value=True)),
         )
     yield
-    # the mark is unique to this draw: a concurrent call that reads back another mark has a result that was not paid for
+    # the mark is unique to this draw: a call that reads back another mark has not paid for its result
     mark = json.dumps({"drawn": secrets.token_hex(16)})
     if receipt.commit is not None and receipt.commit(mark) != mark:  # [P:spent-once]
         raise AfterSpendError(
@@ -409,11 +343,8 @@ def spent(spend: SpendHook, name: str, loss: Loss, neighbours: Neighbours, **pub
 def lattice_loss(sensitivity: Fraction, width: int, sigma: int, epsilon: float, delta: float) -> Loss:
     """Return the privacy loss of discrete Gaussian noise of `sigma` steps on `width` integers.
 
-    `sensitivity` is the Euclidean sensitivity in steps. The total variation distance to rounded continuous noise is at
-    most 1/(16 sigma^2) per entry, for sigma of at least 1.
-
-    >>> lattice_loss(Fraction(2), 1, 4, 1.0, 1e-6).mu
-    0.5
+    `sensitivity` is the L2 sensitivity in steps. The total variation distance to rounded continuous noise is at most
+    1/(16 sigma^2) per entry, for sigma of at least 1.
     """
     tau = min(up(Fraction(width, 16 * sigma**2)), _BELOW_ONE)
     return Loss.gaussian(epsilon, delta, mu=up(sensitivity / sigma), tau=tau)

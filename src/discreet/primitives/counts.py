@@ -43,7 +43,7 @@ from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import Loss, SpendHook, untracked
 from discreet.wording import Call, LeaveOut
 
-# Gaussian noise is drawn on a grid of 2^-20 of a count; noisy counts are rounded to integers at the end
+# Gaussian noise is drawn in steps of 2^-20, and noisy counts are rounded to integers at the end
 _FINE_BITS: Final = 20
 
 
@@ -123,8 +123,8 @@ def counting_queries(
     delta : float
         0 for Laplace noise, above 0 for Gaussian noise.
     max_memberships : int, optional
-        Maximum number of counts that include one person, known from public structure. All K by default. If half of
-        the counts are of cases and half of controls, K / 2.
+        Maximum number of counts that include one person, known from public structure. By default all K. For example
+        K / 2, if half of the counts are of cases and half of controls.
     sensitivity : int, optional
         Alternative to `max_memberships`: the maximum number of counts in which two neighbours differ, by 1 each.
     neighbours : {"add-remove", "replace"}
@@ -164,7 +164,7 @@ def counting_queries(
         condition = f"neighbouring tables differ in at most {moved} of the {size} counts, by 1 in each"
     else:
         raise OptionError(
-            "got both max_memberships and sensitivity, which both say how many counts a neighbour changes",
+            "expected max_memberships or sensitivity, got both",
             code="conflicting-options",
             option="sensitivity",
             given=sensitivity,
@@ -213,8 +213,8 @@ def _checked_counts(counts: Sequence[Any] | npt.NDArray[Any]) -> list[int]:
     exact = data_integers("counts", counts)
     if min(exact) < 0:
         raise DataError(
-            "counts contains a negative number",
+            "counts must not contain negative numbers, but does",
             option="counts",
-            remedy=Call("primitives.discrete_laplace", "release such integers"),
+            remedy=Call("primitives.discrete_laplace", "release negative integers"),
         )
     return exact

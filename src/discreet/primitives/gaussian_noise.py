@@ -1,4 +1,4 @@
-"""The Gaussian mechanism on a grid, with analytic (exact) or classical (textbook) calibration."""
+"""Release numbers with Gaussian noise on a grid, with analytic (exact) or classical (textbook) calibration."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class GaussianValues:
         return result_repr("GaussianValues", self.values, f"Gaussian noise of sigma {self.sigma:.6g}", self.guarantee)
 
     def half_width(self, level: float = 0.95) -> float:
-        """Return the distance from the exact value that the noise stays within, with probability `level` per value.
+        """Return the error bound that each value satisfies with probability `level`.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class GaussianValues:
 
 @dataclass(frozen=True, slots=True)
 class LatticeSigma:
-    """A standard deviation in whole steps of a grid, with the calibration that gave it."""
+    """Standard deviation in whole grid steps, with the calibration that gave it."""
 
     steps: int
     calibration: Calibration
@@ -158,7 +158,7 @@ def gaussian(
     relation, epsilon = checked_privacy(resolve_spelling(neighbours, neighbors), epsilon, delta, allow_weak_privacy)
     if checked_name("calibration", calibration, ("analytic", "classical")) == "classical" and epsilon >= 1:
         raise UnsupportedError(
-            "the classical calibration is proved only for epsilon below 1",
+            f"the classical calibration needs epsilon below 1, got {epsilon:g}",
             code="classical-calibration",
             option="epsilon",
             given=epsilon,
@@ -190,7 +190,7 @@ def gaussian(
 def lattice_sigma(
     sensitivity: Fraction, width: int, epsilon: float, delta: float, *, classical: bool = False
 ) -> LatticeSigma:
-    """Return the sigma in whole steps that satisfies (epsilon, delta), including the lattice gap.
+    """Return the sigma in whole steps that satisfies (epsilon, delta), including the cost of discrete noise.
 
     >>> lattice_sigma(Fraction(2**30), 1, 1.0, 1e-6).calibration, lattice_sigma(Fraction(1), 1, 1.0, 1e-6).calibration
     ('analytic', 'discrete-zcdp')
@@ -202,7 +202,7 @@ def lattice_sigma(
         return LatticeSigma(sigma, "classical" if classical else "analytic")
     if classical:
         raise OptionError(
-            "the step is too coarse for the classical calibration",
+            "step is too coarse for the classical calibration at this epsilon and delta",
             code="step-too-coarse",
             option="step",
             remedy="choose a finer step",
@@ -213,14 +213,14 @@ def lattice_sigma(
 
 def _continuous(sensitivity: Fraction, epsilon: float, delta: float, *, classical: bool) -> int:
     textbook = Fraction(classical_gaussian_sigma(up(sensitivity), epsilon, delta)) if classical else Fraction(0)
-    # the guarantee does not depend on the textbook formula, which is larger wherever it is allowed
+    # the maximum satisfies the guarantee even if the textbook formula were too small
     return _integer(max(textbook, sensitivity / Fraction(mu_from(epsilon, delta))))  # [P:classical-sigma]
 
 
 def _integer(sigma: Fraction) -> int:
     if sigma > MAX_SIGMA:
         raise OptionError(
-            "the step is too fine for the 64-bit sampler at this noise",
+            "step is too fine: the 64-bit sampler cannot draw this noise",
             code="step-too-fine",
             option="step",
             remedy="choose a coarser step",

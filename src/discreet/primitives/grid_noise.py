@@ -1,4 +1,4 @@
-"""Draw noise on a grid, and bound its errors."""
+"""Draw noise on a grid, and bound its size."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from discreet.primitives.arguments import public_fraction
 # -- lattice -----------------------------------------------------------------------------------------------------------
 # Bulk draws of integer noise, and the grids to which other numbers are rounded.
 
-# variates per call; a call holds several copies of its numbers
+# number of variates per call, which limits memory
 CHUNK: Final = 2**17
-# by default a grid is this many binary digits finer than the sensitivity
+# number of binary digits by which the default grid is finer than the sensitivity
 GRID_BITS: Final = 30
 
 
@@ -41,9 +41,6 @@ def on_grid(value: Fraction, step: Fraction) -> int:
     """Round to the nearest multiple of `step`, as an integer number of steps. Ties round up.
 
     Ties must not round to even: 1/2 and 3/2, one step apart, would become 0 and 2.
-
-    >>> on_grid(Fraction(7, 10), Fraction(1, 4)), on_grid(Fraction(1, 2), Fraction(1))
-    (3, 1)
     """
     return math.floor(value / step + Fraction(1, 2))  # [P:on-grid]
 
@@ -67,7 +64,7 @@ def checked_step(step: object, sensitivity: Fraction) -> Fraction:
     grid = default_step(sensitivity) if step is None else public_fraction("step", step)
     if grid < Fraction(sys.float_info.min):
         raise OptionError(
-            "the step is smaller than the smallest normal double",
+            f"step must be at least {sys.float_info.min:.3g}, the smallest normal double",
             code="step-too-fine",
             option="step",
             remedy="scale the values up, or choose a coarser step",
@@ -76,10 +73,10 @@ def checked_step(step: object, sensitivity: Fraction) -> Fraction:
 
 
 def check_range(scale: Fraction) -> None:
-    """Reject noise whose error bounds overflow. At the highest confidence level a bound is 21 scales."""
+    """Reject noise whose error bounds overflow. At the highest confidence level, a bound is 21 scales."""
     if 32 * scale > Fraction(sys.float_info.max):
         raise UnsupportedError(
-            "the noise would exceed the range of doubles",
+            "noise of this scale would exceed the range of doubles",
             code="noise-overflow",
             remedy="scale the values down, or raise epsilon",
         )
@@ -106,11 +103,7 @@ def scale_in_steps(scale: Fraction, step: Fraction | None = None) -> float:
 
 
 def laplace_noise(scale: float, count: int) -> list[int]:
-    """Draw independent discrete Laplace variates of any size: P(z) proportional to exp(-|z| / scale).
-
-    >>> len(laplace_noise(1.5, 3))
-    3
-    """
+    """Draw independent discrete Laplace variates of any size, with P(z) proportional to exp(-|z| / scale)."""
     drawn: list[int] = []
     while len(drawn) < count:
         drawn += laplace_variates(scale, min(CHUNK, count - len(drawn)))  # [P:laplace-chunks]
@@ -118,21 +111,13 @@ def laplace_noise(scale: float, count: int) -> list[int]:
 
 
 def laplace_noises(scales: Sequence[float]) -> list[int]:
-    """Draw one discrete Laplace variate per scale. Equal scales are drawn in one call.
-
-    >>> len(laplace_noises([1.5, 2.0, 1.5]))
-    3
-    """
+    """Draw one discrete Laplace variate per scale."""
     of_scale = {scale: iter(laplace_noise(scale, times)) for scale, times in Counter(scales).items()}
     return [next(of_scale[scale]) for scale in scales]
 
 
 def gaussian_noise(sigma: int, count: int) -> list[int]:
-    """Draw independent discrete Gaussian variates: P(z) proportional to exp(-z^2 / (2 sigma^2)).
-
-    >>> len(gaussian_noise(4, 3))
-    3
-    """
+    """Draw independent discrete Gaussian variates, with P(z) proportional to exp(-z^2 / (2 sigma^2))."""
     sampler = ExactSampler()
     drawn: list[int] = []
     while len(drawn) < count:
@@ -141,14 +126,14 @@ def gaussian_noise(sigma: int, count: int) -> list[int]:
 
 
 # -- errors ------------------------------------------------------------------------------------------------------------
-# Size of the noise: bounds that hold with a stated probability, and the expected maximum of many variates.
+# Bounds on the size of the noise, and the expected maximum of many variates.
 
-# with at most this many terms the sum over integers is computed term by term
+# largest number of terms for which the sum is computed term by term
 _MAX_TERMS: Final = 200_000
 
 
 def laplace_bound(scale: float, count: int, level: float) -> int:
-    """Return the smallest t such that all `count` discrete Laplace variates are within t with probability `level`.
+    """Return the smallest t that bounds the size of all `count` discrete Laplace variates with probability `level`.
 
     One variate exceeds t in size with probability 2 r^(t+1) / (1 + r), r = exp(-1/scale).
 
@@ -187,12 +172,12 @@ def laplace_mean_size(scale: float) -> float:
     >>> round(laplace_mean_size(10.0), 3)
     9.983
     """
-    # beyond 700 the hyperbolic sine overflows, and the expected size is 0 to all digits
+    # sinh overflows above 700, where the expected size is practically 0
     return 1 / math.sinh(min(700.0, 1 / scale))
 
 
 def gaussian_bound(sigma: float, count: int, level: float) -> float:
-    """Return the t such that all `count` normal variates are within t with probability `level`.
+    """Return the t that bounds the size of all `count` normal variates with probability `level`.
 
     >>> round(gaussian_bound(1.0, 1, 0.95), 3)
     1.96

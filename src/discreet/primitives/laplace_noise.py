@@ -1,4 +1,4 @@
-"""The Laplace mechanism for vectors, with a separate scale for each coordinate."""
+"""Release vectors with Laplace noise, with a separate scale for each coordinate."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from discreet.privacy.spend import Loss, SpendHook, untracked
 from discreet.wording import LeaveOut
 
 # -- laplace loss ------------------------------------------------------------------------------------------------------
-# The privacy loss of Laplace noise is one weighted sum over all coordinates. Scales are chosen to make it epsilon.
+# The privacy loss of Laplace noise is a weighted sum over all coordinates. Scales are computed to make it epsilon.
 
 Changes = float | Sequence[float] | Sequence[Sequence[float]] | npt.NDArray[Any]
 PerCoordinate = float | Sequence[float] | npt.NDArray[Any]
@@ -107,11 +107,7 @@ def laplace_scales(changes: Changes, epsilon: float, weights: PerCoordinate | No
 
 
 def change_vectors(changes: Changes) -> list[list[Fraction]]:
-    """Check one or more vectors of absolute changes.
-
-    >>> change_vectors(2)
-    [[Fraction(2, 1)]]
-    """
+    """Check one or more vectors of absolute changes."""
     nested: Any = changes
     if not is_list(nested):
         nested = [[nested]]
@@ -119,14 +115,14 @@ def change_vectors(changes: Changes) -> list[list[Fraction]]:
         nested = [nested]
     elif not all(is_list(entry) for entry in nested):
         raise OptionError(
-            "changes mixes numbers and vectors", option="changes", allowed=_CHANGES, remedy=f"give {_CHANGES}"
+            f"changes: expected {_CHANGES}, got a mixture of numbers and vectors", option="changes", allowed=_CHANGES
         )
     vectors = [[public_fraction("change", change, zero=True) for change in vector] for vector in nested]
     if not vectors or not vectors[0] or len({len(vector) for vector in vectors}) > 1:
         raise OptionError(option="changes", allowed=f"{_CHANGES}, with one entry per coordinate")
     if not all(any(vector[k] for vector in vectors) for k in range(len(vectors[0]))):
         raise OptionError(
-            "a coordinate has change 0 in every vector, so no neighbour changes it",
+            "changes must be above 0 for every coordinate in at least one vector, but is 0 for a coordinate in all",
             code="constant-coordinate",
             option="changes",
             remedy="publish that coordinate without noise",
@@ -145,10 +141,10 @@ def per_coordinate(name: str, values: PerCoordinate, width: int) -> list[Fractio
     numbers = [public_fraction(name, number) for number in cast("Sequence[float]", values)]
     if len(numbers) != width:
         raise OptionError(
-            f"{name} has {len(numbers)} entries for {width} coordinates",
+            f"{name}: expected one number, or {width} numbers for {width} coordinates, got {len(numbers)}",
             code="wrong-length",
             option=name,
-            remedy="give one for each coordinate, or one for all",
+            remedy="pass one number for each coordinate, or one for all",
         )
     return numbers
 
@@ -181,7 +177,7 @@ def double_up(number: Fraction) -> float:
     double = up(number)
     if math.isinf(double):
         raise OptionError(
-            "the privacy loss or a scale exceeds the range of doubles",
+            "the privacy loss and every scale must be in the range of doubles, but one exceeds it",
             code="noise-overflow",
             remedy="choose other scales or changes",
         )
@@ -224,7 +220,7 @@ class NoisyValues:
         return result_repr("NoisyValues", self.values, f"Laplace noise of scale {', '.join(scales)}", self.guarantee)
 
     def half_width(self, level: float = 0.95) -> float:
-        """Return the distance from the exact value that the noise stays within, for a result with one value.
+        """Return the error bound that a single value satisfies with probability `level`.
 
         Parameters
         ----------
@@ -243,7 +239,7 @@ class NoisyValues:
         return only_value(self.half_widths(level), "half_widths(level)")
 
     def half_widths(self, level: float = 0.95) -> tuple[float, ...]:
-        """Return, for each value, the distance from the exact value that the noise stays within.
+        """Return the error bound that each value satisfies with probability `level`, one bound per value.
 
         Parameters
         ----------
@@ -293,7 +289,7 @@ class NoisyIntegers:
         return result_repr("NoisyIntegers", self.values, f"Laplace noise of scale {self.scale:.6g}", self.guarantee)
 
     def half_width(self, level: float = 0.95) -> int:
-        """Return the distance from the exact value that the noise stays within, with probability `level` per value.
+        """Return the error bound that each value satisfies with probability `level`.
 
         Parameters
         ----------
@@ -313,7 +309,7 @@ class NoisyIntegers:
 
 
 class _Calibrated(NamedTuple):
-    """Scales in steps, the grid of each coordinate, and the privacy loss, rounded up."""
+    """Scales in grid steps, grid step of each coordinate, and privacy loss, rounded up."""
 
     scales: list[float]
     grid: list[Fraction]
@@ -388,24 +384,24 @@ def laplace(
     relation = checked_neighbours(resolve_spelling(neighbours, neighbors))
     if (scales is None) == (epsilon is None):
         raise OptionError(
-            "expected exactly one of scales and epsilon",
+            f"expected exactly one of scales and epsilon, got {'neither' if scales is None else 'both'}",
             code="conflicting-options",
             option="scales",
             remedy="pass epsilon to have the scales computed",
         )
     if scales is not None and weights is not None:
         raise OptionError(
-            "got both weights and scales, but weights are for computing the scales from epsilon",
+            "weights need epsilon, from which the scales are then computed, but scales was given",
             code="conflicting-options",
             option="weights",
             remedy=LeaveOut("weights"),
         )
     if (changes is None) == (sensitivity is None):
         raise OptionError(
-            "expected exactly one of changes and sensitivity",
+            f"expected exactly one of changes and sensitivity, got {'neither' if changes is None else 'both'}",
             code="conflicting-options",
             option="changes",
-            remedy="pass changes to bound each value, or sensitivity to bound all of them together",
+            remedy="pass changes to bound each value, or sensitivity to bound the sum of all changes",
         )
     entries = as_sequence(values)
     if changes is None:
@@ -417,10 +413,10 @@ def laplace(
     width = len(calibrated.grid)
     if public_length("values", entries) != width:
         raise OptionError(
-            f"values has {len(entries)} entries, but changes has {width} coordinates",
+            f"expected as many values as coordinates of changes, got {len(entries)} values and {width} coordinates",
             code="wrong-length",
             option="changes",
-            remedy="give one change for each value",
+            remedy="pass one change for each value",
         )
     exact = data_fractions("values", entries)
     with spent(spend, "laplace", Loss.pure(guaranteed), relation, scales=calibrated.scales, steps=calibrated.grid):
@@ -476,14 +472,14 @@ def _by_sensitivity(
     """Calibrate to a bound on the sum of all changes, with one scale and one grid for all values."""
     if weights is not None:
         raise OptionError(
-            "got weights with sensitivity, which gives all values the same scale",
+            "weights need changes: with sensitivity, all values get noise of the same scale",
             code="conflicting-options",
             option="weights",
             remedy=(LeaveOut("weights"), "use changes instead of sensitivity"),
         )
     total = public_fraction("sensitivity", sensitivity)
     grid = checked_step(step, total)
-    # each rounded value moves by less than one step more than its change
+    # rounding moves each value by less than one step more than its change
     moved = Fraction(math.ceil(total / grid) + width - 1)  # [P:l1-steps-moved]
     if epsilon is None:
         exact_scale = public_fraction("scales", scales)

@@ -39,9 +39,9 @@ _MARGIN: Final = Decimal("1e-70")
 
 
 def absolute_error_rate(epsilon: float) -> float:
-    """Return log((1 + e^epsilon) / 2), the largest change of the exponent that a neighbour may cause, rounded down.
+    """Return log((1 + e^epsilon) / 2), the largest change in the exponent between neighbours, rounded down.
 
-    The general theorem allows epsilon / 2. On a bounded range only the ends change the normaliser, so more is allowed.
+    The general theorem allows epsilon / 2. On a bounded range more is allowed, because the normaliser changes less.
 
     >>> round(absolute_error_rate(1.0), 4), round(absolute_error_rate(8.0), 4)
     (0.6201, 7.3072)
@@ -75,7 +75,7 @@ def absolute_error_draw(total: int, furthest: int, scale: float) -> int:
 
 
 def grid_size(n: int, epsilon: float) -> int:
-    """Return the number of steps on [0, 1]: a power of two of at least 2^20, fine compared with the spread of the draw.
+    """Return the number of grid steps on [0, 1]: a power of two, at least 2^20, fine compared with the spread.
 
     >>> grid_size(1000, 1.0) == 2**20
     True
@@ -105,7 +105,7 @@ def squared_error_draw(mean: Fraction, n: int, epsilon: float, cells: int | None
 
 # covers the rounding error of a probability in doubles
 _ROUNDING: Final = 1 + 2**-40
-# each round gives a valid interval that is slightly shorter than the last
+# every round gives a valid interval, slightly shorter than the one before
 _ROUNDS: Final = 50
 _LEAST_WEIGHT: Final = 1e-9
 # relative tolerance of a bound
@@ -213,13 +213,13 @@ def _powers(rate: float, count: int) -> float:
 
 # numbers are rounded to multiples of 2^-30 of half their range
 UNIT: Final = 2**30
-# how many numbers of at most 2^30 steps are summed at a time in 64 bits
+# number of entries summed at a time, so that the sum of entries of at most 2^30 steps fits into 64 bits
 _CHUNK: Final = 2**20
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class PrivateMean:
-    """A private mean with a confidence interval.
+    """Private mean with a confidence interval.
 
     Attributes
     ----------
@@ -343,7 +343,7 @@ def private_mean(
     span = _checked_bounds(bounds)
     if relation == "replace" and count_share is not None:
         raise UnsupportedError(
-            "got count_share under the relation 'replace', where the count is public",
+            "count_share needs neighbours = 'add-remove', because the count is public under 'replace'",
             code="conflicting-options",
             option="count_share",
             given=count_share,
@@ -357,7 +357,7 @@ def private_mean(
     if relation == "add-remove":
         if method != "laplace":
             raise UnsupportedError(
-                f"method {method!r} needs a public number of entries",
+                f"method {method!r} needs neighbours = 'replace', got 'add-remove'",
                 code="private-count",
                 option="method",
                 given=method,
@@ -386,7 +386,7 @@ def _checked_bounds(bounds: tuple[float, float]) -> _Range:
     pair: Any = bounds
     if not (isinstance(pair, tuple | list) and len(pair) == 2):
         raise OptionError(option="bounds", given=bounds, allowed="two numbers, low and high")
-    low, high = (within("bound", end, -1e250, 1e250, advice="give finite public bounds") for end in pair)
+    low, high = (within("bound", end, -1e250, 1e250, advice="pass finite public bounds") for end in pair)
     if not high / 2 - low / 2 >= 1e-250:
         raise OptionError(option="bounds", given=bounds, allowed="the lower bound first and a higher one second")
     return _Range(low, high)
@@ -433,7 +433,7 @@ def _absolute_error_mean(
     total: int, size: int, span: _Range, scale: float, level: float
 ) -> tuple[float, tuple[float, float]]:
     centre = absolute_error_draw(total, size * UNIT, scale) / (size * UNIT)
-    # a deviation truncated to a range around 0 is stochastically smaller in size than one that is not
+    # truncation to a range around 0 makes the deviation stochastically smaller
     margin = (laplace_bound(scale, 1, level) / size + 0.5) / UNIT
     return span.number(centre), (span.number(centre - margin), span.number(centre + margin))
 
@@ -443,7 +443,7 @@ def _squared_error_mean(
 ) -> tuple[float, tuple[float, float]]:
     position = Fraction(total + size * UNIT, 2 * size * UNIT)  # [P:mean-index]
     drawn = 2 * float(squared_error_draw(position, size, epsilon)) - 1
-    # a truncated deviation is stochastically smaller in size than the normal one
+    # truncation makes the deviation stochastically smaller than a normal one
     margin = 2 * (gaussian_bound((size * epsilon) ** -0.5, 1, level) + 1 / grid_size(size, epsilon)) + 0.5 / UNIT
     return span.number(drawn), (span.number(drawn - margin), span.number(drawn + margin))
 

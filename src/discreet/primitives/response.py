@@ -1,4 +1,4 @@
-"""Randomised response: each person answers truthfully with probability q and tosses a fair coin otherwise."""
+"""Randomise answers: each person answers truthfully with probability q and tosses a fair coin otherwise."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Responses:
     Attributes
     ----------
     values : tuple of bool
-        One response for each person, in order. Nothing else leaves a person.
+        One response for each person, in order. The exact answers are not stored.
     value : bool
         The response, if there is only one person.
     q : Fraction
@@ -162,7 +162,7 @@ class Responses:
         >>> randomised_response([True], q=0.5).posterior(0.01)
         0.029411764705882353
         """
-        belief = Fraction(within("prior", prior, 0.0, 1.0, advice="give the probability of a yes before the response"))
+        belief = Fraction(within("prior", prior, 0.0, 1.0, advice="pass the probability of a yes before the response"))
         agrees = (1 + self.q) / 2
         of_yes, of_no = (agrees, 1 - agrees) if checked_flag("response", response) else (1 - agrees, agrees)
         return float(of_yes * belief / (of_yes * belief + of_no * (1 - belief)))
@@ -184,11 +184,11 @@ def randomised_response(
     Parameters
     ----------
     answers : bool or sequence of bool
-        True answers, also as 0 and 1.
+        True answers, as booleans or as 0 and 1.
     q : float or Fraction, optional
         Probability of a truthful answer: 0, or at least 1e-9 and below 1. It is used exactly as given.
     epsilon : float, optional
-        Alternative to q, which is then the largest that satisfies epsilon: tanh(epsilon / 2), rounded down.
+        Alternative to q. The largest q that satisfies epsilon is used: tanh(epsilon / 2), rounded down.
     allow_weak_privacy : bool
         Accept epsilon above 20, that is q above 1 - 4e-9.
     spend : SpendHook
@@ -207,7 +207,7 @@ def randomised_response(
     """
     if (q is None) == (epsilon is None):
         raise OptionError(
-            "expected exactly one of q and epsilon",
+            f"expected exactly one of q and epsilon, got {'neither' if q is None else 'both'}",
             code="conflicting-options",
             option="q",
             remedy="pass one of them; q = 0.5 corresponds to epsilon = log(3)",
@@ -226,7 +226,7 @@ def randomised_response(
                 remedy="choose for example 0.5",
             )
         guaranteed = response_epsilon(truth)
-    # with q = 0 epsilon is 0, which is not a valid budget but needs no permission either
+    # q = 0 gives epsilon = 0, which is not a valid budget
     checked_strength(max(guaranteed, EPSILON_LOWEST), 0.0, allow_weak_privacy)
     true_answers = _booleans(as_sequence(answers))
     with spent(spend, "randomised_response", Loss.pure(max(guaranteed, EPSILON_LOWEST)), "replace", q=truth):
@@ -267,6 +267,8 @@ def _booleans(answers: Sequence[Any] | npt.NDArray[Any]) -> list[bool]:
     public_length("answers", answers)
     if not all((is_integer(answer) or issubclass(type(answer), np.bool_)) and answer in (0, 1) for answer in answers):
         raise DataError(
-            "answers contains a value other than true and false (or 1 and 0)", option="answers", remedy="give booleans"
+            "answers must contain only true and false (or 1 and 0), but has another value",
+            option="answers",
+            remedy="pass booleans",
         )
     return [bool(answer) for answer in answers]

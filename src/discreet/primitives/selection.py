@@ -1,4 +1,4 @@
-"""Private selection: report noisy max, and the exponential mechanism over a finite public set."""
+"""Select privately: report noisy max, and the exponential mechanism over a finite public set."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ class NoisyMax:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Choice(Generic[Candidate]):
-    """A candidate drawn by the exponential mechanism.
+    """Candidate drawn by the exponential mechanism.
 
     Attributes
     ----------
     candidate, value : object
         The chosen candidate, under both names.
     index : int
-        Its index among the candidates, from 0.
+        Index of the chosen candidate, from 0.
     guarantee : Guarantee
     """
 
@@ -219,10 +219,10 @@ def exponential_mechanism(
         exact = data_fractions("utilities", _evaluate(utilities, candidates, data))
     elif data is not None:
         raise OptionError(
-            "got data, but utilities is not a function",
+            "data needs a utility function, but utilities is not a function",
             code="conflicting-options",
             option="utilities",
-            remedy=("give a function of data and candidate", LeaveOut("data")),
+            remedy=("pass a function of data and candidate", LeaveOut("data")),
         )
     elif public_length("utilities", utilities) != size:
         raise OptionError(
@@ -250,10 +250,10 @@ def _evaluate(utility: Callable[..., Any], candidates: Sequence[Candidate], data
         raise
     except BaseException:  # a user's function may raise anything, with data in its message
         problem = DataError(
-            "the utility function raised an error, which may contain data and is not repeated",
+            "the utility function raised an error, which is not shown because it may contain data",
             code="utility-failed",
             option="utilities",
-            remedy="call it with synthetic data and one candidate to see the error",
+            remedy="call the function with synthetic data and one candidate to see the error",
         )
     raise problem
 
@@ -261,8 +261,7 @@ def _evaluate(utility: Callable[..., Any], candidates: Sequence[Candidate], data
 def _check_monotone(relation: Neighbours, *, monotone: bool) -> None:
     if checked_flag("monotone", monotone) and relation == "replace":
         raise UnsupportedError(
-            "scores are not monotone under the relation 'replace', where one can fall while another rises, and the "
-            "smaller noise would cost up to twice epsilon",
+            "monotone = True needs neighbours = 'add-remove': under 'replace' one score can fall while another rises",
             code="not-monotone",
             option="monotone",
             given=monotone,

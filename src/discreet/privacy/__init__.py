@@ -1,8 +1,6 @@
-"""Privacy units, budgets, guarantees and their accounting.
+"""Privacy units, budgets, guarantees and accounting.
 
-Sees: declared numbers only (unit, budget, noise scales).
-Never: rows, noise.
-Hands on: unit, budget, guarantee, exact accounting.
+This package sees declared numbers only: units, budgets and noise scales. It never sees rows or noise.
 
 >>> from discreet import privacy
 >>> round(privacy.mu_from(1.0, 1e-6), 4)
@@ -47,7 +45,7 @@ if TYPE_CHECKING:
         zhao_gaussian_sigma,
     )
 
-# module of each public name, imported on first use so that a budget alone does not load all of the accounting
+# module of each public name, imported on first use to keep imports fast
 _HOMES = {
     "GaussianPiece": "textbook",
     "Guarantee": "guarantee",

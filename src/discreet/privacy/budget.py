@@ -23,11 +23,11 @@ from discreet.text import has_invisible_characters
 from discreet.wording import Message, SetOption
 
 # -- budget ------------------------------------------------------------------------------------------------------------
-# How much may be spent: an immutable value in the privacy measure in which it was given.
+# An immutable amount of privacy loss that a release may spend, in one of three privacy measures.
 
 Currency = Literal["approximate", "zcdp", "gdp"]
 
-# the delta at which a budget in another privacy measure is converted to an (epsilon, delta) pair
+# delta at which a zCDP or Gaussian DP budget is converted to an (epsilon, delta) pair
 REFERENCE_DELTA = 1e-6
 
 _EPSILON_ADVICE = "choose an epsilon between 0.1 and 8"
@@ -41,17 +41,16 @@ _FIELDS: dict[str, tuple[str, ...]] = {
 _EPSILON_NOTICE, _EPSILON_REFUSED = 8.0, 20.0
 _DELTA_NOTICE, _DELTA_REFUSED = 1e-5, 1e-3
 
-# A share written as a decimal is off by half a unit in the last place, a computed one by a few: relative 2^-53 each,
-# so 2^-50 for the sum of however many shares allows eight roundings per share. What the sum exceeds 1 by is divided
-# out exactly, so the tolerance costs no privacy.
+# Shares as floats have rounding errors, so their sum may exceed 1 slightly. 2^-50 allows eight roundings per share. The
+# shares are divided by their exact sum if it exceeds 1, so the tolerance costs no privacy.
 _SHARES_TOLERANCE = Fraction(1, 2**50)
 
 
 @dataclass(frozen=True, slots=True)
 class PrivacyBudget:
-    """Budget in (epsilon, delta), in rho of zCDP or in mu of Gaussian DP.
+    """Privacy budget in (epsilon, delta), in rho of zCDP, or in mu of Gaussian DP.
 
-    In zCDP and Gaussian DP, `epsilon` and `delta` hold the pair that the budget implies at delta = 1e-6. These two
+    For a zCDP or Gaussian DP budget, `epsilon` and `delta` hold the pair that it implies at delta = 1e-6. These two
     fields therefore always state a valid guarantee.
 
     Parameters
@@ -59,14 +58,14 @@ class PrivacyBudget:
     epsilon : float
         Finite and above 0.
     delta : float
-        At least 0 and below 1. A delta of 0 is pure DP, which no Gaussian mechanism satisfies.
+        At least 0 and below 1. A delta of 0 means pure DP, which no Gaussian mechanism satisfies.
 
     Attributes
     ----------
     currency : {"approximate", "zcdp", "gdp"}
-        Privacy measure in which the budget was given.
+        Privacy measure of the budget. "approximate" stands for (epsilon, delta).
     rho, mu : float or None
-        Value in that measure, otherwise None.
+        Value in zCDP or Gaussian DP, or None if the budget has another privacy measure.
 
     Examples
     --------
@@ -86,7 +85,7 @@ class PrivacyBudget:
 
     @classmethod
     def zcdp(cls, rho: float) -> PrivacyBudget:
-        """Create a budget of zero-concentrated DP, with rho from 1e-25 to 1e10.
+        """Create a budget in zero-concentrated DP, with rho from 1e-25 to 1e10.
 
         Bun & Steinke 2016, Definition 1.1.
 
@@ -97,7 +96,7 @@ class PrivacyBudget:
 
     @classmethod
     def gdp(cls, mu: float) -> PrivacyBudget:
-        """Create a budget of Gaussian DP, with mu from 1e-12 to 1e5.
+        """Create a budget in Gaussian DP, with mu from 1e-12 to 1e5.
 
         Dong, Roth & Su 2022, Definition 2.6.
 
@@ -112,7 +111,8 @@ class PrivacyBudget:
         Returns
         -------
         float
-            mu itself, sqrt(2 rho) [Bun & Steinke 2016, Proposition 1.6], or the root of the exact profile.
+            mu of a Gaussian DP budget, sqrt(2 rho) of a zCDP budget [Bun & Steinke 2016, Proposition 1.6], or the exact
+            mu of an (epsilon, delta) pair.
 
         Examples
         --------
@@ -127,12 +127,12 @@ class PrivacyBudget:
             return root_down(2 * Fraction(self.rho))
         if self.delta == 0:
             raise OptionError(
-                f"epsilon = {self.epsilon:g} with delta = 0; a Gaussian mechanism needs delta > 0",
+                f"a Gaussian mechanism needs delta > 0, got epsilon = {self.epsilon:g} and delta = 0",
                 code="delta-needed",
                 option="delta",
                 given=self.delta,
                 allowed="a number above 0",
-                remedy="give a delta such as 1e-6",
+                remedy="set a delta such as 1e-6",
             )
         return gaussian_dp.mu_from(self.epsilon, self.delta)
 
@@ -142,7 +142,7 @@ class PrivacyBudget:
         Parameters
         ----------
         delta : float
-            At least the delta of the budget where it was given as a pair, otherwise from 1e-300 to 0.5.
+            For an (epsilon, delta) budget, at least its delta. Otherwise from 1e-300 to 0.5.
 
         Examples
         --------
@@ -157,16 +157,16 @@ class PrivacyBudget:
             return gaussian_dp.epsilon_from_rho(self.rho, delta)
         if probability_below_one("delta", delta, advice=_DELTA_ADVICE) < self.delta:
             raise OptionError(
-                f"delta = {delta:g} is below the budget's own delta = {self.delta:g}, where it guarantees nothing",
+                f"expected a delta of at least the budget's own delta = {self.delta:g}, got {delta:g}",
                 option="delta",
                 given=delta,
                 allowed=f"a number of at least {self.delta:g}",
-                remedy=(f"ask at {self.delta:g} or above", "give the budget as PrivacyBudget.gdp(mu)"),
+                remedy=(f"pass a delta of {self.delta:g} or more", "create the budget with PrivacyBudget.gdp(mu)"),
             )
         return self.epsilon
 
     def split(self, *shares: float) -> tuple[PrivacyBudget, ...]:
-        """Split the budget into parts that compose to at most the whole.
+        """Split the budget into parts whose composition satisfies the whole budget.
 
         Gaussian DP splits mu^2 and zCDP splits rho, both exactly. An (epsilon, delta) pair is split in proportion
         (basic composition). Each part is rounded down.
@@ -185,16 +185,16 @@ class PrivacyBudget:
         """
         if not shares:
             raise OptionError(
-                "split() got no shares; it needs at least one", option="shares", remedy="write split(0.5, 0.5)"
+                "split() needs at least one share, got none", option="shares", remedy="write split(0.5, 0.5)"
             )
         exact = [Fraction(positive("share", share, advice="write split(0.5, 0.5)")) for share in shares]
         total = sum(exact, Fraction(0))
         if total > 1 + _SHARES_TOLERANCE:
             raise OptionError(
-                f"shares sum to {float(total):.17g}; allowed: at most 1",
+                f"expected shares with a sum of at most 1, got shares that sum to {float(total):.17g}",
                 option="shares",
                 allowed="a sum of at most 1",
-                remedy="divide each by the sum",
+                remedy="divide each share by the sum",
             )
         fair = max(total, Fraction(1))
         return tuple(self._part(share / fair) for share in exact)
@@ -207,7 +207,7 @@ class PrivacyBudget:
         return PrivacyBudget(down(share * Fraction(self.epsilon)), down(share * Fraction(self.delta)))
 
     def to_dict(self) -> dict[str, str | float]:
-        """Return the budget as plain values for JSON, in the privacy measure in which it was given.
+        """Return the budget as plain values for JSON, in its own privacy measure.
 
         Examples
         --------
@@ -250,16 +250,13 @@ class PrivacyBudget:
 
 
 def as_pair(budget: PrivacyBudget, *, wanted: str = "epsilon and delta") -> tuple[float, float]:
-    """Return epsilon and delta of a budget given as such. Reject other privacy measures.
+    """Return epsilon and delta of a budget. Reject a budget in another privacy measure.
 
-    `wanted` is what the error message asks for instead.
-
-    >>> as_pair(PrivacyBudget(1.0, 1e-6))
-    (1.0, 1e-06)
+    `wanted` names the supported measure in the error message.
     """
     if budget.currency != "approximate":
         raise UnsupportedError(
-            f"expected a budget in {wanted} for this mechanism, got one in {budget.currency}",
+            f"this mechanism needs a budget in {wanted}, got a budget in {budget.currency}",
             code="wrong-privacy-measure",
             option="budget",
         )
@@ -267,19 +264,19 @@ def as_pair(budget: PrivacyBudget, *, wanted: str = "epsilon and delta") -> tupl
 
 
 def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str, ...]:
-    """Return notices about a weak budget. Reject one that gives almost no protection.
+    """Return notices about a weak budget. Reject a budget that gives almost no protection.
 
     Parameters
     ----------
     budget : PrivacyBudget
-        In zCDP and Gaussian DP it is judged by its epsilon at delta = 1e-6.
+        A zCDP or Gaussian DP budget is judged by its epsilon at delta = 1e-6.
     allow_weak_privacy : bool
-        Turns the two refusals (epsilon above 20, delta above 1e-3) into notices.
+        Whether to accept epsilon above 20 and delta above 1e-3, with a notice instead of an error.
 
     Returns
     -------
     tuple of str
-        Empty for an ordinary budget.
+        Notices, empty for an ordinary budget.
 
     Examples
     --------
@@ -293,7 +290,8 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
     consent = Message("if that is intended, ", SetOption("allow_weak_privacy", True))
     if budget.epsilon > _EPSILON_REFUSED and not allow_weak_privacy:
         raise OptionError(
-            f"epsilon = {budget.epsilon:g}; above {_EPSILON_REFUSED:g} a release hides next to nothing",
+            f"expected an epsilon of at most {_EPSILON_REFUSED:g}, got {budget.epsilon:g}, which gives almost no "
+            "protection",
             code="weak-privacy",
             option="epsilon",
             given=budget.epsilon,
@@ -302,7 +300,8 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
         )
     if budget.delta > _DELTA_REFUSED and not allow_weak_privacy:
         raise OptionError(
-            f"delta = {budget.delta:g}; above {_DELTA_REFUSED:g} a release may reveal whole rows by chance",
+            f"expected a delta of at most {_DELTA_REFUSED:g}, got {budget.delta:g}, which allows a release to reveal "
+            "whole rows by chance",
             code="weak-privacy",
             option="delta",
             given=budget.delta,
@@ -310,7 +309,7 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
             remedy=Message(_DELTA_ADVICE, "; ", consent),
         )
     if budget.epsilon > _EPSILON_NOTICE:
-        # e^epsilon beyond the float range is given as a power only
+        # e^epsilon may exceed the float range
         factor = f"{math.exp(budget.epsilon):,.0f}" if budget.epsilon < _EPSILON_REFUSED else f"e^{budget.epsilon:g}"
         notices.append(
             f"WEAK PRIVACY: epsilon = {budget.epsilon:g} lets one row change the odds of any conclusion about it by a "
@@ -318,7 +317,7 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
         )
     if budget.delta > _DELTA_NOTICE:
         notices.append(
-            f"delta = {budget.delta:g} is large: it allows a mechanism that publishes a row with this probability; "
+            f"delta = {budget.delta:g} is large, because it allows a mechanism to publish a row with this probability; "
             f"{_DELTA_ADVICE}."
         )
     return tuple(notices)
@@ -327,20 +326,20 @@ def check_strength(budget: PrivacyBudget, allow_weak_privacy: bool) -> tuple[str
 def _in_currency(
     currency: Currency, epsilon: float, *, rho: float | None = None, mu: float | None = None
 ) -> PrivacyBudget:
-    """Create a budget without the constructor, whose arguments are epsilon and delta."""
+    """Create a budget without the constructor, which takes only epsilon and delta."""
     budget = object.__new__(PrivacyBudget)
     _set(budget, epsilon=epsilon, delta=REFERENCE_DELTA, currency=currency, rho=rho, mu=mu)
     return budget
 
 
 def _set(budget: PrivacyBudget, **values: float | str | None) -> None:
-    # the class is frozen: only construction sets fields
+    # the class is frozen, so fields cannot be assigned directly
     for name, value in values.items():
         object.__setattr__(budget, name, value)
 
 
 # -- unit --------------------------------------------------------------------------------------------------------------
-# Who is protected: the privacy unit and the neighbouring relation.
+# The privacy unit (who is protected) and the neighbouring relation.
 
 Neighbours = Literal["add-remove", "replace"]
 
@@ -357,12 +356,12 @@ _SENTENCES: dict[str, str] = {
 
 _PERSON_SENTENCES: dict[str, str] = {
     "add-remove": (
-        "This release hides whether {person}, is in the table, and therefore the exact numbers of rows and persons; "
+        "This release hides whether {person} is in the table, and therefore the exact numbers of rows and people; "
         "neighbouring tables differ by all rows of one person added or removed."
     ),
     "replace": (
-        "This release hides everything about {person}, but not the number of persons; "
-        "neighbouring tables have the same public number of persons and differ in all rows of one of them."
+        "This release hides everything about {person}, but not the number of people; "
+        "neighbouring tables have the same public number of people and differ in all rows of one of them."
     ),
 }
 _MOST_ROWS = 10_000
@@ -377,9 +376,9 @@ class PrivacyUnit:
     neighbours : {"add-remove", "replace"}
         Whether neighbouring tables differ by one unit added or removed, or by the contents of one unit.
     id : str, optional
-        Column that identifies the person in tables with several rows per person. Without it each row is a unit.
+        Column that identifies the person, for tables with several rows per person. If omitted, each row is a unit.
     max_rows : int
-        Maximum number of rows used per id. Of more rows, those with the smallest keyed digests are used.
+        Maximum number of rows used per id. If an id has more rows, those with the smallest keyed digests are used.
 
     Examples
     --------
@@ -394,20 +393,23 @@ class PrivacyUnit:
     def __post_init__(self) -> None:
         if not isinstance(self.neighbours, str) or self.neighbours not in get_args(Neighbours):
             raise OptionError.unknown_name("neighbours", self.neighbours, get_args(Neighbours), option="neighbours")
-        # read as plain objects: what comes from a file has whatever type it has
+        # values from a file may have any type
         name: object = self.id
         rows: object = self.max_rows
         if isinstance(name, str) and has_invisible_characters(name):
             raise OptionError(
-                f"unit id {written(name)} has invisible characters", option="id", given=name, remedy="rename the column"
+                f"unit id: expected a column name without invisible characters, got {written(name)}",
+                option="id",
+                given=name,
+                remedy="rename the column",
             )
         if name is not None and not (isinstance(name, str) and name and name == name.strip()):
             raise OptionError(
-                f"unit id is {written(name)}; it must be the name of a column, without blanks at its ends",
+                f"unit id: expected the name of a column, without blanks at its ends, got {written(name)}",
                 option="id",
                 given=name,
                 allowed="the name of a column",
-                remedy="leave it out if the unit is one row",
+                remedy="leave out id if the unit is one row",
             )
         if isinstance(rows, str) and not rows:
             raise OptionError(
@@ -415,7 +417,7 @@ class PrivacyUnit:
                 option="max_rows",
                 given=rows,
                 allowed="an integer of at least 1",
-                remedy="fill in how many rows of one person are used at most",
+                remedy="set the maximum number of rows used per person",
             )
         if not is_integer(rows) or rows < 1:
             raise OptionError(
@@ -426,17 +428,17 @@ class PrivacyUnit:
             )
         if self.max_rows > 1 and self.id is None:
             raise OptionError(
-                f"max_rows = {written(self.max_rows)} needs an id column to count rows by",
+                f"max_rows = {written(self.max_rows)} needs an id column, which says which rows belong to one person",
                 option="id",
-                remedy="name it with id",
+                remedy="set id to the name of that column",
             )
         if self.max_rows > _MOST_ROWS:
             raise OptionError(
-                f"max_rows is {written(self.max_rows)}; noise grows with it",
+                f"max_rows: expected an integer of at most {_MOST_ROWS}, got {written(self.max_rows)}",
                 option="max_rows",
                 given=self.max_rows,
                 allowed=f"an integer of at most {_MOST_ROWS}",
-                remedy=f"choose at most {_MOST_ROWS}",
+                remedy="choose a smaller number, because the noise grows with max_rows",
             )
 
     @property
@@ -450,12 +452,12 @@ class PrivacyUnit:
         """
         if self.id is None:
             return _SENTENCES[self.neighbours]
-        rows = f"of whose rows at most {self.max_rows} count" if self.max_rows > 1 else "of whose rows one counts"
-        return _PERSON_SENTENCES[self.neighbours].format(person=f"any single person ({self.id}), {rows}")
+        rows = f"at most {self.max_rows} rows are used" if self.max_rows > 1 else "one row is used"
+        return _PERSON_SENTENCES[self.neighbours].format(person=f"any single person ({self.id}; {rows})")
 
     @property
     def words(self) -> str:
-        """Short name of the unit and of the neighbouring relation.
+        """Short description of the unit and the neighbouring relation.
 
         Examples
         --------
@@ -479,12 +481,12 @@ class PrivacyUnit:
 
     @classmethod
     def from_dict(cls, mapping: Mapping[str, object]) -> PrivacyUnit:
-        """Read a unit from plain values. Missing fields take their defaults, unknown fields are rejected.
+        """Read a unit from plain values. Missing fields get their defaults. Unknown fields are rejected.
 
         Parameters
         ----------
         mapping : mapping
-            Some of `neighbours`, `id`, `max_rows`.
+            Any of `neighbours`, `id` and `max_rows`.
 
         Examples
         --------

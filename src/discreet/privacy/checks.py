@@ -1,6 +1,6 @@
-"""Check that a declared value is a number in its range.
+"""Check declared values and their fields.
 
-Each check of a number takes the name used in the message, the value, and `advice`: what to do instead.
+`name` and `what` are used in the error message, and `advice` becomes the remedy.
 """
 
 from __future__ import annotations
@@ -14,16 +14,12 @@ from discreet.errors import OptionError, shown, written
 
 
 def positive(name: str, value: object, *, advice: str) -> float:
-    """Return `value` as a float if it is a finite number above 0.
-
-    >>> positive("epsilon", 1, advice="take 1")
-    1.0
-    """
+    """Return `value` as a float if it is a finite number above 0."""
     number = _number(name, value, advice)
-    # negated so that NaN is rejected, for which every comparison is false
+    # negated, so that NaN is rejected
     if not (0 < number < math.inf):
         raise OptionError(
-            f"{name} = {number!r}; it must be finite and above 0",
+            f"{name}: expected a finite number above 0, got {number!r}",
             option=name,
             given=number,
             allowed="a finite number above 0",
@@ -33,15 +29,11 @@ def positive(name: str, value: object, *, advice: str) -> float:
 
 
 def within(name: str, value: object, low: float, high: float, *, advice: str) -> float:
-    """Return `value` as a float if it is a number with low <= value <= high.
-
-    >>> within("delta", 1e-6, 0.0, 0.5, advice="take 1e-6")
-    1e-06
-    """
+    """Return `value` as a float if it is a number with low <= value <= high."""
     number = _number(name, value, advice)
     if not (low <= number <= high):
         raise OptionError(
-            f"{name} = {number!r}; allowed: from {low:g} to {high:g}",
+            f"{name}: expected a number from {low:g} to {high:g}, got {number!r}",
             option=name,
             given=number,
             allowed=f"a number from {low:g} to {high:g}",
@@ -51,15 +43,11 @@ def within(name: str, value: object, low: float, high: float, *, advice: str) ->
 
 
 def probability_below_one(name: str, value: object, *, advice: str) -> float:
-    """Return `value` as a float if it is a number with 0 <= value < 1.
-
-    >>> probability_below_one("delta", 0, advice="take 1e-6")
-    0.0
-    """
+    """Return `value` as a float if it is a number with 0 <= value < 1."""
     number = _number(name, value, advice)
     if not (0 <= number < 1):
         raise OptionError(
-            f"{name} = {number!r}; allowed: at least 0 and below 1",
+            f"{name}: expected a number of at least 0 and below 1, got {number!r}",
             option=name,
             given=number,
             allowed="a number from 0 to below 1",
@@ -69,28 +57,17 @@ def probability_below_one(name: str, value: object, *, advice: str) -> float:
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
-    """Return whether a value is a Python number other than a boolean.
-
-    >>> is_number(1.5), is_number(True), is_number("1")
-    (True, False, False)
-    """
+    """Return whether a value is a Python number other than a boolean."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Return whether a value is a Python integer other than a boolean.
-
-    >>> is_integer(1), is_integer(True), is_integer(1.0)
-    (True, False, False)
-    """
+    """Return whether a value is a Python integer other than a boolean."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def check_flag(name: str, value: object) -> None:
-    """Reject a value that is neither True nor False.
-
-    >>> check_flag("clip_counts", False)
-    """
+    """Reject a value that is neither True nor False."""
     if not isinstance(value, bool):
         raise OptionError(
             f"{name}: expected true or false, got {written(value)}",
@@ -100,47 +77,39 @@ def check_flag(name: str, value: object) -> None:
         )
 
 
-def listed(given: object) -> list[Any] | None:
-    """Return the entries of an iterable as a list, or None for text and for what cannot be iterated.
+def listed(values: object) -> list[Any] | None:
+    """Return the entries of an iterable as a list, or None for text and for objects that cannot be iterated.
 
     >>> listed(("a", "b")), listed("ab"), listed(5)
     (['a', 'b'], None, None)
     """
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
         return None
     try:
-        return list(given)
+        return list(values)
     except Exception:  # a zero-dimensional array, or an object whose iteration fails
         return None
 
 
 def exact_fields(what: str, mapping: object, fields: Iterable[str]) -> Mapping[str, object]:
-    """Return `mapping` if its keys are exactly `fields`.
-
-    `what` is the name of the mapping in the message.
-
-    >>> exact_fields("budget", {"epsilon": 1.0}, ["epsilon"])
-    {'epsilon': 1.0}
-    """
+    """Return `mapping` if its keys are exactly `fields`."""
     names = list(fields)
-    known = known_fields(what, mapping, names)
-    missing = [name for name in names if name not in known]
+    table = known_fields(what, mapping, names)
+    missing = [name for name in names if name not in table]
     if missing:
         raise OptionError(
-            f"{what} lacks {', '.join(missing)}; it needs {', '.join(names)}", code="missing-fields", allowed=names
+            f"the {what} lacks {', '.join(missing)}; expected the fields {', '.join(names)}",
+            code="missing-fields",
+            allowed=names,
         )
-    return known
+    return table
 
 
 def known_fields(what: str, mapping: object, fields: Iterable[str]) -> Mapping[str, object]:
-    """Return `mapping` if it is a mapping whose keys are all in `fields`.
-
-    >>> known_fields("unit", {}, ["neighbours"])
-    {}
-    """
+    """Return `mapping` if it is a mapping whose keys are all in `fields`."""
     if not isinstance(mapping, Mapping):
         raise OptionError(
-            f"{what} is {written(mapping)}; it must be a table of named values",
+            f"{what}: expected a table of named values, got {written(mapping)}",
             given=mapping,
             allowed="a table of named values",
             remedy="write name = value pairs",
@@ -153,10 +122,14 @@ def known_fields(what: str, mapping: object, fields: Iterable[str]) -> Mapping[s
 
 
 def _number(name: str, value: object, advice: str) -> float:
-    # bool is an int to Python, but True is not an amount of privacy
+    # bool is a subclass of int
     if isinstance(value, bool) or not isinstance(value, Real):
         raise OptionError(
-            f"{name} = {shown(value)} is not a number", option=name, given=value, allowed="a number", remedy=advice
+            f"{name}: expected a number, got {shown(value)}",
+            option=name,
+            given=value,
+            allowed="a number",
+            remedy=advice,
         )
     try:
         return float(value)

@@ -1,4 +1,4 @@
-"""Compute the privacy profile of Gaussian noise, zCDP, and conversions between privacy measures.
+"""Compute the privacy profile of Gaussian noise and convert between privacy measures.
 
 Every result is rounded towards less privacy. Proof: gaussian_profile.proof.md.
 """
@@ -56,8 +56,8 @@ _LEAST_FLOAT = math.ulp(0.0)
 def log_delta_from(epsilon: float, mu: float) -> float:
     """Return ln delta for the smallest delta of a mu-Gaussian mechanism at epsilon, rounded up.
 
-    Never below the true value, and at most one unit in the last place above it. `epsilon` and `mu` are as for
-    `delta_from`.
+    The result is never below the true value, and at most one unit in the last place above it. `epsilon` and `mu` have
+    the same ranges as in `delta_from`.
 
     >>> round(log_delta_from(1000.0, 1.0), 6)
     -499514.859452
@@ -69,7 +69,8 @@ def log_delta_from(epsilon: float, mu: float) -> float:
 def delta_from(epsilon: float, mu: float) -> float:
     """Return the smallest delta for which a mu-Gaussian mechanism is (epsilon, delta)-DP, rounded up.
 
-    Never below the true value, and above 0 even where the true value underflows. Balle & Wang 2018, Theorem 8.
+    The result is never below the true value, and is above 0 even if the true value underflows. Balle & Wang 2018,
+    Theorem 8.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ def epsilon_from(mu: float, delta: float) -> float:
     Returns
     -------
     float
-        Never below the true value. 0.0 where the mechanism is (0, delta)-DP.
+        Never below the true value, and 0.0 if the mechanism is (0, delta)-DP.
 
     Examples
     --------
@@ -131,10 +132,10 @@ def epsilon_from(mu: float, delta: float) -> float:
 def mu_from(epsilon: float, delta: float) -> float:
     """Return the largest mu whose Gaussian mechanism is (epsilon, delta)-DP, rounded down.
 
-    Noise with standard deviation sensitivity / mu then satisfies the guarantee: the true delta(epsilon; mu) is at most
-    delta. Never above the true value, and at most one unit in the last place below it.
+    Noise with standard deviation sensitivity / mu then satisfies the guarantee. The result is never above the true
+    value, and at most one unit in the last place below it.
 
-    `epsilon` is from 1e-9 to 1e9, `delta` from 1e-300 to 0.5.
+    `epsilon` must be from 1e-9 to 1e9, and `delta` from 1e-300 to 0.5.
 
     >>> round(1 / mu_from(1.0, 1e-6), 4)
     4.2247
@@ -143,7 +144,7 @@ def mu_from(epsilon: float, delta: float) -> float:
     return _mu_from(Decimal(within("epsilon", epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice=advice)), _delta(delta))
 
 
-# a release needs the same budget several times
+# cached because a release computes mu of the same budget several times
 @lru_cache(maxsize=256)
 def _mu_from(epsilon: Decimal, delta: Decimal) -> float:
     with localcontext(EIGHTY_DIGITS):
@@ -162,17 +163,18 @@ def _mu_from(epsilon: Decimal, delta: Decimal) -> float:
 def compose_mu(*mus: float) -> float:
     """Return mu of the composition of Gaussian mechanisms on the same data, rounded up.
 
-    The mechanisms may be chosen adaptively. sqrt(mu_1^2 + ... + mu_k^2) is exact [Dong, Roth & Su 2022, Corollary 3.3].
+    The mechanisms may be chosen adaptively. The result sqrt(mu_1^2 + ... + mu_k^2) is exact [Dong, Roth & Su 2022,
+    Corollary 3.3].
 
     Parameters
     ----------
     *mus : float
-        One parameter per mechanism, each finite and above 0.
+        One mu for each mechanism, finite and above 0.
 
     Returns
     -------
     float
-        The smallest float at or above the exact root.
+        Smallest float at or above the exact root.
 
     Examples
     --------
@@ -181,21 +183,21 @@ def compose_mu(*mus: float) -> float:
     """
     if not mus:
         raise OptionError(
-            "compose_mu() got no mechanism; it needs at least one mu", option="mus", remedy="name what was released"
+            "compose_mu() needs at least one mu, got none", option="mus", remedy="pass the mu of each mechanism"
         )
-    advice = "give sensitivity / sigma of each mechanism"
+    advice = "pass sensitivity / sigma of each mechanism"
     return root_up(sum((Fraction(positive("mu", mu, advice=advice)) ** 2 for mu in mus), Fraction(0)))
 
 
 def _profile(epsilon: Decimal, mu: Decimal) -> tuple[Decimal, Decimal, Decimal]:
-    """Return M(u), M(v) and ln delta, in the eighty-digit context of the caller."""
+    """Return M(u), M(v) and ln delta. The caller must set an eighty-digit context."""
     u = (2 * epsilon - mu * mu) / (2 * mu)
     above, below = mills(u), mills(u + mu)
     return above, below, (above - below).ln() - u * u / 2 - SQRT_TWO_PI.ln()
 
 
 def _log_profile(epsilon: Decimal, mu: Decimal) -> Decimal:
-    """Return an upper bound of ln delta, which includes the margin."""
+    """Return an upper bound on ln delta, which includes the margin."""
     with localcontext(EIGHTY_DIGITS):
         return _profile(epsilon, mu)[2] + _MARGIN
 
@@ -226,25 +228,24 @@ def _mu(mu: float) -> Decimal:
 # Steinke 2020, Proposition 12, with the Renyi divergence a rho of zCDP]. With b = a - 1 > 0, ln delta = b ((b+1) rho -
 # eps) + b ln b - (b+1) ln(b+1).
 #
-# Every b gives a valid bound, so floats may search for the best b, where long decimals then evaluate the bound: a poor
+# Every b gives a valid bound, so b is found with floats and the bound is evaluated at that b with long decimals: a poor
 # b costs accuracy (of second order only), never privacy. The same bound solved for eps or for rho is also valid for
-# every b. Eighty digits leave each evaluation with an absolute error below 1e-33 (the largest term is eps^2/(4 rho) <=
+# every b. With eighty digits each evaluation has an absolute error below 1e-33 (the largest term is eps^2/(4 rho) <=
 # 1e45), and each result is moved by 1e-30 in the conservative direction.
 
 RHO_LOWEST, RHO_HIGHEST = 1e-25, 1e10
 
 _ZCDP_EPSILON_HIGHEST = 2e10
 _LOG_LOWEST, _LOG_HIGHEST = -700.0, 700.0
-# halves 1400 to below the spacing of floats near 700
+# enough to halve 1400 to below the spacing of floats near 700
 _HALVINGS = 64
 
 
 def delta_from_rho(epsilon: float, rho: float) -> float:
     """Return the smallest delta that the optimal conversion of rho-zCDP gives at epsilon, rounded up.
 
-    At most 1, above 0, and never below the exact bound.
-
-    `epsilon` is from 0 to 2e10, `rho` from 1e-25 to 1e10.
+    The result is above 0, at most 1, and never below the exact bound. `epsilon` must be from 0 to 2e10, and `rho` from
+    1e-25 to 1e10.
 
     >>> round(delta_from_rho(1.0, 1 / (2 * 4.530877**2)), 11)
     1e-06
@@ -262,9 +263,8 @@ def delta_from_rho(epsilon: float, rho: float) -> float:
 def epsilon_from_rho(rho: float, delta: float) -> float:
     """Return the smallest epsilon that the optimal conversion of rho-zCDP gives at delta, rounded up.
 
-    At least 0, and never below the exact bound.
-
-    `rho` is from 1e-25 to 1e10, `delta` from 1e-300 to 0.5.
+    The result is at least 0 and never below the exact bound. `rho` must be from 1e-25 to 1e10, and `delta` from 1e-300
+    to 0.5.
 
     >>> round(epsilon_from_rho(0.1, 1e-6), 4)
     2.1419
@@ -281,9 +281,7 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
 def rho_from(epsilon: float, delta: float) -> float:
     """Return the largest rho whose optimal conversion is (epsilon, delta)-DP, rounded down.
 
-    Never above the exact root.
-
-    `epsilon` is from 1e-9 to 1e9, `delta` from 1e-300 to 0.5.
+    The result is never above the exact root. `epsilon` must be from 1e-9 to 1e9, and `delta` from 1e-300 to 0.5.
 
     >>> round(rho_from(1.0, 1e-6), 6)
     0.024356
@@ -302,12 +300,12 @@ _EPSILON_ADVICE = "choose an epsilon between 0.1 and 8"
 
 
 def _entropy(b: Decimal) -> Decimal:
-    """Return the part of the bound without rho and epsilon: b ln b - (b+1) ln(b+1)."""
+    """Return the terms of the bound without rho and epsilon: b ln b - (b+1) ln(b+1)."""
     return b * b.ln() - (b + 1) * (b + 1).ln()
 
 
 def _increasing_root(function: Callable[[float], float]) -> Decimal:
-    """Return where an increasing function of b > 0 changes sign, by bisection in ln b, or the nearer end."""
+    """Return the b > 0 at which an increasing function changes sign, by bisection in ln b."""
     low, high = _LOG_LOWEST, _LOG_HIGHEST
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -319,7 +317,7 @@ def _increasing_root(function: Callable[[float], float]) -> Decimal:
 
 
 def _rho(rho: float) -> float:
-    return within("rho", rho, RHO_LOWEST, RHO_HIGHEST, advice="rho of a Gaussian mechanism is mu^2/2")
+    return within("rho", rho, RHO_LOWEST, RHO_HIGHEST, advice="a mu-Gaussian mechanism has rho = mu^2/2")
 
 
 def _zcdp_delta(delta: float) -> float:
@@ -328,15 +326,15 @@ def _zcdp_delta(delta: float) -> float:
 
 
 # -- conversions -------------------------------------------------------------------------------------------------------
-# Conversions between privacy definitions: the rules of the literature, with their ranges.
+# Conversions between privacy definitions from the literature, with their ranges.
 
-_ADVICE = "see the function's documentation for its range"
-# e^100 guarantees nothing, and is far below the largest float
+_ADVICE = "see the function's documentation for the allowed range"
+# a larger epsilon is meaningless, and its exponential might overflow
 _EXPONENT_HIGHEST = 100.0
 
 
 def pure_to_zcdp(epsilon: float) -> float:
-    """Return rho of an epsilon-DP mechanism: epsilon^2/2, rounded up, for epsilon above 0.
+    """Return rho of an epsilon-DP mechanism: epsilon^2/2, rounded up. `epsilon` must be above 0.
 
     Bun & Steinke 2016, Proposition 1.4.
 
@@ -349,9 +347,8 @@ def pure_to_zcdp(epsilon: float) -> float:
 def zcdp_to_approximate_simple(rho: float, delta: float) -> float:
     """Return epsilon at delta by the simple rule rho + 2 sqrt(rho ln(1/delta)).
 
-    Bun & Steinke 2016, Proposition 1.3. Never below `zcdp_to_approximate`.
-
-    `rho` is above 0, `delta` from 1e-300 to 0.5.
+    Bun & Steinke 2016, Proposition 1.3. The result is never below that of `zcdp_to_approximate`. `rho` must be above 0,
+    and `delta` from 1e-300 to 0.5.
 
     >>> round(zcdp_to_approximate_simple(0.1, 1e-6), 4)
     2.4508
@@ -363,9 +360,8 @@ def zcdp_to_approximate_simple(rho: float, delta: float) -> float:
 def zcdp_to_approximate(rho: float, delta: float) -> float:
     """Return epsilon at delta by the best known conversion, rounded up.
 
-    The same as `epsilon_from_rho`. Canonne, Kamath & Steinke 2020.
-
-    `rho` is from 1e-25 to 1e10, `delta` from 1e-300 to 0.5.
+    This is `epsilon_from_rho` under its textbook name. Canonne, Kamath & Steinke 2020. `rho` must be from 1e-25 to
+    1e10, and `delta` from 1e-300 to 0.5.
 
     >>> round(zcdp_to_approximate(0.1, 1e-6), 4)
     2.1419
@@ -376,8 +372,8 @@ def zcdp_to_approximate(rho: float, delta: float) -> float:
 def rdp_to_approximate(alpha: float, rdp_epsilon: float, delta: float) -> float:
     """Return epsilon at delta of an (alpha, rdp_epsilon)-Renyi-DP mechanism.
 
-    rdp_epsilon + ln((alpha-1)/alpha) - (ln delta + ln alpha)/(alpha-1)   [Canonne, Kamath & Steinke 2020,
-    Proposition 12], or 0 if that is negative.
+    It is rdp_epsilon + ln((alpha-1)/alpha) - (ln delta + ln alpha)/(alpha-1), or 0 if that is negative [Canonne, Kamath
+    & Steinke 2020, Proposition 12].
 
     Parameters
     ----------
@@ -420,7 +416,7 @@ def gaussian_rdp(alpha: float, mu: float) -> float:
 
 
 def pure_to_cdp(epsilon: float) -> tuple[float, float]:
-    """Return mean-concentrated DP of an epsilon-DP mechanism: (epsilon (e^epsilon - 1)/2, epsilon).
+    """Return the mean-concentrated DP parameters of an epsilon-DP mechanism: (epsilon (e^epsilon - 1)/2, epsilon).
 
     Dwork & Rothblum 2016, Theorem 3.5. `pure_to_zcdp` is tighter.
 
@@ -440,7 +436,7 @@ def pure_to_cdp(epsilon: float) -> tuple[float, float]:
 
 
 def zcdp_to_cdp(rho: float) -> tuple[float, float]:
-    """Return mean-concentrated DP of a rho-zCDP mechanism: (rho, sqrt(2 rho)), for rho above 0.
+    """Return the mean-concentrated DP parameters of a rho-zCDP mechanism: (rho, sqrt(2 rho)). `rho` must be above 0.
 
     Bun & Steinke 2016, section 4.
 
@@ -458,7 +454,7 @@ def _converted_delta(delta: float) -> float:
 def _order(alpha: float) -> float:
     if not positive("alpha", alpha, advice="choose an order above 1") > 1:
         raise OptionError(
-            f"alpha = {shown(alpha)}; a Renyi order must be above 1",
+            f"alpha: expected a Renyi order above 1, got {shown(alpha)}",
             option="alpha",
             given=alpha,
             allowed="a number above 1",

@@ -14,12 +14,12 @@ from discreet.text import html_table
 from discreet.wording import LeaveOut
 
 # -- curators ----------------------------------------------------------------------------------------------------------
-# Terms on which several curators make one release without pooling their rows.
+# Terms of a joint release by several curators who do not pool their rows.
 
-# who draws the noise: each curator a share of it, or the merger of the parts
+# noise is drawn by each curator ("shares"), or by whoever merges the parts ("merger")
 NoiseMode = Literal["shares", "merger"]
 NOISE_MODES: Final[tuple[str, ...]] = get_args(NoiseMode)
-# with two parts each curator could subtract its sums from the merged ones
+# with two parts, each curator could subtract its sums from the merged sums
 FEWEST_PARTS: Final = 3
 MOST_PARTS: Final = 1000
 _FIELDS: Final = ("parts", "honest", "parts_per_person", "noise", "session")
@@ -29,21 +29,21 @@ _FINGERPRINT: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class CuratorTerms:
-    """Number of curators of a release, and how many of them the guarantee assumes to be honest.
+    """Number of curators of a joint release, and how many of them must be honest.
 
     Parameters
     ----------
     parts : int
         Number of curators. Each holds a part of the rows.
     honest : int
-        Minimum number of honest curators: the noise of their shares satisfies the guarantee, whatever the others know.
-        0 where the merger draws the noise.
+        Minimum number of honest curators. The noise of their shares alone satisfies the guarantee. 0 if the merger
+        draws the noise.
     parts_per_person : int
-        Maximum number of parts that hold rows of one person.
+        Maximum number of parts that hold rows of the same person.
     noise : {"shares", "merger"}
-        Who draws the noise.
+        Who draws the noise: each curator a share, or the merger.
     session : str
-        Fingerprint of the session: 64 hexadecimal digits.
+        Fingerprint of the session, 64 hexadecimal digits.
 
     Examples
     --------
@@ -62,11 +62,11 @@ class CuratorTerms:
         if self.noise not in NOISE_MODES:
             raise OptionError.unknown_name("noise of a session", self.noise, NOISE_MODES, option="noise")
         if self.noise == "shares":
-            # a curator can subtract its share, so the honest ones are at most all but one
+            # a curator can subtract its own share, so at most all other shares protect people from it
             _check_integer("honest", self.honest, 1, self.parts - 1)
         elif not is_integer(self.honest) or self.honest != 0:
             raise OptionError(
-                f"honest is {shown(self.honest)}, but the merger draws the noise, so no curator's share protects",
+                f"honest: expected 0, because the merger draws the noise; got {shown(self.honest)}",
                 option="honest",
                 given=self.honest,
                 allowed="0",
@@ -76,7 +76,7 @@ class CuratorTerms:
         text: object = self.session
         if not (isinstance(text, str) and len(text) == _FINGERPRINT and set(text) <= _HEX):
             raise OptionError(
-                f"the fingerprint of a session is {shown(text)}; it must have 64 hexadecimal digits",
+                f"session: expected a fingerprint of 64 hexadecimal digits, got {shown(text)}",
                 option="session",
                 given=text,
                 allowed="64 hexadecimal digits",
@@ -84,30 +84,21 @@ class CuratorTerms:
 
     @property
     def shares(self) -> int:
-        """Number of independent shares that add up to the noise of each number."""
+        """Number of independent noise shares that are added to each released number."""
         return self.parts if self.noise == "shares" else 1
 
     @property
     def counted(self) -> int:
-        """Number of shares on which the guarantee is based."""
+        """Number of shares on which the guarantee relies."""
         return self.honest if self.noise == "shares" else 1
 
     def to_dict(self) -> dict[str, object]:
-        """Return the terms as plain values for JSON.
-
-        >>> sorted(CuratorTerms(3, 2, 1, "shares", "0" * 64).to_dict())
-        ['honest', 'noise', 'parts', 'parts_per_person', 'session']
-        """
+        """Return the terms as plain values for JSON."""
         return {name: getattr(self, name) for name in _FIELDS}
 
     @classmethod
     def from_dict(cls, mapping: object) -> CuratorTerms:
-        """Read terms from plain values. Missing or unknown fields and wrong values are rejected.
-
-        >>> terms = CuratorTerms(3, 2, 1, "shares", "0" * 64)
-        >>> CuratorTerms.from_dict(terms.to_dict()) == terms
-        True
-        """
+        """Read terms from plain values. Missing fields, unknown fields and wrong values are rejected."""
         fields = cast("Mapping[str, int]", exact_fields("curators", mapping, _FIELDS))
         return cls(**fields)  # type: ignore[arg-type]
 
@@ -123,28 +114,28 @@ def _check_integer(name: str, value: object, low: int, high: int) -> None:
 
 
 # -- conditions --------------------------------------------------------------------------------------------------------
-# What a guarantee depends on: a code for each condition, and its sentence for readers.
+# Conditions of a guarantee. Files hold a code for each condition, and readers see its sentence.
 
 _QUERY: Final = {
     "query-rows": "the result of the query",
     "stream-rows": "the stream, perhaps the result of a query,",
 }
-# where cells may hold line breaks, quotes separate the rows
+# for files whose cells may hold line breaks, so that quotes separate the rows
 _QUOTED: Final = "quoted-cells"
-# where executors read the rows, parts of the plan may be evaluated more than once
+# for Spark, which may evaluate parts of a plan more than once
 _SPARK: Final = "spark-rows"
-# conditions that follow from the source of the rows; at most one of them applies to a table
+# conditions that follow from the source of the rows; at most one applies to a table
 ORIGINS: Final = (*_QUERY, _QUOTED, _SPARK)
-# replaces `only-release` where a ledger records the spend
+# replaces `only-release` if a ledger records the spend
 LEDGER: Final = "ledger-budget"
-# the same where every curator of a part has a ledger
+# replaces `only-release` if every curator of a joint release has a ledger
 LEDGERS: Final = "ledger-budgets"
 
 
 def needed_codes(unit: PrivacyUnit, *, tracked: bool = False, curators: CuratorTerms | None = None) -> tuple[str, ...]:
-    """Return the codes of the conditions of every release with this unit.
+    """Return the codes of the conditions that every release with this unit has.
 
-    A `tracked` release is recorded in a ledger. `curators` are the terms of a merged release.
+    `tracked` means that a ledger records the release. `curators` are the terms of a joint release.
 
     >>> needed_codes(PrivacyUnit(neighbours="replace"))
     ('one-row', 'blind-choices', 'only-release', 'public-rows')
@@ -155,8 +146,8 @@ def needed_codes(unit: PrivacyUnit, *, tracked: bool = False, curators: CuratorT
     public = ("public-rows" if one_row else "public-persons",) if unit.neighbours == "replace" else ()
     if curators is not None:
         who = "honest-parts" if curators.noise == "shares" else "trusted-merger"
-        books = LEDGERS if tracked else "only-release"
-        return ("part-row" if one_row else "part-id", "blind-choices", books, *public, who)
+        ledgers = LEDGERS if tracked else "only-release"
+        return ("part-row" if one_row else "part-id", "blind-choices", ledgers, *public, who)
     return ("one-row" if one_row else "one-id", "blind-choices", LEDGER if tracked else "only-release", *public)
 
 
@@ -187,25 +178,18 @@ def sentence_of(code: str, unit: PrivacyUnit, curators: CuratorTerms | None = No
 
 
 def codes_of(conditions: Sequence[str], unit: PrivacyUnit, curators: CuratorTerms | None = None) -> list[str]:
-    """Return the codes of conditions given as sentences. A sentence without a code is returned unchanged.
-
-    >>> codes_of(["each person appears in at most one row"], PrivacyUnit())
-    ['one-row']
-    """
+    """Return the codes of conditions given as sentences. A sentence without a code is returned unchanged."""
     codes = (*needed_codes(unit, curators=curators), LEDGER if curators is None else LEDGERS, *ORIGINS)
-    known = {sentence_of(code, unit, curators): code for code in codes}
-    return [known.get(sentence, sentence) for sentence in conditions]
+    by_sentence = {sentence_of(code, unit, curators): code for code in codes}
+    return [by_sentence.get(sentence, sentence) for sentence in conditions]
 
 
 def checked_sentences(
     codes: Sequence[object], unit: PrivacyUnit, curators: CuratorTerms | None = None
 ) -> tuple[str, ...]:
-    """Return the sentences of the conditions of a release, if they are those that its unit needs.
+    """Return the sentences of a release's conditions, after checking that they are those of its unit.
 
-    One condition more may follow from the source of the rows, and in a merged release one for each kind of source.
-
-    >>> checked_sentences(["one-row", "blind-choices", "only-release"], PrivacyUnit())[0]
-    'each person appears in at most one row'
+    One more condition may follow from the source of the rows, or several in a joint release.
     """
     given = list(codes)
     needed = needed_codes(unit, tracked=LEDGER in given or LEDGERS in given, curators=curators)
@@ -214,21 +198,21 @@ def checked_sentences(
     allowed = [origin for origin in ORIGINS if origin in origins]
     if given[: len(needed)] != list(needed) or len(origins) > most or origins != allowed:
         raise OptionError(
-            f"conditions are {shown(given)}; a release with this unit has {', '.join(needed)}, and at most "
-            f"{'one' if most == 1 else 'one each'} of {', '.join(ORIGINS)}",
+            f"conditions: expected {', '.join(needed)}, and at most {'one' if most == 1 else 'one each'} of "
+            f"{', '.join(ORIGINS)}; got {shown(given)}",
             option="conditions",
             given=given,
-            remedy="copy them from the release unchanged",
+            remedy="copy the conditions from the release unchanged",
         )
     return tuple(sentence_of(str(code), unit, curators) for code in given)
 
 
 def _curator_sentences(unit: PrivacyUnit, curators: CuratorTerms) -> dict[str, str]:
-    """Return the sentences of the conditions of a merged release."""
+    """Return the condition sentences of a joint release."""
     most, parts = curators.parts_per_person, curators.parts
     where = "is in one part" if most == 1 else f"is in at most {most} of the {parts} parts"
     others = "one" if parts - curators.honest == 1 else str(parts - curators.honest)
-    compared = "and the curators compared the fingerprint of their session by another way than it was sent"
+    compared = "and the curators compared the fingerprint of their session over a separate channel"
     return {
         "part-row": f"each person {where} and appears there in at most one row"
         if most == 1
@@ -261,7 +245,7 @@ def _origin_sentence(read: str, unit: PrivacyUnit) -> str:
 
 
 # -- guarantee ---------------------------------------------------------------------------------------------------------
-# The guarantee of a release: the sentence printed in reports, and its values.
+# The guarantee of a release, and its statement in reports.
 
 _GUARANTEE_FIELDS = ("epsilon", "delta", "unit", "conditions", "mu", "rho")
 _GAP = "mu_gap"
@@ -271,7 +255,7 @@ _ADVICE = "copy the guarantee from the release unchanged"
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Upper bound of the privacy loss of several fits in one process, as if on the same rows.
+    """Upper bound on the privacy loss of several fits in one process, as if all used the same rows.
 
     Attributes
     ----------
@@ -308,14 +292,15 @@ class Guarantee:
     unit : PrivacyUnit
         Who is protected.
     conditions : tuple of str
-        Conditions of the guarantee, one clause each.
+        Conditions under which the guarantee holds, one clause each.
     mu, rho : float, optional
-        Guarantee of the noise in Gaussian DP or zCDP, where it is proved.
+        Guarantee in Gaussian DP or zCDP, if it is proved for the noise.
     mu_gap : float, optional
-        With `mu`: bound of the total variation distance between the published value and that of a mu-Gaussian
-        mechanism, which is due to the discrete noise and far below delta.
+        Bound on the total variation distance between the published value and the output of a mu-Gaussian mechanism. It
+        is due to discrete noise, is far below delta, and needs `mu`.
     together : Together, optional
-        Privacy loss of all fits of an estimator in this process. Not part of this guarantee, nor of a file.
+        Privacy loss of all fits of an estimator in this process. It is not part of this guarantee and not written to
+        files.
 
     Examples
     --------
@@ -333,14 +318,14 @@ class Guarantee:
     together: Together | None = field(default=None, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        # numpy scalars and ints become floats, so that equal guarantees write equal JSON
+        # converted to floats, so that equal guarantees have equal JSON
         epsilon = within("epsilon", self.epsilon, 0.0, _LARGEST_FLOAT, advice=_ADVICE)
         delta = probability_below_one("delta", self.delta, advice=_ADVICE)
         for name, value in (("epsilon", epsilon), ("delta", delta)):
             object.__setattr__(self, name, value)
         if not isinstance(self.unit, PrivacyUnit):
             raise OptionError(
-                f"unit is {shown(self.unit)}; it must be a PrivacyUnit",
+                f"unit: expected a PrivacyUnit, got {shown(self.unit)}",
                 option="unit",
                 given=self.unit,
                 allowed="a PrivacyUnit",
@@ -349,7 +334,7 @@ class Guarantee:
         conditions: object = self.conditions
         if not (isinstance(conditions, tuple) and all(isinstance(line, str) for line in conditions)):
             raise OptionError(
-                f"conditions are {shown(conditions)}; they must be a tuple of sentences",
+                f"conditions: expected a tuple of sentences, got {shown(conditions)}",
                 option="conditions",
                 given=conditions,
                 allowed="a tuple of sentences",
@@ -361,7 +346,7 @@ class Guarantee:
                 object.__setattr__(self, name, positive(name, value, advice=_ADVICE))
         if self.mu_gap is not None:
             if self.mu is None:
-                raise OptionError("got mu_gap without mu, which it belongs to", option="mu_gap", remedy=_ADVICE)
+                raise OptionError("mu_gap needs mu, but mu is missing", option="mu_gap", remedy=_ADVICE)
             object.__setattr__(self, "mu_gap", probability_below_one("mu_gap", self.mu_gap, advice=_ADVICE))
 
     @classmethod
@@ -370,7 +355,7 @@ class Guarantee:
     ) -> Guarantee:
         """Return the guarantee of any mechanism that satisfies the budget, with its conditions.
 
-        A `tracked` release is recorded in a ledger. `curators` are the terms of a merged release.
+        `tracked` means that a ledger records the release. `curators` are the terms of a joint release.
 
         >>> Guarantee.promised(PrivacyUnit(), PrivacyBudget(1.0, 1e-6)).epsilon
         1.0
@@ -395,7 +380,7 @@ class Guarantee:
         Returns
         -------
         str
-            Who is hidden, how neighbours differ, epsilon, delta and the conditions.
+            Who is hidden, how neighbouring tables differ, epsilon, delta and the conditions.
 
         Examples
         --------
@@ -441,17 +426,17 @@ without looking.
             "mu": self.mu,
             "rho": self.rho,
         }
-        # without a gap the key is left out
+        # the key is absent if there is no gap
         return plain if self.mu_gap is None else plain | {"mu_gap": self.mu_gap}
 
     @classmethod
     def from_dict(cls, mapping: Mapping[str, object]) -> Guarantee:
-        """Read a guarantee from plain values. Missing or unknown fields and wrong types are rejected.
+        """Read a guarantee from plain values. Missing fields, unknown fields and wrong types are rejected.
 
         Parameters
         ----------
         mapping : mapping
-            The fields that `to_dict` writes; `mu_gap` may be left out.
+            Fields as returned by `to_dict`. Only `mu_gap` is optional.
 
         Examples
         --------
@@ -464,13 +449,13 @@ without looking.
         conditions = fields["conditions"]
         if not isinstance(conditions, list):
             raise OptionError(
-                f"conditions are {shown(conditions)}; they must be a list of sentences",
+                f"conditions: expected a list of sentences, got {shown(conditions)}",
                 option="conditions",
                 given=conditions,
                 allowed="a list of sentences",
                 remedy="write [] for none",
             )
-        # the constructor checks the numbers, the unit checks its own fields
+        # the constructors check numbers and unit
         return cls(
             epsilon=cast("float", fields["epsilon"]),
             delta=cast("float", fields["delta"]),

@@ -1,4 +1,4 @@
-"""Account for discrete instead of continuous Gaussian noise: its cost in delta and the mu that allows for it.
+"""Account for the cost of discrete instead of continuous Gaussian noise.
 
 No other module does this. Proof: lattice.proof.md.
 """
@@ -13,18 +13,18 @@ from discreet.errors import UnsupportedError
 from discreet.privacy.budget import PrivacyBudget, as_pair
 from discreet.privacy.gaussian_dp import mu_from, rho_from
 
-# largest part of delta that discrete instead of continuous noise may cost
+# largest share of delta that discrete noise may cost
 LATTICE_SHARE: Final = 0.01
-# covers the rounding of some hundreds of double operations, each relative 2**-53
+# covers the rounding of several hundred float operations, each with relative error 2**-53
 ROUNDING: Final = 1 + 2**-40
 NO_DELTA: Final = (
-    "Gaussian noise needs delta above 0, for instance delta = 1e-6; got delta = 0; without delta choose another "
-    "noise or mechanism"
+    "Gaussian noise needs delta above 0, for instance delta = 1e-6; got delta = 0; set delta above 0, or choose other "
+    "noise or another mechanism"
 )
 
-# pairs of a number of variates and their standard deviation in steps of the grid
+# pairs (number of variates, standard deviation in grid steps)
 Variates: TypeAlias = Iterable[tuple[int, int]]
-# from epsilon and delta of all releases together to those of one release, by a composition rule
+# composition rule: from (epsilon, delta) of all releases together to (epsilon, delta) of each release
 Account: TypeAlias = Callable[[float, float], tuple[float, float]]
 Rule: TypeAlias = Literal["gaussian", "discrete-zcdp"]
 
@@ -36,11 +36,12 @@ def gaussian_mu(
 ) -> tuple[float, Rule]:
     """Return the mu of discrete Gaussian noise that satisfies a budget, and the accounting rule.
 
-    The rule is the exact curve of continuous noise, with the cost of discrete noise paid from delta. Where that cost
-    exceeds `LATTICE_SHARE` of delta, it is zero-concentrated accounting, which discrete noise satisfies without a gap.
+    The rule is "gaussian", the exact curve of continuous noise, if the cost of discrete noise is at most
+    `LATTICE_SHARE` of delta. That cost is then paid from delta. Otherwise the rule is "discrete-zcdp", which has no
+    such cost.
 
-    `variates_at` gives the noise drawn at a mu. `account` gives the pair of each of several releases, and mu is then
-    that of one. By default all variates are one joint release.
+    `variates_at` returns the noise drawn at a given mu. `account` returns the pair of each of several releases, and the
+    result is then the mu of one release. By default all variates form one joint release.
 
     >>> mu, rule = gaussian_mu(PrivacyBudget(1.0, 1e-6), lambda mu: [(3, round(2**20 / mu))])
     >>> round(mu, 4), rule
@@ -56,11 +57,7 @@ def gaussian_mu(
 
 
 def approximate(budget: PrivacyBudget) -> tuple[float, float]:
-    """Return epsilon and delta of a budget given as such, with delta above 0.
-
-    >>> approximate(PrivacyBudget(1.0, 1e-6))
-    (1.0, 1e-06)
-    """
+    """Return epsilon and delta of a budget. Reject another privacy measure, and delta = 0."""
     epsilon, delta = as_pair(budget)
     if not delta > 0:
         raise UnsupportedError(NO_DELTA, code="delta-needed", option="delta", given=delta, allowed="a number above 0")
@@ -68,9 +65,7 @@ def approximate(budget: PrivacyBudget) -> tuple[float, float]:
 
 
 def delta_left(epsilon: float, delta: float, variates: Variates) -> float | None:
-    """Return the delta for continuous noise whose discrete version satisfies (epsilon, delta).
-
-    None if the cost of discrete noise is too large.
+    """Return the delta that is left after the cost of discrete noise, or None if that cost is too large.
 
     >>> left = delta_left(1.0, 1e-6, [(1, 10_000)])
     >>> round(left / 1e-6, 4), delta_left(1.0, 1e-6, [(1, 4)])
@@ -81,9 +76,9 @@ def delta_left(epsilon: float, delta: float, variates: Variates) -> float | None
 
 
 def lattice_gap(epsilon: float, variates: Variates) -> float:
-    """Return the cost in delta of discrete instead of rounded Gaussian noise, rounded up.
+    """Return the cost in delta of discrete instead of rounded continuous noise, rounded up.
 
-    It is (1 + e^epsilon) times the sum of 1/(16 sigma^2).
+    It is (1 + e^epsilon) times the sum of 1/(16 sigma^2) over all variates.
 
     >>> round(lattice_gap(1.0, [(2, 10), (1, 100)]), 6)
     0.004671
@@ -92,33 +87,24 @@ def lattice_gap(epsilon: float, variates: Variates) -> float:
 
 
 def distance_cost(epsilon: float, distance: float) -> float:
-    """Return the cost in delta of a total variation distance: (1 + e^epsilon) times it, rounded up.
-
-    >>> round(distance_cost(0.0, 1e-9), 12)
-    2e-09
-    """
-    # above it e^epsilon overflows
+    """Return (1 + e^epsilon) * distance, the cost in delta of a total variation distance, rounded up."""
+    # avoids overflow of e^epsilon
     if epsilon > 700:
         return math.inf
     return (1 + math.exp(epsilon)) * distance * ROUNDING
 
 
 def concentrated_mu(epsilon: float, delta: float) -> float:
-    """Return the largest mu for which mu^2/2-zCDP implies (epsilon, delta)-DP, rounded down.
-
-    >>> round(concentrated_mu(1.0, 1e-6), 4)
-    0.2207
-    """
+    """Return the largest mu for which mu^2/2-zCDP implies (epsilon, delta)-DP, rounded down."""
     return math.sqrt(2 * rho_from(epsilon, delta)) / ROUNDING
 
 
 def lattice_curve(epsilon: float, delta: float) -> tuple[float, float]:
-    """Return upper bounds of mu and of the total variation gap of a discrete Gaussian release.
+    """Return upper bounds on mu and on the total variation gap of a discrete Gaussian release.
 
-    The release was calibrated to (epsilon, delta), with delta above 0 and the gap paid from delta. For every table the
-    distribution of the published value is within `gap` of a post-processing of one and the same mu-Gaussian mechanism.
-    So a test with false alarm rate alpha between tables that are m units apart has power at most Phi(Phi^-1(alpha +
-    gap) + m mu) + gap.
+    The release must have been calibrated to (epsilon, delta) by the rule "gaussian". For every table the distribution
+    of the published value is within `gap` of a post-processing of the same mu-Gaussian mechanism. So a test between
+    tables m units apart, with false alarm rate alpha, has power at most Phi(Phi^-1(alpha + gap) + m mu) + gap.
 
     >>> mu, gap = lattice_curve(1.0, 1e-6)
     >>> round(mu, 4), gap < 1e-8

@@ -1,4 +1,4 @@
-"""Define the spend hook that a release calls before it draws noise, and the privacy loss it reports."""
+"""Define the spend hook that a release calls before it draws noise, and the privacy loss that it records."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ from discreet.wording import Call, LeaveOut
 # -- loss --------------------------------------------------------------------------------------------------------------
 # Privacy loss of one request, in every privacy measure that a filter adds up.
 #
-# A pure mechanism is converted to Gaussian DP by the trade-off between the two kinds of error: that of epsilon-DP is
-# piecewise linear through (0, 1), (a, a) and (1, 0) with a = 1/(1 + e^epsilon), and the convex curve of mu-Gaussian DP
-# with mu = 2 Phi^-1(1 - a) goes through the same three points, hence never above it. So epsilon-DP implies mu-Gaussian
-# DP [Dong, Roth & Su 2022, Definition 2.6 and Proposition 2.5].
+# A pure mechanism is converted to Gaussian DP by its trade-off curve between the two kinds of error. The curve of
+# epsilon-DP is piecewise linear through (0, 1), (a, a) and (1, 0) with a = 1/(1 + e^epsilon). The convex curve of
+# mu-Gaussian DP with mu = 2 Phi^-1(1 - a) goes through the same three points, so it is never above the first curve.
+# Hence epsilon-DP implies mu-Gaussian DP [Dong, Roth & Su 2022, Definition 2.6 and Proposition 2.5].
 
-_ADVICE: Final = "take it from the mechanism's own noise"
-# far below the spacing of doubles, far above the error of mills
+_ADVICE: Final = "compute the value from the mechanism's noise"
+# far below the spacing of doubles and far above the error of `mills`
 _STEP: Final = Decimal("1e-20")
 _NEAR: Final = Decimal("1e-9")
 _LEAST_TAIL: Final = 1e-300
-# above it the larger mu = 2 sqrt(2 epsilon) is used
+# above this epsilon, the larger mu = 2 sqrt(2 epsilon) is used
 _EPSILON_EXACT: Final = 1000.0
-# below it the tangent at 0, which lies above, is as good as the curve
+# below this epsilon, the tangent at 0 is used, which lies above the curve and is as good
 _EPSILON_TINY: Final = 1e-12
 _LARGEST_FLOAT: Final = math.nextafter(math.inf, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Privacy loss of one request in each privacy measure. All figures are upper bounds.
+    """Privacy loss of one request in each privacy measure. All values are upper bounds.
 
-    Outside an event of probability `failure` the request is `mu`-Gaussian DP up to a total variation of `tau`, and
-    `rho`-zCDP. Considered alone it is (`epsilon`, `delta`)-DP. Use the constructors `gaussian`, `pure`, `approximate`
-    and `together`.
+    Alone, the request is (`epsilon`, `delta`)-DP. Outside an event of probability `failure`, it is `rho`-zCDP, and
+    `mu`-Gaussian DP up to a total variation distance of `tau`. Create a loss with `gaussian`, `pure`, `approximate` or
+    `together`.
 
     Attributes
     ----------
@@ -55,10 +55,10 @@ class Loss:
     rho
         Zero-concentrated DP of all its parts together.
     tau
-        Total variation distance, for any table, between the published value and that of a mu-Gaussian mechanism. It
-        is due to discrete instead of continuous noise.
+        Total variation distance between the published value and the output of a mu-Gaussian mechanism, for any table.
+        It is due to discrete noise.
     failure
-        Part of delta not covered by `mu` and `rho`.
+        Part of delta that `mu` and `rho` do not cover.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Loss:
     def gaussian(cls, epsilon: float, delta: float, *, mu: float, tau: float) -> Loss:
         """Return the loss of a request with discrete Gaussian noise.
 
-        Discrete Gaussian noise satisfies mu^2/2-zCDP without a gap [Canonne, Kamath & Steinke 2020].
+        Discrete Gaussian noise satisfies mu^2/2-zCDP exactly [Canonne, Kamath & Steinke 2020].
 
         >>> Loss.gaussian(1.0, 1e-6, mu=0.5, tau=1e-12).rho
         0.125
@@ -103,7 +103,7 @@ class Loss:
 
     @classmethod
     def pure(cls, epsilon: float) -> Loss:
-        """Return the loss of an epsilon-DP request without further assumptions.
+        """Return the loss of an epsilon-DP request, without further assumptions.
 
         >>> round(Loss.pure(1.0).mu, 6)
         1.232035
@@ -112,21 +112,21 @@ class Loss:
 
     @classmethod
     def approximate(cls, epsilon: float, delta: float) -> Loss:
-        """Return the loss of an (epsilon, delta)-DP request without further assumptions.
+        """Return the loss of an (epsilon, delta)-DP request, without further assumptions.
 
-        Up to an event of probability delta it is epsilon-DP [Kairouz, Oh & Viswanath 2015, Theorem 3.3].
+        Such a request is epsilon-DP outside an event of probability delta [Kairouz, Oh & Viswanath 2015, Theorem 3.3].
 
         >>> Loss.approximate(1.0, 1e-6).failure
         1e-06
         """
         epsilon = positive("epsilon", epsilon, advice=_ADVICE)
-        # no budget reaches the largest float, so a capped loss is still refused
+        # no budget reaches the largest float, so a capped loss is still rejected
         rho = min(up(Fraction(epsilon) ** 2 / 2), _LARGEST_FLOAT)
         return cls(epsilon, delta, pure_mu(epsilon), rho, 0.0, delta)
 
     @classmethod
     def together(cls, epsilon: float, delta: float, parts: Sequence[Loss]) -> Loss:
-        """Return the loss of a request in parts that is (epsilon, delta)-DP.
+        """Return the loss of a request with several parts that together are (epsilon, delta)-DP.
 
         Later parts may depend on the output of earlier ones.
 
@@ -134,7 +134,7 @@ class Loss:
         1.0
         """
         if not parts:
-            raise OptionError("expected at least one part of a loss, got none", option="parts")
+            raise OptionError("Loss.together() needs at least one part, got none", option="parts")
         return cls(
             epsilon,
             delta,
@@ -149,10 +149,7 @@ class Loss:
 def pure_mu(epsilon: float) -> float:
     """Return the smallest mu for which every epsilon-DP mechanism is mu-Gaussian DP, rounded up.
 
-    mu = 2 Phi^-1(e^eps / (1 + e^eps)). Above epsilon = 1000 the larger 2 sqrt(2 epsilon) is returned.
-
-    >>> round(pure_mu(0.1), 6)
-    0.125309
+    mu = 2 Phi^-1(e^eps / (1 + e^eps)). Above epsilon = 1000, the larger 2 sqrt(2 epsilon) is returned.
     """
     with localcontext(EIGHTY_DIGITS):
         exact = Decimal(positive("epsilon", epsilon, advice="choose an epsilon between 0.1 and 8"))
@@ -165,11 +162,11 @@ def pure_mu(epsilon: float) -> float:
         tail = 1 / (1 + exact.exp())
 
         def above(x: Decimal) -> bool:
-            """Return whether 1 - Phi(x) = M(x) phi(x), which decreases in x, is above the tail."""
+            """Return whether 1 - Phi(x) = M(x) phi(x) is above the tail. It decreases in x."""
             return mills(x) * (-x * x / 2).exp() / SQRT_TWO_PI > tail
 
         low, high = Decimal(0), (2 * exact).sqrt() + 1
-        # doubles give a bracket, which is then verified
+        # floats give a bracket, which is then verified
         guess = Decimal(-NormalDist().inv_cdf(max(float(tail), _LEAST_TAIL)))
         if guess > 0 and above(guess * (1 - _NEAR)) and not above(guess * (1 + _NEAR)):
             low, high = guess * (1 - _NEAR), guess * (1 + _NEAR)
@@ -183,9 +180,9 @@ def pure_mu(epsilon: float) -> float:
 
 
 # -- spend -------------------------------------------------------------------------------------------------------------
-# The interface of a ledger: every release records its spend before it draws noise.
+# Interface of a ledger. Every release records its spend before it draws noise.
 
-# the anchor of a release that is not recorded
+# anchor (place of the record) of a release that is not recorded
 UNTRACKED: Final = "untracked"
 _NOT_DRAWN: Final = "no noise was drawn and nothing was published"
 
@@ -205,20 +202,19 @@ class SpendRequest:
     description : str
         One line for the record, with declared names only.
     loss : Loss, optional
-        Cost in every privacy measure. By default the one implied by the budget.
+        Cost in every privacy measure. By default it is derived from the budget.
     specification : mapping
-        All public values that determine what is published, as plain values for JSON. Two requests with equal
-        specifications are the same request.
+        All public values that determine what is published, as plain values for JSON. Requests with equal specifications
+        are the same request.
     fingerprint : function, optional
-        Computes a keyed digest of the table from a secret key. The digest must not be passed on by the holder of
-        the key. None where the table has no digest.
+        Computes a keyed digest of the table from a secret key. The holder of the key must not pass on the digest. None
+        if the table has no digest.
     once : str
-        Name of a resource for one request only, such as the session and the key of a federated part. A ledger refuses
-        a second request with the same text. Empty where a request uses budget only.
+        Name of a resource that only one request may use, such as the session and key of a federated part. A ledger
+        rejects a second request with the same text. Empty if the request uses no such resource.
     answer : mapping
-        For a federated part: values that the release file must have, by path of the field, such as
-        `guarantee.epsilon`. A ledger compares them with a release that names the part. Empty for a release, which the
-        ledger stores as a whole.
+        For a federated part: values that the release file must have, by field path such as `guarantee.epsilon`. A
+        ledger compares them with the merged release. Empty for other requests.
 
     Examples
     --------
@@ -238,9 +234,9 @@ class SpendRequest:
     answer: Mapping[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        # typed as an object because the default is None
-        given: object = self.loss
-        if given is None:
+        # typed as object because the default is None
+        loss: object = self.loss
+        if loss is None:
             object.__setattr__(self, "loss", Loss.approximate(self.budget.epsilon, self.budget.delta))
 
 
@@ -251,25 +247,26 @@ class SpendReceipt:
     Attributes
     ----------
     anchor
-        Where the spend is recorded, or "untracked". Part of the release file.
+        Where the spend is recorded, or "untracked". It is written to the release file.
     stored
         Text of the earlier release of the same request. It is returned again, and no noise is drawn.
     stage
-        Called with the name of a stage whose output decides how the request continues, such as the counts of a guard,
-        and a function that draws that output as text. Returns the text that was committed first for this name and
-        request, and only that text is used. None where nothing is recorded: then every run draws and spends again.
+        Function that commits the output of a stage, such as the guard's counts, before that output decides how the
+        request continues. It takes the name of the stage and a function that draws the output as text, and returns the
+        text that was committed first. Only that text may be used. None if nothing is recorded, so that every run draws
+        and spends again.
     commit
-        Called with the text of the new release before it is published. Returns the recorded text, which is then
-        published. None where nothing is recorded.
+        Function that records the text of the new release before publication and returns the text to publish. None if
+        nothing is recorded.
     stopped
-        Text of the record with which the same request was stopped earlier. It is returned again.
+        Text of the record with which the same request was stopped earlier.
     stop
-        Called instead of `commit` by a request that stops early, with a record and the loss of the noise drawn for it.
-        The rest of the cost is refunded. Returns the recorded text.
+        Function to call instead of `commit` if the request stops early. It takes a record and the loss of the noise
+        drawn so far, refunds the rest, and returns the recorded text.
     balance
-        Returns a sentence with the spent and the remaining budget.
+        Function that returns a sentence about the spent and the remaining budget.
     request_id
-        Identifier of the request in the ledger. Empty where nothing is recorded.
+        Identifier of the request in the ledger. Empty if nothing is recorded.
 
     Examples
     --------
@@ -288,19 +285,19 @@ class SpendReceipt:
 
 
 class SpendHook(Protocol):
-    """Callable that records a request before noise is drawn, or refuses it by raising."""
+    """Callable that records a request before noise is drawn, or raises an error to reject it."""
 
     def __call__(self, request: SpendRequest) -> SpendReceipt:
-        """Record the request durably and return where, or raise `BudgetError` with nothing spent."""
+        """Record the request durably and return a receipt, or raise `BudgetError` with nothing spent."""
         ...
 
 
 @runtime_checkable
 class AdvisingHook(Protocol):
-    """Spend hook of a ledger, which can refuse before a table is read and uses the fingerprint of the table."""
+    """Spend hook that can also reject a request before the table is read."""
 
     def advise(self, request: SpendRequest) -> None:
-        """Raise the error of a call with this request, as far as it is known without the table."""
+        """Raise the error that a call would raise, as far as that is known without the table."""
         ...
 
     def __call__(self, request: SpendRequest) -> SpendReceipt:
@@ -314,12 +311,12 @@ def untracked(request: SpendRequest) -> SpendReceipt:
     Parameters
     ----------
     request : SpendRequest
-        The request, which is not recorded.
+        Request to accept.
 
     Returns
     -------
     SpendReceipt
-        A receipt with the anchor "untracked".
+        Receipt with the anchor "untracked".
 
     Examples
     --------
@@ -330,14 +327,14 @@ def untracked(request: SpendRequest) -> SpendReceipt:
 
 
 class ObservedHook:
-    """Spend hook that calls functions before and after another hook, and advises if that hook does.
+    """Spend hook that calls functions before and after another hook.
 
     Parameters
     ----------
     hook
-        The hook that records the request.
+        Hook that records the request. If it can advise, so can this hook.
     before
-        Called first, with the request. An error that it raises refuses the request, and nothing is spent.
+        Called first, with the request. If it raises an error, the request is rejected and nothing is spent.
     after
         Called with the request and its receipt, before noise is drawn.
 
@@ -358,11 +355,11 @@ class ObservedHook:
     ) -> None:
         self._hook, self._before, self._after = hook, before, after
         if isinstance(hook, AdvisingHook):
-            # set only where the hook has it, because a release checks for the attribute
+            # set only if the hook has it, because a release checks for the attribute
             self.advise = hook.advise
 
     def __call__(self, request: SpendRequest) -> SpendReceipt:
-        """Pass the request on."""
+        """Pass the request to the hook, between the two functions."""
         self._before(request)
         receipt = self._hook(request)
         self._after(request, receipt)
@@ -370,16 +367,16 @@ class ObservedHook:
 
 
 def checked_receipt(receipt: object) -> SpendReceipt:
-    """Return the receipt of a spend. Reject one that does not say where the spend is recorded."""
+    """Return the receipt of a spend. Reject a receipt that does not say where the spend is recorded."""
     if not (isinstance(receipt, SpendReceipt) and isinstance(receipt.anchor, str) and receipt.anchor):
         raise LedgerError(
-            f"the spend hook gave no SpendReceipt with an anchor; {_NOT_DRAWN}",
+            f"the spend hook must return a SpendReceipt with a nonempty anchor, but did not; {_NOT_DRAWN}",
             code="spend-hook-broken",
             option="spend",
         )
     if has_invisible_characters(receipt.anchor):
         raise LedgerError(
-            f"the spend hook gave an anchor with invisible characters; {_NOT_DRAWN}",
+            f"the spend hook returned an anchor with invisible characters, which is not allowed; {_NOT_DRAWN}",
             code="spend-hook-broken",
             option="spend",
         )
@@ -387,11 +384,11 @@ def checked_receipt(receipt: object) -> SpendReceipt:
 
 
 def check_books(books: AdvisingHook | None, *, guard: bool) -> None:
-    """Refuse a guard without a ledger."""
+    """Reject a guard without a ledger."""
     if guard and books is None:
         raise UnsupportedError(
-            "a guard needs a ledger, which keeps its verdict: without one a stopped release could be tried again until "
-            "it passes",
+            "a guard needs a ledger that records its decision: without a ledger, a stopped release could be repeated "
+            "until it passes",
             code="guard-needs-ledger",
             option="guard",
             remedy=(Call("Ledger.account", "record the spend"), LeaveOut("guard")),

@@ -15,15 +15,12 @@ from discreet.privacy import gaussian_dp
 from discreet.privacy.checks import is_integer, listed, positive, probability_below_one, within
 
 # -- textbook ----------------------------------------------------------------------------------------------------------
-# Formulas of papers and textbooks under their usual names, with their ranges.
-#
-# They serve to compare, to reproduce published figures and to check proofs. For calibration use `gaussian_dp`, whose
-# results are exact or optimal and rounded conservatively. The closed forms here are plain floats, except where they
-# call `gaussian_dp`.
+# Published formulas, for comparisons, reproductions and checks of proofs. They are evaluated in plain floats, except
+# where they call `gaussian_dp`. For calibration use `gaussian_dp`, which is exact or optimal and rounds conservatively.
 
-_ADVICE = "see the function's documentation for its range"
+_ADVICE = "see the function's documentation for the allowed range"
 _CLASSICAL_EPSILON_HIGHEST = 1.0
-# e^100 guarantees nothing, and is far below the largest float
+# a larger epsilon is meaningless, and its exponential might overflow
 _EXPONENT_HIGHEST = 100.0
 
 
@@ -37,7 +34,7 @@ def classical_gaussian_sigma(sensitivity: float, epsilon: float, delta: float) -
     sensitivity : float
         L2 sensitivity, above 0.
     epsilon : float
-        Above 0 and below 1. The proof does not hold above, and from about 8.4 the claim is false.
+        Above 0 and below 1. The theorem is not proved for larger epsilon, and false above about 8.4.
     delta : float
         From 1e-300 to 0.5.
 
@@ -49,7 +46,7 @@ def classical_gaussian_sigma(sensitivity: float, epsilon: float, delta: float) -
     sensitivity, epsilon, delta = _triple(sensitivity, epsilon, delta)
     if epsilon >= _CLASSICAL_EPSILON_HIGHEST:
         raise OptionError(
-            f"epsilon = {epsilon:g}; the classical Gaussian mechanism is proved below 1 only",
+            f"the classical Gaussian mechanism needs epsilon below 1, got {epsilon:g}",
             option="epsilon",
             given=epsilon,
             allowed="a number above 0 and below 1",
@@ -65,8 +62,12 @@ def analytic_gaussian_sigma(sensitivity: float, epsilon: float, delta: float) ->
 
     Parameters
     ----------
-    sensitivity, epsilon, delta : float
-        L2 sensitivity, above 0; from 1e-9 to 1e9; from 1e-300 to 0.5.
+    sensitivity : float
+        L2 sensitivity, above 0.
+    epsilon : float
+        From 1e-9 to 1e9.
+    delta : float
+        From 1e-300 to 0.5.
 
     Examples
     --------
@@ -82,23 +83,23 @@ def zhao_gaussian_sigma(
 ) -> float:
     """Return sigma of a Gaussian mechanism by a closed form for any epsilon.
 
-    sigma = sensitivity (a + sqrt(a^2 + epsilon)) / (epsilon sqrt 2) is exact for the a that solves
-    erfc(a) - e^epsilon erfc(sqrt(a^2 + epsilon)) = 2 delta, and a larger a only adds noise. After Zhao et al. 2019,
-    "Reviewing and Improving the Gaussian Mechanism for Differential Privacy", section 5, two bounds of a from above:
+    sigma = sensitivity (a + sqrt(a^2 + epsilon)) / (epsilon sqrt 2) is exact for the a that solves erfc(a) - e^epsilon
+    erfc(sqrt(a^2 + epsilon)) = 2 delta. A larger a only adds noise. Zhao et al. 2019, "Reviewing and Improving the
+    Gaussian Mechanism for Differential Privacy", section 5, give two upper bounds on a:
 
-    - "erfc": b = erfc^-1(2 delta) drops the second term, so it is above the root; putting it back where it is smallest,
-      a = erfc^-1(2 delta + e^epsilon erfc(sqrt(b^2 + epsilon))) is above every root that is not negative, and
-      max(a, 0) is above every root. At most 1.67 times the exact noise for epsilon >= 0.1 and delta <= 1e-3.
-    - "logarithm": a = sqrt(ln(2 / (sqrt(16 delta + 1) - 1))). At most 1.92 times the exact noise there.
+    - "erfc": without the second term, the solution b = erfc^-1(2 delta) is above the root. With the second term at its
+      smallest, a = erfc^-1(2 delta + e^epsilon erfc(sqrt(b^2 + epsilon))) is above every nonnegative root, and max(a,
+      0) is above every root. The noise is at most 1.67 times the exact noise for epsilon >= 0.1 and delta <= 1e-3.
+    - "logarithm": a = sqrt(ln(2 / (sqrt(16 delta + 1) - 1))). The noise is at most 1.92 times the exact noise there.
 
-    Neither is sharp where epsilon is small against delta: the factor then grows like 1/sqrt(epsilon) and beyond.
+    Neither bound is sharp if epsilon is small relative to delta: the factor then grows like 1/sqrt(epsilon) or faster.
 
     Parameters
     ----------
     sensitivity, epsilon, delta : float
         As for `analytic_gaussian_sigma`.
     form : {"erfc", "logarithm"}
-        The bound to use. The first is tighter.
+        Bound to use. The first is tighter.
 
     Examples
     --------
@@ -123,14 +124,14 @@ def zhao_gaussian_sigma(
 
 
 def basic_composition(pairs: Iterable[tuple[float, float]]) -> tuple[float, float]:
-    """Return the sums of the epsilons and of the deltas, rounded up. Holds for adaptive pieces.
+    """Return the sum of the epsilons and the sum of the deltas, rounded up.
 
-    Dwork & Roth 2014, Theorem 3.16.
+    Mechanisms may be chosen adaptively. Dwork & Roth 2014, Theorem 3.16.
 
     Parameters
     ----------
     pairs : iterable of (epsilon, delta)
-        One per piece.
+        One pair for each mechanism.
 
     Examples
     --------
@@ -138,17 +139,17 @@ def basic_composition(pairs: Iterable[tuple[float, float]]) -> tuple[float, floa
     (0.75, 1e-06)
     """
     epsilons, deltas = Fraction(0), Fraction(0)
-    given = listed(pairs)
-    if given is None:
+    entries = listed(pairs)
+    if entries is None:
         raise OptionError(
             f"pairs: expected a list of (epsilon, delta), got {type(pairs).__name__}",
             option="pairs",
             allowed="a list of (epsilon, delta)",
         )
-    for pair in given:
+    for pair in entries:
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:
             raise OptionError(
-                f"pairs: expected (epsilon, delta) in each, got {type(pair).__name__}",
+                f"pairs: expected every entry to be a pair (epsilon, delta), got {type(pair).__name__}",
                 option="pairs",
                 allowed="a list of (epsilon, delta)",
             )
@@ -159,10 +160,10 @@ def basic_composition(pairs: Iterable[tuple[float, float]]) -> tuple[float, floa
 
 
 def advanced_composition(epsilon: float, delta: float, k: int, delta_slack: float) -> tuple[float, float]:
-    """Return epsilon and delta of k pieces that are each (epsilon, delta)-DP.
+    """Return epsilon and delta of k mechanisms that are each (epsilon, delta)-DP.
 
     (epsilon sqrt(2 k ln(1/delta_slack)) + k epsilon (e^epsilon - 1), k delta + delta_slack)
-    [Dwork, Rothblum & Vadhan 2010, Theorem III.3]. For many pieces and large epsilon, basic composition is smaller.
+    [Dwork, Rothblum & Vadhan 2010, Theorem III.3]. If k epsilon is large, basic composition gives a smaller epsilon.
 
     Parameters
     ----------
@@ -171,7 +172,7 @@ def advanced_composition(epsilon: float, delta: float, k: int, delta_slack: floa
     delta : float
         At least 0 and below 1.
     k : int
-        Number of pieces, at least 1.
+        Number of mechanisms, at least 1.
     delta_slack : float
         From 1e-300 to 0.5.
 
@@ -187,7 +188,7 @@ def advanced_composition(epsilon: float, delta: float, k: int, delta_slack: floa
     count: object = k
     if not is_integer(count) or count < 1:
         raise OptionError(
-            f"k is {shown(count)}; expected the number of pieces, an integer of at least 1",
+            f"k: expected an integer of at least 1, the number of mechanisms, got {shown(count)}",
             option="k",
             given=count,
             allowed="an integer of at least 1",
@@ -198,7 +199,7 @@ def advanced_composition(epsilon: float, delta: float, k: int, delta_slack: floa
 
 def _triple(sensitivity: float, epsilon: float, delta: float) -> tuple[float, float, float]:
     return (
-        positive("sensitivity", sensitivity, advice="give the L2 sensitivity of the released vector"),
+        positive("sensitivity", sensitivity, advice="pass the L2 sensitivity of the released vector"),
         within("epsilon", epsilon, gaussian_dp.EPSILON_LOWEST, gaussian_dp.EPSILON_HIGHEST, advice=_ADVICE),
         _delta(delta),
     )
@@ -211,24 +212,24 @@ def _delta(delta: float, name: str = "delta") -> float:
 
 
 # -- composition -------------------------------------------------------------------------------------------------------
-# Privacy loss of several pieces that are fixed in advance.
+# Composition of mechanisms ("pieces") that are fixed in advance.
 #
-# Gaussian pieces compose exactly; with zCDP pieces everything is added up as zCDP; pure pieces add their epsilons; and
-# a mixture of Gaussian and pure pieces uses privacy-loss distributions. Where several bounds are valid the smallest is
-# returned.
+# Gaussian pieces compose exactly, and pure pieces add their epsilons. If there are zCDP pieces, all pieces are added up
+# as zCDP. A mixture of Gaussian and pure pieces uses privacy-loss distributions. If several bounds are valid, the
+# smallest is returned.
 
-# dp_accounting convolves in double precision: over its grid that can lose about 1e-12 of probability, so results are
-# charged ten times that, and below a delta of 1e-9 the distributions are not used
+# dp_accounting convolves in double precision, which can lose a probability of about 1e-12. Ten times as much is added
+# to delta, and privacy-loss distributions are not used below a delta of 1e-9.
 _PLD_LOSS = 1e-11
 _PLD_LEAST_DELTA = 1e-9
 _PLD_POINTS = 100_000
-# it also computes e^epsilon of a pure epsilon; above this a float overflows, and only the other bounds are used
+# largest total epsilon of pure pieces for privacy-loss distributions, because e^epsilon must not overflow
 _PLD_GREATEST_PURE = 500.0
 
 
 @dataclass(frozen=True, slots=True)
 class GaussianPiece:
-    """A Gaussian mechanism with parameter mu = L2 sensitivity / sigma.
+    """Gaussian mechanism with parameter mu = L2 sensitivity / sigma.
 
     >>> GaussianPiece(0.5).mu
     0.5
@@ -237,7 +238,7 @@ class GaussianPiece:
     mu: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "mu", positive("mu", self.mu, advice="give sensitivity / sigma"))
+        object.__setattr__(self, "mu", positive("mu", self.mu, advice="pass sensitivity / sigma"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +252,7 @@ class ZcdpPiece:
     rho: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "rho", positive("rho", self.rho, advice="rho of a Gaussian mechanism is mu^2/2"))
+        object.__setattr__(self, "rho", positive("rho", self.rho, advice="a mu-Gaussian mechanism has rho = mu^2/2"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +266,7 @@ class PurePiece:
     epsilon: float
 
     def __post_init__(self) -> None:
-        advice = "leave out a piece that costs nothing"
+        advice = "leave out a piece with epsilon = 0"
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon, advice=advice))
 
 
@@ -274,7 +275,7 @@ Piece = GaussianPiece | ZcdpPiece | PurePiece
 
 @dataclass(frozen=True, slots=True)
 class _Total:
-    """Totals by kind of piece; 0 where a kind is absent."""
+    """Totals by kind of piece, 0 for an absent kind."""
 
     mu: float
     rho: float
@@ -287,8 +288,8 @@ class _Total:
 def compose(pieces: Sequence[Piece], *, delta: float | None = None, epsilon: float | None = None) -> float:
     """Return epsilon at a delta, or delta at an epsilon, of all pieces together, rounded up.
 
-    Only for pieces that are fixed in advance: the number of pieces and their parameters may not depend on the output of
-    an earlier piece (the queries inside a piece may). Adaptively chosen parameters need an odometer or filter [Rogers,
+    The pieces must be fixed in advance: neither their number nor their parameters may depend on the output of an
+    earlier piece. The queries inside a piece may. Adaptively chosen parameters need an odometer or filter [Rogers,
     Roth, Ullman & Vadhan 2016].
 
     Parameters
@@ -296,9 +297,9 @@ def compose(pieces: Sequence[Piece], *, delta: float | None = None, epsilon: flo
     pieces : sequence of GaussianPiece, ZcdpPiece, PurePiece
         At least one.
     delta : float, optional
-        Return epsilon at this delta. 0 is allowed when every piece is pure.
+        Return epsilon at this delta, which may be 0 if every piece is pure.
     epsilon : float, optional
-        Return delta at this epsilon. Pass exactly one of the two.
+        Return delta at this epsilon. Pass exactly one of `delta` and `epsilon`.
 
     Returns
     -------
@@ -316,36 +317,36 @@ def compose(pieces: Sequence[Piece], *, delta: float | None = None, epsilon: flo
     if delta is not None and epsilon is None:
         return _epsilon_at(total, probability_below_one("delta", delta, advice="for instance 1e-6"))
     if epsilon is not None and delta is None:
-        return _delta_at(total, positive("epsilon", epsilon, advice="give the epsilon you want to promise"))
+        return _delta_at(total, positive("epsilon", epsilon, advice="pass the epsilon that you want to guarantee"))
     raise OptionError(
-        f"compose() got delta = {shown(delta)} and epsilon = {shown(epsilon)}",
+        f"compose() needs exactly one of delta and epsilon, got delta = {shown(delta)} and epsilon = {shown(epsilon)}",
         option="delta",
         allowed="delta or epsilon, not both",
-        remedy="give exactly one; the other is returned",
+        remedy="pass one of them; the other is returned",
     )
 
 
 def _add_up(pieces: Sequence[Piece]) -> _Total:
-    given = listed(pieces)
-    if given is None:
+    entries = listed(pieces)
+    if entries is None:
         raise OptionError(
             f"compose(): expected a list of pieces, got {type(pieces).__name__}",
             option="pieces",
             allowed="a list of pieces",
         )
-    pieces = given
+    pieces = entries
     if not pieces:
         raise OptionError(
-            "compose() got no pieces; it needs at least one", option="pieces", remedy="name what was released"
+            "compose() needs at least one piece, got none", option="pieces", remedy="pass a piece for each mechanism"
         )
     for piece in pieces:
         if not isinstance(piece, Piece):
             raise OptionError(
-                f"{shown(piece)} is not a piece; allowed: GaussianPiece, ZcdpPiece, PurePiece",
+                f"pieces: expected a GaussianPiece, ZcdpPiece or PurePiece, got {shown(piece)}",
                 option="pieces",
                 given=piece,
                 allowed=("GaussianPiece", "ZcdpPiece", "PurePiece"),
-                remedy="wrap it in one",
+                remedy="write, for instance, PurePiece(0.5)",
             )
     mus = [piece.mu for piece in pieces if isinstance(piece, GaussianPiece)]
     rhos = [Fraction(piece.rho) for piece in pieces if isinstance(piece, ZcdpPiece)]
@@ -355,7 +356,7 @@ def _add_up(pieces: Sequence[Piece]) -> _Total:
     from_pure = sum((Fraction(epsilon) ** 2 / 2 for epsilon in epsilons), Fraction(0))
     return _Total(
         mu=gaussian_dp.compose_mu(*mus) if mus else 0.0,
-        # a larger rho is a weaker claim, so the smallest convertible rho may replace smaller ones
+        # a larger rho is a weaker claim, so a rho below the convertible range may be raised to its lower end
         rho=max(up(concentrated + from_pure), gaussian_dp.RHO_LOWEST),
         rho_without_pure=max(up(concentrated), gaussian_dp.RHO_LOWEST),
         pure=up(sum(map(Fraction, epsilons), Fraction(0))),
@@ -374,7 +375,7 @@ def _epsilon_at(total: _Total, delta: float) -> float:
     if only_pure:
         candidates.append(total.pure)
     elif total.has_zcdp:
-        # basic composition of the pure part with the rest; without a pure part this is the first candidate again
+        # basic composition of the pure pieces with the others
         candidates.append(_sum_up(total.pure, _zcdp_epsilon(total.rho_without_pure, delta)))
     else:
         candidates.append(_sum_up(total.pure, gaussian_dp.epsilon_from(total.mu, delta)))
@@ -407,7 +408,7 @@ def _sum_up(first: float, second: float) -> float:
 
 
 def _zcdp_epsilon(rho: float, delta: float) -> float:
-    """Return the zCDP bound, or infinity where rho is above the convertible range."""
+    """Return the zCDP bound, or infinity if rho is above the convertible range."""
     return gaussian_dp.epsilon_from_rho(rho, delta) if rho <= gaussian_dp.RHO_HIGHEST else math.inf
 
 
@@ -421,7 +422,7 @@ def _privacy_loss(total: _Total) -> Any:  # noqa: ANN401 - the library has no ty
         from dp_accounting.pld import common, privacy_loss_distribution
     except ImportError as error:
         raise MissingDependencyError("accounting", "dp_accounting") from error
-    # losses of the Gaussian lie within mu^2/2 +- 10 mu up to 1e-23 of probability
+    # the loss of the Gaussian lies within mu^2/2 +- 10 mu except with probability 1e-23
     grid = (total.mu**2 + 20 * total.mu + 2 * total.pure) / _PLD_POINTS
     loss = privacy_loss_distribution.from_gaussian_mechanism(
         1 / total.mu, pessimistic_estimate=True, value_discretization_interval=grid

@@ -25,8 +25,8 @@ def test_cells_are_those_of_the_design():
 @pytest.mark.parametrize(
     ("columns", "options", "message"),
     [
-        ({"y": (0, 1), "x": (0, 1)}, {"radius": 0.5}, "got a radius"),
-        ({"y": (0, 1), "x": (0, 1), "s": {"formula": "spline(x, 0.5)"}}, {}, "got a spline"),
+        ({"y": (0, 1), "x": (0, 1)}, {"radius": 0.5}, "the mechanism 'dpme' takes no radius"),
+        ({"y": (0, 1), "x": (0, 1), "s": {"formula": "spline(x, 0.5)"}}, {}, "the mechanism 'dpme' takes no splines"),
     ],
 )
 def test_what_a_histogram_refuses_is_refused(columns, options, message):
@@ -48,7 +48,7 @@ def test_every_part_of_objective_counts():
     assert not case.kept_with_half("linear")
     assert not case.kept_with_half("coefficients")
     assert case.loss_with(case.distribution, bound=3.0).delta > 2 * case.delta
-    with pytest.raises(SpecError, match="the penalty of the noise is not that of the settings"):
+    with pytest.raises(SpecError, match="the penalty strength stated with the noise must match the setting 'strength'"):
         case.loss_with(replace(case.distribution, parameters={"strength": 5}))
     weak = one_case("objective", loss="squared")
     assert weak.loss_with(replace(weak.distribution, parameters={"strength": 5})).delta > 0.9

@@ -37,7 +37,7 @@ def test_sums_over_residuals_and_clipped_rows_are_counted(beside):
 def test_robust_sums_without_one_of_their_blocks_are_refused(block):
     case = one_case("gaussian", beside={"robust": True})
     sigma = {name: value for name, value in case.distribution.sigma.items() if name != block}
-    with pytest.raises(SpecError, match=f"expected a scale '{block}'"):
+    with pytest.raises(SpecError, match=f"needs a scale '{block}', but the release states none"):
         case.loss_with(replace(case.distribution, sigma=sigma))
 
 
@@ -78,15 +78,15 @@ def test_sums_over_residuals_of_further_models_are_counted(unit):
 def test_models_that_the_noise_does_not_fit_are_refused():
     case = one_case("gaussian", beside={"robust": True, "models": MODELS})
     plain = one_case("gaussian", beside={"robust": True})
-    with pytest.raises(SpecError, match="expected a scale 'residual_diagonal_1'"):
+    with pytest.raises(SpecError, match="needs a scale 'residual_diagonal_1', but the release states none"):
         case.loss_with(replace(plain.distribution, models=MODELS))
-    with pytest.raises(SpecError, match="got a scale 'residual_diagonal_1'"):
+    with pytest.raises(SpecError, match="takes no scale 'residual_diagonal_1', but the release states one"):
         case.loss_with(replace(case.distribution, models=()))
     for wrong in ((1, 2, 3), (2, 1, 3), (0, 3), (3, 3), (9,), ()):
-        with pytest.raises(SpecError, match="expected the columns of a model other than the full one"):
+        with pytest.raises(SpecError, match="expected the columns of an additional model of the design"):
             case.loss_with(replace(case.distribution, models=(wrong, *MODELS[1:])))
     other = one_case("ssp")
-    with pytest.raises(SpecError, match="of additional models, which this mechanism does not release"):
+    with pytest.raises(SpecError, match="this mechanism takes no additional models"):
         other.loss_with(replace(other.distribution, models=MODELS))
 
 

@@ -52,7 +52,7 @@ def test_pure_scores():
     case = one_case("irls", delta=0.0)
     assert case.loss.is_pure
     assert case.loss_with(case.distribution, iterations=40).epsilon > 1.6 * case.loss.epsilon
-    with pytest.raises(SpecError, match="the setting 'form' is 'moment'"):
+    with pytest.raises(SpecError, match="the setting 'form' must be 'score' for this mechanism, got 'moment'"):
         case.loss_with(case.distribution, form="moment")
 
 
@@ -64,15 +64,15 @@ def test_choices_have_the_loss_of_their_range():
     assert pure.loss.mu == pytest.approx(20**0.5 * pure_mu(each), rel=1e-6)
     assert composed.loss.failure == 0
     assert composed.kept
-    with pytest.raises(SpecError, match="expected 10 selections as in the settings, got 20"):
+    with pytest.raises(SpecError, match="expected noise for 10 iterations, as in the settings, got 20"):
         composed.loss_with(composed.distribution, iterations=10)
 
 
 def test_momentum_is_a_parameter_exactly_where_it_is_used():
     case = one_case("gradient")
-    with pytest.raises(SpecError, match="got a parameter 'momentum_per_mille'"):
+    with pytest.raises(SpecError, match="takes no parameter 'momentum_per_mille', but the release states one"):
         case.loss_with(case.distribution, momentum=False)
-    with pytest.raises(SpecError, match="expected a parameter 'momentum_per_mille'"):
+    with pytest.raises(SpecError, match="needs a parameter 'momentum_per_mille', but the release states none"):
         case.loss_with(replace(case.distribution, parameters={}))
 
 

@@ -28,5 +28,5 @@ def test_counts_of_clipped_rows_are_counted():
 
 def test_noise_of_another_dimension_is_refused():
     case = one_case("k-norm", delta=0.0)
-    with pytest.raises(SpecError, match="expected noise in 10 dimensions, got 9"):
+    with pytest.raises(SpecError, match="expected dimension = 10, got 9"):
         case.loss_with(replace(case.distribution, parameters={"dimension": 9}))

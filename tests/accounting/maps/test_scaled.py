@@ -47,12 +47,12 @@ def test_less_noise_on_any_statistic_costs_more(robust):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"target_centre": None}, "expected a scale 'target_centre'"),
+        ({"target_centre": None}, "needs a scale 'target_centre', but the release states none"),
         # without a search for the radius it is the noise of rows that keep their declared scale
-        ({"radius": None}, "one number for sum and square of the indicators"),
-        ({"fourth_diagonal": None}, "expected a scale 'fourth_diagonal'"),
-        ({"score": 10}, "a scale 'score'"),
-        ({"cross": 0}, "expected noise on 'cross'"),
+        ({"radius": None}, "expected noise.indicators = .*, got"),
+        ({"fourth_diagonal": None}, "needs a scale 'fourth_diagonal', but the release states none"),
+        ({"score": 10}, "takes no scale 'score', but the release states one"),
+        ({"cross": 0}, "steps for 'cross', got 0"),
     ],
 )
 def test_another_distribution_is_refused(change, message):

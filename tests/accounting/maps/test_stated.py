@@ -13,11 +13,11 @@ from support.loss_cases import one_case
 BROKEN = {
     "family": (
         lambda distribution: replace(distribution, family="discrete-laplace"),
-        "the family of the noise is 'discrete-laplace'",
+        "the noise family must be 'discrete-gaussian' for this mechanism, got 'discrete-laplace'",
     ),
     "account": (
         lambda distribution: replace(distribution, calibration="pure"),
-        "the calibration of the noise is 'pure'",
+        "for this mechanism, got 'pure'",
     ),
     "missing": (
         lambda distribution: replace(distribution, sigma={k: v for k, v in distribution.sigma.items() if k != "cross"}),
@@ -25,20 +25,23 @@ BROKEN = {
     ),
     "unknown": (
         lambda distribution: replace(distribution, sigma={**distribution.sigma, "mean": 5}),
-        "got a scale 'mean'",
+        "takes no scale 'mean', but the release states one",
     ),
-    "parameter": (lambda distribution: replace(distribution, parameters={"degrees": 5}), "got a parameter 'degrees'"),
+    "parameter": (
+        lambda distribution: replace(distribution, parameters={"degrees": 5}),
+        "takes no parameter 'degrees', but the release states one",
+    ),
     "no noise": (
         lambda distribution: replace(distribution, sigma={**distribution.sigma, "cross": 0}),
-        "noise on 'cross' of 1 to 2",
+        "a noise scale from 1 to 2.100 steps for 'cross'",
     ),
     "count": (
         lambda distribution: replace(distribution, sigma={**distribution.sigma, "count": 0}),
-        "contradicts the neighbouring relation",
+        "must have noise unless the neighbouring relation makes it public",
     ),
     "too much": (
         lambda distribution: replace(distribution, sigma={**distribution.sigma, "cross": 2**101}),
-        "noise on 'cross' of 1 to 2",
+        "a noise scale from 1 to 2.100 steps for 'cross'",
     ),
 }
 
@@ -55,7 +58,7 @@ def test_a_count_without_noise_is_for_public_counts_only():
     case = one_case("gaussian", Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"neighbours": "replace"}))
     assert case.distribution.sigma["count"] == 0
     assert case.kept
-    with pytest.raises(SpecError, match="contradicts the neighbouring relation"):
+    with pytest.raises(SpecError, match="must have noise unless the neighbouring relation makes it public"):
         case.loss_with(replace(case.distribution, sigma={**case.distribution.sigma, "count": 5}))
 
 
@@ -66,7 +69,7 @@ def test_a_count_without_noise_is_for_public_counts_only():
         ("gradient", "iterations", 2000, "expected a number from 1 to 1000, got 2000"),
         ("gradient", "iterations", 1.5, "expected an integer, got 1.5"),
         ("gradient", "iterations", True, "expected a number from 1 to 1000, got True"),
-        ("irls", "form", "scores", "the setting 'form' is 'scores'"),
+        ("irls", "form", "scores", "the setting 'form' must be 'score' or 'moment' for this mechanism, got 'scores'"),
         ("output", "bound", "1", "expected a number"),
     ],
 )

@@ -26,7 +26,7 @@ def test_less_noise_has_more_delta():
 
 def test_scales_that_are_no_products_are_refused():
     case = one_case("wishart", degrees=500)
-    with pytest.raises(SpecError, match="must be products of column scales"):
+    with pytest.raises(SpecError, match="must be a product of two column scales"):
         case.loss_with(
             replace(case.distribution, sigma={**case.distribution.sigma, "cross": case.distribution.sigma["cross"] + 1})
         )
@@ -45,10 +45,10 @@ def test_what_the_mechanism_refuses_is_refused():
     persons = Design("y", {"y": (0, 10), "x": (0, 5), "z": (-1, 1)}, unit={"id": "p", "max_rows": 2})
     with pytest.raises(SpecError, match="one row per person"):
         replace(case, design=persons).loss  # noqa: B018
-    with pytest.raises(SpecError, match="outside the range for which Wishart noise is proved"):
+    with pytest.raises(SpecError, match=r"Wishart noise needs epsilon from .* and delta of at least"):
         replace(case, delta=1e-40).loss  # noqa: B018
     public = one_case("wishart", Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"neighbours": "replace"}), degrees=500)
-    with pytest.raises(SpecError, match="debiased = false with a public number of rows"):
+    with pytest.raises(SpecError, match="with a public number of rows needs debiased = true, got false"):
         public.loss_with(public.distribution, debiased=False)
 
 

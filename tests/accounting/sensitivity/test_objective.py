@@ -20,6 +20,6 @@ def test_a_threshold_bounds_the_residual():
 
 
 def test_a_threshold_below_a_step_is_refused():
-    with pytest.raises(SpecError, match="less than a step of the grid"):
+    with pytest.raises(SpecError, match=r"expected a threshold of at least .*, one grid step at grid_bits"):
         threshold_steps({"threshold": 1e-9}, DOMAIN)
     assert in_units(DOMAIN.unit**2, DOMAIN) == 1.0

@@ -197,7 +197,7 @@ def test_the_estimator_and_the_command_line_count_too(tmp_path):
         program, [*arguments, "--clip-counts", "--mechanism", "k-norm", "-o", str(tmp_path / "no.json")]
     )
     assert run.exit_code == 2
-    assert "only with the mechanisms 'gaussian' and 'laplace'" in run.stderr
+    assert "needs one of the mechanisms 'gaussian' and 'laplace'" in run.stderr
 
 
 def test_the_mechanisms_that_are_said_to_count_are_those_whose_card_says_so():

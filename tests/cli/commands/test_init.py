@@ -179,7 +179,7 @@ def test_target_columns_and_id_are_taken(folder: Path, call: Call) -> None:
         "Blanks   3 in new.toml:",
         f"         line 9, column 'income': {bounds}",
         f"         line 14, column 'age': {bounds}",
-        "         line 20: max_rows is blank; fill in how many rows of one person are used at most",
+        "         line 20: max_rows is blank; set the maximum number of rows used per person",
     ]
     # the same problems, in the same words, as release and check give
     refused = call(*RELEASE, "new.toml")

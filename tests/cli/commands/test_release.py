@@ -364,7 +364,7 @@ def test_private_bounds_are_told_where_they_are_found_and_named_where_not(folder
     result = call(*command, "--force")
     assert result.exit_code == 5
     assert "were not found at this budget" in result.stderr
-    assert "The search has spent epsilon = " in result.stderr
+    assert "The search spent epsilon = " in result.stderr
     result = call("plan", "--design", "private.toml", "--rows", "100", "--epsilon", "1")
     assert result.exit_code == 2
     assert "are private" in result.stderr

@@ -355,7 +355,7 @@ def test_the_limit_of_half_a_square_holds_where_delta_is_large():
         ({}, PrivacyBudget(1.0), DEFAULT, 16, "delta above 0"),
         ({}, PrivacyBudget(0.1, 1e-6), {**DEFAULT, "strength": 1.0}, 16, "raise strength to 39.8 or more"),
         ({}, PrivacyBudget(16.0, 1e-9), DEFAULT, 8, "too coarse"),
-        ({}, PrivacyBudget(1.0, 1e-6), {**HUBER, "threshold": 0.003}, 8, "threshold = 0.003 is less than a step"),
+        ({}, PrivacyBudget(1.0, 1e-6), {**HUBER, "threshold": 0.003}, 8, "one grid step at grid_bits = 8; got 0.003"),
         ({}, PrivacyBudget(1.0, 1e-6), {**HUBER, "strength": 5e-4}, 16, "expected 0.001 or more, or 0"),
         ({"id": "p", "max_rows": 501}, PrivacyBudget(1.0, 1e-6), DEFAULT, 16, "max_rows = 501 is too large"),
         ({"id": "p", "max_rows": 251, "neighbours": "replace"}, PrivacyBudget(1.0, 1e-6), DEFAULT, 16, "251 is too"),

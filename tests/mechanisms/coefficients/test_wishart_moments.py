@@ -184,10 +184,10 @@ def test_a_release_through_the_front_door():
         ({}, {}, {"form": "score"}, "form = 'moment'"),
         ({}, {}, {"composition": "cdp"}, "composition"),
         ({}, {"delta": 0.0}, {}, "delta"),
-        ({}, {"delta": 1e-30}, {}, "proved for epsilon from"),
+        ({}, {"delta": 1e-30}, {}, "noise = 'wishart' needs epsilon from"),
         ({"unit": {"id": "who", "max_rows": 2}}, {}, {}, "max_rows = 2"),
         ({"columns": {f"x{j}": (0, 1) for j in range(200)} | {"y": (0, 1)}}, {}, {}, "at most 200"),
-        ({}, {"epsilon": 1e-5}, {"iterations": 10}, "proved for epsilon from"),
+        ({}, {"epsilon": 1e-5}, {"iterations": 10}, "noise = 'wishart' needs epsilon from"),
     ],
 )
 def test_what_is_not_proved_is_refused_before_data_is_read(design, budget, settings, message):

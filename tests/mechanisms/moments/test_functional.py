@@ -220,7 +220,7 @@ def test_bad_settings_and_budgets_are_refused_before_data():
     with pytest.raises(SpecError, match="raise epsilon"):
         discreet.release("no file.csv", numbers(9), epsilon=1e-6, mechanism="functional", grid_bits=26)
     design = numbers(1)
-    with pytest.raises(SpecError, match="expected a budget in epsilon"):
+    with pytest.raises(SpecError, match="needs a budget in epsilon"):
         FunctionalMechanism().noise_model(
             design, RowDomain.of(design), PrivacyBudget.gdp(0.5), {"target_square": False}
         )

@@ -205,7 +205,7 @@ def test_entries_are_drawn_independently_and_with_their_own_parameter():
 
 @pytest.mark.parametrize("sigma", [-1, MAX_SIGMA * 2, 2**53 + 1])
 def test_the_sampler_refuses_what_it_cannot_draw_exactly(sigma):
-    with pytest.raises(ValueError, match="sigma"):
+    with pytest.raises(ValueError, match="noise scale must"):
         ExactSampler().draw([sigma])
 
 
@@ -244,7 +244,7 @@ def test_the_guarantee_says_when_the_number_of_rows_is_public():
     of_persons = Guarantee.promised(persons.unit, budget)
     assert "the number of persons in the table is public" in of_persons.conditions
     assert "each person has one value of 'patient'" in of_persons.conditions
-    assert "any single person (patient), of whose rows at most 4 count" in of_persons.sentence()
+    assert "any single person (patient; at most 4 rows are used)" in of_persons.sentence()
 
 
 @pytest.mark.no_cover

@@ -272,7 +272,7 @@ def test_a_release_survives_its_file_and_names_its_distribution(tmp_path):
 @pytest.mark.parametrize("budget", [PrivacyBudget.zcdp(0.1), PrivacyBudget.gdp(0.5)])
 def test_budgets_in_another_currency_are_refused(budget):
     design = Design("y", {"x": (0, 1), "y": (0, 1)})
-    with pytest.raises(SpecError, match="expected a budget in epsilon"):
+    with pytest.raises(SpecError, match="needs a budget in epsilon"):
         KNormMoments().noise_model(design, RowDomain.of(design), budget, {})
 
 

@@ -219,7 +219,7 @@ def test_delta_changes_nothing_and_the_promise_keeps_the_budget():
 @pytest.mark.parametrize("budget", [PrivacyBudget.zcdp(0.1), PrivacyBudget.gdp(0.5)])
 def test_budgets_in_another_currency_are_refused(budget):
     design = numbers(1)
-    with pytest.raises(SpecError, match="expected a budget in epsilon"):
+    with pytest.raises(SpecError, match="needs a budget in epsilon"):
         LaplaceMoments().noise_model(design, RowDomain.of(design), budget, {})
 
 

@@ -316,10 +316,10 @@ def test_too_much_noise_and_too_few_rows_leave_finite_numbers(neighbours):
         ({"mechanism": "laplace"}, 'needs mechanism="gaussian"'),
         ({"mechanism": "refined"}, 'needs mechanism="gaussian"'),
         ({"delta": 0.0}, "delta above 0"),
-        ({"clip_counts": True}, 'clip_counts; leave them out, or use scaling="declared"'),
+        ({"clip_counts": True}, 'takes no clip_counts; leave out clip_counts, or use scaling="declared"'),
         ({"scaling": "public"}, "scaling"),
         ({"scaling": None}, "scaling"),
-        ({"design": Design("y", COLUMNS, radius=1.0)}, "finds a radius by itself"),
+        ({"design": Design("y", COLUMNS, radius=1.0)}, "needs a design without a radius"),
         ({"design": Design("y", COLUMNS, intercept=False)}, "needs a design with an intercept"),
     ],
 )

@@ -453,19 +453,24 @@ def test_a_release_survives_its_file(tmp_path):
 
 
 BAD = [
-    (PrivacyBudget(1.0), {}, {}, r"false for every epsilon.*1 - exp\(-epsilon\)"),
-    (PrivacyBudget.zcdp(0.1), {}, {}, "expected a budget in epsilon and delta"),
+    (PrivacyBudget(1.0), {}, {}, r"pure DP is false: .*1 - exp\(-epsilon\)"),
+    (PrivacyBudget.zcdp(0.1), {}, {}, "needs a budget in epsilon and delta"),
     (PrivacyBudget(1e-7, 1e-6), {}, {}, "epsilon from 1e-06"),
     (PrivacyBudget(1e10, 1e-6), {}, {}, "epsilon from 1e-06"),
-    (PrivacyBudget(1.0, 1e-31), {}, {}, "delta from 1e-30"),
+    (PrivacyBudget(1.0, 1e-31), {}, {}, "delta of at least 1e-30"),
     (PrivacyBudget(1.0, 1e-6), {"unit": {"id": "who", "max_rows": 2}}, {}, "max_rows = 2"),
-    (PrivacyBudget(1.0, 1e-6), {"unit": {"neighbours": "replace"}}, {"debiased": False}, "public number of rows"),
+    (
+        PrivacyBudget(1.0, 1e-6),
+        {"unit": {"neighbours": "replace"}},
+        {"debiased": False},
+        "debiased = false needs neighbours = 'add-remove'",
+    ),
     (PrivacyBudget(1.0, 1e-6), {"columns": {f"x{j}": (0, 1) for j in range(9)}}, {"degrees": 10}, "got 10;"),
     (
         PrivacyBudget(1.0, 1e-6),
         {"columns": {f"x{j}": (0, 1) for j in range(199)}},
         {},
-        "^expected at most 200 .* got 201;",
+        "^the mechanism 'wishart' takes at most 200 .* got 201;",
     ),
     (PrivacyBudget(1.0, 1e-6), {"columns": {f"x{j}": (0, 1) for j in range(199)}}, {}, "200 .* or use 'gaussian'$"),
     (PrivacyBudget(1.0, 1e-6), {"columns": {f"x{j}": (0, 1) for j in range(99)}}, {"degrees": 100_000}, "to 39603"),
@@ -473,7 +478,7 @@ BAD = [
         PrivacyBudget(1e-6, 1e-30),
         {"columns": {f"x{j}": (0, 1) for j in range(6)}},
         {"degrees": 10},
-        "too large to be of any use",
+        "too large to be useful",
     ),
 ]
 
@@ -489,7 +494,7 @@ def test_what_it_cannot_keep_is_refused_from_public_numbers(budget, design, sett
 @pytest.mark.parametrize("columns", [199, 600, 2000])
 def test_above_the_limit_of_columns_no_degrees_are_spoken_of(columns):
     design = Design("y", {**{f"x{j}": (0, 1) for j in range(columns)}, "y": (0, 1)})
-    with pytest.raises(SpecError, match="expected at most 200 ") as caught:
+    with pytest.raises(SpecError, match="takes at most 200 ") as caught:
         distribution_of(design)
     assert "degrees" not in str(caught.value)
 

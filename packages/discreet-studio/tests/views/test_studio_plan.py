@@ -76,7 +76,7 @@ def test_every_option_of_a_release_has_a_field_and_its_error_is_beside_it(browse
     assert 'id="grid_bits-error"' in answer.text
     # what depends on the mechanism is known only with the design
     answer = browser.post("/plan", GOOD | {"mechanism": "refined", "clip_counts": "yes"})
-    assert 'id="clip_counts-error">“Clip counts” on the plan page works only with' in answer.text
+    assert 'id="clip_counts-error">“Clip counts” on the plan page needs one of' in answer.text
     planned = browser.post("/plan", GOOD | {"clip_counts": "yes", "guard": "yes"}).text
     made = discreet.plan(DESIGN, rows=30_000, epsilon=1.0, delta=1e-6, clip_counts=True, guard=True, **CAUTIOUS)
     assert f"<td>{made.coefficients[1].width:.4g}</td>" in planned
