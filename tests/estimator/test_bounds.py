@@ -83,14 +83,14 @@ def test_levels_and_booleans_are_declared_by_name():
 
 
 REFUSED = {
-    "no bounds": ({"bounds": None}, "bounds are missing; they are never read from the data"),
+    "no bounds": ({"bounds": None}, "bounds are missing; bounds are never read from the data"),
     "no target bounds": ({"target_bounds": None}, "target_bounds are missing"),
     "unknown name": ({"bounds": {"x0": (0, 1), "x1": (0, 1), "age": (0, 1)}}, r"in bounds but not in X: \['age'\]"),
     "missing name": ({"bounds": {"x0": (0, 1)}}, r"in X but not in bounds: \['x1'\]"),
     "how each kind is declared": ({"bounds": {"x0": (0, 1)}}, r"'ward': \['icu', 'surgery'\], 'urgent': bool\}"),
     "three pairs": ({"bounds": ((0, 1), (0, 1), (0, 1))}, "bounds: expected a mapping .*, got another tuple"),
     "too many": ({"bounds": ([0, 0, 0], [1, 1, 1])}, "two arrays .* of 2 numbers"),
-    "two pairs": ({"bounds": [(0, 1), (2, 3)]}, r"may mean \(lows, highs\) or a pair for each of the two columns"),
+    "two pairs": ({"bounds": [(0, 1), (2, 3)]}, r"may mean \(lows, highs\) or one pair for each of the two columns"),
     "two sides": (
         {"bounds": ([0, 2], [1, 3])},
         r"bounds=\{'x0': \(low, high\), 'x1': \(low, high\)\}.*two NumPy arrays",

@@ -192,7 +192,7 @@ def test_codes_of_levels_that_are_integers_and_in_dictionaries():
     ({"levels": ["a", "b"], "missing_codes": ["a"]}, "missing_codes: 'a' is also a level"),
     ({"levels": ["a", "b"], "missing_codes": [9]}, "missing_codes: expected text like the levels, got 9"),
     ({"levels": [1, 2], "missing_codes": ["9"]}, "missing_codes: expected integers like the levels, got '9'"),
-    ({"dtype": "bool", "missing_codes": [9]}, "'missing_codes' are allowed for numbers, dates and levels"),
+    ({"dtype": "bool", "missing_codes": [9]}, "'missing_codes' is allowed for numbers, dates and levels"),
     ({"formula": "y + 1", "missing_codes": [9]}, "'missing_codes' is not allowed with a formula"),
 ])  # fmt: skip
 def test_codes_that_make_no_sense_are_refused(declared, said):

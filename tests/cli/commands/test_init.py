@@ -109,11 +109,13 @@ def test_the_file_works_once_it_is_filled_in(folder: Path, call: Call) -> None:
         assert contents(folder) == before
 
     refused("error: new.toml: 4 problems\n  line 9, column 'income'")
-    refused("column 'income': bounds are blank; declare the lowest and highest value from public knowledge")
+    refused(
+        "column 'income': bounds are blank; declare the lowest and highest possible value, using public knowledge only"
+    )
     fill(("income", '["", ""]', "[0, 1000000]"), ("age", '["", ""]', '[18, ""]'))
     refused("column 'age': bounds are blank")
     fill(("age", '[18, ""]', "[18, 90]"), ("region", 'bounds = ["", ""]', ""), ("region", "# levels", "levels"))
-    refused("column 'region': levels are blank; declare every value that can occur from public knowledge")
+    refused("column 'region': no levels are declared; list every value that can occur, using public knowledge only")
     fill(("region", "levels = []", 'levels = ["north", "south"]'))
     refused("column 'remark': bounds are blank")
     head, _, tail = path.read_text().partition("[columns.remark]\n")
@@ -174,7 +176,7 @@ def test_target_columns_and_id_are_taken(folder: Path, call: Call) -> None:
         "columns": {"income": blank, "age": blank},
         "unit": {"id": "remark", "max_rows": ""},
     }
-    bounds = "bounds are blank; declare the lowest and highest value from public knowledge"
+    bounds = "bounds are blank; declare the lowest and highest possible value, using public knowledge only"
     assert result.stdout.splitlines()[1:5] == [
         "Blanks   3 in new.toml:",
         f"         line 9, column 'income': {bounds}",

@@ -463,7 +463,7 @@ def test_further_models_with_robust_errors_are_declared_one_by_one(folder: Path,
     ("models", "message"),
     [
         (("income ~ height",), "unknown column 'height'"),
-        (("income ~ age", "income ~ age"), "are the same model"),
+        (("income ~ age", "income ~ age"), "describe the same model"),
         (("income ~ .",), "is the full model"),
         (("income",), "expected a target, '~' and features"),
     ],

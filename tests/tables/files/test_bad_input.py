@@ -143,13 +143,13 @@ def test_only_the_listed_words_and_1_and_0_are_true_or_false(word, tmp_path) -> 
     ("row", "remedy"),
     [
         ("0.5,SECRETCELL,a,1\n", 'declare levels = ["no", "yes"] with the two words that can occur'),
-        ("SECRETCELL,true,a,1\n", "if it holds words, declare levels instead of bounds"),
+        ("SECRETCELL,true,a,1\n", "if the column holds text, declare levels instead of bounds"),
         ("0.5,true,a,SECRETCELL\n", "declare every level that can occur"),
     ],
 )
 def test_words_of_another_kind_are_first_to_be_declared_and_last_to_be_dropped(row, remedy, tmp_path) -> None:
     message = refusal(csv_file(tmp_path, HEADER + GOOD + row), DataError)
-    assert message.index(remedy) < message.index('missing = "drop" leaves out every row with such a cell')
+    assert message.index(remedy) < message.index('or missing = "drop" to drop their rows')
 
 
 def parquet_bytes(**options) -> bytes:

@@ -24,8 +24,8 @@ HOSTILE = {
     'x"]\ntarget = "y': "invisible characters",
     "a\x7fb": "invisible characters",
     "a\ud800b": "invisible characters",
-    "": "has no surrounding blanks",
-    " x": "has no surrounding blanks",
+    "": "without surrounding blanks",
+    " x": "without surrounding blanks",
     "1": "is reserved",
     "Intercept": "is reserved",
 }
