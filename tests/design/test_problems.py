@@ -252,7 +252,9 @@ ODD_VALUES = {
     "y = {bounds = [2026-11-17, 07:32:00]}": "expected a date such as 2019-01-31, without a time, got 07:32:00",
     "y = {bounds = 2026-11-17T07:32:00Z}": "bounds: expected a pair [low, high], got 2026-11-17T07:32:00+00:00",
     "y = {dtype = true}": "expected dtype = 'bool', got true",
-    "y = {bounds = [0, 1], missing = {fill = 2026-11-17}}": "the fill value must be a number inside the bounds [0, 1], got 2026-11-17",
+    "y = {bounds = [0, 1], missing = {fill = 2026-11-17}}": (
+        "the fill value must be a number inside the bounds [0, 1], got 2026-11-17"
+    ),
     "y = {dtype = 'bool', missing = {fil = [{a = false}]}}": "for missing, got {fil = [{a = false}]}",
     "y = 2026-11-17": "a list of levels, bool, 'private' or a table, got 2026-11-17",
     "y = {levels = [1, 2], reference = true}": "reference: expected one of the levels, got true",
@@ -321,7 +323,8 @@ ALIKE = {
     ),
     "id and column": (
         ("y", Y | {COMPOSED: (0, 1)}), {"unit": {"id": DECOMPOSED}}, ("", "unit.id"),
-        r"the id 'cafe\u0301' and the column 'caf\xe9' look the same but differ in their Unicode form; rename one of them",
+        r"the id 'cafe\u0301' and the column 'caf\xe9' look the same but differ in their Unicode form; rename one of "
+        r"them",
     ),
 }  # fmt: skip
 

@@ -259,7 +259,7 @@ def test_a_cluster_without_room_for_a_task(monkeypatch):
 
 
 def test_options_of_csv_files_are_refused():
-    with pytest.raises(SpecError, match="applies only to CSV files, and a Spark DataFrame is not one"):
+    with pytest.raises(SpecError, match="is allowed only for CSV files, not for a Spark DataFrame"):
         discreet.release(frame(), FEW, **BUDGET, reading=discreet.ReadOptions(decimal=","))
 
 

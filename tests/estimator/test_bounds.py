@@ -141,7 +141,7 @@ def test_what_the_release_refuses_is_refused(changes, message):
         (csr_array(X), Y, SpecError, "X is sparse"),
         (X[:, 0], Y, SpecError, "Expected 2D array, got 1D array instead, a ndarray"),
         ({"x0": [1.0]}, Y, SpecError, "got 0D array instead, a dict"),
-        (X, np.column_stack([Y, Y]), SpecError, "pass one target, with one number for each row"),
+        (X, np.column_stack([Y, Y]), SpecError, "pass a single target, with one number for each row"),
         (X, None, SpecError, "requires y to be passed, but the target y is None"),
         (X, Y[1:], SpecError, "different numbers of rows"),
         (X[:0], Y[:0], SpecError, "X has no rows"),

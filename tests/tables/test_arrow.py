@@ -102,7 +102,9 @@ WRONG = {
 @pytest.mark.parametrize("kind", WRONG)
 @pytest.mark.parametrize("column", [NUMBER, TRUTH, CODE])
 def test_other_types_are_refused_by_name(kind, column) -> None:
-    with pytest.raises(DataError, match="column 'c' has type") as caught:
+    with pytest.raises(
+        DataError, match="column 'c' must contain integers, like its declared levels, but has type"
+    ) as caught:
         read(column, WRONG[kind])
     assert "SECRETCELL" not in str(caught.value)
 
@@ -112,12 +114,12 @@ def test_other_types_are_refused_by_name(kind, column) -> None:
 def test_a_column_of_words_may_have_levels(kind, column) -> None:
     with pytest.raises(DataError) as caught:
         read(column, WRONG[kind])
-    assert str(caught.value).endswith(", or declare levels if it holds words") == (kind != "dates")
+    assert str(caught.value).endswith("; convert the column, or declare levels instead") == (kind != "dates")
 
 
 @pytest.mark.parametrize("values", [pa.array([1]), pa.array([1.5]), pa.array([True]), pa.array([b"a"])])
 def test_text_levels_need_text(values) -> None:
-    with pytest.raises(DataError, match="levels are declared as text"):
+    with pytest.raises(DataError, match="must contain text, like its declared levels"):
         read(TEXT, values)
 
 
@@ -230,7 +232,7 @@ def test_an_index_beyond_its_dictionary_is_refused_where_a_missing_cell_is() -> 
 @pytest.mark.parametrize("cells", [[0, 86_400_000], [0, 5]])
 def test_a_type_is_refused_before_its_cells_are_looked_at(cells) -> None:
     dates = pa.array(cells, pa.int64()).view(pa.date64())
-    with pytest.raises(DataError, match="column 'x' has type date64"):
+    with pytest.raises(DataError, match="column 'x' must contain numbers, as declared, but has type date64"):
         exact_release({"x": dates, "y": CELLS[:2]}, NUMBERS)
 
 

@@ -31,7 +31,7 @@ def test_names_of_a_csv_file_become_columns_with_blanks(folder: Path, call: Call
     text, table = written(folder)
     blank = {"bounds": ["", ""]}
     assert table == {"target": "", "columns": dict.fromkeys(["income", "age", "region", "remark"], blank)}
-    assert text.startswith("# Written by discreet from the header of people.csv: names only, no value was read.\n")
+    assert text.startswith("# Written by discreet from the header of people.csv: names only. No values were read.\n")
     assert contents(folder) == before | {"new.toml": text.encode()}
     for canary in (CANARY, SECRET):
         assert canary not in text + result.output
@@ -40,7 +40,7 @@ def test_names_of_a_csv_file_become_columns_with_blanks(folder: Path, call: Call
 def test_the_blanks_say_which_cells_a_boolean_column_takes(folder: Path, call: Call) -> None:
     assert call("init", "people.csv", "-o", "new.toml").exit_code == 0
     text, _ = written(folder)
-    assert '# dtype = "bool"   # instead, for true/false or 1/0; two other words are levels\n' in text
+    assert '# dtype = "bool"   # instead, for true/false or 1/0; declare any other two words as levels\n' in text
     assert "yes or no" not in text
 
 

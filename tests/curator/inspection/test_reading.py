@@ -262,7 +262,7 @@ def test_a_column_of_another_type_is_a_finding_and_the_others_are_counted() -> N
     assert counts(found, "g") == {"no_declared_level": 3}
     assert counts(found, "y") == {"missing": 1}
     assert len(found.stops) == 3
-    assert "column 'x' has type date32[day]; its declaration needs numbers" in found.stops[1]
+    assert "column 'x' must contain numbers, as declared, but has type date32[day]" in found.stops[1]
 
 
 PERSONS = {

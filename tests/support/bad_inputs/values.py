@@ -59,9 +59,9 @@ CASES: Final = [
         "times with a zone in Parquet",
         parquet(age=column([dt.datetime(2020, 1, 1)] * SIZE, pa.timestamp("us", tz="UTC")), design=DATED),
         2,
-        "its declaration needs dates",
+        "must contain dates, as declared",
     ),
-    Case(38, "numbers in a column of dates", parquet(design=DATED), 2, "its declaration needs dates"),
+    Case(38, "numbers in a column of dates", parquet(design=DATED), 2, "must contain dates, as declared"),
     Case(41, "interaction of two numbers", designed(CROSSED.replace("age:region", "age:income")), 2, "write a product"),
     Case(
         41, "interaction of nothing", designed(CROSSED.replace("age:region", "age:reigon")), 2, "Did you mean 'region'"
