@@ -43,7 +43,7 @@ REFUSED = [
         "^bounds are blank; declare the lowest and highest possible value, using public knowledge only$",
     ),
     ({"bounds": [0, ""]}, "bounds are blank"),
-    ({"levels": []}, "^no levels are declared; list every value that can occur, using public knowledge only$"),
+    ({"levels": []}, "^levels are blank; list every value that can occur, using public knowledge only$"),
     ({}, "exactly one of bounds, levels, dtype"),
     ({"bounds": [0, 1], "dtype": "bool"}, "got bounds and dtype"),
     ({"dtype": "float"}, "expected dtype = 'bool', got 'float'"),

@@ -443,7 +443,7 @@ def _level_codes(declared: object, plain: list[Level]) -> tuple[Level, ...]:
 def _level_faults(levels: tuple[Level, ...], plain: list[Level]) -> Iterator[str]:
     """Yield the problems of declared levels. `plain` are the levels that are text or integers."""
     if not levels:
-        yield "no levels are declared; list every value that can occur, using public knowledge only"
+        yield "levels are blank; list every value that can occur, using public knowledge only"
         return
     if len(levels) < 2:
         yield f"expected at least 2 levels for a categorical column, got {len(levels)}"

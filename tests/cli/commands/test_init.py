@@ -115,7 +115,7 @@ def test_the_file_works_once_it_is_filled_in(folder: Path, call: Call) -> None:
     fill(("income", '["", ""]', "[0, 1000000]"), ("age", '["", ""]', '[18, ""]'))
     refused("column 'age': bounds are blank")
     fill(("age", '[18, ""]', "[18, 90]"), ("region", 'bounds = ["", ""]', ""), ("region", "# levels", "levels"))
-    refused("column 'region': no levels are declared; list every value that can occur, using public knowledge only")
+    refused("column 'region': levels are blank; list every value that can occur, using public knowledge only")
     fill(("region", "levels = []", 'levels = ["north", "south"]'))
     refused("column 'remark': bounds are blank")
     head, _, tail = path.read_text().partition("[columns.remark]\n")

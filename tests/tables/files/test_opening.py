@@ -395,7 +395,7 @@ def test_a_folder_of_parquet_and_csv_files_is_refused_in_words(tmp_path) -> None
     write_csv(folder / "b" / "old.csv")
     with pytest.raises(
         SpecError,
-        match=r"contains both Parquet files and CSV files such as 'old\.csv'; select the files of the table by a pattern",
+        match=r"contains both Parquet files and CSV files such as 'old\.csv'; select the files of .* by a pattern",
     ):
         open_source(folder)
     (folder / "b" / "old.csv").rename(folder / "b" / "old.tsv.gz")
