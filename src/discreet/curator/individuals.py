@@ -185,7 +185,7 @@ class Candidates:
         self._pruned_bytes = self.nbytes
 
     def _may_count(self, rows: IndividualRows) -> npt.NDArray[np.bool_]:
-        """Return whether each row precedes the last needed row of its individual, or fewer rows exist."""
+        """Return which rows precede the last needed row of their individual, or have an individual with fewer rows."""
         limits, ranks = np.take(self._limits, rows.persons), rows.ranks
         may_count = ranks <= limits
         tied = np.flatnonzero((ranks == limits) & (limits != _NO_LIMIT))
@@ -243,10 +243,8 @@ def ordered_rows(
     digests: npt.NDArray[np.uint64],
     values: npt.NDArray[np.int32],
 ) -> npt.NDArray[np.intp]:
-    """Return the order of rows by individual, kept rows first, then by digest and by value; equal rows in any order.
+    """Return the order of rows by individual, kept rows first, then by digest and by value. Ties are equal rows.
 
-    Examples
-    --------
     >>> digests, values = np.array([5, 3, 3, 9], dtype=np.uint64), np.array([[1, 8, 7, 0]], dtype=np.int32)
     >>> ordered_rows(np.array([1, 0, 0, 0], dtype=np.int32), np.ones(4, dtype=np.bool_), digests, values).tolist()
     [2, 1, 3, 0]

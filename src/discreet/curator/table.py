@@ -87,7 +87,7 @@ class Table:
 
     @property
     def fingerprint(self) -> Callable[[bytes], str] | None:
-        """Function from a secret key to a digest of the rows, after the first pass; None if they were not digested."""
+        """Function from a secret key to a digest of the rows, valid after the first pass, or None without digests."""
         digest = self._digest or self._row_set
         return None if digest is None else digest.keyed
 

@@ -50,7 +50,7 @@ def test_a_release_is_written_and_told_without_a_count(folder: Path, call: Call)
         (("--engine", "dask"), "unknown engine 'dask'; allowed: here, spark"),
         (("--engine", "spark"), "--engine spark needs --master"),
         (("--master", "local[2]"), "give it with --engine spark"),
-        (("--engine", "spark", "--master", "local[2]"), "a CSV file, which is not read through Spark"),
+        (("--engine", "spark", "--master", "local[2]"), "a CSV file; CSV files are not read through Spark"),
         (("--engine", "spark", "--master", "somewhere"), "for --master, got 'somewhere'"),
     ],
 )

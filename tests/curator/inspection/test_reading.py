@@ -297,7 +297,7 @@ def test_ids_of_another_type_are_a_finding() -> None:
     table = pa.table({"y": [1.0], "x": [2.0], "who": pa.array([1], pa.date32())})
     found = discreet.check(table, design)
     assert (found.rows_fit, found.persons) == (0, None)
-    assert found.stops == ("the id column 'who' has type date32[day]; ids are text or integers",)
+    assert found.stops == ("the id column 'who' must contain text or integers, but has type date32[day]",)
 
 
 def test_an_empty_table_stops_unless_every_table_can_be_released() -> None:

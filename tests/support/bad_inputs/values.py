@@ -75,7 +75,7 @@ CASES: Final = [
         "interaction with a number for dpme",
         csv(PEOPLE, "--mechanism", "dpme", design=CROSSED),
         2,
-        "no cells of its own",
+        "cannot be divided into cells",
     ),
     *(Case(36, f"{text} in a used column", csv(income(text)), 2, "'income'") for text in ("inf", "-inf", "1e999")),
     Case(36, "1e999 where the rule drops", csv(income("1e999"), design=LENIENT), 0, "", twin(design=LENIENT)),

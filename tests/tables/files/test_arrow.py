@@ -64,7 +64,7 @@ def test_a_type_of_ids_is_refused_in_a_file_without_rows(name, tmp_path):
         if not refused:
             discreet.release(tmp_path / name, persons, epsilon=1.0, delta=1e-6)
             continue
-        with pytest.raises(DataError, match="the id column 'person' has type list"):
+        with pytest.raises(DataError, match="the id column 'person' must contain text or integers, but has type list"):
             discreet.release(tmp_path / name, persons, epsilon=1.0, delta=1e-6)
 
 
