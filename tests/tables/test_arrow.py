@@ -102,7 +102,7 @@ WRONG = {
 @pytest.mark.parametrize("kind", WRONG)
 @pytest.mark.parametrize("column", [NUMBER, TRUTH, CODE])
 def test_other_types_are_refused_by_name(kind, column) -> None:
-    with pytest.raises(DataError, match="column 'c' must contain .*declared.*, but has type") as caught:
+    with pytest.raises(DataError, match=r"column 'c' must contain .*declared.*, but has type") as caught:
         read(column, WRONG[kind])
     assert "SECRETCELL" not in str(caught.value)
 
