@@ -16,7 +16,7 @@ def test_what_is_no_design_or_no_table_is_refused() -> None:
         discreet.check({"x": [1.0]}, {})  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="cannot be read"):
         discreet.check(3, DESIGN)
-    with pytest.raises(SpecError, match="expected a ComputeOptions for compute, got int"):
+    with pytest.raises(SpecError, match="compute: expected ComputeOptions, got int"):
         discreet.check({"y": [1.0], "x": [1.0]}, DESIGN, compute=3)  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="delimiter"):
         discreet.check({"y": [1.0], "x": [1.0]}, DESIGN, reading=discreet.ReadOptions(delimiter=";"))

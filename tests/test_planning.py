@@ -226,5 +226,5 @@ def test_a_plan_stops_when_it_is_asked_to():
     ):
         with pytest.raises(discreet.Cancelled):
             work()
-    with pytest.raises(SpecError, match="expected a CancelToken for cancel, got bool"):
+    with pytest.raises(SpecError, match="cancel: expected a CancelToken, got bool"):
         plan(design, **asked, cancel=True)

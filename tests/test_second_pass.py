@@ -76,7 +76,7 @@ def test_a_declared_bound_is_for_models_of_the_target_of_the_design(made):
 
 REFUSED = {
     "unknown column": ({"models": ["y ~ q"]}, "unknown column 'q'"),
-    "twice": ({"models": ["y ~ x", "y ~ x"]}, "are the same model"),
+    "twice": ({"models": ["y ~ x", "y ~ x"]}, "describe the same model"),
     "full": ({"models": ["y ~ g + z + x"]}, "is the full model"),
     "text": ({"models": "y ~ x"}, "expected a list"),
     "laplace": ({"mechanism": "laplace"}, "robust standard errors need the mechanism 'gaussian', got 'laplace'"),

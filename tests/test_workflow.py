@@ -43,7 +43,7 @@ BAD_BUDGETS = [
 
 def test_an_array_without_names_says_which_position_is_which_column_before_anything_is_spent():
     rows = np.array([[0.5, 1.0], [0.25, 2.0]])
-    with pytest.warns(ColumnNotice, match="column 0 as 'x', column 1 as 'y'. A table with names") as told:
+    with pytest.warns(ColumnNotice, match="column 0 as 'x', column 1 as 'y'. Tables with column names") as told:
         discreet.release(rows, DESIGN, epsilon=1.0, delta=1e-6)
     assert [warning.filename for warning in told] == [__file__]
     spent = []

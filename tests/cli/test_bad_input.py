@@ -289,7 +289,7 @@ CASES: dict[str, tuple[Prepare, str]] = {
     "init data of unknown kind": (init(data="design.toml"), ".csv"),
     "init data a pipe": (init_pipe, "pipe"),
     "init data empty": (init_of(""), "empty"),
-    "init data without header": (init_of(BAD), "instead of a column name"),
+    "init data without header": (init_of(BAD), "must contain column names, but contains a number or a date"),
     "init data not Parquet": (init_of(PEOPLE, "bad.parquet"), "not in the Parquet format"),
     "init delimiter other": (init("--delimiter", ";"), "--delimiter"),
     "init delimiter too long": (init("--delimiter", "::"), "delimiter"),

@@ -23,7 +23,7 @@ def test_all_problems_are_printed_and_given_as_json(name: str, folder: Path, cal
     (folder / "bad.toml").write_text(DESIGN.replace("[18, 90]", "[90, 18]").replace('["north", "south"]', '["n"]'))
     told = [
         "error: bad.toml: 2 problems",
-        "  line 5, column 'age': bounds [90, 18] are reversed; declare a first bound below the second",
+        "  line 5, column 'age': bounds [90, 18] are reversed; the first bound must be below the second",
         "  line 7, column 'region': expected at least 2 levels for a categorical column, got 1",
     ]
     plain = call(*COMMANDS[name], "--design", "bad.toml")

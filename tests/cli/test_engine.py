@@ -42,9 +42,9 @@ def test_spark(monkeypatch):
         (("here", "local[2]", "p.csv", None, None), "--master is where Spark runs"),
         (("spark", None, "p.parquet", None, None), "--engine spark needs --master"),
         (("spark", "local[2]", None, "p.duckdb", "people"), "--database is a DuckDB file"),
-        (("spark", "local[2]", "p.csv", None, None), "a CSV file, which is not read through Spark"),
+        (("spark", "local[2]", "p.csv", None, None), "a CSV file; CSV files are not read through Spark"),
         (("spark", "somewhere", "p.parquet", None, None), "for master, got 'somewhere'"),
-        (("spark", "local[2]", None, None, None), "got no table"),
+        (("spark", "local[2]", None, None, None), "expected a path or a table, got neither"),
     ],
 )
 def test_what_does_not_fit_together(words, problem):

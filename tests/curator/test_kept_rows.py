@@ -102,7 +102,7 @@ def test_rows_that_are_gone_from_disk_are_an_error_and_no_rows(files, monkeypatc
     with KeptRows(columns=2, unit=8, chunk_rows=3) as kept:
         kept.add(np.ones(3, dtype=bool), np.arange(3)[None, :])
         files[0].truncate(4)
-        with pytest.raises(OSError, match="rows that were set aside are gone"):
+        with pytest.raises(OSError, match="the file of buffered rows is shorter than expected"):
             list(kept.chunks())
 
 

@@ -61,7 +61,7 @@ def test_an_id_that_is_not_utf_8_is_told_as_that_or_left_out(kind, box):
 
 def test_an_id_of_another_type_is_refused():
     table = {"person": np.array([True]), "x": [0.5], "g": ["a"], "y": [0.0]}
-    with pytest.raises(DataError, match="id column 'person' has type bool"):
+    with pytest.raises(DataError, match="id column 'person' must contain text or integers, but has type bool"):
         exact_release(table, design())
 
 
@@ -97,7 +97,9 @@ def test_an_id_of_thousands_of_digits_is_no_id():
 @pytest.mark.parametrize("odd", [1.5, object(), [1], b"\xff"])
 def test_an_id_that_is_neither_text_nor_an_integer_is_not_called_missing(odd):
     table = {"x": [0.5, 0.5], "g": ["a", "b"], "y": [0.0, 0.0], "person": ["a", odd]}
-    with pytest.raises(DataError, match="a cell that is missing or neither text nor an integer; give every row its id"):
+    with pytest.raises(
+        DataError, match="a cell that is missing or neither text nor an integer; every row must have an id"
+    ):
         exact_release(table, design())
 
 

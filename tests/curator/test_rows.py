@@ -82,5 +82,5 @@ def test_a_weight_becomes_steps_of_the_largest_one_by_itself():
     for index in range(6):
         alone = rows.encoded(rows.completed([values[index : index + 1] for values in settled]))
         assert (alone[:, 0] == block[:, index]).all()
-    with pytest.raises(SpecError, match="grid_bits 17 is too large for a design with weights"):
+    with pytest.raises(SpecError, match="a design with weights requires grid_bits from 8 to 16, got 17"):
         RowDomain.of(design, 17)

@@ -210,8 +210,8 @@ FAULTS = {
     "two columns": ({200: ("x", "oops"), 700: ("k", "oops")}, "column 'x'"),
     "two columns the other way": ({200: ("k", "oops"), 700: ("x", "oops")}, "column 'k'"),
     "cell before line": ({200: ("k", "oops"), 700: ("x", '"')}, "column 'k'"),
-    "line before cell": ({300: ("x", '"'), 800: ("k", "oops")}, r"line 302 of '.*' has a quote"),
-    "two lines": ({450: ("x", '"'), 899: ("x", "1,2")}, r"line 452 of '.*' has a quote"),
+    "line before cell": ({300: ("x", '"'), 800: ("k", "oops")}, r"line 302 of '.*' has an unclosed quote"),
+    "two lines": ({450: ("x", '"'), 899: ("x", "1,2")}, r"line 452 of '.*' has an unclosed quote"),
     "the last line": ({899: ("x", "1,2")}, "line 901 of '.*' has more or fewer cells"),
 }
 

@@ -23,7 +23,7 @@ def test_rows_wait_nowhere_but_where_they_were_told_to(plan, named, tmp_path, mo
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TMPDIR", str(tmp_path / named))
     spent = []
-    with pytest.raises(DataError, match="TMPDIR names a folder that cannot be written to"):
+    with pytest.raises(DataError, match="TMPDIR must name a writable folder"):
         discreet.release(TABLE, plan, **BUDGET, mechanism="irls", spend=spent.append)
     assert spent == []
 
@@ -66,5 +66,5 @@ def test_a_folder_whose_name_is_not_text_is_refused_before_rows_are_read(tmp_pat
     """DuckDB, in which persons wait, ends with an error of its own there."""
     (tmp_path / "a\udc80b").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "a\udc80b"))
-    with pytest.raises(DataError, match="TMPDIR names a folder whose name is not UTF-8"):
+    with pytest.raises(DataError, match="TMPDIR must name a folder with a UTF-8 name"):
         discreet.release(TABLE, PERSONS, **BUDGET)

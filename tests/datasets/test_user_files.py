@@ -65,7 +65,7 @@ def test_a_path_needs_a_design(folder: Path) -> None:
         ("none.parquet", "there is no file"),
         ("none.CSV", "there is no file"),
         (f"no{os.sep}where", "there is no file"),
-        ("s3://bucket/people.parquet", "nothing is read over a network"),
+        ("s3://bucket/people.parquet", "expected a local path, got 's3://bucket/people.parquet'"),
         ("./*.ipc", "matches no file"),
     ],
 )

@@ -68,13 +68,14 @@ def test_a_design_with_dates_reads_back_from_toml_and_json():
     ({"bounds": [SPAN[0], 5]}, "bounds", "expected a date such as 2019-01-31, without a time, got 5"),
     ({"bounds": [dt.datetime(2019, 1, 1), SPAN[1]]}, "bounds", "expected a date such as 2019-01-31, without a time"),
     ({"bounds": ["2019-01-01", "soon"]}, "bounds", "expected a pair of numbers"),
-    ({"bounds": SPAN, "missing": {"fill": dt.date(2030, 1, 1)}}, "missing", "value 2030-01-01 is not a date inside"),
+    ({"bounds": SPAN, "missing": {"fill": dt.date(2030, 1, 1)}}, "missing",
+     "fill value must be a date inside .*, got 2030-01-01"),
     ({"bounds": SPAN, "missing": {"fill": "soon"}}, "missing", "missing: expected a date such as 2019-01-31"),
     ({"bounds": SPAN, "missing": {"fill": 3}}, "missing", "missing: expected a date such as 2019-01-31"),
     ({"bounds": SPAN, "missing_codes": [-9]}, "missing_codes", "expected dates such as 1900-01-01"),
     ({"bounds": SPAN, "missing_codes": ["x"]}, "missing_codes", "expected a date such as"),
     ({"bounds": "private", "within": SPAN}, "within", "expected a pair of numbers"),
-    ({"bounds": (0, 9), "missing": {"fill": SPAN[0]}}, "missing", "is not a number inside the bounds"),
+    ({"bounds": (0, 9), "missing": {"fill": SPAN[0]}}, "missing", "must be a number inside the bounds"),
 ])  # fmt: skip
 def test_dates_that_make_no_sense_are_refused_where_they_are_written(declared, key, said):
     with pytest.raises(DesignError, match=said) as caught:
@@ -128,12 +129,12 @@ def test_reachable_months_and_weekdays_are_those_of_the_days_between(first, leng
 @pytest.mark.parametrize(("formula", "said"), [
     ("year(x)", "unknown column of dates 'x'; allowed: d"),
     ("year(nothing)", "unknown column of dates 'nothing'"),
-    ("year(d + 1)", "takes a column of dates by its name"),
+    ("year(d + 1)", "requires the name of a date column as its argument"),
     ("month(d) + 1", "has levels and cannot be part of an expression"),
     ("log(weekday(d))", "has levels and cannot be part of an expression"),
     ("month(d", "close the round bracket of month"),
     ("day(d)", "unknown function 'day'"),
-    ("m + 1", "'m' is a formula with levels and not a number"),
+    ("m + 1", "'m' is a formula with levels, not a number"),
     ('m == "January"', "unknown level of 'm' 'January'; allowed: Jan, Feb"),
 ])  # fmt: skip
 def test_bad_uses_of_dates_in_formulas_are_refused(formula, said):

@@ -149,14 +149,17 @@ REFUSED = {
     "domain error": ({"z": {"formula": "log(x)"}}, r"column 'z': .*log\(x\) has no finite value"),
     "category used": ({"g": ["a", "b"], "z": {"formula": "g + 1"}}, "'g' has levels and is not a number"),
     "constant": ({"z": {"formula": "x * 0"}}, "column 'z': bounds .* are equal"),
-    "wider bounds": ({"z": {"formula": "x ** 2", "bounds": [0, 9]}}, "declare bounds inside that range"),
+    "wider bounds": (
+        {"z": {"formula": "x ** 2", "bounds": [0, 9]}},
+        r"inside the range \[0, 1\] of the formula, got \[0, 9\]",
+    ),
     "bounds elsewhere": (
         {"z": {"formula": "x ** 2", "bounds": [30, 50]}},
-        r"the bounds \[30, 50\] are not inside \[0, 1\]",
+        r"bounds must be inside the range \[0, 1\] of the formula, got \[30, 50\]",
     ),
     "bounds of a condition": (
         {"z": {"formula": "x > 0", "bounds": [0, 1]}},
-        "bounds are not allowed for a formula of kind 'boolean'; leave them out",
+        "bounds are not allowed for a formula of kind 'boolean'; remove them",
     ),
     "reference of a number": (
         {"z": {"formula": "x + 1", "reference": "a"}},
@@ -184,7 +187,7 @@ def test_bad_formulas_are_refused_before_any_data(name):
 
 
 def test_targets_must_be_released_numbers():
-    with pytest.raises(SpecError, match="'y' is not released"):
+    with pytest.raises(SpecError, match="'y' must be released"):
         Design("y", {"x": (0, 1), "y": {"bounds": [0, 1], "release": False}, "z": {"formula": "y + x"}})
     with pytest.raises(SpecError, match="'s' is categorical"):
         Design("s", {"x": (0, 1), "s": {"formula": "spline(x, 0.5)"}})

@@ -71,19 +71,19 @@ def test_an_indicator_by_formula_and_a_design_that_reads_back():
 
 
 @pytest.mark.parametrize(("formula", "said"), [
-    ("age:b", "which an interaction needs"),
+    ("age:b", "an interaction must include a column with levels"),
     ("age:age", "two different columns"),
-    ("age:g:h", "an interaction has two columns"),
-    ("log(age):g", "joins two columns by name"),
-    ("age:cut(age, 30)", "cannot be combined"),
+    ("age:g:h", "an interaction must have exactly two columns"),
+    ("log(age):g", "must join two column names"),
+    ("age:cut(age, 30)", "cannot be part of an expression"),
     ("age:", "the formula ends"),
     ("age:nowhere", "unknown number, boolean or column with levels 'nowhere'"),
     ("g:y2", "unknown number"),
     ("g + 1", "has levels and is not a number"),
     ('g == "west"', "unknown level of 'g' 'west'; allowed: n, s, e"),
     ('age == "n"', "unknown column with levels 'age'"),
-    ('g < "n"', "a level is compared with its column"),
-    ('"n" == g', "text in quotes is a level"),
+    ('g < "n"', "a level may only be compared with its column"),
+    ('"n" == g', "write a level after its column"),
     ('g == "n', "the quotation mark at position 5 is never closed"),
     ("k == 9", "unknown level of 'k' 9"),
     ("k < 2", "has levels and is not a number"),
@@ -103,7 +103,7 @@ def test_an_interaction_takes_neither_bounds_nor_a_reference(more, said):
 
 
 def test_nothing_is_made_of_an_interaction_and_none_of_private_bounds():
-    with pytest.raises(DesignError, match="is an interaction and not a number"):
+    with pytest.raises(DesignError, match="is an interaction, not a number"):
         Design("y", {**BASE, "o": {"formula": "old:g"}, "c": {"formula": "o + 1"}})
     with pytest.raises(DesignError, match="unknown number, boolean or column with levels 'o'"):
         Design("y", {**BASE, "o": {"formula": "old:g"}, "c": {"formula": "o:h"}})

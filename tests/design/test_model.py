@@ -21,21 +21,25 @@ COLUMNS = {"y": (0, 10), "x": (-1, 1), "b": bool, "g": ["a", "b", "c"]}
 REFUSED = [
     (("y", {"y": (0, 1)}), {}, "no regressor"),
     (("z", COLUMNS), {}, "unknown target 'z'; allowed: y, x, b, g"),
-    (("y", {}), {}, "^no column is declared; declare the target 'y' and at least one regressor$"),
+    (("y", {}), {}, "^no columns are declared; declare the target 'y' and at least one regressor$"),
     (("y", COLUMNS), {"weights": "w"}, "unknown weights 'w'"),
     (("y", COLUMNS), {"weights": 3}, "unknown weights 3"),
-    (("y", COLUMNS), {"weights_are": "sampling"}, "got weights_are without weights"),
+    (("y", COLUMNS), {"weights_are": "sampling"}, "weights_are requires weights"),
     (("y", COLUMNS | {"w": (0, 5)}), {"weights": "w", "weights_are": "survey"}, "unknown weights_are 'survey'"),
     (("y", COLUMNS | {"w": (0, 5)}), {"weights": "y"}, "is the target"),
-    (("y", COLUMNS | {"w": (1, 5)}), {"weights": "w"}, r"have the bounds \[1, 5\]; declare \[0, W\]"),
-    (("y", COLUMNS | {"w": bool}), {"weights": "w"}, "are not numeric"),
+    (("y", COLUMNS | {"w": (1, 5)}), {"weights": "w"}, r"must have bounds \[0, W\], where .*, got \[1, 5\]"),
+    (("y", COLUMNS | {"w": bool}), {"weights": "w"}, "must be numeric"),
     (("y", COLUMNS | {"w": (5, 0)}), {"weights": "w"}, "^column 'w': bounds"),
-    (("y", COLUMNS | {"w": "private"}), {"weights": "w"}, "are private, but the noise depends on them"),
+    (
+        ("y", COLUMNS | {"w": "private"}),
+        {"weights": "w"},
+        "cannot have private bounds, because the noise depends on these bounds",
+    ),
     (("y", {"y": (0, 1), "w": (0, 5)}), {"weights": "w"}, "no regressor"),
     (
         ("y", COLUMNS | {"w": {"bounds": (0, 5), "release": False}, "v": {"formula": "w * 2"}}),
         {"weights": "w"},
-        "leave out release = false",
+        "release = false is not allowed for the weights 'w'; remove it",
     ),
     (("y", COLUMNS), {"weights": np.ones(3)}, "unknown weights"),
     (("y", {**COLUMNS, "w": np.array([[0, 1]])}), {}, "column 'w': expected a pair of bounds"),
@@ -45,16 +49,16 @@ REFUSED = [
     ((None, COLUMNS), {}, "unknown target"),
     (("", COLUMNS), {}, "^target is blank; name the outcome column$"),
     (("", {**COLUMNS, "w": {"bounds": ["", ""]}}), {}, "^the design has 2 problems\n  column 'w': bounds are blank"),
-    (("g", COLUMNS), {}, "categorical; choose a numeric or boolean column"),
+    (("g", COLUMNS), {}, "categorical; it must be a numeric or boolean column"),
     (("y", [("y", (0, 1))]), {}, "columns: expected a mapping from names to declarations"),
-    (("y", {**COLUMNS, "": (0, 1)}), {}, "has no surrounding blanks"),
-    (("y", {**COLUMNS, " x": (0, 1)}), {}, "has no surrounding blanks"),
-    (("y", {**COLUMNS, 3: (0, 1)}), {}, "a column name that is not empty"),
+    (("y", {**COLUMNS, "": (0, 1)}), {}, "without surrounding blanks"),
+    (("y", {**COLUMNS, " x": (0, 1)}), {}, "without surrounding blanks"),
+    (("y", {**COLUMNS, 3: (0, 1)}), {}, "a column name that is nonempty text"),
     (("y", {**COLUMNS, "a\u202eb": (0, 1)}), {}, "invisible characters"),
     (("y", {**COLUMNS, "a\x1b[31m": (0, 1)}), {}, "invisible characters"),
     (("y", {**COLUMNS, "1": (0, 1)}), {}, "is reserved"),
     (("y", {**COLUMNS, "Intercept": (0, 1)}), {}, "is reserved"),
-    (("y", {**COLUMNS, "g[b]": (0, 1)}), {}, r"two released columns are called 'g\[b\]'"),
+    (("y", {**COLUMNS, "g[b]": (0, 1)}), {}, r"two released columns would be called 'g\[b\]'"),
     (("y", {**COLUMNS, "w": (3, 2)}), {}, "column 'w': bounds .* reversed"),
     (("y", COLUMNS), {"intercept": "yes"}, "intercept: expected true or false"),
     (("y", COLUMNS), {"radius": 0.0}, "finite radius of at least 1/256, got 0.0"),
@@ -130,7 +134,7 @@ def test_a_missing_design_file_is_refused(tmp_path):
 
 
 def test_a_design_from_something_else_is_refused():
-    with pytest.raises(SpecError, match="a design: expected a table"):
+    with pytest.raises(SpecError, match="design: expected a mapping"):
         Design.from_dict([1])
 
 
@@ -284,7 +288,7 @@ def test_the_geometry_of_a_row_does_not_depend_on_bounds_that_are_found():
 
 
 def test_a_model_without_intercept_and_formulas_need_bounds_that_are_known():
-    with pytest.raises(SpecError, match="those of 'y' are private; keep the intercept, or declare the bounds"):
+    with pytest.raises(SpecError, match="the bounds of 'y' are private; keep the intercept, or declare these bounds"):
         Design("y", SEARCHED, intercept=False)
     assert not Design("y", SEARCHED).with_found({"y": (0.0, 1.0), "x": (0.0, 1.0)}).searched
     for formula in ("x ** 2", "x > 3", "cut(x, 2)", "z + x"):
@@ -297,7 +301,7 @@ def test_problems_of_a_half_filled_design_are_values():
     found = discreet.design_problems({"target": "income", "columns": columns})
     assert {(one.column, one.key) for one in found} >= {("income", "bounds"), ("age", "levels"), ("log", "formula")}
     assert discreet.design_problems({}) != ()
-    assert [one.message for one in discreet.design_problems(3)] == ["a design: expected a table, got int"]
+    assert [one.message for one in discreet.design_problems(3)] == ["design: expected a mapping, got int"]
     assert discreet.design_problems("target = ?\n")[0].line == 1
     fine = {"target": "y", "columns": {"y": {"bounds": [0, 1]}, "x": {"dtype": "bool"}}}
     assert discreet.design_problems(fine) == ()

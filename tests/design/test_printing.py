@@ -19,7 +19,7 @@ def test_a_notebook_shows_every_declaration():
     assert "a&lt;b" in html
     assert "bounds = [18" in html
     assert "levels = [" in html
-    assert "ball of 1.5" in html
+    assert "ball of radius 1.5" in html
     assert html.count("<tr>") == 6
     assert "ball" not in discreet.Design("y", COLUMNS)._repr_html_()
 

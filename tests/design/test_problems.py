@@ -71,7 +71,9 @@ def test_every_problem_of_a_file_has_its_place(tmp_path) -> None:
     assert [(one.line, one.column, one.key) for one in caught.value.problems] == PLACES
     heading, *details = str(caught.value).split("\n")
     assert heading == f"{path}: {len(PLACES)} problems"
-    assert details[6] == "  line 12, column 'age': bounds [90, 18] are reversed; declare a first bound below the second"
+    assert (
+        details[6] == "  line 12, column 'age': bounds [90, 18] are reversed; the first bound must be below the second"
+    )
     names = "income, hours, wide, Intercept, age, a b, log, root"
     assert details[7].endswith(f"column 'agee'; allowed: {names}. Did you mean 'age'?")
     assert caught.value.exit_code == 2
@@ -250,7 +252,9 @@ ODD_VALUES = {
     "y = {bounds = [2026-11-17, 07:32:00]}": "expected a date such as 2019-01-31, without a time, got 07:32:00",
     "y = {bounds = 2026-11-17T07:32:00Z}": "bounds: expected a pair [low, high], got 2026-11-17T07:32:00+00:00",
     "y = {dtype = true}": "expected dtype = 'bool', got true",
-    "y = {bounds = [0, 1], missing = {fill = 2026-11-17}}": "the fill value 2026-11-17 is not a number inside",
+    "y = {bounds = [0, 1], missing = {fill = 2026-11-17}}": (
+        "the fill value must be a number inside the bounds [0, 1], got 2026-11-17"
+    ),
     "y = {dtype = 'bool', missing = {fil = [{a = false}]}}": "for missing, got {fil = [{a = false}]}",
     "y = 2026-11-17": "a list of levels, bool, 'private' or a table, got 2026-11-17",
     "y = {levels = [1, 2], reference = true}": "reference: expected one of the levels, got true",
@@ -307,7 +311,7 @@ COMPOSED, DECOMPOSED = "caf\u00e9", "cafe\u0301"
 ALIKE = {
     "columns": (
         ("y", Y | {COMPOSED: (0, 1), DECOMPOSED: (0, 2)}), {}, (DECOMPOSED, "name"),
-        r"the columns 'caf\xe9' and 'cafe\u0301' look the same and differ only in Unicode form; rename one",
+        r"the columns 'caf\xe9' and 'cafe\u0301' look the same but differ in their Unicode form; rename one of them",
     ),
     "a column and a formula": (
         ("y", Y | {COMPOSED: (0, 1), DECOMPOSED: {"formula": "y + 1"}}), {"unit": {"id": "p"}}, (DECOMPOSED, "name"),
@@ -315,11 +319,12 @@ ALIKE = {
     ),
     "levels": (
         ("y", Y | {"g": [COMPOSED, DECOMPOSED]}), {}, ("g", "levels"),
-        r"the levels 'caf\xe9' and 'cafe\u0301' look the same and differ only in Unicode form; rename one",
+        r"the levels 'caf\xe9' and 'cafe\u0301' look the same but differ in their Unicode form; rename one of them",
     ),
     "id and column": (
         ("y", Y | {COMPOSED: (0, 1)}), {"unit": {"id": DECOMPOSED}}, ("", "unit.id"),
-        r"the id 'cafe\u0301' and the column 'caf\xe9' look the same and differ only in Unicode form; rename one",
+        r"the id 'cafe\u0301' and the column 'caf\xe9' look the same but differ in their Unicode form; rename one of "
+        r"them",
     ),
 }  # fmt: skip
 
@@ -342,6 +347,6 @@ def test_a_level_that_is_blank_is_refused(level: str) -> None:
     (found,) = refused("y", Y | {"g": ["a", level]})
     assert (found.column, found.key) == ("g", "levels")
     assert found.message == (
-        f"the level {level!r} is blank, and blank cells are missing; leave the level out and set the rule for "
+        f"the level {level!r} is blank, but blank cells are read as missing; remove the level and declare a rule for "
         "missing cells"
     )

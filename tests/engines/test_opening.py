@@ -53,7 +53,7 @@ def test_an_engine_of_ones_own():
     engine = InParts([table.slice(0, 1), table.slice(1)])
     assert open_table(engine) is engine
     assert exact_release(engine, design) == exact_release(table, design)
-    with pytest.raises(SpecError, match="applies only to CSV files"):
+    with pytest.raises(SpecError, match="is allowed only for CSV files"):
         discreet.release(engine, design, epsilon=1.0, reading=discreet.ReadOptions(delimiter=";"))
 
 
@@ -78,5 +78,5 @@ def test_a_dataframe_of_spark_is_for_releases_alone():
                 given, [0.1]
             ),
         ):
-            with pytest.raises(SpecError, match=r"is read by discreet\.release alone"):
+            with pytest.raises(SpecError, match=r"can be passed only to discreet\.release"):
                 read()

@@ -44,13 +44,13 @@ def test_what_is_no_master(master):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"path": "rows.csv"}, "a CSV file, which is not read through Spark"),
+        ({"path": "rows.csv"}, "a CSV file; CSV files are not read through Spark"),
         ({"path": "rows.tsv.gz"}, "a CSV file"),
-        ({"path": "rows.arrow"}, "is not Parquet"),
-        ({"path": "rows.json"}, "is not Parquet"),
+        ({"path": "rows.arrow"}, "expected Parquet files, got"),
+        ({"path": "rows.json"}, "expected Parquet files, got"),
         ({"path": "a.parquet", "table": "b"}, "give one"),
-        ({}, "got no table"),
-        ({"path": ""}, "got no table"),
+        ({}, "expected a path or a table, got neither"),
+        ({"path": ""}, "expected a path or a table, got neither"),
     ],
 )
 def test_what_spark_does_not_read(given, words):
@@ -60,7 +60,7 @@ def test_what_spark_does_not_read(given, words):
 
 def test_a_delta_table_is_refused(tmp_path):
     (tmp_path / "_delta_log").mkdir()
-    with pytest.raises(SpecError, match="also contain deleted rows"):
+    with pytest.raises(SpecError, match="may contain deleted rows"):
         SparkInput("local[2]", path=str(tmp_path))
 
 
@@ -161,7 +161,10 @@ def test_spark_that_does_not_start(builder, monkeypatch):
         raise RuntimeError("secret")
 
     builder.getOrCreate = fails
-    with pytest.raises(DataError, match="It needs Java 17 or newer") as error, SparkInput("yarn", table="t").opened():
+    with (
+        pytest.raises(DataError, match="Spark needs Java 17 or newer") as error,
+        SparkInput("yarn", table="t").opened(),
+    ):
         pass
     assert "secret" not in str(error.value)
 

@@ -135,7 +135,7 @@ def test_types_and_names_are_refused_before_a_row_is_read(name):
 
 def test_an_id_of_a_wrong_type():
     wrong = discreet.Design("y", {"y": (-3, 3), "float": (-2, 2)}, unit={"id": "flag", "max_rows": 2})
-    with pytest.raises(DataError, match="ids are text or integers"):
+    with pytest.raises(DataError, match="must contain text or integers"):
         discreet.release(frame(), wrong, **BUDGET)
 
 
@@ -144,14 +144,15 @@ def test_executors_of_another_version(monkeypatch, design):
     monkeypatch.setattr(spark_source, "__version__", "9.9.9")
     with pytest.raises(
         SpecError,
-        match=r"has discreet [0-9.]+, and the driver has 9\.9\.9\. Nothing was spent; install discreet==9\.9\.9",
+        match=r"has discreet [0-9.]+, but the driver has discreet 9\.9\.9\. No budget was spent; install "
+        r"discreet==9\.9\.9",
     ):
         discreet.release(frame(), design, **BUDGET)
 
 
 def test_executors_without_discreet(monkeypatch):
     monkeypatch.setattr(spark_source, "_task", lambda *_: lambda batches: iter([_answer("version", "")]))
-    with pytest.raises(SpecError, match="has no discreet, and the driver"):
+    with pytest.raises(SpecError, match="has no discreet, but the driver"):
         discreet.release(frame(), FEW, **BUDGET)
 
 
@@ -259,7 +260,7 @@ def test_a_cluster_without_room_for_a_task(monkeypatch):
 
 
 def test_options_of_csv_files_are_refused():
-    with pytest.raises(SpecError, match="applies only to CSV files, and a Spark DataFrame is not one"):
+    with pytest.raises(SpecError, match="is allowed only for CSV files, not for a Spark DataFrame"):
         discreet.release(frame(), FEW, **BUDGET, reading=discreet.ReadOptions(decimal=","))
 
 

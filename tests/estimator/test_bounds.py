@@ -90,7 +90,7 @@ REFUSED = {
     "how each kind is declared": ({"bounds": {"x0": (0, 1)}}, r"'ward': \['icu', 'surgery'\], 'urgent': bool\}"),
     "three pairs": ({"bounds": ((0, 1), (0, 1), (0, 1))}, "bounds: expected a mapping .*, got another tuple"),
     "too many": ({"bounds": ([0, 0, 0], [1, 1, 1])}, "two arrays .* of 2 numbers"),
-    "two pairs": ({"bounds": [(0, 1), (2, 3)]}, r"may mean \(lows, highs\) or a pair for each of the two columns"),
+    "two pairs": ({"bounds": [(0, 1), (2, 3)]}, r"may mean \(lows, highs\) or one pair for each of the two columns"),
     "two sides": (
         {"bounds": ([0, 2], [1, 3])},
         r"bounds=\{'x0': \(low, high\), 'x1': \(low, high\)\}.*two NumPy arrays",
@@ -141,7 +141,7 @@ def test_what_the_release_refuses_is_refused(changes, message):
         (csr_array(X), Y, SpecError, "expected a dense X, got a sparse matrix"),
         (X[:, 0], Y, SpecError, "Expected 2D array, got 1D array instead, a ndarray"),
         ({"x0": [1.0]}, Y, SpecError, "got 0D array instead, a dict"),
-        (X, np.column_stack([Y, Y]), SpecError, "pass one target, with one number for each row"),
+        (X, np.column_stack([Y, Y]), SpecError, "pass a single target, with one number for each row"),
         (X, None, SpecError, "requires y to be passed, but the target y is None"),
         (X, Y[1:], SpecError, "must have the same number of rows"),
         (X[:0], Y[:0], SpecError, "expected at least one row in X, got none"),

@@ -57,7 +57,7 @@ CROSSED = COLUMNS | {"xg": {"formula": "x:g"}, "bg": {"formula": "b:g"}}
 @pytest.mark.parametrize("name", NAMES)
 def test_it_takes_interactions_or_refuses_them_before_anything_is_read(name, tmp_path):
     if name == "dpme":
-        with pytest.raises(SpecError, match="an interaction with a number, which has no cells of its own"):
+        with pytest.raises(SpecError, match="an interaction with a number, which cannot be divided into cells"):
             made(name, CROSSED, data=Untouchable())
         return
     release = made(name, CROSSED)

@@ -128,5 +128,5 @@ def test_machine_without_java(environment, folder):
     without = environment | {"JAVA_HOME": str(folder)}
     done = released(without, folder, "local[2]", "few.toml", folder / "none.json")
     assert done.returncode == 2
-    assert "It needs Java 17 or newer" in done.stderr
+    assert "Spark needs Java 17 or newer" in done.stderr
     assert not (folder / "none.json").exists()

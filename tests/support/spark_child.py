@@ -208,7 +208,7 @@ class Cases:
         """Executors with another version of discreet are found before a row is read."""
         kept, spark_source.__version__ = spark_source.__version__, "9.9.9"
         try:
-            return "an executor of Spark has discreet" in self._refused(self.frame, FEW)
+            return "a Spark executor has discreet" in self._refused(self.frame, FEW)
         finally:
             spark_source.__version__ = kept
 

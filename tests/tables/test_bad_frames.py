@@ -17,8 +17,10 @@ from support.refusals import COLUMNS, read_all, refusal
 
 FRAME_FAULTS: dict[str, tuple[Callable[[], object], type[DiscreetError], str]] = {
     "pandas mixed": (lambda: frame(x=pd.Series([918273.5, "SECRETCELL"], dtype=object)), DataError, "'x' has a cell"),
-    "pandas text": (lambda: frame(x=["SECRETCELL", "918273.5"]), DataError, "'x' has type"),
-    "pandas duplicate labels": (lambda: pd.concat([frame(), frame()], axis=1), DataError, "'x' twice"),
+    "pandas text": (lambda: frame(x=["SECRETCELL", "918273.5"]), DataError, (
+        "'x' must contain numbers, as declared, but has type"
+    )),
+    "pandas duplicate labels": (lambda: pd.concat([frame(), frame()], axis=1), DataError, "more than one column 'x'"),
     "pandas labels alike": (lambda: frame().assign(X=1), DataError, "case, blanks"),
     "pandas MultiIndex": (
         lambda: frame().set_axis(pd.MultiIndex.from_product([["SECRETCELL"], COLUMNS]), axis=1), DataError, "no column"
@@ -30,18 +32,23 @@ FRAME_FAULTS: dict[str, tuple[Callable[[], object], type[DiscreetError], str]] =
     "pandas infinite": (lambda: frame(x=[0.5, np.inf]), DataError, "'x' has a cell"),
     "polars lists": (lambda: pl.DataFrame(frame().to_dict("list") | {"x": [[1.0], [2.0]]}), DataError, "list"),
     "polars lazy": (lambda: pl.DataFrame({"x": [1.0]}).lazy(), SpecError, r".collect\(\)"),
-    "polars series": (lambda: pl.Series([1.0]).to_list(), SpecError, "type list cannot be read"),
+    "polars series": (lambda: pl.Series([1.0]).to_list(), SpecError, "cannot read an object of type list; expected a"),
     "arrow struct": (lambda: arrow(x=pa.array([{"a": 1}, {"a": 2}])), DataError, "struct"),
     "arrow binary": (lambda: arrow(x=pa.array([b"SECRETCELL", b""])), DataError, "binary"),
-    "arrow text levels as numbers": (lambda: arrow(g=pa.array([918273.5, 1])), DataError, "'g' has type double"),
+    "arrow text levels as numbers": (lambda: arrow(g=pa.array([918273.5, 1])), DataError, (
+        "'g' must contain text, like its declared levels, but has type double"
+    )),
     "arrow duplicate": (
-        lambda: pa.Table.from_arrays([pa.array([1.0])] * 5, names=[*COLUMNS, "x"]), DataError, "'x' twice"
+        lambda: pa.Table.from_arrays([pa.array([1.0])] * 5, names=[*COLUMNS, "x"]), DataError,
+            "more than one column 'x'"
     ),
     "arrow reader that fails": (lambda: failing_reader(), DataError, "to its end"),
-    "duckdb early": (lambda: duckdb.connect().sql(QUERY.format(rows=2)), DataError, "cannot be turned|to its end"),
-    "duckdb late": (lambda: duckdb.connect().sql(QUERY.format(rows=900_000)), DataError, "cannot be turned|to its end"),
-    "duckdb connection": (lambda: duckdb.connect(), SpecError, r"give a relation instead, as con\.sql"),
-    "duckdb open result": (lambda: busy_relation(), DataError, "a result that is not read to its end"),
+    "duckdb early": (lambda: duckdb.connect().sql(QUERY.format(rows=2)), DataError, "cannot be converted|to its end"),
+    "duckdb late": (lambda: duckdb.connect().sql(QUERY.format(rows=900_000)), DataError, (
+        "cannot be converted|to its end"
+    )),
+    "duckdb connection": (lambda: duckdb.connect(), SpecError, r"pass a relation such as con\.sql"),
+    "duckdb open result": (lambda: busy_relation(), DataError, "another unfinished result"),
     "numpy one dimension": (lambda: np.full(918273, 0.5), SpecError, "1 dimension"),
     "numpy other width": (lambda: np.zeros((918273, 3)), SpecError, "3 columns"),
     "numpy complex": (lambda: np.zeros((5, 4), complex), DataError, "complex"),
@@ -51,14 +58,18 @@ FRAME_FAULTS: dict[str, tuple[Callable[[], object], type[DiscreetError], str]] =
         lambda: np.zeros(3, [("x", "f8", 2), ("yes", "?"), ("g", "U1"), ("n", "i8")]), DataError, "one-dimensional"
     ),
     "mapping of other lengths": (lambda: {"x": [0.1], "yes": [True] * 2, "g": ["a"], "n": [1]}, DataError, "lengths"),
-    "mapping of generators": (lambda: {name: iter([1]) for name in COLUMNS}, DataError, "not a column"),
-    "mapping of scalars": (lambda: dict.fromkeys(COLUMNS, 918273.5), DataError, "'x' is float"),
+    "mapping of generators": (lambda: {name: iter([1]) for name in COLUMNS}, DataError, (
+        "column 'x': expected a list or an array"
+    )),
+    "mapping of scalars": (lambda: dict.fromkeys(COLUMNS, 918273.5), DataError, (
+        "'x': expected a list or an array, got float"
+    )),
     "mapping mixed": (lambda: frame().to_dict("list") | {"x": [0.1, "SECRETCELL"]}, DataError, "'x' has a cell"),
-    "pandas series": (lambda: pd.Series([918273.5]), DataError, "cannot be turned"),
-    "arrow array": (lambda: pa.chunked_array([["SECRETCELL"]]), DataError, "cannot be turned"),
+    "pandas series": (lambda: pd.Series([918273.5]), DataError, "cannot be converted to Arrow columns"),
+    "arrow array": (lambda: pa.chunked_array([["SECRETCELL"]]), DataError, "cannot be converted to Arrow columns"),
     "none": (lambda: None, SpecError, "NoneType"),
     "number": (lambda: 918273.5, SpecError, "float"),
-    "generator": (lambda: iter([1.0]), SpecError, "cannot be read"),
+    "generator": (lambda: iter([1.0]), SpecError, "cannot read an object of type"),
 }  # fmt: skip
 QUERY = (
     "select cast(case when i = {rows} - 1 then 'SECRETCELL' else '0.5' end as double) x, true yes, 'a' g, 1 n "

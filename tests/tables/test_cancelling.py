@@ -80,5 +80,5 @@ def test_a_race_has_one_winner():
 
 
 def test_anything_else_is_refused():
-    with pytest.raises(discreet.DiscreetError, match="expected a CancelToken for cancel, got str"):
+    with pytest.raises(discreet.DiscreetError, match="cancel: expected a CancelToken, got str"):
         ComputeOptions(cancel="now")

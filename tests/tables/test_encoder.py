@@ -90,7 +90,11 @@ def test_several_drop_rules_keep_only_complete_rows():
 @pytest.mark.parametrize(
     ("column", "cell", "remedy"),
     [
-        (Numeric((0, 1)), "missing or not a finite number", "if it holds words, declare levels instead of bounds"),
+        (
+            Numeric((0, 1)),
+            "missing or not a finite number",
+            "if the column holds text, declare levels instead of bounds",
+        ),
         (
             Boolean(),
             "missing or none of true, false, 1 and 0",
@@ -105,6 +109,6 @@ def test_the_error_rule_names_the_column_and_what_to_do(column, cell, remedy):
     message = str(caught.value)
     assert message.startswith(f"column 'x' has a cell that is {cell}; fix the table")
     # dropping is the last thing to think of, and its price is told
-    assert message.index(remedy) < message.index('missing = "drop" leaves out every row with such a cell')
+    assert message.index(remedy) < message.index('or missing = "drop" to drop their rows')
     assert "{fill" not in message
     assert "discreet.check" in message

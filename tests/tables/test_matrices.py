@@ -54,7 +54,7 @@ def test_a_list_without_rows_has_as_many_columns_as_are_known():
 
 @pytest.mark.parametrize("row", [[0.3], [0.1, 0.2, 0.3], "ab", None, 0.5, np.zeros((2, 2))], ids=str)
 def test_a_row_of_another_length_is_refused_by_its_position(row):
-    with pytest.raises(DataError, match=r"^X\[2\] has more or fewer cells than X\[0\]"):
+    with pytest.raises(DataError, match=r"^X\[2\] must be a list with as many cells as X\[0\]"):
         matrix_columns([[0.1, 0.2], [0.3, 0.4], row])
 
 
@@ -79,7 +79,7 @@ def test_a_target_is_one_column_and_says_whether_it_had_two_dimensions(target, t
 
 @pytest.mark.parametrize("target", [np.array(ROWS), pd.DataFrame(NAMED), np.array(0.5), "text"], ids=str)
 def test_more_or_less_than_one_target_is_refused(target):
-    with pytest.raises(SpecError, match="pass one target, with one number for each row"):
+    with pytest.raises(SpecError, match="pass a single target, with one number for each row"):
         target_column(target)
 
 
@@ -123,5 +123,5 @@ class Ending(list):
 def test_a_target_of_two_columns_of_one_name_is_refused_as_two_columns():
     twice = pa.Table.from_arrays([pa.array([0.5])] * 2, names=["y", "y"])
     for table in (twice, twice.to_batches()[0]):
-        with pytest.raises(SpecError, match="y has 2 dimensions and 2 columns"):
+        with pytest.raises(SpecError, match="y must have 1 column, got 2 columns"):
             target_column(table)

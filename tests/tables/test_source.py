@@ -80,7 +80,7 @@ def test_a_place_is_a_line_or_a_row_and_names_its_file_only_among_several(tmp_pa
 
 @pytest.mark.parametrize("progress", [5, "often", [print]])
 def test_a_progress_that_cannot_be_called_is_refused_before_anything_is_read(progress):
-    with pytest.raises(SpecError, match="expected a function of one argument for progress, got "):
+    with pytest.raises(SpecError, match="progress: expected a function of one argument, got "):
         ComputeOptions(progress=progress)
 
 

@@ -24,24 +24,24 @@ from discreet.errors import DataError
 from discreet.exact.arrays import FloatArray
 
 # -- scratch -----------------------------------------------------------------------------------------------------------
-# Up to a fixed size, buffered rows stay in memory. Beyond it they go to the folder for temporary files (TMPDIR).
+# Buffered rows stay in memory up to a fixed size. The rest is written to the folder for temporary files (TMPDIR).
 
-# for one set of rows; see docs/guarantee/limits.md
+# limit for the rows of one table; see docs/guarantee/limits.md
 IN_MEMORY_BYTES: Final = 64 * 2**20
 
 
 def scratch_folder() -> str:
-    """Return the folder for temporary files; raise `DataError` if TMPDIR is not writable or no folder exists."""
+    """Return the folder for temporary files. Raise DataError if TMPDIR is not writable or no folder exists."""
     named = os.environ.get("TMPDIR")
     if named and not (os.path.isdir(named) and os.access(named, os.W_OK | os.X_OK)):
-        raise DataError("TMPDIR names a folder that cannot be written to; create it, or set TMPDIR to another")
+        raise DataError("TMPDIR must name a writable folder; create the folder, or set TMPDIR to another one")
     if named and not _is_text(named):
-        # the database of individuals has a different name
-        raise DataError("TMPDIR names a folder whose name is not UTF-8; set TMPDIR to another")
+        # DuckDB would use a folder with another name
+        raise DataError("TMPDIR must name a folder with a UTF-8 name; set TMPDIR to another folder")
     try:
         return named or tempfile.gettempdir()
     except OSError:
-        raise DataError("there is no folder for temporary files; set TMPDIR to one that can be written to") from None
+        raise DataError("there is no folder for temporary files; set TMPDIR to a writable folder") from None
 
 
 def _is_text(name: str) -> bool:
@@ -49,43 +49,32 @@ def _is_text(name: str) -> bool:
 
 
 def no_room(reason: str | None = None) -> DataError:
-    """Build the error for a full or unwritable disk.
-
-    >>> print(no_room("No space left on device"))
-    rows could not be stored on disk (No space left on device); free some space, or set TMPDIR to another folder
-    """
+    """Build the error for a full or unwritable disk."""
     why = f" ({reason})" if reason else ""
     return DataError(f"rows could not be stored on disk{why}; free some space, or set TMPDIR to another folder")
 
 
 def no_memory() -> DataError:
-    """Build the error for a database that runs out of memory while sorting rows by individual.
-
-    >>> print(no_memory())
-    rows could not be sorted by person in memory; declare fewer columns or levels, or free some memory
-    """
+    """Build the error for a database that runs out of memory while sorting rows by individual."""
     return DataError(
         "rows could not be sorted by person in memory; declare fewer columns or levels, or free some memory"
     )
 
 
 # -- buffered rows -----------------------------------------------------------------------------------------------------
-# Included rows: read and filtered once, summed as often as a mechanism needs.
-
 Marks: TypeAlias = npt.NDArray[np.bool_]
 
-# on disk; every value fits in 32 bits
+# type of a value on disk; every value fits in 32 bits
 _CELL: Final = np.dtype(np.int32)
 
 
 class KeptRows:
-    """Buffer of rows (1, x, y) in grid steps, grouped by individual, in column-major chunks of equal size.
+    """A buffer of rows (1, x, y) in grid steps, grouped by individual, in column-major chunks of equal size.
 
-    The first 64 MiB of all parts stay in memory. The rest goes to an unnamed file, which the system removes when it is
-    closed or the program ends. Until then only the same user and root can reach it, through the running program.
+    The first 64 MiB of all parts stay in memory. The rest goes to an unnamed file, which the system removes when the
+    file is closed or the program ends. Until then, only the same user and root can reach it, through the running
+    program.
 
-    Examples
-    --------
     >>> with KeptRows(columns=2, unit=8, chunk_rows=2) as kept:
     ...     kept.add(np.array([True, False, True]), np.array([[5, 6, 7]]))
     ...     [chunk.tolist() for chunk in kept.chunks()]
@@ -97,7 +86,7 @@ class KeptRows:
     def __init__(self, columns: int, unit: int, chunk_rows: int, *, parts: int = 1) -> None:
         self._shape = columns, chunk_rows
         self._room = IN_MEMORY_BYTES // parts
-        # reserved before the number of rows is known, so that an error does not depend on it
+        # checked before the number of rows is known, so that an error does not reveal it
         self._folder = scratch_folder()
         self._unit = unit
         self._full: list[tuple[FloatArray, Marks]] = []
@@ -120,7 +109,7 @@ class KeptRows:
         self._full.clear()
         self._filling, self._used = self._fresh(), 0
         if self._file is not None:
-            # unwritten rows are no longer needed, and a failure here must not hide why the work ended
+            # unwritten rows are no longer needed, and an error here must not hide an earlier one
             with suppress(OSError):
                 self._file.close()
 
@@ -130,28 +119,28 @@ class KeptRows:
         while start < rows:
             block, marks = self._filling
             taken = min(rows - start, len(marks) - self._used)
-            into, given = slice(self._used, self._used + taken), slice(start, start + taken)
-            # a zero has no sign, in memory and on disk
-            np.add(values[:, given], 0.0, out=block[1:, into])
-            marks[into] = first[given]
+            into, source = slice(self._used, self._used + taken), slice(start, start + taken)
+            # adding zero removes the sign of a zero, which would be lost on disk
+            np.add(values[:, source], 0.0, out=block[1:, into])
+            marks[into] = first[source]
             self._used += taken
             start += taken
             if self._used == len(marks):
                 self._set_aside(block, marks)
 
     def chunks(self) -> Iterator[FloatArray]:
-        """Yield all rows in chunks of shape (columns, rows); each chunk is valid until the next one is requested."""
+        """Yield all rows in chunks of shape (columns, rows). Each chunk is valid until the next one is requested."""
         for chunk, _ in self.marked_chunks():
             yield chunk
 
     def whole_persons(self) -> Iterator[tuple[FloatArray, npt.NDArray[np.intp]]]:
-        """Yield chunks of complete individuals with the index of each individual's first row."""
+        """Yield chunks of complete individuals, with the index of each individual's first row."""
         yield from whole_persons(self.marked_chunks())
 
     def marked_chunks(self) -> Iterator[tuple[FloatArray, Marks]]:
-        """Yield the chunks of `chunks` with marks on the first row of each individual."""
+        """Yield all rows in chunks, with marks on the first row of each individual."""
         if self._closed:
-            raise ValueError("these rows are closed")
+            raise ValueError("the buffer of rows is closed")
         yield from self._full
         yield from self._from_disk()
         if self._used:
@@ -164,13 +153,13 @@ class KeptRows:
         return block, np.empty(self._shape[1], dtype=np.bool_)
 
     def _set_aside(self, block: FloatArray, marks: Marks) -> None:
-        """Store a full block in memory or on disk and start the next one."""
+        """Store a full block in memory or on disk, and start the next one."""
         if (len(self._full) + 1) * block.nbytes <= self._room:
             self._full.append((_protected(block), marks))
             self._filling = self._fresh()
         else:
             cells = block.astype(_CELL)
-            # the constant is public, so its slot stores where an individual begins
+            # the constant need not be stored, so its row holds the marks instead
             cells[0] = marks
             self._write(cells)
             self._on_disk += 1
@@ -194,7 +183,7 @@ class KeptRows:
         for index in range(self._on_disk):
             self._file.seek(index * cells.nbytes)
             if self._file.readinto(cells.data) != cells.nbytes:
-                raise OSError("rows that were set aside are gone")
+                raise OSError("the file of buffered rows is shorter than expected")
             chunk[1:] = cells[1:]
             yield _protected(chunk), cells[0] == 1
 
@@ -211,7 +200,7 @@ def whole_persons(
     held: list[FloatArray] = []
     for chunk, first in chunks:
         starts = np.flatnonzero(first)
-        # rows in front of the first start (all rows if there is none) belong to the previous individual
+        # rows before the first start, or all rows if there is no start, belong to the previous individual
         before, last = (starts[0], starts[-1]) if starts.size else (len(first), len(first))
         if held:
             held.append(chunk[:, :before].copy())
@@ -227,21 +216,18 @@ def whole_persons(
 
 
 def _protected(block: FloatArray) -> FloatArray:
-    """Return the same numbers as a read-only array, because later passes read them again."""
+    """Return a read-only view, because later passes read the same numbers again."""
     view = block.view()
     view.flags.writeable = False
     return view
 
 
 # -- buffered parts ----------------------------------------------------------------------------------------------------
-# Included rows in several files: each worker reads one file.
 
 
 class KeptParts:
-    """Rows of `KeptRows` in at most `count` files, created on demand, with all rows of an individual in one file.
+    """At most `count` buffers, one for each worker, created on demand. All rows of an individual are in one buffer.
 
-    Examples
-    --------
     >>> with KeptParts(lambda: KeptRows(2, 8, 9), count=2) as kept:
     ...     kept.add(np.array([True, False]), np.array([[5, 6]]))
     ...     kept.add(np.array([False, True]), np.array([[7, 8]]))
@@ -269,15 +255,15 @@ class KeptParts:
             part.close()
 
     def own(self) -> KeptRows:
-        """Create one more file, to which a single worker adds rows."""
-        made = self._new()
-        self.parts.append(made)
-        return made
+        """Create one more buffer, to which a single worker adds rows."""
+        rows = self._new()
+        self.parts.append(rows)
+        return rows
 
     def add(self, first: npt.NDArray[np.bool_], values: npt.NDArray[Any]) -> None:
         """Add rows (x, y), the columns of `values`, with marks on the first row of each individual.
 
-        Rows before the first new individual go to the current file, the others to the next file.
+        Rows before the first mark go to the current buffer, and the others to the next buffer.
         """
         starts = np.flatnonzero(first)
         cut = int(starts[0]) if len(starts) else len(first)  # [P:whole-persons]
@@ -293,22 +279,21 @@ class KeptParts:
 
 
 # -- private folder ----------------------------------------------------------------------------------------------------
-# A folder for rows on disk: only this user can enter it, and it is removed however the work ends.
-#
-# It is removed on close, and also on SIGTERM and SIGHUP, which end a program at once by default. A process that is
-# killed leaves its folder behind without the lock of a running process; the next release removes it.
+# Rows on disk are in a folder that only this user can enter. It is removed on close, and also on SIGTERM and SIGHUP,
+# which by default end a program at once. A process that is killed leaves its folder behind, but no longer holds the
+# lock, so that the next release removes the folder.
 
 _PREFIX: Final = "discreet-rows-"
 _NAME: Final = re.compile(_PREFIX + "[0-9a-f]{16}")
 _LOCK: Final = "lock"
 _FILES: Final = "files"
 _SIGNALS: Final = ("SIGHUP", "SIGINT", "SIGTERM")
-# folders that exist or are being created, with the process that created each: a fork must not remove its parent's
+# folders that exist or are being created, with the id of their process, because a fork must not remove its parent's
 _live: dict[Path, int] = {}
 
 
 class PrivateFolder:
-    """A new private folder; temporary files go to `files`.
+    """A new folder that only this user can enter. Temporary files go to the subfolder `files`.
 
     >>> with PrivateFolder() as folder:
     ...     folder.files.exists()
@@ -318,11 +303,11 @@ class PrivateFolder:
     """
 
     def __init__(self) -> None:
-        # absolute, so that it can be removed after the program changes its working directory
+        # an absolute path, so that the folder can be removed after the working directory changes
         self._path = Path(scratch_folder()).absolute() / f"{_PREFIX}{secrets.token_hex(8)}"
         self.files = self._path / _FILES
         self._lock: int | None = None
-        # registered before it exists, so that a signal can never leave it behind
+        # registered before the folder exists, so that a signal cannot leave it behind
         _live[self._path] = os.getpid()
         self._signals = _take_signals()
         try:
@@ -342,7 +327,7 @@ class PrivateFolder:
         self.close()
 
     def close(self) -> None:
-        """Remove the folder with its contents."""
+        """Remove the folder and its contents."""
         try:
             _remove(self._path)
         finally:
@@ -353,7 +338,7 @@ class PrivateFolder:
 
 
 def remove_abandoned() -> None:
-    """Remove folders of this user whose process has ended; keep doubtful ones and never fail."""
+    """Remove folders of this user whose process has ended. Keep doubtful ones, and never raise an error."""
     with suppress(DataError, OSError), os.scandir(scratch_folder()) as entries:
         for entry in entries:
             if _NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
@@ -364,14 +349,14 @@ def _remove_if_abandoned(path: Path) -> None:
     try:
         import fcntl
     except ImportError:
-        # a system without such locks cannot show which process is running
+        # without these locks, nothing shows whether the process is still running
         return
     with suppress(OSError):
         if path.lstat().st_uid != os.getuid():
             return
         lock = os.open(path / _LOCK, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         try:
-            # refused while the process that created the folder is running, regardless of its process id
+            # fails while the process that created the folder is running
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _remove_tree(path)
         finally:
@@ -379,7 +364,7 @@ def _remove_if_abandoned(path: Path) -> None:
 
 
 def _locked(path: Path) -> int | None:
-    """Take the lock of a new folder; the system releases it when the process ends."""
+    """Lock a new folder. The system releases the lock when the process ends."""
     try:
         import fcntl
     except ImportError:
@@ -388,10 +373,10 @@ def _locked(path: Path) -> int | None:
     lock = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # renamed after it is locked, so that it is never visible without its lock
+        # renamed after locking, so that the lock file is never visible in an unlocked state
         new.rename(path / _LOCK)
     except OSError:
-        # a file system without locks: without that name no process considers the folder abandoned
+        # the file system has no locks; without a lock file, no process considers the folder abandoned
         os.close(lock)
         return None
     return lock
@@ -400,7 +385,7 @@ def _locked(path: Path) -> int | None:
 def _remove(path: Path) -> None:
     if _live.get(path) == os.getpid():
         _remove_tree(path)
-    # unregistered only now: if the removal is interrupted, the end of the program repeats it
+    # unregistered last, so that an interrupted removal is repeated at the end of the program
     _live.pop(path, None)
 
 
@@ -420,24 +405,24 @@ def _take_signals() -> tuple[signal.Signals, ...]:
     """Install handlers for signals that end the program, unless the program already handles or ignores them."""
     if threading.current_thread() is not threading.main_thread():
         return ()
-    # not every system has all of them; Python turns SIGINT into an exception by default
-    known = [one for one in signal.Signals if one.name in _SIGNALS]
-    taken = tuple(one for one in known if signal.getsignal(one) == signal.SIG_DFL)
-    for one in taken:
-        signal.signal(one, _remove_and_end)
+    # not every system has all of these signals; by default, Python turns SIGINT into an exception
+    existing = [number for number in signal.Signals if number.name in _SIGNALS]
+    taken = tuple(number for number in existing if signal.getsignal(number) == signal.SIG_DFL)
+    for number in taken:
+        signal.signal(number, _remove_and_end)
     return taken
 
 
 def _give_back(taken: tuple[signal.Signals, ...]) -> None:
-    # only the main thread can restore handlers; one that remains does what the default does
+    # only the main thread can restore handlers; a handler that remains ends the program like the default
     with suppress(ValueError):
-        for one in taken:
-            if signal.getsignal(one) is _remove_and_end:
-                signal.signal(one, signal.SIG_DFL)
+        for number in taken:
+            if signal.getsignal(number) is _remove_and_end:
+                signal.signal(number, signal.SIG_DFL)
 
 
 def _remove_and_end(number: int, frame: FrameType | None) -> None:
-    """Remove all folders of this process, then do what the signal does by default."""
+    """Remove all folders of this process, then perform the default action of the signal."""
     _remove_all()
     signal.signal(number, signal.SIG_DFL)
     signal.raise_signal(number)

@@ -1,4 +1,4 @@
-"""Define what an engine receives and returns, and the tasks of its workers."""
+"""Define the interface of an external engine, and the tasks of its workers."""
 
 from __future__ import annotations
 
@@ -34,20 +34,18 @@ if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch
 
 # -- engine ------------------------------------------------------------------------------------------------------------
-# The interface of an external engine that sums rows where they are stored, and the results of its workers.
-#
-# Exact sums add up, so an engine is anything that calls `summed` on parts of a table and adds the results. Only the
-# release draws noise, after the sums of all parts are complete.
+# An engine sums rows where they are stored. Exact sums add up, so an engine is anything that calls `summed` on parts of
+# a table and adds the results. Only the release draws noise, after the sums of all parts are complete.
 
-# bytes of one exact sum between workers, far more than any number of rows needs
+# bytes of one exact sum that is sent between workers, far more than any number of rows needs
 _WIDTH: Final = 32
-# receives rows as columns of integers, and marks on the first row of each individual
+# function of marks on the first row of each individual, and of rows as columns of integers
 TakeRows: TypeAlias = Callable[[npt.NDArray[np.bool_], npt.NDArray[np.int32]], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Public settings that every worker receives; `chunk_rows` cannot change the result."""
+    """The public settings that every worker receives. `chunk_rows` cannot change the result."""
 
     design: Design
     domain: RowDomain
@@ -57,32 +55,32 @@ class Work:
 
     @property
     def marks(self) -> int:
-        """Number of clip marks that follow the values of an individual's row."""
+        """Number of clip marks that follow the values of a row, if units are individuals."""
         counted = self.clip_counts and self.design.unit.id is not None and not self.design.searched
         return len(self.design.clippable) if counted else 0
 
 
 @runtime_checkable
 class Engine(Protocol):
-    """A table whose rows an external program reads and sums; it replaces a source."""
+    """A table whose rows an external program reads and sums. It takes the place of a source."""
 
     @property
     def origin(self) -> Origin | None:
-        """What the rows depend on."""
+        """The computation that produces the rows."""
         ...
 
     @property
     def read_as(self) -> Mapping[str, object]:
-        """How the rows are read, as recorded in a ledger."""
+        """The reading options, as recorded in a ledger."""
         ...
 
     @property
     def fingerprint(self) -> Callable[[bytes], str] | None:
-        """Always None, because only rows that are read have a fingerprint."""
+        """Always None, because the fingerprint is computed from the rows as they are read."""
         ...
 
     def sum_rows(self, work: Work, sums: Sums) -> PartSums:
-        """Sum all rows exactly, up to the cap of each individual."""
+        """Sum all rows exactly, with at most the capped number of rows for each individual."""
         ...
 
     def set_aside(self, work: Work, take: TakeRows) -> PartSums:
@@ -91,15 +89,13 @@ class Engine(Protocol):
 
 
 class PartSums:
-    """Exact sums over some parts of a table. Sensitive: they stay within the curator's process.
+    """Exact sums over some parts of a table. Sensitive: they must stay with the curator.
 
     `parts` holds the indices of the parts, so that a missing or repeated part is detected. `digest` is the sum of the
-    row digests, or 0 if rows are not digested; the ledger stores a keyed hash of it.
+    row digests, or 0 if rows are not digested. The ledger stores a keyed hash of it.
 
-    Examples
-    --------
-    >>> one = PartSums(Totals((3, -4), 8, 2, (), (2, 0)), 5, (0,))
-    >>> both = one + PartSums.unpacked(PartSums(Totals((1, 1), 8, 1, (), (1, 0)), 6, (1,)).packed())
+    >>> first = PartSums(Totals((3, -4), 8, 2, (), (2, 0)), 5, (0,))
+    >>> both = first + PartSums.unpacked(PartSums(Totals((1, 1), 8, 1, (), (1, 0)), 6, (1,)).packed())
     >>> both.totals.values, both.totals.count, both.digest, both.parts
     ((4, -3), 3, 11, (0, 1))
     """
@@ -118,17 +114,13 @@ class PartSums:
         return "<PartSums: sensitive, not shown>"
 
     @classmethod
-    def added(cls, found: Sequence[PartSums]) -> PartSums:
-        """Add several partial sums.
-
-        >>> PartSums.added([PartSums(Totals((1,), 8, 1), parts=(part,)) for part in range(3)]).parts
-        (0, 1, 2)
-        """
-        totals = reduce(add_totals, (one.totals for one in found))
-        return cls(totals, sum(one.digest for one in found), tuple(chain.from_iterable(one.parts for one in found)))
+    def added(cls, sums: Sequence[PartSums]) -> PartSums:
+        """Add several partial sums."""
+        totals = reduce(add_totals, (part.totals for part in sums))
+        return cls(totals, sum(part.digest for part in sums), tuple(chain.from_iterable(part.parts for part in sums)))
 
     def packed(self) -> bytes:
-        """Serialise the numbers for another worker of the curator."""
+        """Serialise the numbers for another worker of the same curator."""
         totals, cells = self.totals, self.totals.cells
         head = {
             "unit": totals.unit,
@@ -160,38 +152,35 @@ class PartSums:
         return cls(totals, head["digest"], head["parts"])
 
     def check_complete(self) -> None:
-        """Refuse sums in which a part of the table is missing or repeated."""
+        """Raise DataError if a part of the table is missing or repeated."""
         if sorted(self.parts) != list(range(len(self.parts))):  # [P:all-parts-once]
             raise DataError(
-                "a part of the table was lost or summed twice, so there are no sums of it; nothing was released. "
-                "Run it again, from a table that does not change meanwhile"
+                "a part of the table was lost or summed twice, so nothing was released; run the release again, from a "
+                "table that does not change during the run"
             )
 
 
 # -- row set digest ----------------------------------------------------------------------------------------------------
-# A fingerprint of rows in unknown order, for tables that an engine reads.
-
+# Tables that an engine reads need a fingerprint that does not depend on the order of rows.
 # 64-bit digests are added in fields wide enough that no number of parts carries into the next field
 _LANES: Final = 2
 _APART: Final = 128
 
 
 class RowSetDigest:
-    """Digest of grid rows that does not depend on their order. Digests of parts can be added.
+    """A digest of grid rows that does not depend on their order. Digests of parts can be added.
 
     The sum of digests detects every accidental change. A change that deliberately preserves the sum is not detected,
-    but gains nothing: it returns the existing release.
+    but it gains nothing, because it only returns the existing release.
 
-    Examples
-    --------
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
-    >>> one, two, three = (RowSetDigest(design, RowDomain.of(design)) for _ in range(3))
-    >>> one.add(np.array([[8.0, 8.0], [1.0, 2.0]]))
-    >>> two.add(np.array([[8.0], [2.0]]))
-    >>> three.add(np.array([[8.0], [1.0]]))
-    >>> two.take(two.total + three.total, (2, 2, 0))
-    >>> one.take(one.total, (2, 2, 0))
-    >>> one.keyed(b"key") == two.keyed(b"key")
+    >>> whole, first, second = (RowSetDigest(design, RowDomain.of(design)) for _ in range(3))
+    >>> whole.add(np.array([[8.0, 8.0], [1.0, 2.0]]))
+    >>> first.add(np.array([[8.0], [2.0]]))
+    >>> second.add(np.array([[8.0], [1.0]]))
+    >>> first.take(first.total + second.total, (2, 2, 0))
+    >>> whole.take(whole.total, (2, 2, 0))
+    >>> whole.keyed(b"key") == first.keyed(b"key")
     True
     """
 
@@ -201,16 +190,14 @@ class RowSetDigest:
         self.total = 0
 
     def add(self, chunk: FloatArray) -> None:
-        """Add rows (1, x, y) in grid steps, one per column; the constant is left out."""
-        # only tables that an engine reads need it
-
+        """Add rows (1, x, y) in grid steps, one per column, ignoring the constant."""
         values = chunk[1:].astype(np.int32)
-        found = [row_digests(values, int(self._kind, 16) ^ lane).sum(dtype=np.uint64) for lane in range(_LANES)]
-        lanes = [(before + int(more)) % 2**64 for before, more in zip(self._lanes(), found, strict=True)]
+        digests = [row_digests(values, int(self._kind, 16) ^ lane).sum(dtype=np.uint64) for lane in range(_LANES)]
+        lanes = [(before + int(more)) % 2**64 for before, more in zip(self._lanes(), digests, strict=True)]
         self.total = sum(lane << (_APART * place) for place, lane in enumerate(lanes))
 
     def take(self, total: int, counts: Iterable[int]) -> None:
-        """Replace the current digest by the total and the counts of all parts."""
+        """Replace the digest by the sum of the digests of all parts, with their counts."""
         self.total = total
         self._counts = tuple(counts)
 
@@ -224,24 +211,23 @@ class RowSetDigest:
 
 
 # -- tasks -------------------------------------------------------------------------------------------------------------
-# The work of an engine's worker on its part of a table: from record batches to sums or buffered rows.
-#
-# All functions depend on their arguments only, so recomputing a part gives the same bytes.
+# A worker of an engine turns the record batches of its part into sums or buffered rows. All functions depend only on
+# their arguments, so recomputing a part gives the same bytes.
 
-# the format of an individual's row before rows are grouped by individual
+# format of the rows before they are grouped by individual
 PERSON_ROWS: Final = pa.schema(
     [("person", pa.binary()), ("kept", pa.bool_()), ("digest", pa.int64()), ("row", pa.binary())]
 )
 # included rows as integers, one per column; the first integer marks the start of an individual
 Block: TypeAlias = npt.NDArray[np.int32]
-# maps an unsigned 64-bit integer to a signed one in the same order
+# flipping the top bit maps unsigned integers to signed ones and preserves their order
 _TOP: Final = np.uint64(1 << 63)
 _TOP_32: Final = np.uint32(1 << 31)
 _PERSON_BYTES: Final = 32
 
 
 class NoSums:
-    """Empty sums for a pass that only buffers rows."""
+    """Empty sums, for a pass that only buffers rows."""
 
     unit: Final = 1
 
@@ -258,17 +244,7 @@ class NoSums:
 
 
 def part_sums(batches: Iterable[RecordBatch], work: Work, sums: Sums, part: int) -> PartSums:
-    """Sum one part of a table whose units are rows.
-
-    >>> from discreet.curator.sums.gram import ExactGram
-    >>> from discreet.design.domain import RowDomain
-    >>> from discreet.design.design import Design
-    >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
-    >>> work = Work(design, RowDomain.of(design, 8), chunk_rows=16)
-    >>> batch = pa.record_batch({"y": [1.0, 1.0], "x": [1.0, 0.5]})
-    >>> part_sums([batch], work, ExactGram(3, 8), part=4).totals.count
-    2
-    """
+    """Sum one part of a table in which each row is a privacy unit."""
     digest = RowSetDigest(work.design, work.domain) if work.digest else None
     totals = summed(
         batches,
@@ -283,7 +259,7 @@ def part_sums(batches: Iterable[RecordBatch], work: Work, sums: Sums, part: int)
 
 
 def part_rows(batches: Iterable[RecordBatch], work: Work, part: int) -> Iterator[Block | PartSums]:
-    """Yield the rows of one part in blocks, on the grid or as settled cells, then their counts."""
+    """Yield the rows of one part in blocks, on the grid or as imputed cells, followed by their counts."""
     digest = RowSetDigest(work.design, work.domain) if work.digest else None
     blocks: list[Block] = []
 
@@ -312,10 +288,10 @@ def part_rows(batches: Iterable[RecordBatch], work: Work, part: int) -> Iterator
 def person_rows(batches: Iterable[RecordBatch], work: Work, key: bytes) -> Iterator[RecordBatch]:
     """Yield the rows of one part with their individuals as `PERSON_ROWS`, to be grouped and capped.
 
-    An individual's rows are ordered by `kept` (true first), `digest` and `row`, as in `IndividualCap`. The sorting
-    program has signed integers only, so the top bit of a digest is flipped. It compares bytes as unsigned, so the
-    values of a row are written in big-endian order with their top bits flipped. `key` is a secret of this release:
-    without it, data left on a disk cannot be linked to ids.
+    An individual's rows are ordered by `kept` (true first), `digest` and `row`, as in `IndividualCap`. The program that
+    sorts them has only signed integers, so the top bit of a digest is flipped. It compares bytes as unsigned, so the
+    values of a row are written in big-endian order with their top bits flipped. `key` is a secret of this release.
+    Without it, data left on a disk cannot be linked to ids.
     """
     name, columns = str(work.design.unit.id), work.design.table_columns
     rows = table_rows(work.design, work.domain, work.chunk_rows)
@@ -347,7 +323,7 @@ def person_rows(batches: Iterable[RecordBatch], work: Work, key: bytes) -> Itera
 
 
 def capped_sums(batches: Iterable[RecordBatch], work: Work, sums: Sums, part: int) -> PartSums:
-    """Sum the rows of complete individuals within the cap; batches have `place` (from 1), `kept` and `row`."""
+    """Sum the rows of complete individuals within the cap. Batches have columns `place` (from 1), `kept` and `row`."""
     capped = _Capped(batches, work)
     if isinstance(sums, IndividualSums):
         for chunk, starts in whole_persons(capped.marked_chunks()):
@@ -359,7 +335,7 @@ def capped_sums(batches: Iterable[RecordBatch], work: Work, sums: Sums, part: in
 
 
 def capped_rows(batches: Iterable[RecordBatch], work: Work, part: int) -> Iterator[Block | PartSums]:
-    """Yield the rows of `capped_sums` in blocks, followed by their clip marks, then their counts."""
+    """Yield the rows that `capped_sums` includes in blocks, with their clip marks, followed by their counts."""
     capped = _Capped(batches, work)
     for values, first in capped.rows():
         if len(first):
@@ -368,7 +344,7 @@ def capped_rows(batches: Iterable[RecordBatch], work: Work, part: int) -> Iterat
 
 
 class _Capped:
-    """Included rows of complete individuals, and their counts."""
+    """The included rows of complete individuals, and their counts."""
 
     def __init__(self, batches: Iterable[RecordBatch], work: Work) -> None:
         self._batches = batches
@@ -380,17 +356,17 @@ class _Capped:
         self._last_place = 0
 
     def rows(self) -> Iterator[tuple[npt.NDArray[np.int32], Marks]]:
-        """Yield the integers of included rows without the constant, with marks on the first row of each individual."""
+        """Yield the integers of included rows without the constant, and marks on the first row of each individual."""
         width = self._size - 1 + self._work.marks
         # a sum takes at most as many rows as its arithmetic can add exactly
         most = chunk_rows(self._work.chunk_rows, self._size, self._work.domain.grid_bits)
         for batch in self._batches:
             for start in range(0, batch.num_rows, most):
-                one = batch.slice(start, most)
-                place = np.from_dlpack(one.column("place").cast(pa.int64()))
-                kept = np.from_dlpack(one.column("kept").cast(pa.int8())) == 1
+                piece = batch.slice(start, most)
+                place = np.from_dlpack(piece.column("place").cast(pa.int64()))
+                kept = np.from_dlpack(piece.column("kept").cast(pa.int8())) == 1
                 self._check_order(place)
-                values = _values(one.column("row"), width)
+                values = _values(piece.column("row"), width)
                 self._persons += int((place == 1).sum())
                 self._fitting += int(kept.sum())
                 self._other += int((~kept).sum())
@@ -399,14 +375,14 @@ class _Capped:
                 yield values[:, kept], place[kept] == 1
 
     def _check_order(self, place: npt.NDArray[Any]) -> None:
-        """Refuse rows that are not grouped by individual in order of their places."""
+        """Raise an error unless rows are grouped by individual and ordered by place."""
         before = np.concatenate([[self._last_place], place[:-1]])
         if not ((place == 1) | (place == before + 1)).all():  # [P:whole-persons-of-an-engine]
-            raise RuntimeError("rows of persons are out of order")
+            raise RuntimeError("the rows of an individual are out of order")
         self._last_place = int(place[-1])
 
     def marked_chunks(self) -> Iterator[tuple[FloatArray, Marks]]:
-        """Yield rows (1, x, y) with marks on first rows, and count clipped cells."""
+        """Yield rows (1, x, y) with marks on the first row of each individual, and count clipped cells."""
         for values, first in self.rows():
             if self._clips is not None:
                 self._clips.add(values[self._size - 1 :])
@@ -430,21 +406,21 @@ def _block(first: Marks, values: npt.NDArray[np.generic]) -> Block:
 
 
 def _fixed(data: bytes, count: int, width: int) -> Array:
-    """Build cells of `width` bytes each, of a variable-width type, the only one that Spark has."""
+    """Build binary cells of `width` bytes each. The type has variable width, because Spark has no other binary type."""
     ends = np.arange(count + 1, dtype=np.int32) * np.int32(width)
     return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(ends), pa.py_buffer(data)])
 
 
 def _ordered_bytes(values: npt.NDArray[np.int32]) -> bytes:
-    """Write each column of integers as bytes that sort in the same order."""
+    """Write each column of integers as bytes that sort in the same order as the integers."""
     return (values.view(np.uint32) ^ _TOP_32).T.astype(">u4").tobytes()  # [P:ordered-values]
 
 
 def _values(rows: Array, width: int) -> npt.NDArray[np.int32]:
-    """Read the columns of integers that `_ordered_bytes` wrote."""
+    """Read the integers that `_ordered_bytes` wrote, one row per column."""
     data = b"".join(rows.to_pylist()) if pa.types.is_large_binary(rows.type) else _joined(rows)
-    found = np.frombuffer(data, dtype=">u4").astype(np.uint32) ^ _TOP_32
-    return np.ascontiguousarray(found.view(np.int32).reshape(-1, width).T)
+    integers = np.frombuffer(data, dtype=">u4").astype(np.uint32) ^ _TOP_32
+    return np.ascontiguousarray(integers.view(np.int32).reshape(-1, width).T)
 
 
 def _joined(rows: Array) -> memoryview:

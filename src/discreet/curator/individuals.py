@@ -1,4 +1,4 @@
-"""Keep at most `max_rows` rows of each individual, whatever the order of the table."""
+"""Include at most `max_rows` rows of each individual, whatever the order of the table."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from pyarrow import Array, Buffer
 
 # -- row order ---------------------------------------------------------------------------------------------------------
-# Candidate rows in memory, in the order in which the rows of an individual are included.
-
+# Candidate rows are sorted in memory, in the order in which the rows of an individual are included.
 _KEY_BITS: Final = 64
 _NO_LIMIT: Final = np.uint64(2**64 - 1)
-# candidates are pruned again when they have grown by this factor: a trade-off between time and memory
+# candidates are pruned again when they have grown by this factor, a trade-off between time and memory
 _GROWTH: Final = 1.5
 # approximate number of rows that are sorted at once, and the maximum number of pieces
 _ROWS_AT_ONCE: Final = 2**18
@@ -40,9 +39,9 @@ _MOST_PIECES: Final = 2**8 - 1
 
 @dataclass(frozen=True, slots=True)
 class IndividualRows:
-    """Rows with the index of their individual, whether each is kept, digests and values.
+    """Rows with the index of their individual, whether a rule keeps them, their digests and their values.
 
-    Values have shape (values per row, rows) and are zero where a row is not kept.
+    Values have shape (values per row, rows) and are zero in rows that a rule drops.
     """
 
     persons: npt.NDArray[np.int32]
@@ -63,7 +62,7 @@ class IndividualRows:
 
     @property
     def ranks(self) -> npt.NDArray[np.uint64]:
-        """Sort keys of an individual's rows: equal rows have equal keys, and different rows may share one."""
+        """Sort keys of an individual's rows. Equal rows have equal keys, but different rows may share a key."""
         ranks = self.digests >> np.uint64(1)
         ranks[~self.kept] |= np.uint64(1 << 63)  # [P:ranks]
         return ranks
@@ -90,12 +89,11 @@ class IndividualRows:
 
 
 class Candidates:
-    """Rows that may be among the first `most` of their individual; memory grows with individuals, not with their rows.
+    """Rows that may be among the first `most` of their individual.
 
-    A row is dropped as soon as `most` rows of its individual precede or equal it.
+    A row is dropped as soon as `most` rows of its individual precede or equal it. Memory therefore grows with the
+    number of individuals, not with the number of their rows.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> candidates = Candidates(most=1, values=1)
     >>> rows = IndividualRows.empty(1, 2)
@@ -113,12 +111,12 @@ class Candidates:
     def __init__(self, most: int, values: int) -> None:
         self._most = most
         self._size = values
-        # memory is allocated as rows are written: first the rows that survived pruning, then new ones
+        # the rows that survived pruning, followed by new rows
         self._room = IndividualRows.empty(values)
         self._used = 0
         self._pruned_bytes = 0
         self.ids: Array | None = None
-        # the rank and the index of the last needed row of each individual; none if there are fewer rows
+        # rank and index of the last needed row of each individual, or _NO_LIMIT if there are fewer rows
         self._limits = np.empty(0, dtype=np.uint64)
         self._at_limit = np.empty(0, dtype=np.int32)
 
@@ -144,7 +142,7 @@ class Candidates:
         return self.nbytes > _GROWTH * self._pruned_bytes
 
     def add(self, ids: Sequence[Array], rows: IndividualRows) -> None:
-        """Add rows (at least one) with their ids, given in parts; the caller may reuse the rows afterwards."""
+        """Add at least one row, with ids in several arrays. The caller may reuse the memory of the rows afterwards."""
         start = 0
         for persons in self._numbers(ids):
             end = start + len(persons)
@@ -187,7 +185,7 @@ class Candidates:
         self._pruned_bytes = self.nbytes
 
     def _may_count(self, rows: IndividualRows) -> npt.NDArray[np.bool_]:
-        """Return whether each row precedes the last needed row of its individual, or fewer rows exist."""
+        """Return which rows precede the last needed row of their individual, or have an individual with fewer rows."""
         limits, ranks = np.take(self._limits, rows.persons), rows.ranks
         may_count = ranks <= limits
         tied = np.flatnonzero((ranks == limits) & (limits != _NO_LIMIT))
@@ -196,11 +194,11 @@ class Candidates:
         return may_count
 
     def _numbers(self, ids: Sequence[Array]) -> list[npt.NDArray[np.int32]]:
-        """Assign numbers from 0 to individuals, a distinct one for each id."""
+        """Replace ids by numbers from 0, a distinct number for each id."""
         import pyarrow as pa
 
-        known = [] if self.ids is None else [self.ids]
-        chunks = [*known, *ids]
+        earlier = [] if self.ids is None else [self.ids]
+        chunks = [*earlier, *ids]
         if len({chunk.type for chunk in chunks}) != 1:
             # an integer and its text are the same id
             chunks = [chunk.cast(pa.large_string()) for chunk in chunks]
@@ -209,23 +207,23 @@ class Candidates:
         numbers = np.split(flat, np.cumsum([len(chunk) for chunk in chunks[:-1]]))  # [P:person-number]
         self.ids = coded[-1].dictionary
         limits, at_limit = np.full(len(self.ids), _NO_LIMIT), np.zeros(len(self.ids), dtype=np.int32)
-        for now in numbers[: len(known)]:
-            # the new numbers of the individuals formerly numbered 0, 1, 2 and so on
-            limits[now], at_limit[now] = self._limits, self._at_limit
-            self.rows.persons[:] = now[self.rows.persons]  # [P:numbers-anew]
+        for new in numbers[: len(earlier)]:
+            # new[i] is the new number of the individual that had number i
+            limits[new], at_limit[new] = self._limits, self._at_limit
+            self.rows.persons[:] = new[self.rows.persons]  # [P:numbers-anew]
         self._limits, self._at_limit = limits, at_limit
-        return numbers[len(known) :]
+        return numbers[len(earlier) :]
 
 
 class Places:
-    """Positions of rows among those of their individual, from 0, where rows are grouped by individual."""
+    """Positions of rows among the rows of their individual, counted from 0, for rows grouped by individual."""
 
     def __init__(self) -> None:
         self._last: list[Any] | None = None
         self._rows = 0
 
     def of(self, person: Sequence[npt.NDArray[Any]]) -> npt.NDArray[np.intp]:
-        """Return the positions of the next rows, whose individuals are identified by some columns."""
+        """Return the positions of the next rows. Some columns identify the individual of each row."""
         index = np.arange(len(person[0]))
         first = np.zeros(len(index), dtype=np.bool_)
         for column in person:
@@ -245,17 +243,15 @@ def ordered_rows(
     digests: npt.NDArray[np.uint64],
     values: npt.NDArray[np.int32],
 ) -> npt.NDArray[np.intp]:
-    """Return the order of rows by individual, kept rows first, then by digest and by value; equal rows in any order.
+    """Return the order of rows by individual, kept rows first, then by digest and by value. Ties are equal rows.
 
-    Examples
-    --------
     >>> digests, values = np.array([5, 3, 3, 9], dtype=np.uint64), np.array([[1, 8, 7, 0]], dtype=np.int32)
     >>> ordered_rows(np.array([1, 0, 0, 0], dtype=np.int32), np.ones(4, dtype=np.bool_), digests, values).tolist()
     [2, 1, 3, 0]
     """
     rows = len(persons)
     place_bits = rows.bit_length()
-    # the remaining bits: numbers of individuals and of rows have at most 31 bits, so some remain
+    # at least one bit remains, because numbers of individuals and of rows have at most 31 bits each
     digest_bits = _KEY_BITS - 1 - place_bits - int(persons.max(initial=0)).bit_length()
     key = persons.astype(np.uint64)
     key <<= np.uint64(1)
@@ -283,7 +279,7 @@ def _settle_ties(
     first, second = (np.take(values, order[places], axis=1) for places in (tied, tied + 1))
     unequal = tied[(first != second).any(axis=0)]
     if len(unequal) == 0:
-        # rows with equal keys are equal, and a dropped row has no values
+        # all rows with equal keys are equal
         return
     places = np.flatnonzero(np.isin(key, key[unequal]))
     rows = order[places]
@@ -292,33 +288,31 @@ def _settle_ties(
 
 
 # -- individuals -------------------------------------------------------------------------------------------------------
-# Units of several rows: at most k rows of each individual, whatever the order of the table.
-#
-# The k rows with the smallest keyed digest of their grid values are kept, and ties are broken by the values, so the
-# choice depends on that individual's rows only. Candidate rows stay in memory up to a fixed size, where they are sorted
-# and pruned. Beyond it they go to a database on disk, in a private folder, so that memory does not grow with the table.
-# Ids are never written to disk: a keyed digest replaces each of them, and the key never leaves the memory of the
-# process.
+# At most k rows of each individual are included, whatever the order of the table. They are the k rows with the smallest
+# keyed digests of their grid values, with ties broken by the values, so the choice depends only on the rows of that
+# individual. Candidate rows are sorted and pruned in memory up to a fixed size. Beyond this size they go to a database
+# in a private folder on disk, so that memory does not grow with the table. Ids are never written to disk. A keyed
+# digest replaces each id, and the key never leaves the memory of the process.
 
-# the database's name for the limit on disk space
+# DuckDB's name for the limit on disk space
 _DISK_LIMIT: Final = "max_temp_directory_size"
-# memory of the database in MB, and the minimum for each column: it holds a block of every column at once
+# memory of the database in MB, and the minimum for each column, because it holds a block of every column at once
 _MEMORY: Final = 512
 _MEMORY_OF_COLUMN: Final = 1
-# smaller batches are joined first: the overhead of a batch equals the cost of some thousand rows
+# smaller batches are joined first, because the overhead of a batch equals the cost of some thousand rows
 _FEW_ROWS: Final = 4096
 # rows written to the database at a time
 _MANY_ROWS: Final = 2**16
 # memory for candidate rows, as a multiple of the memory for rows that are not compared yet
 _CANDIDATES: Final = 2
-# digests of ids, in pieces that the database sorts as fast as numbers
+# a digest of an id is stored as four integers, which the database sorts quickly
 _DIGEST_BYTES: Final = 32
 _PERSON: Final = ("p0", "p1", "p2", "p3")
 # no downloads, no other files, no progress bar
 _OFF: Final = (
     "autoinstall_known_extensions", "autoload_known_extensions", "enable_external_access", "enable_progress_bar",
 )  # fmt: skip
-# the finaliser of SplitMix64 (Steele, Lea & Flood 2014) spreads the rows; secrecy does not depend on it
+# multipliers of the SplitMix64 finaliser (Steele, Lea & Flood 2014), on which no secrecy depends
 _MULTIPLIERS: Final = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 # columns that identify the individuals of rows, whether each row is kept, and values
@@ -326,10 +320,10 @@ _Sorted: TypeAlias = tuple[Sequence[npt.NDArray[Any]], npt.NDArray[np.bool_], np
 
 
 class IndividualCap:
-    """Rows of a table by individual, in memory or in a database inside a temporary private folder.
+    """The rows of a table, grouped and capped by individual, in memory or in a database inside a private folder.
 
-    `values` is the number of integers in a row besides the constant: (x, y) or settled cells, and any clip marks; all
-    of them break ties. `count_over` buffers one more row of each individual for `over_cap`.
+    `values` is the number of integers in a row besides the constant: (x, y) or imputed cells, and any clip marks. All
+    of them break ties. `count_over` buffers one more row of each individual, for `over_cap`.
     """
 
     def __init__(self, design: Design, values: int, *, threads: int = 1, count_over: bool = False) -> None:
@@ -338,12 +332,12 @@ class IndividualCap:
         self._size = values
         self._threads = threads
         self._key = cap_key(design)
-        # reserved before the number of rows is known, so that an error does not depend on it
+        # checked before the number of rows is known, so that an error does not reveal it
         self._connect = _duckdb_connect()
-        # new for each table and held in memory only: files left by a killed process cannot be linked to ids
+        # a new key for each table, held only in memory, so that files left by a killed process cannot be linked to ids
         self._keyed = hashlib.blake2b(key=secrets.token_bytes(hashlib.blake2b.MAX_KEY_SIZE), digest_size=_DIGEST_BYTES)
         self._opened: Any = None
-        # rows that are not compared yet: their ids, and their values in one reusable block
+        # ids and values of rows that are not compared yet; the block is reused
         self._ids: list[Array] = []
         self._block = IndividualRows.empty(values)
         self._used = 0
@@ -361,9 +355,9 @@ class IndividualCap:
         self._close(value)
 
     def _close(self, error: BaseException | None) -> None:
-        """Remove the rows in every case, and report an interrupt as such."""
+        """Remove the rows, whatever happened, and report an interrupt as such."""
         try:
-            # once its folder is removed, nothing of the database is left
+            # errors do not matter, because the folder of the database is removed
             with suppress(Exception):
                 self._opened.close()
         finally:
@@ -371,11 +365,11 @@ class IndividualCap:
         if error is not None and is_interrupt(error):
             _raise_alone(KeyboardInterrupt())
         if error is not None and _is_of_duckdb(error):
-            # only the disk or the memory can fail here, and the database's messages might quote cells
+            # only the disk or the memory can fail here; a fixed message, because DuckDB might quote cells
             _raise_alone(buffered_rows.no_memory() if _is_short_of_memory(error) else buffered_rows.no_room())
 
     def add(self, persons: Array, kept: npt.NDArray[np.bool_] | None, grid: FloatArray) -> None:
-        """Add a batch: the individual of every row, which rows are kept, and the kept rows (1, x, y) in grid steps.
+        """Add a batch: the individual of every row, which rows a rule keeps, and the kept rows (1, x, y) in grid steps.
 
         `persons` has the format of `known_ids` or `known_persons`.
         """
@@ -403,7 +397,6 @@ class IndividualCap:
             self._compare()
 
     def _add_ids(self, persons: Array) -> None:
-        """Buffer ids."""
         import pyarrow as pa
 
         if self._ids and len(self._ids[-1]) < _FEW_ROWS and self._ids[-1].type == persons.type:
@@ -411,7 +404,7 @@ class IndividualCap:
         self._ids.append(persons)
 
     def _compare(self) -> None:
-        """Merge new rows into the candidates, and write the candidates to disk if they exceed the memory."""
+        """Merge new rows into the candidates, and write the candidates to disk if they exceed their memory."""
         self._add_candidates()
         if self._candidates.grown:
             self._candidates.prune()
@@ -425,7 +418,7 @@ class IndividualCap:
         self._used = 0
 
     def over_cap(self) -> tuple[int, int, int]:
-        """Count individuals, individuals above the cap, and their excess rows, for a check only."""
+        """Count individuals, individuals above the cap, and their excess rows. Used only by a check."""
         if self._on_disk:
             self._write()
             rows_of_each = f"SELECT sum(kept::BIGINT) AS n FROM entries GROUP BY {', '.join(_PERSON)}"
@@ -436,21 +429,21 @@ class IndividualCap:
             return int(persons), int(over), self._fitting - int(within)
         self._add_candidates()
         rows = self._candidates.rows
-        found = np.bincount(rows.persons[rows.kept])
-        within = np.minimum(found, self._max_rows)
-        return self._candidates.persons, int((found > within).sum()), self._fitting - int(within.sum())
+        counts = np.bincount(rows.persons[rows.kept])
+        within = np.minimum(counts, self._max_rows)
+        return self._candidates.persons, int((counts > within).sum()), self._fitting - int(within.sum())
 
     def keep(self, kept: KeptParts | KeptRows, batch_rows: int) -> tuple[int, tuple[int, int]]:
-        """Buffer the included rows; return the number of individuals, and the numbers of included and dropped rows.
+        """Buffer the included rows. Return the number of individuals, and the numbers of included and dropped rows.
 
-        Individuals whose rows are all dropped are counted. At most `max_rows` rows of an individual enter the two
-        numbers together, included rows first.
+        Individuals whose rows are all dropped are counted too. For each individual, included and dropped rows together
+        are counted only up to `max_rows`, included rows first.
         """
         persons = fitting = other = 0
         places = Places()
         for person, fits, values in self._sorted_on_disk(batch_rows) if self._on_disk else self._sorted_in_memory():
             place = places.of(person)
-            # rows that no rule drops come first, so a position among all rows is a position among these
+            # kept rows come first, so their position among all rows is their position among kept rows
             within = place < self._max_rows  # [P:rows-that-count]
             stays = within & fits
             persons += int((place == 0).sum())
@@ -513,18 +506,12 @@ class IndividualCap:
 
 
 def _row_bytes(values: int) -> int:
-    """Return the memory of a buffered row without its id."""
+    """Return the memory of a buffered row, without its id."""
     return IndividualRows.empty(values, 1).nbytes
 
 
 def person_digests(persons: Array, keyed: hashlib.blake2b) -> npt.NDArray[np.uint64]:
-    """Compute a digest of each id as a column of four numbers; it reveals nothing without the key of `keyed`.
-
-    >>> import pyarrow as pa
-    >>> found = person_digests(pa.array(["a", "b", "a"]), hashlib.blake2b(key=b"k", digest_size=32))
-    >>> found.shape, bool((found[:, 0] == found[:, 2]).all()), bool((found[:, 0] == found[:, 1]).any())
-    ((4, 3), True, False)
-    """
+    """Compute a keyed digest of each id, as a column of four integers."""
     import pyarrow as pa
 
     def digest(person: bytes) -> bytes:
@@ -540,21 +527,12 @@ def person_digests(persons: Array, keyed: hashlib.blake2b) -> npt.NDArray[np.uin
 
 
 def cap_key(design: Design) -> int:
-    """Derive the key of row digests from the design only, so that every run includes the same rows.
-
-    >>> cap_key(Design("y", {"y": (0, 1), "x": (0, 1)})) < 2**64
-    True
-    """
+    """Derive the key of row digests from the design alone, so that every run includes the same rows."""
     return int.from_bytes(hashlib.sha256(design.to_toml().encode()).digest()[:8], "big")
 
 
 def row_digests(values: npt.NDArray[np.int32], key: int) -> npt.NDArray[np.uint64]:
-    """Compute a keyed 64-bit digest of each column of `values`, independent of the other columns.
-
-    >>> first, second, third = row_digests(np.array([[1, 2, 1]], dtype=np.int32), key=5)
-    >>> bool(first == third), bool(first == second)
-    (True, False)
-    """
+    """Compute a keyed 64-bit digest of each column of `values`, independent of the other columns."""
     digest = np.full(values.shape[1], key, dtype=np.uint64)
     for row in values:
         digest ^= row.astype(np.int64).view(np.uint64)
@@ -567,12 +545,7 @@ def row_digests(values: npt.NDArray[np.int32], key: int) -> npt.NDArray[np.uint6
 
 
 def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDArray[np.bool_] | None]:
-    """Return the ids of a batch as text, and which rows have one (None: all rows); 1.0 is the id 1.
-
-    >>> import pyarrow as pa
-    >>> known_persons("who", pa.array([7.0, 8.0]), total=False)[0].to_pylist()
-    ['7', '8']
-    """
+    """Return the ids of a batch as text, and which rows have an id, or None if all have one."""
     import pyarrow as pa
 
     ids, known = known_ids(name, values, total=total)
@@ -580,10 +553,10 @@ def known_persons(name: str, values: Array, *, total: bool) -> tuple[Array, npt.
 
 
 def known_ids(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDArray[np.bool_] | None]:
-    """Return the ids of a batch, as integers if possible and else as text, and which rows have one (None: all rows).
+    """Return the ids of a batch, as integers or text, and which rows have an id, or None if all have one.
 
-    An integer is the same id as its text. A row without an id cannot be charged to anyone, so it is refused, or dropped
-    if the design allows no errors.
+    An integer and its text are the same id, and 1.0 is the id 1. A row without an id cannot be attributed to an
+    individual. It raises DataError, or is dropped if no rule of the design raises errors.
 
     >>> import pyarrow as pa
     >>> known_ids("who", pa.array([7.0, 8.0]), total=False)[0].to_pylist()
@@ -596,7 +569,7 @@ def known_ids(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDAr
     from discreet.tables.cells import integers_below
 
     if pa.types.is_dictionary(values.type):
-        # dictionary entries first: decoding has no kernel for some text types
+        # look up the entries by index, because Arrow cannot decode some text types
         entries = values.dictionary
         if pa.types.is_string(entries.type) or pa.types.is_string_view(entries.type):
             # a batch with long ids may hold more than 2 GiB of text
@@ -606,22 +579,22 @@ def known_ids(name: str, values: Array, *, total: bool) -> tuple[Array, npt.NDAr
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     whole = pa.types.is_integer(kind) or (pa.types.is_decimal(kind) and kind.scale == 0)
     if not (text or whole or pa.types.is_floating(kind) or pa.types.is_null(kind)):
-        raise DataError(f"the id column {name!r} has type {kind}; ids are text or integers")
-    problem = "a cell that is missing or neither text nor an integer; give every row its id"
+        raise DataError(f"the id column {name!r} must contain text or integers, but has type {kind}")
+    problem = "a cell that is missing or neither text nor an integer; every row must have an id"
     if text and not _is_valid(values):
         values = _where_valid(values)
         problem = "a cell that is not valid UTF-8; write ids as text or integers"
     if pa.types.is_floating(kind):
-        # pandas turns integers with missing values into floats; the ids must not depend on that
+        # pandas turns integers with missing values into floats, which must not change the ids
         limit = integers_below(np.dtype(kind.to_pandas_dtype()))
         numbers = values.cast(pa.float64())
         whole = pc.and_(pc.equal(pc.floor(numbers), numbers), pc.less(pc.abs(numbers), limit))
         values = pc.if_else(whole, numbers, pa.scalar(None, pa.float64())).cast(pa.int64())
         below = f"2**{math.log2(limit):.0f}"
-        problem = f"a cell that is missing or not an integer below {below}; give every row its id"
+        problem = f"a cell that is missing or not an integer below {below}; every row must have an id"
     persons = values if pa.types.is_integer(values.type) else values.cast(pa.large_string())
     if text and pc.any(pc.match_substring(persons, ".")).as_py():
-        # some programs write integers with missing values as 1.0, 2.0; the ids must not depend on that
+        # some programs write integers with missing values as 1.0, 2.0, which must not change the ids
         persons = pc.replace_substring_regex(persons, r"^-0+\.0*$", "0")
         persons = pc.replace_substring_regex(persons, r"^(-?[0-9]+)\.0*$", r"\1")
     if persons.null_count == 0:
@@ -677,7 +650,7 @@ def _database(connect: Callable[..., Any], folder: Path, threads: int, memory: i
 def _lock_down(database: Any) -> None:  # noqa: ANN401  # as above
     for setting in _OFF:
         database.execute(f"SET {setting} = false")
-    # closing would reorganise a file that is removed right afterwards
+    # do not reorganise a file that is removed right after closing
     database.execute("PRAGMA disable_checkpoint_on_shutdown")
     database.execute("SET lock_configuration = true")
 
@@ -689,14 +662,14 @@ def _is_of_duckdb(error: BaseException) -> bool:
 
 
 def _is_short_of_memory(error: BaseException) -> bool:
-    """Return whether the database ran out of memory; a full disk gives the same error with another limit."""
+    """Return whether the database ran out of memory. A full disk raises the same error but names the disk limit."""
     import duckdb
 
     return isinstance(error, duckdb.OutOfMemoryException) and _DISK_LIMIT not in str(error)
 
 
 def _raise_alone(problem: BaseException) -> NoReturn:
-    """Raise an error without a reference to the current exception, which error trackers would show."""
+    """Raise an error without a reference to the current exception, which an error tracker would show."""
     try:
         raise problem
     finally:

@@ -33,24 +33,18 @@ if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch
 
 # -- tally -------------------------------------------------------------------------------------------------------------
-# Exact counts of rows, each with the positions of the first few rows.
-
 FIRST: Final = 5  # positions kept for each count
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Number of rows with one problem, and the positions of the first few.
-
-    >>> Finding(2, (Place(3, "line"), Place(9, "line"))).to_dict()
-    {'count': 2, 'first': [3, 9]}
-    """
+    """The number of rows with a problem, and the positions of the first few."""
 
     count: int = 0
     first: tuple[Place, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain values for JSON; with several files, each position is a file name and a number."""
+        """Return plain values for JSON. With several files, each position is a file name and a number."""
         places: list[object] = [
             place.number if place.file is None else {"file": place.file, "number": place.number} for place in self.first
         ]
@@ -58,25 +52,19 @@ class Finding:
 
 
 class Tally:
-    """Running count of rows.
-
-    >>> tally = Tally()
-    >>> tally.add(np.array([False, True, True]), lambda row: Place(10 + row, "row"))
-    >>> tally.finding.count, [place.number for place in tally.finding.first]
-    (2, [11, 12])
-    """
+    """A running count of rows."""
 
     def __init__(self) -> None:
         self._count = 0
         self._first: list[Place] = []
 
     def add(self, marks: npt.NDArray[np.bool_], place: Callable[[int], Place]) -> None:
-        """Count the marked rows of a batch; `place` returns the position of a row."""
-        found = int(np.count_nonzero(marks))
-        if found and len(self._first) < FIRST:
+        """Count the marked rows of a batch. `place` returns the position of a row."""
+        count = int(np.count_nonzero(marks))
+        if count and len(self._first) < FIRST:
             rows = np.flatnonzero(marks)[: FIRST - len(self._first)]
             self._first += [place(int(row)) for row in rows]
-        self._count += found
+        self._count += count
 
     @property
     def finding(self) -> Finding:
@@ -85,8 +73,7 @@ class Tally:
 
 
 # -- result ------------------------------------------------------------------------------------------------------------
-# The result of a check: exact, hence NOT FOR PUBLICATION, and not to be mistaken for a release.
-
+# The result of a check is exact, hence NOT FOR PUBLICATION, and must not be mistaken for a release.
 MARK: Final = "NOT FOR PUBLICATION"
 FORMAT: Final = f"discreet check, {MARK}"
 SUFFIXES: Final = (".NOT-FOR-PUBLICATION.json", ".NOT-FOR-PUBLICATION.txt")
@@ -101,24 +88,26 @@ class ColumnCheck:
 
     Attributes
     ----------
-    name, kind
-        Its name, and whether it is a number, a boolean, levels, a formula or the id of the unit.
+    name
+        Name of the column.
+    kind
+        Whether it is a number, a date, a boolean, levels, a formula or the id of the unit.
     rule
         How a release treats a cell that is missing or not as declared: `error`, `drop` or `fill`. None for a formula,
-        which follows the rules of the columns it uses.
+        because the rules of the columns in the formula apply.
     missing
-        Cells that are empty, null or NaN; in the id column, cells without an id.
+        Cells that are empty, null or NaN. In the id column, cells without an id.
     not_a_number, no_declared_level
-        Cells that are present but not as declared; a boolean has the levels true, false, 1 and 0.
+        Cells that are present but not as declared. A boolean has the levels true, false, 1 and 0.
     clipped_low, clipped_high
-        Numbers below and above the bounds, in included and dropped rows. For private bounds, numbers outside the range
-        in which the bounds are searched.
+        Numbers below and above the bounds, in included and dropped rows. For private bounds, numbers outside the public
+        range.
     no_value
         Rows in which a formula has no value because a cell that it uses is missing.
     problem
-        Why no cell of the column can be read: its type does not match its declaration.
+        Reason why no cell of the column can be read: its type does not match its declaration.
     searched
-        Whether its bounds are private, so that a release has to find them.
+        Whether the bounds are private, so that a release has to estimate them.
     """
 
     name: str
@@ -145,22 +134,26 @@ class ColumnCheck:
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values for JSON."""
-        found = {name: finding.to_dict() for name, finding in self.findings.items()}
-        return {"name": self.name, "kind": self.kind, "rule": self.rule, "problem": self.problem, **found} | (
+        counts = {name: finding.to_dict() for name, finding in self.findings.items()}
+        return {"name": self.name, "kind": self.kind, "rule": self.rule, "problem": self.problem, **counts} | (
             {"searched": True} if self.searched else {}
         )
 
 
 @dataclass(frozen=True, slots=True)
 class IndividualCheck:
-    """Numbers of individuals and of their rows above the cap.
+    """The number of individuals, and of their rows above the cap.
 
     Attributes
     ----------
-    persons, max_rows
-        Number of individuals, and the largest number of rows that each contributes.
-    over_cap, rows_beyond
-        Number of individuals with more valid rows than that, and the number of their excess rows.
+    persons
+        Number of individuals.
+    max_rows
+        Largest number of rows of an individual that a release includes.
+    over_cap
+        Number of individuals with more valid rows than `max_rows`.
+    rows_beyond
+        Number of rows of these individuals above the cap.
     """
 
     persons: int
@@ -182,19 +175,21 @@ class IndividualCheck:
 class CheckNotForPublication:
     """Exact counts of how a private table fits its design, for the curator only: NOT FOR PUBLICATION.
 
-    This is not a release: it has no privacy guarantee, and its file name must not look like that of a release.
+    This is not a release and has no privacy guarantee. Its file name must not look like the name of a release.
 
     Attributes
     ----------
-    rows_read, rows_fit
-        Number of rows in the table, and number of rows that a release would include: not dropped by a rule for missing
-        cells, and within the cap of their individual.
+    rows_read
+        Number of rows in the table.
+    rows_fit
+        Number of rows that a release would include. Other rows are dropped by a rule for missing cells, or are above
+        the cap of their individual.
     columns
-        Counts for each column in declared order, the id of the unit last.
+        Counts for each column in declared order, with the id of the unit last.
     persons
-        Individuals and their cap; None if every row is a unit or ids cannot be read.
+        Counts of individuals, or None if every row is a unit or ids cannot be read.
     stops
-        Why `release` would stop before anything is spent; empty if it would not.
+        Reasons why `release` would stop before any budget is spent. Empty if it would not stop.
     numbered
         Meaning of the positions: `line`, counted from 1 as in an editor, or `row`, counted from 0.
     """
@@ -225,7 +220,7 @@ class CheckNotForPublication:
         }
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the check as JSON or text; the file name must say NOT-FOR-PUBLICATION."""
+        """Write the check as JSON or text. The file name must contain NOT-FOR-PUBLICATION."""
         check_name(path)
         text = json.dumps(self.to_dict(), indent=1) if str(path).endswith(SUFFIXES[0]) else repr(self)
         write_bytes(path, (escape_control(text, keep="\n") + "\n").encode(), force=force)
@@ -240,35 +235,26 @@ class CheckNotForPublication:
 
 
 def check_name(path: str | Path) -> None:
-    """Refuse a file name that does not say what is in the file.
-
-    >>> check_name("people.json")
-    Traceback (most recent call last):
-    ...
-    discreet.errors.OutputError: a check is NOT FOR PUBLICATION; its file name must end in \
-'.NOT-FOR-PUBLICATION.json' or '.NOT-FOR-PUBLICATION.txt', got 'people.json'
-    """
+    """Raise OutputError unless the file name says NOT-FOR-PUBLICATION."""
     if not str(path).endswith(SUFFIXES):
         ends = " or ".join(map(repr, SUFFIXES))
-        raise OutputError(f"a check is {MARK}; its file name must end in {ends}, got {str(path)!r}")
+        raise OutputError(f"a check is {MARK}: the file name must end in {ends}, got {str(path)!r}")
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
-# One pass over a table that stops at no cell: each cell is counted as a release would treat it.
-#
-# The code of a release reads the cells, with two differences: readers distinguish a cell that is not as declared from
-# a missing one, and the rule `error` stops nothing.
-
+# One pass counts each cell as a release would treat it, and no cell stops the pass. Cells are read by the same code as
+# in a release, with two differences: readers distinguish cells that are not as declared from missing ones, and the rule
+# `error` raises nothing.
 Flags = npt.NDArray[np.bool_]
 
 
 def inspected(source: Source, design: Design, options: ComputeOptions) -> CheckNotForPublication:
-    """Count the rows that a release would include, drop, fill, clip and refuse, in one pass and bounded memory.
+    """Count the rows that a release would include, drop, fill, clip and reject, in one pass and bounded memory.
 
     >>> from discreet.tables.opening import open_source
     >>> design = Design("y", {"y": (0, 1), "x": {"bounds": (0, 5), "missing": "drop"}})
-    >>> found = inspected(open_source({"y": [0.5, 2.0, 0.1], "x": [1, None, "3,5"]}), design, ComputeOptions())
-    >>> found.rows_read, found.rows_fit, found.column("x").not_a_number.count
+    >>> result = inspected(open_source({"y": [0.5, 2.0, 0.1], "x": [1, None, "3,5"]}), design, ComputeOptions())
+    >>> result.rows_read, result.rows_fit, result.column("x").not_a_number.count
     (3, 1, 1)
     """
     columns = [_TableColumn(name, column) for name, column in design.table_columns.items()]
@@ -294,20 +280,20 @@ def inspected(source: Source, design: Design, options: ComputeOptions) -> CheckN
             rows_fit += int(np.count_nonzero(fits))
             options.report_progress(source)
         people = None if persons is None else persons.check()
-    made = {column.name: column.check() for column in columns}
-    made |= {formula.name: formula.check() for formula in formulas}
-    found = [made[name] for name in design.columns]
+    by_name = {column.name: column.check() for column in columns}
+    by_name |= {formula.name: formula.check() for formula in formulas}
+    checks = [by_name[name] for name in design.columns]
     if persons is not None:
-        found.append(persons.column())
+        checks.append(persons.column())
     if people is not None:
         rows_fit -= people.rows_beyond
     return CheckNotForPublication(
-        rows_read, rows_fit, tuple(found), people, tuple(_stops(design, found, rows_read)), source.numbered
+        rows_read, rows_fit, tuple(checks), people, tuple(_stops(design, checks, rows_read)), source.numbered
     )
 
 
 class _TableColumn:
-    """Counts of one column of the table."""
+    """The counts of one column of the table."""
 
     def __init__(self, name: str, declared: Base) -> None:
         self.name = name
@@ -316,7 +302,7 @@ class _TableColumn:
         self._problem: str | None = None
 
     def count(self, batch: RecordBatch, source: Source) -> tuple[FloatArray, Flags]:
-        """Count a batch; return the values that a release would use, and the rows that have one."""
+        """Count a batch. Return the values that a release would use, and which rows have a value."""
         cells = batch.column(self.name)
         values = self._values(cells)
         present = np.isfinite(values)
@@ -337,7 +323,7 @@ class _TableColumn:
         try:
             return declared_array(self.name, self.declared, cells)
         except DataError as error:
-            # the type does not match: a release stops here, a check continues with the other columns
+            # a release would stop here because the type is wrong; a check continues with the other columns
             self._problem = str(error)
             return np.full(len(cells), np.nan)
 
@@ -359,10 +345,10 @@ class _TableColumn:
 
 
 class _FormulaColumn:
-    """Counts of rows in which a formula has no value, or one outside its declared bounds.
+    """The counts of rows in which a formula has no value, or a value outside its declared bounds.
 
-    A formula is finite wherever its inputs are present: it sees them within their bounds, and a design refuses a
-    formula that could fail there. Only bounds declared for the formula can clip it.
+    A formula is finite wherever the columns it uses are present, because it sees them within their bounds, and a design
+    rejects a formula that could fail there. Only bounds declared for the formula itself can clip it.
     """
 
     def __init__(self, design: Design, name: str) -> None:
@@ -399,7 +385,7 @@ class _FormulaColumn:
 
 
 class _Persons:
-    """Counts of rows by individual, on disk as in a release, and of rows without an id."""
+    """The counts of rows by individual, grouped as in a release, and of rows without an id."""
 
     def __init__(self, design: Design, threads: int) -> None:
         self.name = str(design.unit.id)
@@ -415,11 +401,11 @@ class _Persons:
         self._cap.__enter__()
         return self
 
-    def __exit__(self, *raised: Any) -> None:  # noqa: ANN401  # as the cap takes them
+    def __exit__(self, *raised: Any) -> None:  # noqa: ANN401  # passed on to the cap
         self._cap.__exit__(*raised)
 
     def count(self, batch: RecordBatch, fits: Flags, source: Source) -> Flags:
-        """Count a batch and return a mask of the valid rows that have an individual."""
+        """Count a batch, and return which valid rows have an id."""
         try:
             persons, known = known_ids(self.name, batch.column(self.name), total=True)
         except DataError as error:
@@ -429,7 +415,7 @@ class _Persons:
             known = np.ones(len(fits), dtype=np.bool_)
         self._nobody.add(~known, source.place)
         kept = fits[known]
-        # the cap depends on the individual of a row, not on its values
+        # zeros suffice, because only the number of rows of each individual matters
         self._cap.add(persons, kept, np.zeros((self._width, int(np.count_nonzero(kept)))))
         return fits & known
 
@@ -441,7 +427,7 @@ class _Persons:
         return IndividualCheck(persons, self._max_rows, over, beyond)
 
     def column(self) -> ColumnCheck:
-        """Return the id as a column; a row without an id is dropped if the design allows no errors."""
+        """Return the id as a column. Rows without an id are dropped if no rule of the design raises errors."""
         rule = "drop" if self._total else "error"
         return ColumnCheck(self.name, "id", rule, missing=self._nobody.finding, problem=self._problem)
 
@@ -452,73 +438,72 @@ def _kind(column: Column) -> Kind:
     return "boolean" if isinstance(column, Boolean) else "levels"
 
 
-def _stops(design: Design, found: list[ColumnCheck], rows: int) -> list[str]:
-    """List the reasons why a release would stop: types, cells that no rule accepts, or no rows."""
+def _stops(design: Design, checks: list[ColumnCheck], rows: int) -> list[str]:
+    """List the reasons why a release would stop: wrong types, cells under the rule `error`, or no rows."""
     reasons = []
-    for column in found:
+    for column in checks:
         if column.problem is not None:
             reasons.append(column.problem)
         elif column.kind == "id":
             if column.rule == "error" and column.missing.count:
-                reasons.append(f"the id column {column.name!r} has cells without a valid id; give every row its id")
+                reasons.append(f"the id column {column.name!r} has cells without a valid id; every row must have an id")
         elif column.rule == "error" and column.misfits:
             declared = design.table_columns[column.name]
             bad = f"missing or {bad_cell(declared)}"
-            reasons.append(f"column {column.name!r} has cells that are {bad}, and its rule for them is error")
+            reasons.append(f"column {column.name!r} has cells that are {bad}, and its rule for missing cells is error")
     if rows == 0 and not design.total:
         reasons.append("the table has no rows")
     return reasons
 
 
 # -- text --------------------------------------------------------------------------------------------------------------
-# A check as text: the same sentences on a terminal, in a notebook and in a file.
-
+# The text of a check is the same on a terminal, in a notebook and in a file.
 WARNING: Final = "NOT FOR PUBLICATION: exact counts of a private table, for the curator's own eyes"
 HEADERS: Final = ("column", "rule", "missing", "not a number", "no level", "clipped low", "clipped high")
 ADVICE: Final = (
-    "Fix spelling, units, separators and types. A bound that is changed because of what this table holds leaks it "
-    "without paying."
+    "Fix spelling, units, separators and types. Do not change a bound because of this table: that would leak "
+    "information that no budget accounts for."
 )
-FEW: Final = "More than half of the rows would not count in a release as declared: find out why before you spend."
-NONE: Final = "The table has no rows: a release of it costs as much as any other and publishes noise alone."
+FEW: Final = "A release would leave out more than half of the rows. Find out why before you spend any budget."
+NONE: Final = "The table has no rows. A release would cost as much as any other, but publish only noise."
 _WIDTH: Final = 88
 _NUMBERED: Final = {
-    "line": "Lines are counted from 1, as an editor shows them, with the header.",
-    "row": "Rows are counted from 0, the first row of the table or file.",
+    "line": "Lines are counted from 1, including the header, as in an editor.",
+    "row": "Rows of the table or file are counted from 0.",
 }
 SEARCHED: Final = (
-    "Private bounds: {names}. Below and above are counted for the range in which a release looks for them; what it "
-    "finds, and clips, is not known before."
+    "Private bounds: {names}. Numbers are counted as clipped if they are outside the public range. The release "
+    "estimates bounds inside this range, so it may clip more."
 )
 _NUMBER: Final = {
-    "line": "not a finite number; unless decimal or thousands say otherwise, one is written like -12.5 or 1e3",
-    "row": "not a finite number (text is none, whatever it spells)",
+    "line": "not a finite number, which by default is written like -12.5 or 1e3",
+    "row": "not a finite number (text is never read as a number)",
 }
 _NO_DATE: Final = "not a date, or text that is not written like 2019-01-31"
 _MISREAD: Final = {
-    "boolean": "neither true, false, 1 nor 0 (two other words are levels)",
+    "boolean": "not true, false, 1 or 0 (declare any other two words as levels)",
     "levels": "none of the declared levels",
 }
 
 
 def above(check: CheckNotForPublication) -> list[tuple[str, str]]:
     """Return the labelled lines above the table."""
-    fit = f"{check.rows_fit:,} of {check.rows_read:,} would count in a release as declared"
+    fit = f"{check.rows_fit:,} of {check.rows_read:,} would be included in a release"
     lines = [("Rows read", f"{check.rows_read:,}"), ("Rows that fit", fit)]
     people = check.persons
     if people is not None:
-        over = f"{people.over_cap:,} of them with more than {people.max_rows:,} rows that fit"
-        lines.append(("Persons", f"{people.persons:,}; {over}; rows left out for that: {people.rows_beyond:,}"))
+        over = f"{people.over_cap:,} of them have more than {people.max_rows:,} rows that fit"
+        lines.append(("Persons", f"{people.persons:,}; {over}; rows left out by this cap: {people.rows_beyond:,}"))
     return lines
 
 
 def cells(check: CheckNotForPublication) -> list[list[str]]:
-    """Return the table: one row for each column of the design, blank where a count does not apply."""
+    """Return the cells of the table, with blanks where a count does not apply."""
     return [_row(column) for column in check.columns]
 
 
 def below(check: CheckNotForPublication) -> list[str]:
-    """Return the notes below the table: positions, reasons to stop, and what to do."""
+    """Return the notes below the table: positions, reasons to stop, and advice."""
     notes = [note for column in check.columns for note in _notes(column, check.numbered)]
     if notes:
         notes.append(_NUMBERED[check.numbered])
@@ -531,10 +516,10 @@ def below(check: CheckNotForPublication) -> list[str]:
         notes.append(NONE)
     for column in check.columns:
         if column.rule == "fill" and 2 * column.misfits > check.rows_read:
-            notes.append(f"{column.name}: more than half of its cells would be replaced by the fill value.")
-    notes += [f"Release would stop, before anything is spent: {reason}." for reason in check.stops]
-    found = any(finding.count for column in check.columns for finding in column.findings.values())
-    return [*notes, ADVICE] if found or check.stops else notes
+            notes.append(f"{column.name}: the fill value would replace more than half of the cells.")
+    notes += [f"A release would stop before any budget is spent: {reason}." for reason in check.stops]
+    problems = any(finding.count for column in check.columns for finding in column.findings.values())
+    return [*notes, ADVICE] if problems or check.stops else notes
 
 
 def text(check: CheckNotForPublication) -> str:
@@ -571,19 +556,17 @@ def _notes(column: ColumnCheck, numbered: str) -> list[str]:
         "missing": "no valid id" if column.kind == "id" else "missing",
         "not_a_number": _NO_DATE if column.kind == "date" else _NUMBER[numbered],
         "no_declared_level": _MISREAD.get(column.kind, ""),
-        "clipped_low": "below its bounds, clipped",
-        "clipped_high": "above its bounds, clipped",
-        "no_value": "no value, as a cell that the formula uses is missing or not as declared",
+        "clipped_low": "below the bounds, clipped",
+        "clipped_high": "above the bounds, clipped",
+        "no_value": "no value, because a cell that the formula uses is missing or not as declared",
     }
-    found = {name: finding for name, finding in column.findings.items() if finding.count}
-    return [f"{column.name}: {what[name]}: {_where(finding)}" for name, finding in found.items()]
+    nonzero = {name: finding for name, finding in column.findings.items() if finding.count}
+    return [f"{column.name}: {what[name]}: {_where(finding)}" for name, finding in nonzero.items()]
 
 
 def _where(finding: Finding) -> str:
     """Format a count with the positions of the first rows.
 
-    >>> from discreet.curator.inspection import Finding
-    >>> from discreet.tables.source import Place
     >>> _where(Finding(7, (Place(2, "line"), Place(5, "line"))))
     '7, first in lines 2, 5'
     """
@@ -598,7 +581,6 @@ def _place(place: Place) -> str:
 
 
 # -- checking ----------------------------------------------------------------------------------------------------------
-# Before anything is spent: how a table fits its design, for the curator only.
 
 
 def check(
@@ -608,11 +590,11 @@ def check(
     reading: ReadOptions | None = None,
     compute: ComputeOptions | None = None,
 ) -> CheckNotForPublication:
-    """Count exactly how a table fits its design, before anything is spent; NOT FOR PUBLICATION.
+    """Count exactly how a table fits its design, before any budget is spent. NOT FOR PUBLICATION.
 
     The table is read as in `discreet.release`, in one pass and in memory that does not grow with the rows. The check
-    reports all problems at once: a cell that would stop a release is counted like any other. It quotes no cells and
-    proposes no bounds. The counts are exact, so they must not leave the curator.
+    reports all problems at once, because it counts a cell that would stop a release like any other. It quotes no cells
+    and proposes no bounds. The counts are exact, so they must not leave the curator.
 
     Parameters
     ----------
@@ -620,29 +602,30 @@ def check(
         Any table that `discreet.release` reads.
     design
         Bounds, levels and rules, declared without looking at the data. Spelling, units, separators and types may be
-        corrected after a check. Changing a bound because of the data leaks information without a privacy cost.
+        corrected after a check. Changing a bound because of the data leaks information that no budget accounts for.
     reading
         Format of CSV files, as for `discreet.release`.
     compute
-        Settings of the computation; they cannot change the result.
+        Settings of the computation. They cannot change the result.
 
     Returns
     -------
     CheckNotForPublication
-        Number of rows read, number of rows that a release would include, and by column the cells that are missing, not
-        a number, not a declared level, or clipped, with the lines (of a CSV file) or positions of the first five.
+        Number of rows read, number of rows that a release would include, and for each column the cells that are
+        missing, not a number, not a declared level, or clipped. For the first five of each, the line of a CSV file or
+        the index of the row is listed.
 
     Examples
     --------
     >>> design = Design("y", {"y": (0, 10), "x": {"bounds": (0, 5), "missing": "drop"}})
-    >>> found = check({"x": [1.0, None, "2,5", 3.0], "y": [2.0, 4.0, 6.0, 11.0]}, design)
-    >>> found.rows_read, found.rows_fit
+    >>> result = check({"x": [1.0, None, "2,5", 3.0], "y": [2.0, 4.0, 6.0, 11.0]}, design)
+    >>> result.rows_read, result.rows_fit
     (4, 2)
-    >>> found.column("x").not_a_number.count, found.column("y").clipped_high.count
+    >>> result.column("x").not_a_number.count, result.column("y").clipped_high.count
     (1, 1)
     """
     if not isinstance(design, Design):
-        raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
+        raise SpecError(f"design: expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
     options = checked_options(compute)
     positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
     if positions is not None:

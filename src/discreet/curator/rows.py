@@ -1,4 +1,4 @@
-"""Encode rows as integers on the public grid, and compute digests of them."""
+"""Encode rows as integers on the public grid, and compute digests of rows."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from discreet.exact.elementary import doubles, halves
 from discreet.tables.cells import write_scaled
 
 # -- rows --------------------------------------------------------------------------------------------------------------
-# Bounded rows: declared columns as integers on the public grid, every row inside its declared domain.
-#
-# Without bounds there is no grid; a row is then its settled cells, as pairs of integers.
+# Declared columns become integers on the public grid, and every row is inside its declared domain. While bounds are
+# unknown there is no grid, and a row consists of its imputed cells, each stored as a pair of integers.
 
 
 class Rows(ABC):
-    """Reusable column-major buffer of rows of integers, stored as doubles.
+    """A reusable column-major buffer of rows of integers, stored as doubles.
 
-    The content of a row depends on that row of the table and on public numbers only. Its first integer is the constant.
+    A row depends only on the same row of the table and on public numbers. Its first integer is the constant.
     """
 
     def __init__(self, size: int, unit: int, chunk_rows: int) -> None:
@@ -38,7 +37,7 @@ class Rows(ABC):
 
     @abstractmethod
     def completed(self, settled: Sequence[FloatArray]) -> list[FloatArray]:
-        """Compute the arrays of the columns to write from those of the table's columns."""
+        """Compute the arrays of the columns to write from the arrays of the table's columns."""
 
     @abstractmethod
     def _write(self, arrays: Sequence[FloatArray], block: FloatArray) -> None:
@@ -50,14 +49,14 @@ class Rows(ABC):
         return int(self._buffer.shape[1])
 
     def encoded(self, arrays: Sequence[FloatArray]) -> FloatArray:
-        """Encode one batch of settled arrays in a new array."""
+        """Encode one batch of imputed arrays in a new array."""
         block = np.empty((self._buffer.shape[0], arrays[-1].shape[-1]))
         block[0] = self._unit
         self._write(arrays, block)
         return block
 
     def add(self, arrays: Sequence[FloatArray]) -> Iterator[FloatArray]:
-        """Add the settled arrays of one batch; yield full chunks, each valid until the next one is requested."""
+        """Add the imputed arrays of one batch. Yield full chunks, each valid until the next one is requested."""
         rows = arrays[-1].shape[-1]
         start = 0
         while start < rows:
@@ -71,14 +70,14 @@ class Rows(ABC):
                 self._used = 0
 
     def rest(self) -> FloatArray:
-        """Return the rows after the last full chunk, possibly none."""
+        """Return the rows after the last full chunk, which may be none."""
         return self._buffer[:, : self._used]
 
 
 class GridRows(Rows):
-    """Rows (1, x, y) in grid steps: integers of absolute value at most `2**grid_bits`.
+    """Rows (1, x, y) in grid steps, integers of absolute value at most `2**grid_bits`.
 
-    In a design with weights, the weight of the row follows, in steps of the largest weight.
+    In a design with weights, the last entry of a row is its weight, with `2**weight_bits` steps for the largest weight.
     """
 
     def __init__(self, design: Design, domain: RowDomain, chunk_rows: int, size: int | None = None) -> None:
@@ -89,7 +88,7 @@ class GridRows(Rows):
         self._domain = domain
 
     def completed(self, settled: Sequence[FloatArray]) -> list[FloatArray]:
-        """Compute the arrays of the released columns, regressors first, and of any weights."""
+        """Compute the arrays of the released columns, regressors first, and of the weights if there are any."""
         base = dict(zip(self._design.table_columns, settled, strict=True))
         wanted = [*self._columns, *([] if self._design.weights is None else [self._design.weights])]
         return completed(self._design.columns, wanted, base)
@@ -108,7 +107,7 @@ class GridRows(Rows):
 
 
 class SettledRows(Rows):
-    """Settled cells of the table's columns before bounds are known, each finite double stored as two integers."""
+    """The imputed cells of the table's columns before bounds are known, each a finite double stored as two integers."""
 
     def __init__(self, design: Design, domain: RowDomain, chunk_rows: int) -> None:
         super().__init__(settled_size(design), domain.unit, chunk_rows)
@@ -123,59 +122,45 @@ class SettledRows(Rows):
 
 
 def row_size(design: Design) -> int:
-    """Return the number of integers in a row: (1, x, y) with any weight, or settled cells while bounds are unknown.
-
-    >>> row_size(Design("y", {"y": (0, 1), "x": (0, 1), "w": (0, 5)}, weights="w"))
-    4
-    """
+    """Return the number of integers in a row: (1, x, y) and any weight, or imputed cells while bounds are unknown."""
     return settled_size(design) if design.searched else len(design.released) + (design.weights is not None)
 
 
 def check_known(design: Design) -> None:
-    """Refuse a design with bounds that are not known yet."""
+    """Raise SpecError if a column has private bounds that are not estimated yet."""
     if design.searched:
         raise SpecError(
-            f"the bounds of {', '.join(map(repr, design.searched))} are private: only discreet.release finds them; "
-            "declare them here"
+            f"the bounds of {', '.join(map(repr, design.searched))} are private, which only discreet.release supports; "
+            "declare these bounds"
         )
 
 
 def settled_size(design: Design) -> int:
-    """Return the number of integers in a row of settled cells, including the constant."""
+    """Return the number of integers in a row of imputed cells, including the constant."""
     return 1 + 2 * len(design.table_columns)
 
 
 def settled_cells(chunk: FloatArray) -> list[FloatArray]:
-    """Return the settled cells of rows from `SettledRows`, one array for each column of the table.
-
-    >>> design = Design("y", {"y": (0, 1), "x": "private"})
-    >>> rows = SettledRows(design, RowDomain.of(design), 4)
-    >>> [values.tolist() for values in settled_cells(rows.encoded([np.array([0.5]), np.array([1e9])]))]
-    [[0.5], [1000000000.0]]
-    """
+    """Recover the imputed cells from rows of `SettledRows`, one array for each column of the table."""
     return [doubles(chunk[start : start + 2]) for start in range(1, len(chunk), 2)]
 
 
 # -- row digest --------------------------------------------------------------------------------------------------------
-# A fingerprint of the rows that a release reads, for tables that are not files.
+# Tables that are not files have a fingerprint of the rows that a release reads.
 
 
 class RowDigest:
-    """Digest of grid rows in order, however they are divided into batches.
+    """A digest of grid rows in order, however they are divided into batches.
 
-    It depends on the design, so only fingerprints of the same design can be compared, and each names its design. The
-    digest is only returned under a key.
+    It depends on the design, so only fingerprints of the same design can be compared, and each fingerprint names its
+    design. The digest is returned only under a key.
 
-    Examples
-    --------
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
-    >>> one, two = (RowDigest(design, RowDomain.of(design)) for _ in range(2))
-    >>> one.add(np.array([[8.0, 8.0], [1.0, 2.0]]))
-    >>> two.add(np.array([[8.0], [1.0]]))
-    >>> one.keyed(b"key") == two.keyed(b"key")
-    False
-    >>> two.add(np.array([[8.0], [2.0]]))
-    >>> one.keyed(b"key") == two.keyed(b"key")
+    >>> first, second = (RowDigest(design, RowDomain.of(design)) for _ in range(2))
+    >>> first.add(np.array([[8.0, 8.0], [1.0, 2.0]]))
+    >>> second.add(np.array([[8.0], [1.0]]))
+    >>> second.add(np.array([[8.0], [2.0]]))
+    >>> first.keyed(b"key") == second.keyed(b"key")
     True
     """
 
@@ -185,7 +170,7 @@ class RowDigest:
         self._persons = hashlib.sha256()
 
     def add(self, chunk: FloatArray) -> None:
-        """Add rows (1, x, y) in grid steps, one per column; the constant is left out."""
+        """Add rows (1, x, y) in grid steps, one per column, ignoring the constant."""
         self._rows.update(np.ascontiguousarray(chunk[1:].T, dtype="<i4").data)
 
     def add_persons(self, persons: Iterable[str]) -> None:
@@ -200,11 +185,6 @@ class RowDigest:
 
 
 def digest_kind(design: Design, domain: RowDomain) -> str:
-    """Return the key of comparable fingerprints: those of one design on one grid.
-
-    >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
-    >>> len(digest_kind(design, RowDomain.of(design)))
-    16
-    """
+    """Return a short hash of the design and grid. Only fingerprints with equal hashes can be compared."""
     read = [design.to_dict(), list(design.columns), domain.grid_bits]
     return hashlib.sha256(json.dumps(read, sort_keys=True).encode()).hexdigest()[:16]

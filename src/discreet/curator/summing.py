@@ -31,11 +31,10 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
 # -- coded rows --------------------------------------------------------------------------------------------------------
-# Bounded rows in fewer numbers: a category of many levels is stored as the index of its level.
-#
-# The sums are the same integers, and their cost does not grow with the number of levels.
+# A coded row stores a category of many levels as the index of its level. The sums are the same integers, and their cost
+# does not grow with the number of levels.
 
-# with fewer levels, indicators are cheaper than sums by level of every other column
+# with fewer levels than this, products of indicators are cheaper than sums by level
 _CODED_FROM: Final = 9
 
 
@@ -66,21 +65,13 @@ class CodedRows(GridRows):
 
 
 def by_level(sums: Sums, design: Design, domain: RowDomain) -> Sums:
-    """Return sums of the same products over coded rows if the sums are products and rows can be coded.
-
-    Examples
-    --------
-    >>> design = Design("y", {"y": (-1, 1), "g": list(range(9))})
-    >>> domain = RowDomain.of(design, 8)
-    >>> type(by_level(ExactGram(10, 8), design, domain)).__name__
-    'LevelGram'
-    """
+    """Replace sums of products by the same sums over coded rows, if rows can be coded."""
     coding = coding_of(design, domain) if isinstance(sums, ExactGram) else None
     return sums if coding is None else LevelGram(coding, domain.grid_bits)
 
 
 def coding_of(design: Design, domain: RowDomain) -> Coding | None:
-    """Return how rows store level indices instead of indicators; None if no category is large or a ball shrinks rows.
+    """Return the layout of coded rows, or None if no category is large or rows cannot be coded.
 
     >>> design = Design("y", {"y": (-1, 1), "x": (0, 1), "g": list(range(9)), "h": ["u", "v"]})
     >>> coding = coding_of(design, RowDomain.of(design))
@@ -88,27 +79,25 @@ def coding_of(design: Design, domain: RowDomain) -> Coding | None:
     ((0, 1, 10, 11), 2)
     """
     if domain.shrinks or design.searched or design.weights is not None:
-        # the sum of an indicator depends on the other cells of the row
+        # entries of an indicator would not be 0 or one unit, or rows are not on the grid yet
         return None
-    categories, plain, next_one = [], [0], 1
+    categories, plain, following = [], [0], 1
     for name in (*design.regressors, design.target):
         column = design.columns[name]
-        first, next_one = next_one, next_one + len(column.released(name))
+        first, following = following, following + len(column.released(name))
         if _is_coded(column):
             categories.append(CodedCategory(len(column.levels), first, column.indicator_codes))
         else:
-            plain += range(first, next_one)
-    return Coding(next_one, tuple(plain), tuple(categories)) if categories else None
+            plain += range(first, following)
+    return Coding(following, tuple(plain), tuple(categories)) if categories else None
 
 
 def _is_coded(column: Column) -> TypeGuard[Categorical]:
-    """Return whether a column has enough levels that sums by level cost less than products of indicators."""
+    """Return whether a column has so many levels that sums by level cost less than products of indicators."""
     return isinstance(column, Categorical) and len(column.levels) >= _CODED_FROM
 
 
 # -- summing -----------------------------------------------------------------------------------------------------------
-# One pass over batches of rows into exact sums, shared by all engines.
-
 _CHUNK_ROWS: Final = 16_384
 
 
@@ -122,28 +111,13 @@ def summed(
     clip_counts: bool = False,
     take: Callable[[FloatArray], None] | None = None,
 ) -> Totals:
-    """Sum the rows of some batches exactly; the sums of the parts of a table add up to those of the whole table.
+    """Sum the rows of some batches exactly. The sums of the parts of a table add up to the sums of the whole table.
 
-    The result depends on the arguments only, and on the batches only through the multiset of their rows. The design,
-    the domain and empty sums can be pickled if the inputs of the sums can.
+    The result depends only on the arguments, and on the batches only through the multiset of their rows. Each worker
+    needs separate `sums` (see `Sums.empty`). `chunk_rows` cannot change the result. `take` is called with every chunk
+    of grid rows, which is valid until the call returns. The design, the domain and empty sums can be pickled if the
+    arguments of the sums can.
 
-    Parameters
-    ----------
-    batches
-        Record batches with at least the design's columns of the table.
-    design, domain
-        Declaration of the rows, and the grid that encodes them.
-    sums
-        Sums to which the rows are added; each worker needs a separate object (`Sums.empty`).
-    chunk_rows
-        Rows multiplied at a time, reduced if the grid or memory requires it; cannot change the result.
-    clip_counts
-        Whether to count the rows in which each column was clipped.
-    take
-        Called with every chunk of grid rows after it is summed; the chunk is valid until the call returns.
-
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> from discreet.curator.sums.gram import ExactGram
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
@@ -170,7 +144,7 @@ def summed(
 
 
 def table_rows(design: Design, domain: RowDomain, chunk_rows: int, sums: Sums | None = None) -> Rows:
-    """Return an encoder of the table's rows for these sums: grid rows, coded rows, or settled cells without bounds."""
+    """Return the encoder of rows for these sums: grid rows, coded rows, or imputed cells while bounds are unknown."""
     if isinstance(sums, LevelGram):
         coding = sums.coding
         return CodedRows(design, domain, coding, exact_chunk_rows(chunk_rows, coding.width, domain.grid_bits))

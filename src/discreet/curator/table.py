@@ -34,26 +34,11 @@ if TYPE_CHECKING:
 class Table:
     """A source with its design, summed as often as a mechanism needs, in memory that does not grow with the rows.
 
-    The source is read once. If it is summed again, or units are individuals, the included rows are buffered until the
-    table is closed, in memory up to a fixed size and then on disk. All passes see the same rows, even if the source can
-    be read only once or changes.
+    The source is read once. If `again` is set, or if units are individuals, the included rows are buffered until the
+    table is closed, in memory up to a fixed size and then on disk. All passes see the same rows, even if the source
+    changes or can be read only once. If the design has private bounds, the first pass is over imputed cells, and
+    `resolve` then puts the rows on the grid of the estimated bounds.
 
-    If the design has private bounds, the first pass is over settled cells, and `resolve` puts the rows on the grid of
-    the bounds that were found.
-
-    Parameters
-    ----------
-    source, design, domain, options
-        Source of the rows or engine that sums them, their declaration, and settings of the computation.
-    again
-        Whether `sums` is called more than once.
-    clip_counts
-        Whether to count the rows in which each column was clipped.
-    digest
-        Whether to digest the rows as they are read, for `fingerprint`.
-
-    Examples
-    --------
     >>> from discreet.tables.opening import open_source
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
     >>> rows = open_source({"x": [1.0, 0.5], "y": [1.0, 1.0]})
@@ -102,14 +87,14 @@ class Table:
 
     @property
     def fingerprint(self) -> Callable[[bytes], str] | None:
-        """Function from a secret key to a digest of the rows, after the first pass; None if they were not digested."""
+        """Function from a secret key to a digest of the rows, valid after the first pass, or None without digests."""
         digest = self._digest or self._row_set
         return None if digest is None else digest.keyed
 
     def sums(self, sums: Sums | None = None) -> Totals:
-        """Sum all rows exactly, once; `sums` defaults to the products of each row."""
+        """Sum all rows exactly. By default, sum the products of each row."""
         if not isinstance(sums, SettledSums):
-            # sums over rows (1, x, y), which do not exist before all bounds are known
+            # other sums are over rows (1, x, y), which do not exist before all bounds are known
             check_known(self._design)
         gram = row_products(len(self._design.released), self._domain) if sums is None else sums
         if self._kept is None and self._again and self._engine is not None:
@@ -117,7 +102,7 @@ class Table:
         if self._design.unit.id is not None and self._kept is None and self._engine is None:
             self._kept = self._set_aside_persons()
         if self._kept is None and not self._again and not self._work.digest and self._design.unit.id is None:
-            # buffered or digested rows have all their columns
+            # rows may be coded only if they are neither buffered nor digested
             gram = by_level(gram, self._design, self._domain)
         with one_blas_thread():
             if self._kept is not None:
@@ -129,12 +114,12 @@ class Table:
         if self._units == 0 and not self._design.total:
             raise DataError("the table has no rows")
         if self._clipped is None:
-            # from the first pass: later passes see the same rows again
+            # count clipped rows in the first pass only, because later passes see the same rows
             self._clipped = totals.clipped
         return Totals(totals.values, totals.unit, self._units, self._clipped, self._fitting, totals.cells)
 
     def resolve(self, design: Design) -> None:
-        """Encode the buffered settled cells as rows (1, x, y) on the grid of the design with its found bounds."""
+        """Encode the buffered imputed cells as rows (1, x, y) on the grid of the design with estimated bounds."""
         settled = cast("KeptParts", self._kept)
         self._design = design
         anew = self._new_parts(self._size)
@@ -166,14 +151,14 @@ class Table:
         return chunk_rows(self._options.chunk_rows, self._size, self._domain.grid_bits)
 
     def _new_parts(self, columns: int) -> KeptParts:
-        """Create a buffer for rows of `columns` integers, kept until the table is closed."""
+        """Create a buffer for rows of `columns` integers, which lasts until the table is closed."""
         workers = self._options.workers
         new = partial(KeptRows, columns, self._domain.unit, self._chunk_rows, parts=workers)
         return self._open.enter_context(KeptParts(new, workers))
 
     def _sum_source(self, gram: Sums) -> Totals:
         """Sum every row of the source that no rule drops, and buffer the rows if they are needed again."""
-        # rows are digested in order
+        # a single worker, because rows are digested in order
         workers = 1 if self._digest is not None else self._options.workers
         columns, batch_rows = self._design.table_columns, self._options.batch_rows
         report = partial(self._options.report_progress, self._source)
@@ -194,7 +179,7 @@ class Table:
             return add(ticked(part.batches(columns, batch_rows), tick), sums)
 
         parts = self._source.parts(workers)
-        # a single worker adds to the given sums
+        # the first worker adds to the given sums, and the others to empty copies
         own = [lambda: gram, *([lambda: gram.empty()] * (workers - 1))]
         if len(parts) > 1:
             found = each_part([partial(read, part, sums) for part, sums in zip(parts, own, strict=False)], report)
@@ -210,7 +195,7 @@ class Table:
 
     def _sum_kept(self, gram: Sums, kept: KeptParts) -> Totals:
         """Sum the buffered rows."""
-        # a single worker adds to the given sums
+        # the first worker adds to the given sums, and the others to empty copies
         own = [gram, *(gram.empty() for _ in kept.parts[1:])]
         anew = None
         if isinstance(gram, RecodedSums):
@@ -223,11 +208,11 @@ class Table:
         return reduce(add_totals, found)
 
     def _sum_part(self, part: KeptRows, sums: Sums, anew: KeptRows | None, tick: Tick) -> Totals:
-        """Sum one file of buffered rows, or the new rows if they are recoded."""
+        """Sum one buffer of rows. If the sums recode rows, sum and buffer the recoded rows."""
         clips = ClipCounter(self._design) if self._marks and not self._recoded else None
 
         def counted(chunk: FloatArray) -> FloatArray:
-            # the rows (1, x, y) or recoded rows; any clip marks behind them are counted
+            # return rows (1, x, y) or recoded rows, and count any clip marks after them
             if self._recoded:
                 return chunk[1:]
             if clips is not None:
@@ -255,7 +240,7 @@ class Table:
         kept = self._new_parts(self._size + self._marks)
         totals = self._counted(engine.set_aside(self._work, kept.add))
         if not self._marks:
-            # otherwise they follow the rows and are counted with them
+            # otherwise clip marks follow the rows and are counted with them
             self._clipped = totals.clipped
         self._options.report_read()
         if not kept.parts:
@@ -263,7 +248,7 @@ class Table:
         return kept
 
     def _counted(self, done: PartSums) -> Totals:
-        """Return the totals of all parts of an engine."""
+        """Check that an engine returned all parts, and return their totals."""
         done.check_complete()
         totals = done.totals
         self._units, self._fitting = totals.count, totals.fitting
@@ -302,7 +287,7 @@ class Table:
         return kept
 
     def _taking(self, kept: KeptRows | None) -> Callable[[FloatArray], None] | None:
-        """Return the function that buffers or digests each chunk of the source; None if nothing does."""
+        """Return the function that buffers and digests each chunk of the source, or None if neither is needed."""
         if kept is None and self._digest is None:
             return None
 
@@ -324,6 +309,6 @@ def accumulate(
     *,
     clip_counts: bool = False,
 ) -> Totals:
-    """Sum a source exactly in one pass; see `Table.sums`."""
+    """Sum a source exactly in one pass. See `Table.sums`."""
     with Table(source, design, domain, options, clip_counts=clip_counts) as table:
         return table.sums(sums)

@@ -1,8 +1,8 @@
 """Run threads that work on one table, with a reproducible error.
 
-Which thread fails first depends on timing, but the reported error must not. It is that of the earliest part of the
-table, as if the parts were read in sequence. The caller's thread waits and reports progress; an interrupt there stops
-all other threads first.
+Which thread fails first depends on timing, but the reported error must not. It is the error in the earliest part of the
+table, as if the parts were read in sequence. The caller's thread waits and reports progress. An interrupt in this
+thread stops all other threads first.
 """
 
 from __future__ import annotations
@@ -22,16 +22,14 @@ Tick: TypeAlias = Callable[[], None]
 
 
 class _InVainError(Exception):
-    """An earlier part has failed, or the work was stopped."""
+    """The signal that a job is no longer needed, because an earlier part failed or the run was stopped."""
 
 
 def each_part(jobs: Sequence[Callable[[Tick], Result]], notice: Callable[[], None] | None = None) -> list[Result]:
-    """Run each job in a separate thread; return the results in order, or raise the error of the earliest job.
+    """Run each job in a separate thread. Return the results in order, or raise the error of the earliest job.
 
     Each job calls its argument between two pieces of work. `notice` is called in this thread after each piece of work.
 
-    Examples
-    --------
     >>> each_part([lambda tick: "first", lambda tick: "second"])
     ['first', 'second']
     """
@@ -64,9 +62,9 @@ class _Parts(Generic[Result]):
         self._jobs = jobs
         self._lock = threading.Lock()
         self._running = self._needed = count
-        self.results: list[Result] = [None] * count  # type: ignore[list-item]  # all are there where no job failed
+        self.results: list[Result] = [None] * count  # type: ignore[list-item]  # complete unless a job failed
         self.errors: list[BaseException | None] = [None] * count
-        # true: a piece of work is done; none: all jobs have ended
+        # True means that a piece of work is done, None that all jobs have ended
         self.events: queue.SimpleQueue[bool | None] = queue.SimpleQueue()
 
     def stop_from(self, index: int) -> None:
@@ -101,12 +99,10 @@ def shared_out(
 ) -> list[Result]:
     """Read items in this thread, distribute them to jobs in separate threads, and return the results of all jobs.
 
-    Which job receives an item depends on timing. The raised error is that of the earliest item, whether reading it or
-    processing it failed. A single item is processed in this thread. At most as many items as jobs are read ahead, and
-    `notice` is called in this thread after each item is handed over.
+    Which job receives an item depends on timing. The raised error is the error at the earliest item, whether reading or
+    processing failed. A single item is processed in this thread. At most as many items as jobs are read ahead. `notice`
+    is called in this thread after each item is handed over.
 
-    Examples
-    --------
     >>> sum(shared_out(range(5), [sum, sum]))
     10
     """
@@ -141,7 +137,7 @@ def shared_out(
     finally:
         for thread in threads:
             _join(thread)
-    # an item on which a job failed was read before the item that could not be read
+    # raise processing errors first, because those items were read before the item that could not be read
     _raise_if(state.earliest)
     _raise_if(failure)
     return list(state.results)
@@ -161,11 +157,11 @@ class _Shared(Generic[Item, Result]):
 
     @property
     def earliest(self) -> BaseException | None:
-        """Error of the earliest item, if a job failed."""
+        """The error at the earliest item, or None if no job failed."""
         return self._errors[min(self._errors)] if self._errors else None
 
     def hand(self, item: Item) -> bool:
-        """Hand over an item as soon as a job is free; return False once a job has failed."""
+        """Hand over an item as soon as a job is free. Return False once a job has failed."""
         with self._changed:
             self._changed.wait_for(lambda: self._errors or len(self._waiting) < len(self._jobs))
             if self._errors:
@@ -176,13 +172,13 @@ class _Shared(Generic[Item, Result]):
             return True
 
     def close(self) -> None:
-        """Signal that no items follow."""
+        """Signal that no more items follow."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
 
     def abandon(self) -> None:
-        """Signal that no items follow and discard waiting items."""
+        """Signal that no more items follow, and discard waiting items."""
         with self._changed:
             self._waiting.clear()
             self._closed = True
@@ -207,12 +203,12 @@ class _Shared(Generic[Item, Result]):
             self.results[index] = self._jobs[index](taken())
         except BaseException as error:
             self._errors[last] = error  # [P:earliest-batch]
-            # items are taken in order: earlier items are being processed, later ones are no longer needed
+            # earlier items are already being processed, and later ones are no longer needed
             self.abandon()
 
 
 def _thread(work: Callable[[int], None], index: int) -> threading.Thread:
-    # in the caller's context, so that its settings apply in all threads
+    # run in the caller's context, so that its settings apply in all threads
     return threading.Thread(target=copy_context().run, args=(work, index), name=f"discreet-{index}", daemon=True)
 
 
@@ -223,13 +219,7 @@ def _join(thread: threading.Thread) -> None:
 
 
 def ticked(items: Iterable[Item], tick: Tick) -> Iterator[Item]:
-    """Yield the items and call `tick` after the work on each.
-
-    >>> list(ticked("ab", lambda: print("done")))
-    done
-    done
-    ['a', 'b']
-    """
+    """Yield the items and call `tick` after the work on each."""
     for item in items:
         yield item
         tick()

@@ -1,6 +1,6 @@
-"""DECLARATION: what is said before data is opened.
+"""Declarations made before any data is opened.
 
-Sees: names, bounds, levels and rules that a person declared.
-Never: learns a bound, a level, a scale or a type from rows; there is no `from_data` anywhere.
-Hands on: a `Design` and its `RowDomain`, the public geometry of a scaled row.
+Input: the names, bounds, levels and rules that a person declares.
+Output: a `Design` and its `RowDomain`, the public geometry of a scaled row.
+Bounds, levels, scales and types are never learned from rows.
 """

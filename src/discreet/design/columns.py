@@ -38,18 +38,9 @@ if TYPE_CHECKING:
 class Interaction:
     """The interaction of a category with a number, a boolean or another category.
 
-    Attributes
-    ----------
-    formula
-        The formula, such as `age:region`.
-    factors
-        Names and declarations of the one or two categories.
-    number
-        Name of the number or boolean, or None for two categories.
-    bounds
-        Bounds of the number, or None if every entry is 0 or 1.
-    whole
-        Whether the reference level has a column too.
+    `factors` holds the names and declarations of the one or two categories, and `number` the name of the number or
+    boolean, if there is one. `bounds` is None if every entry is 0 or 1. `whole` says whether the reference level has a
+    column too.
     """
 
     formula: Formula
@@ -66,22 +57,22 @@ class Interaction:
 
     @property
     def signed(self) -> bool:
-        """Whether entries may be negative, as those of a scaled number are."""
+        """Whether entries can be negative."""
         return self.bounds is not None
 
     @property
     def mid(self) -> float:
-        """The value of the number that is scaled to 0."""
+        """The value that is scaled to 0."""
         return 0.0 if self.bounds is None else self.bounds[0] + (self.bounds[1] - self.bounds[0]) / 2
 
     @property
     def half(self) -> float:
-        """The size of one scaled unit in original units."""
+        """The size of one scaled unit, in original units."""
         return 1.0 if self.bounds is None else (self.bounds[1] - self.bounds[0]) / 2
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The level of each released column, or its two levels separated by a comma."""
+        """The level, or the two levels separated by a comma, of each released column."""
         return tuple(
             ",".join(str(factor.levels[code]) for (_, factor), code in zip(self.factors, codes, strict=True))
             for codes in self.codes
@@ -94,24 +85,21 @@ class Interaction:
     def scaled(self, values: Mapping[str, FloatArray]) -> FloatArray:
         """Return the scaled values of the block, shape (released columns, rows).
 
-        Parameters
-        ----------
-        values
-            Indices of levels, and values of the number inside its bounds, by name, shape (rows,).
+        `values` holds the level indices of each category, and the values of the number inside its bounds.
         """
-        # a design without data does not need NumPy
+        # imported here because a design without data does not need NumPy
         import numpy as np
 
-        own = np.ones_like(values[self.factors[0][0]]) if self.number is None else values[self.number]
+        numbers = np.ones_like(values[self.factors[0][0]]) if self.number is None else values[self.number]
         if self.bounds is not None:
             # rounding may move a bound slightly outside [-1, 1]
-            own = np.clip((own - self.mid) / self.half, -1.0, 1.0)
-        block = np.zeros((len(self.codes), len(own)))
+            numbers = np.clip((numbers - self.mid) / self.half, -1.0, 1.0)
+        block = np.zeros((len(self.codes), len(numbers)))
         for row, codes in zip(block, self.codes, strict=True):
             here = np.logical_and.reduce(
                 [values[name] == code for (name, _), code in zip(self.factors, codes, strict=True)]
             )
-            row[here] = own[here]  # [P:one-entry]
+            row[here] = numbers[here]  # [P:one-entry]
         return block
 
     def to_dict(self) -> dict[str, object]:
@@ -120,7 +108,7 @@ class Interaction:
 
 
 # -- columns -----------------------------------------------------------------------------------------------------------
-# The kinds of declared columns, with their rules for missing cells.
+# The kinds of declared columns, and the rules for missing cells.
 
 Level: TypeAlias = str | int
 Cell: TypeAlias = float | bool | Level
@@ -133,19 +121,19 @@ class Fill:
     value: Cell
 
 
-# "mark" is never declared: with it, readers tell an invalid cell from a missing one
+# "mark" is never declared; readers use it internally to distinguish invalid cells from missing ones
 Missing: TypeAlias = Literal["error", "drop", "mark"] | Fill
 
 
 class _OneNumber:
-    """Base class of numbers and booleans, which have one released column."""
+    """Base class of numbers and booleans, which have exactly one released column."""
 
     __slots__ = ()
     missing: Missing
 
     @property
     def fill(self) -> float | None:
-        """The number that replaces a missing cell, or None without a fill value."""
+        """The number that replaces a missing cell, or None if no fill value is declared."""
         return float(self.missing.value) if isinstance(self.missing, Fill) else None
 
     def released(self, name: str) -> tuple[str, ...]:
@@ -157,9 +145,9 @@ class _OneNumber:
 class Numeric(_OneNumber):
     """A number with declared bounds, clipped to them and scaled to [-1, 1] as (x - mid) / half.
 
-    A date is a number of days since 1970-01-01, and its bounds are two dates. A cell equal to a missing code is
-    missing. Private bounds are estimated by a release inside the public range `within`, which also serves as the bounds
-    until then. `found` tells whether `bounds` are such estimates.
+    A date is stored as the number of days since 1970-01-01. A cell equal to one of `missing_codes` is missing. A column
+    with private bounds has a public range `within`. A release estimates the bounds inside this range and then sets
+    `found`. Until then, `bounds` equals `within`.
 
     >>> Numeric((18, 90)).mid, Numeric((18, 90)).half
     (54.0, 36.0)
@@ -201,12 +189,12 @@ class Numeric(_OneNumber):
                     value = declared_day(value, "missing")
                     object.__setattr__(self, "missing", Fill(value))
                     misread = False
-            # whether a declaration is valid must not depend on private bounds
+            # the range comes first, because estimated bounds must not decide whether a declaration is valid
             low, high = within or bounds or (-math.inf, math.inf)
             if not misread and (not is_number(value) or not low <= value <= high):
                 inside = f" inside the {'range' if within else 'bounds'} {self.range_text}" if bounds else ""
                 what = "date" if self.is_date else "number"
-                problems.add(f"the fill value {self._text(value)} is not a {what}{inside}", key="missing")
+                problems.add(f"the fill value must be a {what}{inside}, got {self._text(value)}", key="missing")
         problems.check()
 
     def _codes(self) -> tuple[float, ...]:
@@ -223,20 +211,12 @@ class Numeric(_OneNumber):
 
     @property
     def range_text(self) -> str:
-        """The bounds as text.
-
-        >>> Numeric((0, 1e6)).range_text, Numeric((date(2019, 1, 1), date(2024, 12, 31))).range_text
-        ('[0, 1e+06]', '[2019-01-01, 2024-12-31]')
-        """
+        """The public range, or else the bounds, as text."""
         low, high = self.within or self.bounds
         return f"[{self.value_text(low)}, {self.value_text(high)}]"
 
     def value_text(self, value: float, digits: str = "") -> str:
-        """Return a value of the column as text.
-
-        >>> Numeric((0, 9)).value_text(2.5), Numeric((date(2019, 1, 1), date(2024, 12, 31))).value_text(17897.0)
-        ('2.5', '2019-01-01')
-        """
+        """Return a value of the column as text."""
         return date_text(value) if self.is_date else f"{value:{digits}g}"
 
     @classmethod
@@ -251,13 +231,13 @@ class Numeric(_OneNumber):
 
     @property
     def mid(self) -> float:
-        """Middle of the bounds: the value that is scaled to 0."""
+        """The middle of the bounds, which is scaled to 0."""
         low, high = self.bounds
         return low + (high - low) / 2
 
     @property
     def half(self) -> float:
-        """Half the width of the bounds: the size of one scaled unit."""
+        """Half the width of the bounds, which is one scaled unit."""
         low, high = self.bounds
         return (high - low) / 2
 
@@ -284,7 +264,7 @@ class Boolean(_OneNumber):
         problems = Problems()
         if isinstance(self.missing, Fill) and self.missing.value not in (0, 1):
             value = written(self.missing.value)
-            problems.add(f"expected true or false as fill value of a boolean column, got {value}", key="missing")
+            problems.add(f"the fill value of a boolean column must be true or false, got {value}", key="missing")
         problems.check()
 
     def to_dict(self) -> dict[str, object]:
@@ -325,12 +305,12 @@ class Categorical:
 
     @property
     def fill(self) -> float | None:
-        """Index of the level that replaces a missing cell, or None without a fill value."""
+        """Index of the level that replaces a missing cell, or None if no fill value is declared."""
         return float(self.levels.index(self.missing.value)) if isinstance(self.missing, Fill) else None
 
     @property
     def indicator_codes(self) -> tuple[int, ...]:
-        """Indices of the levels that have an indicator, in declared order."""
+        """Indices of all levels except the reference, in declared order."""
         return tuple(code for code, level in enumerate(self.levels) if level != self.reference)
 
     def released(self, name: str) -> tuple[str, ...]:
@@ -348,9 +328,9 @@ class Categorical:
 
 @dataclass(frozen=True, slots=True)
 class SplineBasis:
-    """The basis functions of a spline: nonnegative, with squares that sum to at most 1 in every row.
+    """The basis functions of a spline, which are nonnegative and whose squares sum to at most 1 in every row.
 
-    `ranges` are the declared ranges of the columns in the formula.
+    `ranges` holds the declared ranges of the columns in the formula.
     """
 
     formula: Formula
@@ -367,7 +347,7 @@ class SplineBasis:
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A column declared by a formula, whose bounds or levels are not derived yet."""
+    """A column declared by a formula, before its bounds or levels are computed."""
 
     formula: Formula
     bounds: tuple[float, float] | None = None
@@ -376,7 +356,7 @@ class Derived:
 
 @dataclass(frozen=True, slots=True)
 class Identifier:
-    """The column that identifies the individual of a row. The curator reads it and never releases it."""
+    """The column that says which individual a row belongs to. The curator reads it and never releases it."""
 
     missing: Missing = "error"
 
@@ -386,41 +366,37 @@ Several: TypeAlias = SplineBasis | Interaction
 Column: TypeAlias = Base | Several
 Readable: TypeAlias = Base | Identifier
 
-# private bounds, and the default range inside which a release estimates them
+# the declaration of private bounds, and the default range inside which a release estimates them
 PRIVATE: Final = "private"
 WIDEST: Final = (-(2.0**20), 2.0**20)
-TWINS: Final = "look the same and differ only in Unicode form; rename one"
+TWINS: Final = "look the same but differ in their Unicode form; rename one of them"
 _NARROWEST: Final = 1e-250
-# larger integers are not all doubles, and levels are compared as doubles
+# levels are compared as doubles, which do not represent all integers above this one
 _LARGEST_LEVEL: Final = 2**53
 
 
 def bad_cell(column: Base) -> str:
-    """Describe an invalid cell by the declaration alone."""
+    """Describe an invalid cell without showing it."""
     if isinstance(column, Numeric):
         return "not a date" if column.is_date else "not a finite number"
     return "none of true, false, 1 and 0" if isinstance(column, Boolean) else "none of the declared levels"
 
 
 def remedy(column: Base) -> str:
-    """Return the advice for an invalid cell. Dropping comes last, as it may leave out every row.
-
-    >>> print(remedy(Categorical(("a", "b"))).partition(";")[0])
-    fix the table or declare every level that can occur
-    """
+    """Return the advice for an invalid cell. Dropping rows comes last, because it may drop every row."""
     if isinstance(column, Numeric) and column.is_date:
         declared = "fix the table, with dates written like 2019-01-31"
     elif isinstance(column, Numeric):
-        declared = "fix the table or, if it holds words, declare levels instead of bounds"
+        declared = "fix the table or, if the column holds text, declare levels instead of bounds"
     elif isinstance(column, Boolean):
         words = 'declare levels = ["no", "yes"] with the two words that can occur'
-        declared = f"fix the table or, unless it is the target, {words}"
+        declared = f"fix the table or, unless the column is the target, {words}"
     else:
         declared = "fix the table or declare every level that can occur"
     return Message(
-        f'{declared}; missing = "drop" leaves out every row with such a cell (',
+        f'{declared}. Alternatively, declare a fill value for such cells, or missing = "drop" to drop their rows (',
         Call("discreet.check"),
-        " counts them before anything is spent), and a fill value replaces the cell",
+        " counts these rows before any budget is spent)",
     )
 
 
@@ -446,15 +422,15 @@ def _missing_entry(missing: Missing) -> dict[str, object]:
     return {"missing": {"fill": missing.value} if isinstance(missing, Fill) else missing}
 
 
-def _code_list(given: object) -> tuple[Any, ...]:
-    if not isinstance(given, list | tuple):
-        raise SpecError(f"missing_codes: expected a list such as [-9, 99], got {written(given)}")
-    return tuple(given)
+def _code_list(codes: object) -> tuple[Any, ...]:
+    if not isinstance(codes, list | tuple):
+        raise SpecError(f"missing_codes: expected a list such as [-9, 99], got {written(codes)}")
+    return tuple(codes)
 
 
-def _level_codes(given: object, plain: list[Level]) -> tuple[Level, ...]:
-    """Check that codes for missing cells have the type of the levels and are not levels."""
-    codes = _code_list(given)
+def _level_codes(declared: object, plain: list[Level]) -> tuple[Level, ...]:
+    """Check that missing codes have the type of the levels and are not levels themselves."""
+    codes = _code_list(declared)
     for code in codes:
         if plain and type(code) is not type(plain[0]):
             kind = "text" if isinstance(plain[0], str) else "integers"
@@ -465,23 +441,26 @@ def _level_codes(given: object, plain: list[Level]) -> tuple[Level, ...]:
 
 
 def _level_faults(levels: tuple[Level, ...], plain: list[Level]) -> Iterator[str]:
-    """Yield the problems of levels, of which `plain` are texts or integers."""
+    """Yield the problems of declared levels. `plain` are the levels that are text or integers."""
     if not levels:
-        yield "levels are blank; declare every value that can occur from public knowledge"
+        yield "levels are blank; list every value that can occur, using public knowledge only"
         return
     if len(levels) < 2:
         yield f"expected at least 2 levels for a categorical column, got {len(levels)}"
     if len(plain) < len(levels) or len({type(level) for level in plain}) > 1:
-        yield "expected levels that are all texts or all integers; write the integers as text"
+        yield "levels must be all text or all integers; write the integers as text"
     if any(isinstance(level, int) and abs(level) >= _LARGEST_LEVEL for level in plain):
-        yield "integer levels of 2**53 or more are not exact in double precision; write the levels as text"
+        yield (
+            "integer levels must be below 2**53 in absolute value to be exact in double precision; write the levels "
+            "as text"
+        )
     for level, times in Counter(plain).items():
         if isinstance(level, str) and has_invisible_characters(level):
-            yield f"the level {written(level)} has invisible characters; rename it"
+            yield f"the level {written(level)} contains invisible characters; rename it"
         if isinstance(level, str) and not level.strip():
             yield (
-                f"the level {written(level)} is blank, and blank cells are missing; leave the level out and set the "
-                "rule for missing cells"
+                f"the level {written(level)} is blank, but blank cells are read as missing; remove the level and "
+                "declare a rule for missing cells"
             )
         if times > 1:
             yield f"the level {written(level)} is listed twice; list each level once"
@@ -490,9 +469,9 @@ def _level_faults(levels: tuple[Level, ...], plain: list[Level]) -> Iterator[str
 
 
 def checked_bounds(bounds: tuple[float, float], *, dates: bool = False) -> tuple[float, float]:
-    """Check that bounds are finite, increasing and far enough apart for double precision."""
+    """Return the bounds as floats. They must be finite, increasing and far enough apart for double precision."""
     if any(isinstance(bound, str) and not bound for bound in bounds):
-        raise SpecError("bounds are blank; declare the lowest and highest value from public knowledge")
+        raise SpecError("bounds are blank; declare the lowest and highest possible value, using public knowledge only")
     if len(bounds) != 2 or not all(is_number(bound) for bound in bounds):
         raise SpecError(f"bounds: expected a pair of numbers [low, high], got {written(bounds)}")
     low, high = nearest(bounds[0]), nearest(bounds[1])
@@ -501,7 +480,7 @@ def checked_bounds(bounds: tuple[float, float], *, dates: bool = False) -> tuple
     if not low < high:
         word = "equal" if low == high else "reversed"
         ends = f"[{date_text(low)}, {date_text(high)}]" if dates else f"[{low:g}, {high:g}]"
-        raise SpecError(f"bounds {ends} are {word}; declare a first bound below the second")
+        raise SpecError(f"bounds {ends} are {word}; the first bound must be below the second")
     half = (high - low) / 2
     # narrower bounds would be coarser than the grid, or the number of grid steps per unit would overflow
     if not (math.isfinite(half) and half > max(2**-26 * max(abs(low), abs(high)), _NARROWEST)):

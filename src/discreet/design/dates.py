@@ -1,4 +1,4 @@
-"""Read dates as days since 1970-01-01, and report problems of a design."""
+"""Convert dates to days since 1970-01-01, and collect the problems of a design."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from typing import Final
 from discreet.errors import DesignError, DesignProblem, SpecError, written
 
 # -- dates -------------------------------------------------------------------------------------------------------------
-# Dates as days since 1970-01-01: in bounds, in cells that are text, and as months and weekdays with levels.
-#
-# The calendar is the proleptic Gregorian calendar of ISO 8601, for the years 1 to 9999.
+# Dates are days since 1970-01-01 in the proleptic Gregorian calendar of ISO 8601, for the years 1 to 9999.
 
 MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 WEEKDAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -27,20 +25,12 @@ _ISO: Final = re.compile(ISO.removesuffix("$"), re.ASCII)
 
 
 def is_date(value: object) -> bool:
-    """Return whether a value is a date without a time.
-
-    >>> is_date(date(2020, 1, 31)), is_date(datetime(2020, 1, 31)), is_date("2020-01-31")
-    (True, False, False)
-    """
+    """Return whether a value is a date without a time."""
     return isinstance(value, date) and not isinstance(value, datetime)
 
 
 def day_of(day: date) -> int:
-    """Return the number of days from 1970-01-01 to a date, ignoring any time of day.
-
-    >>> day_of(date(1970, 1, 3)), day_of(date(1969, 12, 31))
-    (2, -1)
-    """
+    """Return the number of days from 1970-01-01 to a date, ignoring any time of day."""
     return date.toordinal(day) - _EPOCH
 
 
@@ -60,16 +50,12 @@ def day_of_text(text: str) -> int | None:
 
 
 def date_text(day: float) -> str:
-    """Return a day as ISO 8601 text.
-
-    >>> date_text(2.0)
-    '1970-01-03'
-    """
+    """Return a day as ISO 8601 text."""
     return date.fromordinal(round(day) + _EPOCH).isoformat()
 
 
 def declared_day(value: object, key: str) -> float:
-    """Return the day of a declared date, which is text in a release file."""
+    """Return the day of a declared date. In a release file, dates are text."""
     day = day_of_text(value) if isinstance(value, str) and len(value) == len("1970-01-03") else None
     if is_date(value):
         day = day_of(value)  # type: ignore[arg-type]  # checked by is_date
@@ -79,11 +65,7 @@ def declared_day(value: object, key: str) -> float:
 
 
 def dated(value: object) -> object:
-    """Convert texts that are dates into dates, also inside lists and tables, as TOML has them.
-
-    >>> dated(["1970-01-03"]), dated({"fill": "1970-01-03"}), dated("drop")
-    ([datetime.date(1970, 1, 3)], {'fill': datetime.date(1970, 1, 3)}, 'drop')
-    """
+    """Convert ISO dates from text to dates, also inside lists and mappings."""
     if isinstance(value, list):
         return [dated(item) for item in value]
     if isinstance(value, dict):
@@ -113,12 +95,9 @@ def weekdays_between(first: float, last: float) -> tuple[int, ...]:
 
 
 # -- problems ----------------------------------------------------------------------------------------------------------
-# All problems of a design are collected before any is reported.
-
-
 @dataclass
 class Problems:
-    """A collection of the problems of a design.
+    """The problems of a design, collected so that all of them are reported at once.
 
     >>> problems = Problems()
     >>> with problems.at(column="age", key="bounds"):
@@ -136,7 +115,7 @@ class Problems:
 
     @contextmanager
     def at(self, *, column: str = "", key: str = "") -> Iterator[None]:
-        """Collect the errors of a block. A column or key that an error lacks is filled in."""
+        """Collect the errors raised in a block, and fill in their column and key if unset."""
         try:
             yield
         except DesignError as error:

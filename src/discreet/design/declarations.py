@@ -1,4 +1,4 @@
-"""Turn what a user writes into declared columns: short forms, bounds and derived columns."""
+"""Convert user declarations to columns: short forms, bounds of a matrix, and derived columns."""
 
 from __future__ import annotations
 
@@ -36,18 +36,16 @@ if TYPE_CHECKING:
     from discreet.design.formula import Formula
 
 # -- declarations ------------------------------------------------------------------------------------------------------
-# Declared columns from short forms, tables of design.toml and formulas.
-
 COLUMN_KEYS: Final = (
     "bounds", "within", "levels", "reference", "dtype", "missing", "missing_codes", "formula", "release", "found",
 )  # fmt: skip
 
 
 def column_from(declaration: object) -> Column | Derived:
-    """Build a column from a short form: a pair of numbers, a list of levels, `bool`, a table, or a column.
+    """Build a column from a short form: a pair of numbers, a list of levels, `bool`, "private", a table, or a column.
 
     Pairs and levels may be a list, a tuple or a NumPy array. Two numbers, or two dates, are always bounds. Declare two
-    integer levels as a table, `{"levels": [1, 2]}`. The word "private" declares private bounds.
+    integer levels as a table, `{"levels": [1, 2]}`.
 
     >>> column_from((0, 10))
     Numeric(bounds=(0.0, 10.0), missing='error')
@@ -63,12 +61,7 @@ def column_from(declaration: object) -> Column | Derived:
 
 
 def usable_column(problems: Problems, declaration: object) -> Column | Derived | None:
-    """Build a column and report its problems. Return None if its bounds, levels or formula are invalid.
-
-    >>> problems = Problems()
-    >>> usable_column(problems, {"bounds": [0, 1], "missing": "ignore"}), problems.found[0].key
-    (Numeric(bounds=(0.0, 1.0), missing='error'), 'missing')
-    """
+    """Build a column and collect its problems. Return None if its bounds, levels or formula are invalid."""
     with problems.at():
         return _column_from_table(problems, declaration) if isinstance(declaration, Mapping) else _short(declaration)
     return None
@@ -93,7 +86,7 @@ def _short(declaration: object) -> Column | Derived:
 
 
 def _unresolved(column: Column | Derived) -> Column | Derived:
-    """Derive a column from another design anew, from the bounds of this design."""
+    """Replace a computed column, perhaps from another design, by its formula, so that its bounds are computed anew."""
     if not isinstance(column, Derived | SplineBasis | Interaction):
         _missing_from(column.missing)
     if isinstance(column, Derived) or column.formula is None:
@@ -109,10 +102,12 @@ def _derived_from_table(problems: Problems, table: Mapping[str, object]) -> Deri
     text, bounds, reference = table["formula"], None, None
     for key in table:
         if key not in ("formula", "bounds", "reference"):
-            problems.add(f"{key!r} is not allowed with a formula; only bounds and reference are", key=key)
+            problems.add(f"{key!r} is not allowed with a formula; allowed are 'bounds' and 'reference'", key=key)
     with problems.at(key="bounds"):
         if _is_private(table.get("bounds")):
-            raise SpecError("the bounds of a formula follow from its columns and cannot be private; leave them out")
+            raise SpecError(
+                "a formula cannot have private bounds; leave them out, and they are computed from its columns"
+            )
         bounds = checked_bounds(_pair(table["bounds"])) if "bounds" in table else None
     with problems.at(key="reference"):
         reference = _checked_reference(table.get("reference"))
@@ -149,7 +144,7 @@ def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base | 
     release = table.get("release", True)
     if not isinstance(release, bool) or (not release and "levels" in kinds):
         problems.add(
-            "expected true or false for release, and false only for a number or boolean used in a formula",
+            "expected true or false for release; false is allowed only for numbers and booleans used in a formula",
             key="release",
         )
     missing: Missing = "error"
@@ -158,7 +153,7 @@ def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base | 
     codes = table.get("missing_codes", ())
     if "missing_codes" in table and "dtype" in kinds:
         problems.add(
-            "'missing_codes' are allowed for numbers, dates and levels, and not for booleans", key="missing_codes"
+            "'missing_codes' is allowed for numbers, dates and levels, but not for booleans", key="missing_codes"
         )
     if len(kinds) != 1 and (kinds or not misspelt):
         names = " and ".join(kinds) or "none of them"
@@ -166,7 +161,7 @@ def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base | 
     if len(kinds) != 1:
         for kind in kinds:
             with problems.at(key=kind):
-                # a fill value or reference could belong to any of them
+                # checked without fill value and reference, which could belong to any of these kinds
                 _of_kind(kind, table[kind])
         return None
     value = _searched(problems, table) if kinds[0] == "bounds" else table[kinds[0]]
@@ -183,10 +178,12 @@ def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base | 
 
 
 def _searched(problems: Problems, table: Mapping[str, object]) -> object:
-    """Return the declared bounds. For private bounds, also return the public range that is searched."""
+    """Return the declared bounds. For private bounds, also return the public range."""
     bounds, is_found = table["bounds"], table.get("found", False)
     if not isinstance(is_found, bool) or (is_found and _is_private(bounds)):
-        problems.add("expected true or false for found, and true only with the bounds of a release", key="found")
+        problems.add(
+            "expected true or false for found; true is allowed only with bounds that a release estimated", key="found"
+        )
         is_found = False
     if not is_found and not _is_private(bounds):
         if "within" in table:
@@ -199,7 +196,7 @@ def _searched(problems: Problems, table: Mapping[str, object]) -> object:
 
 
 class _Searched(NamedTuple):
-    """A public range, bounds inside it, and whether a release estimated them."""
+    """A public range, bounds inside it, and whether a release estimated these bounds."""
 
     within: tuple[float, float]
     bounds: object
@@ -216,12 +213,12 @@ def _of_kind(
     if isinstance(value, _Searched):
         return Numeric(_pair(value.bounds), missing, within=value.within, found=value.found, missing_codes=codes)
     if kind == "bounds":
-        # of an invalid column: a number in any case
+        # reached only for an invalid column, to check the rest of its declaration
         if _is_private(value):
             return Numeric.private(WIDEST)
         bounds = _dated(_pair(value))
         if any(map(is_date, bounds)) and any(is_number(code) for code in codes):
-            message = "missing_codes: expected dates such as 1900-01-01 for a column of dates, got a number"
+            message = "missing_codes: expected dates such as 1900-01-01 for a date column, got a number"
             raise DesignError([DesignProblem(message, key="missing_codes")])
         return Numeric(bounds, missing, missing_codes=codes)
     if kind == "dtype":
@@ -235,7 +232,7 @@ def _of_kind(
 
 
 def _dated(bounds: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Convert bounds that are texts of dates, as in a release file, to dates."""
+    """Convert bounds from ISO text, as in a release file, to dates. Return other bounds unchanged."""
     days = [day_of_text(bound) if isinstance(bound, str) else None for bound in bounds]
     if any(day is None for day in days):
         return bounds
@@ -251,17 +248,13 @@ def _pair(bounds: object, key: str = "bounds") -> tuple[float, float]:
 
 
 def _plain_items(value: object) -> tuple[Any, ...] | None:
-    """Return the items of a list, tuple or array as Python values, or None for anything else.
-
-    >>> _plain_items([1, "a"]), _plain_items("ab")
-    ((1, 'a'), None)
-    """
+    """Return the items of a list, tuple or array as Python values, or None for anything else."""
     value = _plain(value)
     return tuple(map(_plain, value)) if isinstance(value, list | tuple) else None
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  # any declaration
-    # tests the method and not the type, so that a design without formulas does not load NumPy
+    # checks for the method instead of the type, so that a design without formulas does not load NumPy
     return value.tolist() if hasattr(value, "tolist") and not isinstance(value, type) else value
 
 
@@ -278,9 +271,9 @@ def _missing_from(rule: object) -> Missing:
 
 
 # -- bounds ------------------------------------------------------------------------------------------------------------
-# Declarations of the columns of a matrix, for callers without a design.
+# Bounds of the columns of a matrix, for callers without a design.
 
-HOW_TO_DECLARE: Final = "they are never read from the data; declare them from public knowledge, such as"
+HOW_TO_DECLARE: Final = "bounds are never read from the data; declare them from public knowledge, such as"
 
 
 def declared_bounds(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # noqa: ANN401  # checked here
@@ -304,9 +297,9 @@ def declared_bounds(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # 
         )
         if unknown or missing:
             raise OptionError(
-                "bounds and X have different columns; "
+                "bounds must name exactly the columns of X; "
                 f"in bounds but not in X: {shown(unknown)}; in X but not in bounds: {shown(missing)}. "
-                "Declare exactly the columns of X, such as "
+                "Example: "
                 "bounds={'age': (18, 90), 'ward': ['icu', 'surgery'], 'urgent': bool}",
                 code="bounds-columns",
                 option="bounds",
@@ -317,7 +310,7 @@ def declared_bounds(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # 
     if len(names) == 2 and _is_two_pairs(bounds):
         table = ", ".join(f"{name!r}: (low, high)" for name in names)
         raise OptionError(
-            "bounds are two pairs, which may mean (lows, highs) or a pair for each of the two columns; pass a "
+            "bounds are ambiguous: two pairs may mean (lows, highs) or one pair for each of the two columns. Pass a "
             f"mapping, bounds={{{table}}}, or two NumPy arrays, bounds=(np.array(lows), np.array(highs))",
             code="bounds-ambiguous",
             option="bounds",
@@ -340,15 +333,15 @@ def _is_two_pairs(bounds: object) -> bool:
 
 
 # -- derived -----------------------------------------------------------------------------------------------------------
-# Derived columns: bounds by interval arithmetic from declared bounds, values from the cells of the same row.
+# Bounds of derived columns follow from declared bounds by interval arithmetic, and values from cells of the same row.
 
 
 def resolved(
     problems: Problems, columns: Mapping[str, Column | Derived], wrong: Mapping[str, object]
 ) -> dict[str, Column]:
-    """Return all valid columns in order, with bounds or levels derived for those with a formula.
+    """Return all valid columns in order, with computed bounds or levels for those with a formula.
 
-    `wrong` holds the declarations of invalid columns. A formula that uses one of them is not judged.
+    `wrong` holds the declarations of invalid columns. Formulas that use them are skipped.
     """
     derived = {
         name: _of_its_kind(problems, name, column) for name, column in columns.items() if isinstance(column, Derived)
@@ -375,13 +368,15 @@ def resolved(
         unreleased = isinstance(column, Numeric | Boolean) and not column.is_released
         if unreleased and name not in used and not any(_mentions(declaration, name) for declaration in wrong.values()):
             problems.add(
-                "it is neither released nor used in a formula; delete it or release it", column=name, key="release"
+                "the column is neither released nor used in a formula; delete it or release it",
+                column=name,
+                key="release",
             )
     return {name: ready[name] for name in columns if name in ready}
 
 
 def _bind(problems: Problems, derived: dict[str, Derived], lost: set[str], bound: Callable[[Formula], Formula]) -> None:
-    """Bind every formula to the columns it names. Formulas that fail are added to `lost`."""
+    """Bind every formula to the columns it names. Add the names of formulas that fail to `lost`."""
     for name, column in derived.items():
         if name in lost or not lost.isdisjoint(column.formula.names):
             continue
@@ -392,7 +387,7 @@ def _bind(problems: Problems, derived: dict[str, Derived], lost: set[str], bound
 
 
 def _levels(columns: Mapping[str, Column | Derived]) -> dict[str, tuple[Level, ...]]:
-    """Return the levels of every column that has levels."""
+    """Return the levels of every column that has them."""
     declared = {name: column.levels for name, column in columns.items() if isinstance(column, Categorical)}
     formulas = {name: column.formula for name, column in columns.items() if isinstance(column, Derived)}
     return declared | {name: formula.levels() for name, formula in formulas.items() if formula.kind == "levels"}
@@ -401,8 +396,8 @@ def _levels(columns: Mapping[str, Column | Derived]) -> dict[str, tuple[Level, .
 def _sequence(
     problems: Problems, formulas: Mapping[str, Formula], declared: tuple[list[str], list[str]], lost: set[str]
 ) -> tuple[str, ...]:
-    """Return the valid formulas in order of use, and add the others to `lost`."""
-    # the language of formulas is loaded only for designs that need it
+    """Return the names of the valid formulas in order of evaluation, and add the others to `lost`."""
+    # imported only for designs with formulas
     from discreet.design.formula import order
 
     while True:
@@ -410,40 +405,38 @@ def _sequence(
         before = len(problems.found)
         with problems.at():
             return order({name: formula for name, formula in formulas.items() if name not in lost}, *declared)
-        # an error about a cycle names one column, and the others depend on it
+        # an error about a cycle names a single column; the next pass removes the columns that depend on it
         lost |= {problem.column for problem in problems.found[before:]}
 
 
 def _check_known(formula: Formula, columns: Mapping[str, Column | Derived]) -> None:
-    """Refuse a formula of a column with private bounds, from which no bounds follow."""
+    """Reject a formula that uses a column with private bounds, because its own bounds could not be computed."""
     for used in formula.names:
         column = columns.get(used)
         if isinstance(column, Numeric) and column.is_searched:
             raise SpecError(
-                f"the formula uses {used!r}, whose bounds are private; declare bounds of {used!r}, or leave the "
-                "formula out"
+                f"the formula uses {used!r}, whose bounds are private; declare bounds of {used!r}, or remove the "
+                "formula"
             )
 
 
 def _mentions(declaration: object, name: str) -> bool:
-    """Return whether an invalid declaration may refer to a column."""
+    """Return whether the text of an invalid declaration contains a column name."""
     texts = declaration.values() if isinstance(declaration, Mapping) else ()
     return any(isinstance(text, str) and name in text for text in texts)
 
 
 def _lose_dependents(formulas: Mapping[str, Formula], lost: set[str]) -> None:
-    """Add the formulas that use a lost column to `lost`."""
+    """Add all formulas that depend on a column in `lost` to `lost`."""
     while more := {name for name, use in formulas.items() if name not in lost and not lost.isdisjoint(use.names)}:
         lost |= more
 
 
 def _of_its_kind(problems: Problems, name: str, column: Derived) -> Derived:
-    """Report and remove bounds or a reference that this kind of formula does not take."""
+    """Report and remove bounds or a reference that this kind of formula does not allow."""
     kind, bounds, reference = column.formula.kind, column.bounds, column.reference
     if kind != "numeric" and bounds is not None:
-        problems.add(
-            f"bounds are not allowed for a formula of kind {kind!r}; leave them out", column=name, key="bounds"
-        )
+        problems.add(f"bounds are not allowed for a formula of kind {kind!r}; remove them", column=name, key="bounds")
         bounds = None
     if reference is not None:
         with problems.at(column=name, key="reference"):
@@ -468,8 +461,8 @@ def _derived_column(column: Derived, ranges: Mapping[str, tuple[float, float]], 
         return Numeric(checked_bounds((low, high)), formula=formula)
     if not low <= column.bounds[0] < column.bounds[1] <= high:
         message = (
-            f"the bounds [{column.bounds[0]:g}, {column.bounds[1]:g}] are not inside [{low:g}, {high:g}], "
-            "the range of the formula; declare bounds inside that range"
+            f"bounds must be inside the range [{low:g}, {high:g}] of the formula, "
+            f"got [{column.bounds[0]:g}, {column.bounds[1]:g}]"
         )
         raise DesignError([DesignProblem(message, key="bounds")])
     return Numeric(column.bounds, formula=formula)
@@ -480,7 +473,8 @@ def _interaction(formula: Formula, parts: list[tuple[str, Column]]) -> Interacti
     if not factors:
         first, second = formula.names
         raise SpecError(
-            f"neither {first!r} nor {second!r} has levels, which an interaction needs; write a product with *"
+            f"an interaction must include a column with levels, but neither {first!r} nor {second!r} has levels; "
+            "write the product of two numbers with *"
         )
     for name, column in parts:
         if isinstance(column, Numeric | Boolean):
@@ -494,7 +488,7 @@ def _range(column: Numeric | Boolean) -> tuple[float, float]:
 
 
 def has_own_bounds(columns: Mapping[str, Column], column: Numeric) -> bool:
-    """Return whether declared bounds of a formula are tighter than its range, so that values may be clipped."""
+    """Return whether a formula has declared bounds that are tighter than its range, so that values may be clipped."""
     ranges = {name: _range(used) for name, used in columns.items() if isinstance(used, Numeric | Boolean)}
     return column.formula is not None and column.formula.interval(ranges) != column.bounds
 
@@ -502,9 +496,9 @@ def has_own_bounds(columns: Mapping[str, Column], column: Numeric) -> bool:
 def outside_bounds(
     columns: Mapping[str, Column], names: Iterable[str], base: Mapping[str, FloatArray]
 ) -> npt.NDArray[np.bool_]:
-    """Return for each named numeric column which values lie outside its bounds, shape (names, m).
+    """Return which values of the named numeric columns lie outside their bounds, shape (names, m).
 
-    `base` holds finite values of the columns of the table that they need, shape (m,).
+    `base` holds finite values, shape (m,), of the table columns from which these columns are computed.
     """
     marks = []
     values: dict[str, FloatArray] = {}
@@ -523,17 +517,12 @@ def unclipped(
     base: Mapping[str, FloatArray],
     values: dict[str, FloatArray],
 ) -> FloatArray:
-    """Return the values of a numeric column before clipping. A formula uses clipped values of its columns.
-
-    >>> columns = resolved(Problems(), {"x": Numeric((1, 9)), "r": Numeric((0, 1))}, {})
-    >>> unclipped(columns, columns["x"], "x", {"x": np.array([0.5, 12.0])}, {}).tolist()
-    [0.5, 12.0]
-    """
+    """Return the values of a numeric column before clipping. A formula is computed from clipped columns."""
     return base[name] if column.formula is None else _computed(columns, base, values, column.formula)
 
 
 def needed(columns: Mapping[str, Column], names: Iterable[str]) -> dict[str, Base]:
-    """Return the columns of the table from which these columns are computed, in order of first use."""
+    """Return the table columns from which these columns are computed, in order of first use."""
     base: dict[str, Base] = {}
     for name in names:
         column = columns[name]
@@ -545,13 +534,13 @@ def needed(columns: Mapping[str, Column], names: Iterable[str]) -> dict[str, Bas
 
 
 def completed(columns: Mapping[str, Column], names: Iterable[str], base: Mapping[str, FloatArray]) -> list[FloatArray]:
-    """Compute the arrays of these columns from finite arrays of the columns of the table.
+    """Compute the arrays of these columns from finite arrays of the table columns.
 
-    Formulas use values clipped to their declared bounds, as the derived bounds assume. An array has the shape (m,), or
-    (released columns, m) for a spline or an interaction.
+    Formulas use values clipped to their declared bounds, because the computed bounds assume this. An array has shape
+    (m,), or (released columns, m) for a spline or an interaction.
     """
     values: dict[str, FloatArray] = {}
-    # a column of the table is clipped once, by the encoder
+    # table columns are clipped later, by the encoder
     return [base[name] if columns[name].formula is None else _value(columns, base, values, name) for name in names]
 
 

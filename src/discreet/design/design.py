@@ -35,16 +35,10 @@ from discreet.privacy.checks import check_flag, is_integer, is_number
 from discreet.text import escape_control, has_invisible_characters, html_table, twins
 
 # -- printing ----------------------------------------------------------------------------------------------------------
-# A one-line summary of a design, and its columns as an HTML table for notebooks.
 
 
 def short_design(design: Design) -> str:
-    """Summarise target, regressors and unit on one line.
-
-    >>> from discreet.design.design import Design
-    >>> short_design(Design("y", {"y": (0, 1), "x": (0, 1)}))
-    '<Design of y on x: 2 columns, unit one row (add-remove)>'
-    """
+    """Summarise the target, the regressors and the privacy unit on one line."""
     regressors = ", ".join(design.regressors)
     return f"<Design of {design.target} on {regressors}: {len(design.columns)} columns, unit {design.unit.words}>"
 
@@ -58,7 +52,9 @@ def design_html(design: Design) -> str:
         [name, roles.get(name, "in formulas only"), _declared(column.to_dict())]
         for name, column in design.columns.items()
     ]
-    radius = [] if design.radius is None else [f"Scaled regressors of a row are shrunk to a ball of {design.radius:g}."]
+    radius = []
+    if design.radius is not None:
+        radius = [f"The scaled regressors of a row are shrunk to a ball of radius {design.radius:g}."]
     notes = [f"Privacy unit: {design.unit.words}.", *radius]
     return html_table(f"Design of {design.target}", ["column", "role", "declared"], rows, notes)
 
@@ -69,7 +65,7 @@ def _declared(entry: dict[str, object]) -> str:
 
 
 # -- lines -------------------------------------------------------------------------------------------------------------
-# The line of each key of a design file, which the parser of the standard library does not report.
+# The TOML parser of the standard library does not report line numbers, so a small scanner finds the line of each key.
 
 KeyPath: TypeAlias = tuple[str, ...]
 
@@ -81,7 +77,7 @@ _TOKEN: Final = re.compile(
 
 
 class _Scanner:
-    """A single pass over the tokens of a TOML file."""
+    """A scanner that finds the line of every key in valid TOML."""
 
     def __init__(self, text: str) -> None:
         self.found: dict[KeyPath, int] = {}
@@ -111,7 +107,7 @@ class _Scanner:
         return self.found
 
     def _key(self, table: KeyPath) -> KeyPath:
-        """Read a dotted key and its end sign. All of its parts get the line of the first."""
+        """Read a dotted key and the sign that ends it. Record the same line for each of its prefixes."""
         parts: list[str] = []
         line = self.tokens[self._at][2]
         while (token := self.tokens[self._at])[1] not in ("=", "]") or token[0] != "sign":
@@ -157,21 +153,12 @@ class _Scanner:
 
 
 def key_lines(text: str) -> dict[KeyPath, int]:
-    r"""Return the line of every table and key of valid TOML.
-
-    >>> lines = key_lines('target = "y"\n[columns]\ny = {bounds = [0,\n 1]}\n[columns."a b"]\ndtype = "bool"\n')
-    >>> lines[("columns", "y", "bounds")], lines[("columns", "a b")]
-    (3, 5)
-    """
+    """Return the line of every table and key of valid TOML."""
     return _Scanner(text).read()
 
 
 def not_toml(message: str) -> DesignProblem:
-    """Turn an error message of the TOML parser into a problem with its line.
-
-    >>> print(not_toml("Invalid value (at line 3, column 10)"))
-    line 3: the design is not valid TOML: Invalid value (at column 10)
-    """
+    """Convert a TOML parser message to a problem with its line number."""
     position = re.search(r"at line ([0-9]+), ", message)
     if position is None:
         return DesignProblem(f"the design is not valid TOML: {message}")
@@ -180,11 +167,7 @@ def not_toml(message: str) -> DesignProblem:
 
 
 def too_many_digits(text: str) -> DesignProblem:
-    """Return the problem of a TOML text with an integer that is too long for Python.
-
-    >>> print(too_many_digits("radius = " + "9" * 5000))
-    line 1: expected integers of at most 309 digits, got one of 5000 digits; write a smaller number
-    """
+    """Return the problem of a TOML text with an integer that is too long for Python to read."""
     tokens = [("", "", 0), *_Scanner(text).tokens, ("", "", 0)]
     length, line = max(
         (sum(sign.isdigit() for sign in word), line)
@@ -197,11 +180,7 @@ def too_many_digits(text: str) -> DesignProblem:
 
 
 def with_lines(problems: Iterable[DesignProblem], lines: Mapping[KeyPath, int]) -> list[DesignProblem]:
-    """Add the lines of their keys to problems and sort by line. Problems without a line come last.
-
-    >>> [problem.line for problem in with_lines([DesignProblem("?", key=key) for key in "ab"], {("b",): 2})]
-    [2, None]
-    """
+    """Add line numbers to problems and sort by line. Problems without a line come last."""
     located = [replace(problem, line=_line(problem, lines)) for problem in problems]
     return sorted(located, key=lambda problem: (problem.line is None, problem.line or 0))
 
@@ -211,14 +190,14 @@ def _line(problem: DesignProblem, lines: Mapping[KeyPath, int]) -> int | None:
         paths: list[KeyPath] = [("columns", problem.column, problem.key), ("columns", problem.column)]
     else:
         parts = tuple(problem.key.split("."))
-        # the last two paths belong to a column with an empty name
+        # the paths below `columns` belong to a column with an empty name
         unnamed: list[KeyPath] = [("columns", "")] if problem.key in ("", "name") else []
         paths = [(problem.key,), parts, parts[:1], ("columns", "", problem.key), *unnamed]
     return next((lines[path] for path in paths if path in lines), None)
 
 
-# -- parts -------------------------------------------------------------------------------------------------------------
-# The parts of a design are checked separately, so that all problems are reported and not only the first.
+# -- checks ------------------------------------------------------------------------------------------------------------
+# Each part of a design is checked separately, so that all problems are reported and not only the first.
 
 CONSTANT: Final = "1"
 INTERCEPT: Final = "Intercept"
@@ -230,43 +209,44 @@ SAMPLING: Final = "sampling"
 WEIGHTS_ARE: Final = (INVERSE_VARIANCE, SAMPLING)
 
 
-def check_keys(problems: Problems, given: Mapping[str, object]) -> None:
+def check_keys(problems: Problems, declared: Mapping[str, object]) -> None:
     """Report unknown and missing keys."""
-    for key in given:
+    for key in declared:
         if not isinstance(key, str) or key not in _KEYS:
             problems.add(SpecError.unknown_name("key", key, _KEYS), key=_text(key))
     slips = " ".join(problem.message for problem in problems.found)
     for key in ("target", "columns"):
         # an unknown key may be a misspelling of this one
-        if key not in given and f"Did you mean '{key}'?" not in slips:
-            problems.add(f"the design has no {key!r}; declare it", key=key)
+        if key not in declared and f"Did you mean '{key}'?" not in slips:
+            problems.add(f"the design has no {key!r}, which is required; declare it", key=key)
 
 
-def checked_columns(problems: Problems, given: object) -> dict[str, Column]:
+def checked_columns(problems: Problems, declarations: object) -> dict[str, Column]:
     """Return the columns with valid bounds, levels or formula, and report all problems."""
-    if not isinstance(given, Mapping):
+    if not isinstance(declarations, Mapping):
         problems.add(
-            f"columns: expected a mapping from names to declarations, got {type(given).__name__}", key="columns"
+            f"columns: expected a mapping from names to declarations, got {type(declarations).__name__}", key="columns"
         )
         return {}
     declared: dict[str, Column | Derived] = {}
-    for name, declaration in given.items():
+    for name, declaration in declarations.items():
         for fault in _name_faults(name):
             problems.add(fault, column=_text(name), key="name")
-        own = Problems()
-        column = usable_column(own, declaration)
+        column_problems = Problems()
+        column = usable_column(column_problems, declaration)
         with problems.at(column=_text(name)):
-            own.check()
+            column_problems.check()
         if column is not None and isinstance(name, str):
             declared[name] = column
-    for first, second in twins(name for name in given if isinstance(name, str)):
+    names = [name for name in declarations if isinstance(name, str)]
+    for first, second in twins(names):
         problems.add(f"the columns {first!a} and {second!a} {TWINS}", column=second, key="name")
-    wrong = {name: given[name] for name in given if isinstance(name, str) and name not in declared}
+    wrong = {name: declarations[name] for name in names if name not in declared}
     return _resolved(problems, declared, wrong)
 
 
 def check_target(problems: Problems, target: object, names: Iterable[object], columns: Mapping[str, Column]) -> None:
-    """Check that the target is a declared name, and its kind if its declaration is valid."""
+    """Check that the target is the name of a released numeric or boolean column."""
     with problems.at(key="target"):
         declared = [name for name in names if isinstance(name, str)]
         if isinstance(target, str) and not target:
@@ -277,21 +257,21 @@ def check_target(problems: Problems, target: object, names: Iterable[object], co
             raise SpecError(f"target: expected the name of a column, got {written(target)}")
         column = columns.get(target, Boolean())
         if not isinstance(column, Numeric | Boolean):
-            raise SpecError(f"the target {written(target)} is categorical; choose a numeric or boolean column")
+            raise SpecError(f"the target {written(target)} is categorical; it must be a numeric or boolean column")
         if not column.is_released:
-            raise SpecError(f"the target {written(target)} is not released; leave out release = false")
+            raise SpecError(f"the target {written(target)} must be released; remove release = false")
 
 
 def checked_weights(
     problems: Problems, given: Mapping[str, object], names: Iterable[object], columns: Mapping[str, Column]
 ) -> tuple[str | None, str | None]:
-    """Return the column of weights and their meaning, or None for both."""
+    """Return the column of weights and their meaning, or None and None without weights."""
     weights, kind = given.get("weights"), given.get("weights_are")
     with problems.at(key="weights_are"):
         if kind is not None and (not isinstance(kind, str) or kind not in WEIGHTS_ARE):
             raise SpecError.unknown_name("weights_are", kind, WEIGHTS_ARE)
         if kind is not None and weights is None:
-            raise SpecError('got weights_are without weights; name the column of weights, such as weights = "w"')
+            raise SpecError('weights_are requires weights; name the column of weights, such as weights = "w"')
     with problems.at(key="weights"):
         if weights is None:
             return None, None
@@ -306,24 +286,24 @@ def checked_weights(
 
 
 def _check_weights_column(name: str, column: Column | None) -> None:
-    """Check the declaration of the weights. An invalid declaration is reported elsewhere."""
+    """Check the declaration of the weights. None means that the declaration is invalid, which is reported elsewhere."""
     if column is None:
         return
     if not isinstance(column, Numeric):
-        raise SpecError(f"the weights {written(name)} are not numeric; declare bounds such as bounds = [0, 5]")
+        raise SpecError(f"the weights {written(name)} must be numeric; declare bounds such as bounds = [0, 5]")
     if column.within is not None:
         raise SpecError(
-            f"the bounds of the weights {written(name)} are private, but the noise depends on them; declare bounds "
-            "such as bounds = [0, 5]"
+            f"the weights {written(name)} cannot have private bounds, because the noise depends on these bounds; "
+            "declare bounds such as bounds = [0, 5]"
         )
     low, high = column.bounds
     if low != 0 or column.is_date:
         raise SpecError(
-            f"the weights {written(name)} have the bounds [{low:g}, {high:g}]; declare [0, W], where W is the largest "
-            "weight that a row may have"
+            f"the weights {written(name)} must have bounds [0, W], where W is the largest weight that a row may have, "
+            f"got [{low:g}, {high:g}]"
         )
     if not column.is_released:
-        raise SpecError(f"the weights {written(name)} are never released on their own; leave out release = false")
+        raise SpecError(f"release = false is not allowed for the weights {written(name)}; remove it")
 
 
 def check_released(
@@ -335,14 +315,14 @@ def check_released(
 ) -> None:
     """Check that there is a regressor and that released names are unique.
 
-    A column with an invalid declaration is treated as a regressor, a column of weights is not.
+    A column with an invalid declaration is treated as a regressor, but the column of weights is not.
     """
     regressors = [
         name for name in names if name != weights and (name not in columns or is_released(columns[cast("str", name)]))
     ]
     if not names:
         named = f" {written(target)}" if isinstance(target, str) and target else ""
-        problems.add(f"no column is declared; declare the target{named} and at least one regressor", key="target")
+        problems.add(f"no columns are declared; declare the target{named} and at least one regressor", key="target")
     elif isinstance(target, str) and target in names and not [name for name in regressors if name != target]:
         problems.add(
             "the design has no regressor; declare at least one column in addition to the target", key="columns"
@@ -351,16 +331,18 @@ def check_released(
     released = [label for name, column in offered.items() for label in column.released(name)]
     for name, times in Counter(released).items():
         if times > 1:
-            problems.add(f"two released columns are called {name!r}; rename one of the declared columns", key="columns")
+            problems.add(
+                f"two released columns would be called {name!r}; rename one of the declared columns", key="columns"
+            )
 
 
 def check_searched(intercept: object, columns: Mapping[str, Column]) -> None:
-    """Refuse private bounds without an intercept: the sums that such a model needs depend on the bounds."""
+    """Reject private bounds without an intercept, because the sums that such a model needs depend on the bounds."""
     searched = [name for name, column in columns.items() if isinstance(column, Numeric) and column.is_searched]
     if intercept is False and searched:
         raise SpecError(
-            f"intercept = false requires known bounds, and those of {searched[0]!r} are private; keep the intercept, "
-            "or declare the bounds"
+            f"intercept = false requires declared bounds, but the bounds of {searched[0]!r} are private; keep the "
+            "intercept, or declare these bounds"
         )
 
 
@@ -371,7 +353,7 @@ def checked_unit(problems: Problems, given: object, names: Iterable[object]) -> 
         before = len(problems.found)
         for key, value in given.items():
             with problems.at(key=f"unit.{_text(key)}"):
-                # check the number of rows even if the id is invalid
+                # check max_rows even if the id is invalid
                 PrivacyUnit.from_dict({"id": "id", key: value} if key == "max_rows" else {key: value})
         rows = given.get("max_rows")
         # an unknown key may be a misspelling of the id
@@ -383,12 +365,12 @@ def checked_unit(problems: Problems, given: object, names: Iterable[object]) -> 
             unit = PrivacyUnit.from_dict(given)
     elif given is not None and not isinstance(given, PrivacyUnit):
         with problems.at(key="unit"):
-            PrivacyUnit.from_dict(given)  # type: ignore[arg-type]  # refused there
+            PrivacyUnit.from_dict(given)  # type: ignore[arg-type]  # raises the error
     id_column = given.get("id") if isinstance(given, Mapping) else unit.id
     if isinstance(id_column, str) and id_column in names:
         problems.add(
-            f"the id column {written(id_column)} is also a declared column; remove the declaration, as an id is never "
-            "released",
+            f"the id column {written(id_column)} must not be declared as a column, because an id is never released; "
+            "remove the declaration",
             key="unit.id",
         )
     elif isinstance(id_column, str):
@@ -399,7 +381,7 @@ def checked_unit(problems: Problems, given: object, names: Iterable[object]) -> 
 
 
 def checked_radius(problems: Problems, radius: object) -> float | None:
-    """Return the radius of the ball, or None."""
+    """Return the radius of the ball, or None if there is none."""
     with problems.at(key="radius"):
         if radius is None:
             return None
@@ -412,15 +394,15 @@ def checked_radius(problems: Problems, radius: object) -> float | None:
 
 
 def is_released(column: Column | Derived) -> bool:
-    """Return whether a column is released, and not only used in formulas."""
+    """Return whether a column is released rather than only used in formulas."""
     return not isinstance(column, Numeric | Boolean) or column.is_released
 
 
 def _name_faults(name: object) -> Iterator[str]:
     if not isinstance(name, str) or not name or name != name.strip():
-        yield f"expected a column name that is not empty and has no surrounding blanks, got {written(name)}"
+        yield f"expected a column name that is nonempty text without surrounding blanks, got {written(name)}"
     if isinstance(name, str) and has_invisible_characters(name):
-        yield f"the column name {written(name)} has invisible characters; rename the column"
+        yield f"the column name {written(name)} contains invisible characters; rename the column"
     if name in (CONSTANT, INTERCEPT):
         yield f"the column name {written(name)} is reserved; rename the column"
 
@@ -430,7 +412,7 @@ def _resolved(
 ) -> dict[str, Column]:
     if not any(isinstance(column, Derived) or not is_released(column) for column in declared.values()):
         return {name: column for name, column in declared.items() if not isinstance(column, Derived)}
-    # deriving columns imports NumPy, which a design without formulas does not need
+    # imports NumPy, which a design without formulas does not need
     from discreet.design.declarations import resolved
 
     return resolved(problems, declared, wrong)
@@ -440,35 +422,35 @@ def _text(name: object) -> str:
     return name if isinstance(name, str) else written(name)
 
 
-# -- model -------------------------------------------------------------------------------------------------------------
-# The design: target, regressors, intercept, bounds, levels, radius and privacy unit.
+# -- design ------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, repr=False)
 class Design:
-    """The public description of a table that a curator declares before any data is opened.
+    """The public description of a table, declared by a curator before any data is opened.
 
     Parameters
     ----------
     target
-        Name of the outcome column, numeric or boolean.
+        Name of the outcome column, which must be numeric or boolean.
     columns
         Mapping from names to declarations: `(low, high)` bounds, a list of levels, `bool`, a table as in design.toml,
         or a column. Two numbers are always bounds. Declare two integer levels as `{"levels": [1, 2]}`. With "private",
-        or `{"bounds": "private", "within": (low, high)}`, the release estimates the bounds for 5% of its budget.
+        or `{"bounds": "private", "within": (low, high)}`, the release spends 5% of its budget on estimating the bounds.
     intercept
         Whether models have an intercept by default.
     radius
         Radius of the ball to which the scaled regressors of a row are shrunk, or None. A smaller ball needs less noise
-        and biases the fit towards the rows inside it.
+        but biases the fit towards the rows inside the ball.
     unit
         The privacy unit: a `PrivacyUnit` or a table such as `{"neighbours": "replace"}`.
     weights
-        Name of a numeric column with bounds [0, W] that holds the weights of the rows. Rows are then weighted by w / W,
-        and every model is fitted by weighted least squares.
+        Name of a numeric column with bounds [0, W] that holds the weights of the rows. Each row is then weighted by
+        w / W, and every model is fitted by weighted least squares.
     weights_are
-        Meaning of the weights. `inverse-variance`, the default: the error variance is proportional to one over the
-        weight. `sampling`: the number of people that a row represents; use robust standard errors then.
+        Meaning of the weights. With `inverse-variance`, the default, the error variance is proportional to one over the
+        weight. With `sampling`, a weight is the number of people that a row represents. Use robust standard errors
+        with sampling weights.
 
     Examples
     --------
@@ -498,29 +480,29 @@ class Design:
         weights: str | None = None,
         weights_are: str | None = None,
     ) -> None:
-        given = {"target": target, "columns": columns, "intercept": intercept, "radius": radius, "unit": unit}
-        self._declare(given | {"weights": weights, "weights_are": weights_are})
+        declared = {"target": target, "columns": columns, "intercept": intercept, "radius": radius, "unit": unit}
+        self._declare(declared | {"weights": weights, "weights_are": weights_are})
 
-    def _declare(self, given: Mapping[str, object]) -> None:
-        """Check every part and report all problems at once."""
+    def _declare(self, declared: Mapping[str, object]) -> None:
+        """Check every part, report all problems at once, and set the attributes."""
         problems = Problems()
-        check_keys(problems, given)
-        named = given.get("columns")
-        names = named if isinstance(named, Mapping) else {}
-        columns = checked_columns(problems, named) if "columns" in given else {}
-        if "target" in given:
-            check_target(problems, given["target"], names, columns)
-        unit = checked_unit(problems, given.get("unit"), names)
-        intercept = given.get("intercept", True)
+        check_keys(problems, declared)
+        declarations = declared.get("columns")
+        names = declarations if isinstance(declarations, Mapping) else {}
+        columns = checked_columns(problems, declarations) if "columns" in declared else {}
+        if "target" in declared:
+            check_target(problems, declared["target"], names, columns)
+        unit = checked_unit(problems, declared.get("unit"), names)
+        intercept = declared.get("intercept", True)
         with problems.at(key="intercept"):
             check_flag("intercept", intercept)
             check_searched(intercept, columns)
-        radius = checked_radius(problems, given.get("radius"))
-        weights, weights_are = checked_weights(problems, given, names, columns)
-        if isinstance(named, Mapping):
-            check_released(problems, given.get("target"), names, columns, weights)
+        radius = checked_radius(problems, declared.get("radius"))
+        weights, weights_are = checked_weights(problems, declared, names, columns)
+        if isinstance(declarations, Mapping):
+            check_released(problems, declared.get("target"), names, columns, weights)
         problems.check()
-        values = {"target": given["target"], "columns": MappingProxyType(columns), "intercept": intercept}
+        values = {"target": declared["target"], "columns": MappingProxyType(columns), "intercept": intercept}
         values |= {"radius": radius, "unit": unit, "weights": weights, "weights_are": weights_are}
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -536,7 +518,14 @@ class Design:
         return hash((*declared, *self._weighting))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _made, (self.target, dict(self.columns), self.intercept, self.radius, self.unit, *self._weighting)
+        return _build_design, (
+            self.target,
+            dict(self.columns),
+            self.intercept,
+            self.radius,
+            self.unit,
+            *self._weighting,
+        )
 
     @property
     def _weighting(self) -> tuple[str | None, str | None]:
@@ -544,23 +533,23 @@ class Design:
 
     @cached_property
     def released(self) -> tuple[str, ...]:
-        """Names of the released columns: the constant "1", the regressors in declared order, the target last."""
+        """Names of the released columns: the constant "1", then the regressors in declared order, then the target."""
         regressors = [name for declared in self.regressors for name in self.columns[declared].released(declared)]
         return (CONSTANT, *regressors, self.target)
 
     @property
     def regressors(self) -> tuple[str, ...]:
-        """Names of the released declared columns except the target, in declared order."""
+        """Names of the declared columns that are released, except the target, in declared order."""
         return tuple(name for name in self.offered if name != self.target)
 
     @property
     def offered(self) -> tuple[str, ...]:
-        """Names of the released declared columns, in declared order."""
+        """Names of the declared columns that are released, in declared order."""
         return tuple(name for name, column in self.columns.items() if is_released(column) and name != self.weights)
 
     @cached_property
     def parts(self) -> Mapping[str, Column]:
-        """Every column by name, and every indicator of a category as a boolean by its released name.
+        """Every declared column, and every indicator of a category as a boolean, by name.
 
         >>> design = Design("y", {"y": (0, 1), "g": ["a", "b", "c"]})
         >>> list(design.parts), design.parts["g[b]"].formula
@@ -577,7 +566,7 @@ class Design:
 
     @cached_property
     def table_columns(self) -> Mapping[str, Base]:
-        """The columns that are read from a table: all columns without a formula."""
+        """The columns without a formula, which are read from a table."""
         return {
             name: column
             for name, column in self.columns.items()
@@ -588,8 +577,8 @@ class Design:
     def clippable(self) -> tuple[str, ...]:
         """Numeric columns whose values can lie outside their bounds, in declared order.
 
-        These are the numbers of the table and formulas with declared bounds. A formula without declared bounds stays
-        inside the bounds that are derived for it.
+        These are the numbers of the table and the formulas with declared bounds. Computed bounds contain all values of
+        a formula.
 
         >>> Design("y", {"y": (0, 1), "x": (1, 9), "b": bool, "log": {"formula": "log(x)"}}).clippable
         ('y', 'x')
@@ -598,7 +587,7 @@ class Design:
 
     @cached_property
     def searched(self) -> tuple[str, ...]:
-        """Columns whose private bounds are not estimated yet, in declared order.
+        """Columns with private bounds that are not estimated yet, in declared order.
 
         >>> Design("y", {"y": (0, 1), "x": "private"}).searched
         ('x',)
@@ -616,31 +605,31 @@ class Design:
         return {name: column for name, column in numbers.items() if column.within is not None}
 
     def with_found(self, bounds: Mapping[str, tuple[float, float]]) -> Design:
-        """Return the design with estimated bounds in place of private bounds.
+        """Copy the design with the estimated bounds filled in for private bounds.
 
-        >>> found = Design("y", {"y": (0, 1), "x": "private"}).with_found({"x": (0.0, 8.0)})
-        >>> found.columns["x"].bounds, found.searched, list(found.ranges)
+        >>> estimated = Design("y", {"y": (0, 1), "x": "private"}).with_found({"x": (0.0, 8.0)})
+        >>> estimated.columns["x"].bounds, estimated.searched, list(estimated.ranges)
         ((0.0, 8.0), (), ['x'])
         """
-        found = {name: replace(self._ranged[name], bounds=ends, found=True) for name, ends in bounds.items()}
-        return self._with_columns(found)
+        columns = {name: replace(self._ranged[name], bounds=ends, found=True) for name, ends in bounds.items()}
+        return self._with_columns(columns)
 
     def redeclared(self) -> Design:
-        """Return the design with the bounds that an earlier release published as declared bounds.
+        """Copy the design with bounds that an earlier release estimated turned into declared bounds.
 
-        >>> found = Design("y", {"y": (0, 1), "x": "private"}).with_found({"x": (0.0, 8.0)})
-        >>> found.redeclared() == Design("y", {"y": (0, 1), "x": (0, 8)})
+        >>> estimated = Design("y", {"y": (0, 1), "x": "private"}).with_found({"x": (0.0, 8.0)})
+        >>> estimated.redeclared() == Design("y", {"y": (0, 1), "x": (0, 8)})
         True
         """
         return self._with_columns(
-            {name: _declared_columns(column) for name, column in self._ranged.items() if column.found}
+            {name: _with_declared_bounds(column) for name, column in self._ranged.items() if column.found}
         )
 
     def _with_columns(self, columns: Mapping[str, Numeric]) -> Design:
         if not columns:
             return self
         both = {**self.columns, **columns}
-        return _made(self.target, both, self.intercept, self.radius, self.unit, *self._weighting)
+        return _build_design(self.target, both, self.intercept, self.radius, self.unit, *self._weighting)
 
     def _clips(self, column: Column) -> bool:
         if not isinstance(column, Numeric) or column.formula is None:
@@ -651,7 +640,9 @@ class Design:
 
     @cached_property
     def factors(self) -> tuple[tuple[int, int], ...]:
-        """First and last column of every category or interaction with several columns. At most one is nonzero in a row.
+        """First and last index of each block of released columns of which at most one is nonzero in a row.
+
+        These are the categories and interactions with several released columns.
 
         >>> Design("y", {"y": (0, 1), "b": bool, "g": ["k", "l", "m"], "h": ["u", "v"]}).factors
         ((2, 3),)
@@ -665,9 +656,10 @@ class Design:
 
     @cached_property
     def indicators(self) -> tuple[tuple[int, int], ...]:
-        """First and last released column of every declared column with entries 0 and 1, whose sums and squares agree.
+        """First and last index of the released columns of each declared column with entries 0 and 1.
 
-        Empty with a radius, which shrinks entries.
+        The sum of such a column equals its sum of squares. Empty if a radius is declared, because a ball shrinks
+        entries.
 
         >>> Design("y", {"y": (0, 1), "b": bool, "x": (0, 1), "g": ["k", "l", "m"]}).indicators
         ((1, 1), (3, 4))
@@ -682,30 +674,30 @@ class Design:
 
     @property
     def count_public(self) -> bool:
-        """Whether the sum of the constant is public: the number of rows is, and there are no weights."""
+        """Whether the sum of the constant column is public: the number of rows is public and there are no weights."""
         return self.weights is None and self.rows_public
 
     @property
     def rows_public(self) -> bool:
-        """Whether the number of rows is public: under `replace`, if each row is a unit and no rule drops rows."""
+        """Whether the number of rows is public: neighbours are `replace`, each row is a unit and no rule drops rows."""
         drops = any(column.missing == "drop" for column in self.table_columns.values())
         return self.unit.neighbours == "replace" and self.unit.id is None and not drops
 
     @property
     def largest_weight(self) -> float:
-        """The upper bound of the weights, by which weights are divided, or 1 without weights."""
+        """The upper bound of the weights, by which they are divided, or 1 without weights."""
         column = None if self.weights is None else self.columns[self.weights]
         return column.bounds[1] if isinstance(column, Numeric) else 1.0
 
     @property
     def centred(self) -> bool:
-        """Whether scaling keeps the origin: the bounds of all released numbers are symmetric around 0."""
+        """Whether 0 is scaled to 0, because the bounds of all released numbers are symmetric around 0."""
         released = (self.columns[name] for name in (*self.regressors, self.target))
         return all(not isinstance(column, Numeric | Interaction) or column.mid == 0 for column in released)
 
     @property
     def needs_sums(self) -> bool:
-        """Whether the model needs sums of x and y: for an intercept, or because scaling moved the origin.
+        """Whether the model needs the sums of x and y, for an intercept or because scaling moved the origin.
 
         >>> Design("y", {"y": (-1, 1), "x": (-5, 5), "b": bool}, intercept=False).needs_sums
         False
@@ -714,11 +706,11 @@ class Design:
 
     @property
     def total(self) -> bool:
-        """Whether any table, even an empty one, can be released: no rule turns a cell into an error."""
+        """Whether any table, even an empty one, can be released, because no rule rejects a cell."""
         return all(column.missing != "error" for column in self.table_columns.values())
 
     def to_dict(self) -> dict[str, object]:
-        """Return the declarations as plain values, in the shape of design.toml."""
+        """Return the declarations as plain values, structured like design.toml."""
         out: dict[str, object] = {"target": self.target, "intercept": self.intercept}
         if self.radius is not None:
             out["radius"] = self.radius
@@ -731,9 +723,9 @@ class Design:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, object]) -> Design:
-        """Build a design from plain values in the shape of design.toml. Unknown keys are refused."""
+        """Build a design from plain values, structured like design.toml. Unknown keys are errors."""
         if not isinstance(table, Mapping):
-            raise OptionError(f"a design: expected a table, got {type(table).__name__}", code="not-a-table")
+            raise OptionError(f"design: expected a mapping, got {type(table).__name__}", code="not-a-table")
         design = cls.__new__(cls)
         design._declare(table)
         return design
@@ -742,7 +734,7 @@ class Design:
         """Return the text of a design.toml that loads as this design."""
         import tomli_w
 
-        # put pairs of bounds on one line
+        # put each array on one line
         return re.sub(
             r"= \[\n((?:    .*,\n)+)\]",
             lambda array: "= [" + ", ".join(line.strip()[:-1] for line in array[1].rstrip("\n").split("\n")) + "]",
@@ -750,7 +742,7 @@ class Design:
         )
 
     def _with_dates(self) -> dict[str, object]:
-        """Return the declarations as plain values with dates, which TOML has and JSON lacks."""
+        """Return the declarations as plain values with dates instead of text, because TOML has a date type."""
         table = self.to_dict()
         columns = {name: column.to_dict() for name, column in self.columns.items()}
         for name, column in self.columns.items():
@@ -766,7 +758,7 @@ class Design:
         ('1', 'x', 'y')
         """
         if not isinstance(text, str):
-            raise OptionError(f"expected the text of a design file, got {type(text).__name__}", code="not-text")
+            raise OptionError(f"design: expected the text of a design file, got {type(text).__name__}", code="not-text")
         # some editors write a byte order mark
         text = text.removeprefix("\ufeff")
         try:
@@ -786,7 +778,7 @@ class Design:
         raise DesignError(problems)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the design as TOML. An existing file is replaced only with `force`."""
+        """Write the design as TOML. Replace an existing file only with `force`."""
         write_bytes(path, self.to_toml().encode(), force=force)
 
     @classmethod
@@ -803,17 +795,17 @@ class Design:
 
 
 def design_problems(given: Mapping[str, object] | str) -> tuple[DesignProblem, ...]:
-    r"""List every problem of a design that may be incomplete. The list is empty for a valid design.
+    r"""List every problem of a design, which may be incomplete. The list is empty for a valid design.
 
     Parameters
     ----------
     given
-        Plain values in the shape of design.toml, possibly incomplete or wrong, or the text of such a file.
+        The text of a design.toml, or plain values with the same structure. Both may be incomplete or wrong.
 
     Returns
     -------
     tuple of DesignProblem
-        The problems with message, column and key, and with the line if the text of a file was given.
+        The problems, each with message, column and key. Problems in a text also have a line number.
 
     Examples
     --------
@@ -837,15 +829,15 @@ def design_problems(given: Mapping[str, object] | str) -> tuple[DesignProblem, .
     return ()
 
 
-def _declared_columns(column: Numeric) -> Numeric:
-    """Declare the estimated bounds of a column, and clip its fill value to them."""
+def _with_declared_bounds(column: Numeric) -> Numeric:
+    """Turn the estimated bounds of a column into declared bounds, and clip its fill value to them."""
     low, high = column.bounds
     fill = column.fill
     missing = column.missing if fill is None else Fill(min(max(fill, low), high))
     return replace(column, missing=missing, within=None, found=False)
 
 
-def _made(
+def _build_design(
     target: str,
     columns: Mapping[str, object],
     intercept: bool,
@@ -854,5 +846,5 @@ def _made(
     weights: str | None,
     weights_are: str | None,
 ) -> Design:
-    """Build a design from its positional parts."""
+    """Build a design from positional arguments, as pickling needs."""
     return Design(target, columns, intercept, radius, unit, weights=weights, weights_are=weights_are)

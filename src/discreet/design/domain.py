@@ -1,4 +1,4 @@
-"""Describe the public geometry of a scaled row, on which every sensitivity depends."""
+"""Describe the public geometry of a scaled row. Every sensitivity depends on it and on nothing else."""
 
 from __future__ import annotations
 
@@ -19,14 +19,12 @@ from discreet.options import DEFAULT_GRID_BITS, MIN_GRID_BITS, check_grid_bits
 from discreet.privacy.checks import is_integer
 
 # -- domain ------------------------------------------------------------------------------------------------------------
-# The public geometry of a scaled row: everything that a sensitivity may depend on.
-
 MAX_MEGABYTES = 4096
 # weights are multiples of 2**-WEIGHT_BITS times the largest weight
 WEIGHT_BITS = 14
-# keeps products of three integers exact in doubles for chunks of useful size
+# with more grid bits, sums of products of three integers would be exact in doubles only for very small chunks
 MAX_WEIGHTED_GRID_BITS = 16
-# six arrays of doubles
+# memory for each product of two columns: six arrays of doubles
 _BYTES_PER_PRODUCT = 6 * 8
 
 
@@ -38,21 +36,24 @@ class RowDomain:
 
     Attributes
     ----------
-    numeric, boolean, blocks
-        Number of regressors in [-1, 1], of regressors in [0, 1] (booleans and one-hot blocks of a single indicator),
-        and of blocks of two or more nonnegative columns whose squares sum to at most 1: one-hot
-        indicators, or basis functions of a spline. An interaction without a number is treated like a category.
+    numeric
+        Number of regressors in [-1, 1].
+    boolean
+        Number of regressors in [0, 1]: booleans, and categories or interactions with a single indicator.
+    blocks
+        Number of blocks of two or more nonnegative columns whose squares sum to at most 1 in a row: indicators of a
+        category or of an interaction without a number, and basis functions of a spline.
     radius
         Radius of the declared ball for x, or None.
     target_nonnegative
         Whether y lies in [0, 1] rather than [-1, 1].
     grid_bits
-        Binary logarithm of the grid steps per scaled unit.
+        Binary logarithm of the number of grid steps per scaled unit.
     signed_blocks
-        Number of blocks of two or more columns in [-1, 1] of which at most one is nonzero: interactions of a category
-        and a number. Such a block with a single column is treated as a number.
+        Number of blocks of two or more columns in [-1, 1] of which at most one is nonzero in a row: interactions of a
+        category and a number. Such an interaction with a single column is included in `numeric`.
     weight_bits
-        In a design with weights, a row has an integer weight of at most `2**weight_bits` after its target.
+        In a design with weights, the last entry of a row is an integer weight of at most `2**weight_bits`.
 
     Examples
     --------
@@ -73,12 +74,12 @@ class RowDomain:
 
     @classmethod
     def of(cls, design: Design, grid_bits: int = DEFAULT_GRID_BITS) -> RowDomain:
-        """Return the domain that a design declares."""
+        """Return the domain of the rows of a design."""
         check_grid_bits(grid_bits)
         if design.weights is not None and grid_bits > MAX_WEIGHTED_GRID_BITS:
             raise OptionError(
-                f"grid_bits {grid_bits} is too large for a design with weights, which use {WEIGHT_BITS} bits; "
-                f"choose an integer from {MIN_GRID_BITS} to {MAX_WEIGHTED_GRID_BITS}",
+                f"a design with weights requires grid_bits from {MIN_GRID_BITS} to {MAX_WEIGHTED_GRID_BITS}, "
+                f"got {grid_bits}",
                 code="grid-bits-with-weights",
                 option="grid_bits",
                 given=grid_bits,
@@ -98,7 +99,7 @@ class RowDomain:
         # squared norms of rows are summed in 64-bit integers
         if not domain.box_norm2 < 2**62:
             raise UnsupportedError(
-                f"{len(design.regressors)} columns do not fit grid_bits = {grid_bits}",
+                f"a design with {len(design.regressors)} columns is too wide for grid_bits = {grid_bits}",
                 code="too-many-columns-for-grid",
                 option="grid_bits",
                 remedy="lower grid_bits",
@@ -112,11 +113,7 @@ class RowDomain:
 
     @property
     def product_unit(self) -> int:
-        """Grid steps in one scaled unit of a product of two columns, including the weight of the row.
-
-        >>> RowDomain(1, 0, 0, None, False, 8).product_unit == 4**8
-        True
-        """
+        """Grid steps in one scaled unit of a product of two columns and the row weight."""
         return 1 << 2 * self.grid_bits + self.weight_bits
 
     @property
@@ -126,7 +123,7 @@ class RowDomain:
 
     @property
     def box_norm2(self) -> int:
-        """Largest squared norm of x in the box, in squared grid steps. A block contributes once."""
+        """Largest squared norm of x in the box, in squared grid steps. Each block adds at most one squared unit."""
         return (self.numeric + self.boolean + self.blocks + self.signed_blocks) * self.unit**2
 
     @property
@@ -150,7 +147,7 @@ class RowDomain:
 
 
 def kind_of(column: Column) -> Literal["numeric", "boolean", "block", "signed block"]:
-    """Return the kind of a declared column in the geometry of a row.
+    """Return how a declared column enters the geometry of a row.
 
     >>> from discreet.design.columns import Categorical
     >>> kind_of(Categorical(("a", "b"))), kind_of(Categorical(("a", "b", "c")))
@@ -167,11 +164,7 @@ def kind_of(column: Column) -> Literal["numeric", "boolean", "block", "signed bl
 
 
 def norm2(domain: RowDomain) -> float:
-    """Return the largest squared norm of x in scaled units, rounded up.
-
-    >>> norm2(RowDomain(2, 1, 1, None, False, 16))
-    4.0
-    """
+    """Return the largest squared norm of x in scaled units, rounded up."""
     exact = Fraction(domain.norm2_bound, domain.unit**2)
     near = float(exact)
     return near if Fraction(near) >= exact else math.nextafter(near, math.inf)
@@ -182,31 +175,27 @@ def _check_size(released: int) -> None:
         megabytes = released * released * _BYTES_PER_PRODUCT / 2**20
         most = math.isqrt((MAX_MEGABYTES << 20) // _BYTES_PER_PRODUCT)
         raise UnsupportedError(
-            f"{released} released columns need about {megabytes:.0f} MB for their products; at most "
-            f"{MAX_MEGABYTES} MB, or {most} columns, are allowed",
+            f"the products of {released} released columns need about {megabytes:.0f} MB; the limit is "
+            f"{MAX_MEGABYTES} MB, or {most} columns",
             code="too-many-columns",
             remedy="declare fewer columns or levels",
         )
 
 
 # -- submodels ---------------------------------------------------------------------------------------------------------
-# Models declared before a release, given by indices of released columns.
+# A model is a sequence of indices of released columns, with the target last.
 
 # names that formulas accept without back quotes
 _PLAIN: Final = re.compile(r"[^\W\d]\w*(\[[^\[\]`]*\])?")
 
 
 def full_columns(design: Design) -> tuple[int, ...]:
-    """Return the indices of the columns of the full model.
-
-    >>> full_columns(Design("y", {"y": (0, 1), "x": (0, 1), "b": bool}))
-    (1, 2, 3)
-    """
+    """Return the column indices of the full model."""
     return tuple(range(1, len(design.released)))
 
 
 def model_names(design: Design, columns: Sequence[int]) -> tuple[str, tuple[str, ...]]:
-    """Return the names of the target and features. A category with all its indicators has its declared name.
+    """Return the names of the target and the features. A category with all its indicators has its declared name.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "g": ["a", "b", "c"]})
     >>> model_names(design, (1, 2, 3, 4)), model_names(design, (3, 1))
@@ -221,7 +210,7 @@ def model_names(design: Design, columns: Sequence[int]) -> tuple[str, tuple[str,
 
 
 def model_text(design: Design, columns: Sequence[int]) -> str:
-    """Return a model as a formula.
+    """Return the formula of a model.
 
     >>> model_text(Design("y", {"y": (0, 1), "x": (0, 1), "net pay": (0, 1)}), (1, 2, 3))
     'y ~ x + `net pay`'
@@ -231,16 +220,12 @@ def model_text(design: Design, columns: Sequence[int]) -> str:
 
 
 def formula_name(name: str) -> str:
-    """Return a name as written in a formula: in back quotes unless it is a plain word.
-
-    >>> formula_name("age"), formula_name("region[south]"), formula_name("years of school")
-    ('age', 'region[south]', '`years of school`')
-    """
+    """Return a column name as written in a formula, in back quotes unless it is a plain word."""
     return name if _PLAIN.fullmatch(name) else f"`{name}`"
 
 
 def is_model(design: Design, columns: Sequence[object]) -> bool:
-    """Return whether columns form a model that can be declared in addition to the full model.
+    """Return whether column indices form a model that can be declared in addition to the full model.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "g": ["a", "b", "c"]})
     >>> [is_model(design, columns) for columns in [(1, 4), (4,), (1, 2, 3, 4), (2, 1, 4), (1, 3), (1, 1), ("y",), ()]]
@@ -257,15 +242,15 @@ def is_model(design: Design, columns: Sequence[object]) -> bool:
     ordered = features == sorted(set(features)) and target not in features
     if not in_design or not ordered or tuple(whole) == full_columns(design):
         return False
-    # blocks other than categories are used whole or not at all
+    # a model contains all or none of the columns of a spline or interaction
     return set(model_names(design, whole)[1]) <= set(design.parts)
 
 
 def model_domain(design: Design, domain: RowDomain, columns: Sequence[int]) -> RowDomain:
-    """Return the domain of the rows of a model, with its features as x and its target as y.
+    """Return the row domain of a model, with its features as x and its target as y.
 
-    A part of a block is treated as the whole block. The declared ball holds all regressors of the design together, so
-    it holds any subset of them. If the target of the design is a feature, only the box applies.
+    A block is included whole even if the model uses only some of its columns. The declared ball contains the vector of
+    all regressors of the design, hence also any subvector. If the design's target is a feature, only the box applies.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "b": bool, "g": ["a", "b", "c"]})
     >>> model_domain(design, RowDomain.of(design), (1, 4, 5)).norm2_bound == 2 * 2**32
@@ -286,7 +271,7 @@ def model_domain(design: Design, domain: RowDomain, columns: Sequence[int]) -> R
 
 
 def _spans(design: Design) -> Mapping[str, range]:
-    """Return the indices of the released columns of every regressor, and of the target last."""
+    """Return the indices of the released columns of every regressor and, last, of the target."""
     spans, stop = {}, 1
     for name in (*design.regressors, design.target):
         first, stop = stop, stop + len(design.columns[name].released(name))
@@ -295,7 +280,7 @@ def _spans(design: Design) -> Mapping[str, range]:
 
 
 # -- dyadic ------------------------------------------------------------------------------------------------------------
-# Dyadic cells of a public range, from which private bounds are chosen.
+# A public range is divided into dyadic cells, and private bounds are chosen among the edges of these cells.
 
 # number of powers of two on each side of the origin
 _POWERS: Final = 40
@@ -303,10 +288,11 @@ _POWERS: Final = 40
 
 @lru_cache(maxsize=256)
 def cell_edges(low: float, high: float) -> tuple[float, ...]:
-    """Return the edges of the cells of a range: its ends, an origin, and the origin plus and minus powers of two.
+    """Return the cell edges of a range: its ends, an origin, and the origin plus and minus powers of two.
 
-    The origin is the point of the range nearest to 0. The powers are the 40 largest below the distance to the farther
-    end. An edge is left out if a cell next to it would be too narrow for bounds, so any run of cells has valid bounds.
+    The origin is the point of the range nearest to 0. The powers are the 40 largest that are below the distance from
+    the origin to the farther end. An edge is left out if a cell next to it would be too narrow to be valid bounds, so
+    that any run of cells has valid bounds.
 
     >>> edges = cell_edges(-(2.0**20), 2.0**20)
     >>> len(edges), edges[40:44]

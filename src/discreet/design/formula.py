@@ -1,4 +1,4 @@
-"""Evaluate formulas of derived columns. The language is closed and is never run as Python."""
+"""Evaluate the formulas of derived columns. The language is closed, and formulas are never run as Python."""
 
 from __future__ import annotations
 
@@ -51,11 +51,9 @@ from discreet.exact.arrays import FloatArray
 from discreet.exact.ranges import Interval, NoRangeError
 
 # -- evaluation --------------------------------------------------------------------------------------------------------
-# Values of a tree for each row, and ranges that contain them.
-#
-# Each element is a function of its own row only, through operations that are correctly rounded or exact, so
-# its bits do not depend on the length of the arrays or on how they are split. Logarithms and exponentials
-# come from `elementary` for the same reason.
+# Each value depends on its own row only, through operations that are exact or correctly rounded. Its bits therefore do
+# not depend on the length of the arrays or on how they are split. Logarithms and exponentials come from `elementary`
+# for the same reason.
 
 _Values: TypeAlias = Mapping[str, FloatArray]
 
@@ -73,7 +71,7 @@ _COMPARE: Final[dict[str, Callable[..., object]]] = {
     "==": np.equal,
     "!=": np.not_equal,
 }
-# the function, the lower end of its domain, and a point where it is exact
+# the function, the lower end of its domain, and a point (argument, value) where it is exact
 _RISING: Final[dict[str, tuple[Callable[[FloatArray], FloatArray], float, tuple[float, float]]]] = {
     "log": (elementary.log, 0.0, (1.0, 0.0)),
     "log2": (elementary.log2, 0.0, (1.0, 0.0)),
@@ -84,7 +82,7 @@ _RISING: Final[dict[str, tuple[Callable[[FloatArray], FloatArray], float, tuple[
 
 
 def values_of(node: Node, values: _Values) -> FloatArray:
-    """Compute the values of a tree. Constants have one element, which NumPy broadcasts."""
+    """Compute the value of a tree in each row. Constants have one element, which NumPy broadcasts."""
     if isinstance(node, Number):
         return np.array([node.value])
     if isinstance(node, Name):
@@ -113,7 +111,7 @@ def values_of(node: Node, values: _Values) -> FloatArray:
 
 
 def _date_part(node: DatePart, days: FloatArray) -> FloatArray:
-    """Return the year, or the index of the level of the month or weekday."""
+    """Return the year, or the level index of the month or weekday."""
     whole = days.astype(np.int64)
     if node.part == "weekday":
         # 1970-01-01 was a Thursday
@@ -152,7 +150,7 @@ def _larger(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 def range_of(node: Node, bounds: Mapping[str, Interval]) -> Interval:
-    """Return the range of a tree over a box of columns. FormulaError names a part without a finite result."""
+    """Return the range of a tree over a box of columns. FormulaError names a subexpression without a finite range."""
     if isinstance(node, Number):
         return node.value, node.value
     if isinstance(node, Name):
@@ -175,12 +173,12 @@ def range_of(node: Node, bounds: Mapping[str, Interval]) -> Interval:
         instead = " or log1p" if isinstance(node, Call) and node.function in ("log", "log2", "log10") else ""
         raise FormulaError(
             f"{text_of(node)} has no finite value{where}: {reason}; "
-            f"tighten the bounds of its columns, or use clip{instead}"
+            f"declare tighter bounds for its columns, or use clip{instead}"
         ) from None
 
 
 def _joined(node: Binary | Power | Call | Clip | Negate, parts: list[Interval]) -> Interval:
-    """Return the range of an operation from the ranges of its parts."""
+    """Return the range of an operation from the ranges of its operands."""
     first = parts[0]
     if isinstance(node, Binary):
         return _BINARY[node.sign][1](first, parts[1])
@@ -196,50 +194,34 @@ def _joined(node: Binary | Power | Call | Clip | Negate, parts: list[Interval]) 
         return ranges.square_root(first) if node.function == "sqrt" else ranges.absolute(first)
     function, above, fixed = _RISING[node.function]
     if first[0] <= above:
-        raise NoRangeError(f"{node.function} needs numbers above {number_text(above)}")
+        raise NoRangeError(f"{node.function} requires numbers above {number_text(above)}")
     low, high = ranges.rising(first, function, fixed)
-    # an exponential may vanish but is never negative
+    # an exponential may be rounded to 0 but is never negative
     return (max(low, 0.0), high) if node.function == "exp" else (low, high)
 
 
 def range_text(range_: Interval) -> str:
-    """Return a range as text.
-
-    >>> range_text((0.0, 1e6))
-    '[0, 1e+06]'
-    """
+    """Return a range as text."""
     return f"[{range_[0]:g}, {range_[1]:g}]"
 
 
 # -- splines -----------------------------------------------------------------------------------------------------------
-# Clamped B-spline basis with declared knots.
 
-# 2**40 steps per unit: far below the grid of a release, far above what rounding can add to a sum
+# a step of 2**-40 is far finer than the grid of a release and far coarser than the rounding error of a sum
 _STEPS: Final = 2.0**40
 
 
 def basis(x: FloatArray, knots: Sequence[float], degree: int, bounds: tuple[float, float]) -> FloatArray:
-    """Compute all basis functions, including the first, shape (knots + degree + 1, rows).
+    """Compute all functions of a clamped B-spline basis, including the first, shape (knots + degree + 1, rows).
 
-    The recursion of Cox and de Boor [de Boor 1978, chapter X, eq. (8)] with both weights of a step divided separately:
-    no term is negative and both ends are exact. The functions sum to 1 up to a relative rounding error of at most
-    6 * degree units of 2**-53. Each value is then rounded down to a multiple of 2**-40: the sum of a row is now a
-    multiple of 2**-40 below 1 + 2**-40, so at most 1. Values in [0, 1] with a sum of at most 1 have a sum of squares of
-    at most 1, exactly and not only up to rounding.
+    `knots` are increasing and strictly inside `bounds`. Values outside the bounds are moved to the nearer bound.
 
-    Parameters
-    ----------
-    x
-        Values, shape (rows,); moved to the nearer bound where they lie outside.
-    knots
-        Increasing inner knots, strictly inside the bounds.
-    degree
-        Degree of the pieces.
-    bounds
-        Ends of the range, where the outer knots are.
+    This is the recursion of Cox and de Boor [de Boor 1978, chapter X, eq. (8)], with each of the two weights divided
+    separately, so that no term is negative and both ends are exact. The functions sum to 1 up to a relative rounding
+    error of at most 6 * degree units of 2**-53. Each value is then rounded down to a multiple of 2**-40. The sum of a
+    row is now a multiple of 2**-40 below 1 + 2**-40, so it is at most 1. Values in [0, 1] with a sum of at most 1 have
+    a sum of squares of at most 1, exactly and not only up to rounding.
 
-    Examples
-    --------
     >>> basis(np.array([0.0, 0.5, 2.0]), [1.0], 1, (0.0, 2.0))
     array([[1. , 0.5, 0. ],
            [0. , 0.5, 0. ],
@@ -269,16 +251,15 @@ def basis(x: FloatArray, knots: Sequence[float], degree: int, bounds: tuple[floa
 
 
 # -- formula -----------------------------------------------------------------------------------------------------------
-# Formulas of derived columns, in a small closed language that is never executed as Python.
-#
-# A derived column is a function of the other cells of its own row and of public constants. Its bounds follow from the
+# A derived column is a function of public constants and of other cells in the same row. Its bounds follow from the
 # declared bounds of the columns it uses, never from rows. Release and prediction use the same `Formula`.
 #
-# The language: numbers, columns, + - * / and **, unary minus, round brackets, comparisons, `and`, `or`, `not`, the
-# functions log, log2, log10, log1p, exp, sqrt, abs, min, max and clip, and alone at the top `cut`, `spline` or an
-# interaction `age:region`, `month(day)` or `weekday(day)`. `region == "south"` asks for a level of a column with
-# levels, and `year(day)` is a number. A column whose name is not a plain word, or is a word of the language, is written
-# in back quotes: `` `gross income` ``; a back quote inside it is doubled. A condition is 0 or 1 in arithmetic.
+# The language has numbers, columns, + - * / and **, unary minus, round brackets, comparisons, `and`, `or`, `not`, and
+# the functions log, log2, log10, log1p, exp, sqrt, abs, min, max and clip. `region == "south"` tests for a level, and
+# `year(day)` is a number. `cut(...)`, `spline(...)`, `month(day)`, `weekday(day)` and an interaction such as
+# `age:region` cannot be part of a larger expression. A column name that is not a plain word, or that is a word of the
+# language, is written in back quotes: `` `gross income` ``. A back quote inside the name is doubled. In arithmetic, a
+# condition is 0 or 1.
 
 Kind: TypeAlias = Literal["numeric", "boolean", "levels", "spline", "interaction"]
 
@@ -294,17 +275,12 @@ def parse(text: str) -> Formula:
     (('wage', 'years at school'), 'numeric')
     >>> print(formula)
     log(wage) - `years at school` * 2
-    >>> parse("exper *** 2")
-    Traceback (most recent call last):
-    ...
-    discreet.errors.FormulaError: formula "exper *** 2": unexpected '*' at position 8, after 'exper **'; an exponent \
-is an integer from 0 to 8, or 0.5
     """
     return Formula(text, tree_of(text))
 
 
 def level_formula(name: str, levels: tuple[str | int, ...], code: int) -> Formula:
-    """Return the formula of an indicator of a column with levels.
+    """Return the formula of the indicator of a level.
 
     >>> level_formula("g", ("a", "b"), 1)
     parse('g == "b"')
@@ -317,8 +293,8 @@ def level_formula(name: str, levels: tuple[str | int, ...], code: int) -> Formul
 class Formula:
     """The formula of a derived column, as returned by `parse`.
 
-    Blanks and redundant brackets do not affect equality. `str` returns the
-    canonical text, which parses to an equal formula.
+    Blanks and redundant brackets do not affect equality. `str` returns the canonical text, which parses to an equal
+    formula.
     """
 
     text: str = field(compare=False)
@@ -337,7 +313,7 @@ class Formula:
 
     @property
     def numbers(self) -> tuple[str, ...]:
-        """Columns used as numbers, and not as levels or in an interaction.
+        """Columns used as numbers rather than as levels or in an interaction.
 
         >>> parse('age * (region == "south")').numbers
         ('age',)
@@ -345,7 +321,7 @@ class Formula:
         return tuple(dict.fromkeys(numbers_in(self.tree)))
 
     def with_dates(self, dates: Mapping[str, Interval]) -> Formula:
-        """Return the formula restricted to the months and weekdays that can occur. `dates` are bounds in days.
+        """Copy the formula, restricted to the months and weekdays that can occur. `dates` holds bounds in days.
 
         >>> parse("weekday(day)").with_dates({"day": (4.0, 6.0)}).levels()
         ('Mon', 'Tue', 'Wed')
@@ -360,7 +336,7 @@ class Formula:
         return Formula(self.text, with_codes(self.tree, {}, kept)) if kept else self
 
     def with_levels(self, levels: Mapping[str, tuple[str | int, ...]]) -> Formula:
-        """Return the formula with the indices of the levels it names. `levels` are those of all columns with levels.
+        """Copy the formula with the indices of the levels it names. `levels` maps every column with levels to them.
 
         >>> formula = parse('region == "south"').with_levels({"region": ("north", "south")})
         >>> formula.evaluate({"region": np.array([0.0, 1.0])})
@@ -389,7 +365,7 @@ class Formula:
 
     @property
     def width(self) -> int:
-        """Number of released columns: one, or one for each level or basis function except the first.
+        """Number of released columns: one for a number, and one fewer than the levels or basis functions otherwise.
 
         The width of an interaction depends on the levels of its columns, not on the formula.
 
@@ -401,7 +377,7 @@ class Formula:
         return len(self.tree.points) if isinstance(self.tree, Cut) else 1
 
     def levels(self) -> tuple[str, ...]:
-        """Return the names of the levels. Intervals of a cut include their left end only.
+        """Return the names of the levels. Each interval of a cut includes its left end and excludes its right end.
 
         >>> parse("cut(age, 30, 50, 65)").levels()
         ('<30', '30 to 50', '50 to 65', '>=65')
@@ -418,27 +394,16 @@ class Formula:
         return (f"<{points[0]}", *between, f">={points[-1]}")
 
     def interval(self, bounds: Mapping[str, Interval]) -> Interval:
-        """Return a range that contains every value over the declared bounds of its columns.
+        """Return a range that contains every value of the formula, given the bounds of its columns.
 
-        No result of `evaluate` for columns inside their bounds lies outside, not even by rounding. The range may
-        be wider than the set of values: a column that occurs twice is treated as two unrelated columns, so that
-        x - x over [0, 1] has the range [-1, 1]. A derived column may therefore declare tighter bounds. A condition
-        has the range [0, 1], a cut the range of its indices, and a basis function [0, 1].
+        No result of `evaluate` for columns inside their bounds lies outside this range, not even by rounding. The range
+        may be wider than the set of values, because each occurrence of a column is treated as a separate column: x - x
+        over [0, 1] has the range [-1, 1]. A derived column may therefore declare tighter bounds. A condition has the
+        range [0, 1], a cut the range of its level indices, and a basis function [0, 1]. Boolean columns have bounds (0,
+        1).
 
-        Parameters
-        ----------
-        bounds
-            Low and high end of each column used; columns of 0 and 1 have (0, 1).
-
-        Examples
-        --------
         >>> parse("exper ** 2").interval({"exper": (0.0, 60.0)})
         (0.0, 3600.0)
-        >>> parse("log(wage)").interval({"wage": (0.0, 60.0)})
-        Traceback (most recent call last):
-        ...
-        discreet.errors.FormulaError: formula "log(wage)": log(wage) has no finite value for some wage in [0, 60]: log \
-needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
         """
         ends = self._operand_range(bounds)
         if isinstance(self.tree, Cut):
@@ -446,22 +411,18 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
         return (0.0, 1.0) if isinstance(self.tree, Spline) else ends
 
     def evaluate(self, values: Mapping[str, FloatArray]) -> FloatArray:
-        """Compute the derived column: numbers, 0 and 1, or indices of levels.
+        """Compute the derived column: numbers, 0 and 1, or level indices.
 
-        The result is NaN in a row where a column of the formula is not finite.
+        `values` holds the values of each column in the formula, inside their declared bounds, shape (rows,). The result
+        is NaN where one of them is not finite.
 
-        Parameters
-        ----------
-        values
-            Values of each column used, shape (rows,), inside their declared bounds.
-
-        Examples
-        --------
         >>> parse("age >= 65").evaluate({"age": np.array([30.0, 65.0, np.nan])})
         array([ 0.,  1., nan])
         """
         if isinstance(self.tree, Spline | Cross):
-            raise FormulaError(f"{shown(self.text)}: a spline or an interaction gives several columns, not one")
+            raise FormulaError(
+                f"{shown(self.text)}: expected a formula with one result column, got a spline or an interaction"
+            )
         arrays, rows = self._arrays(values)
         out = np.empty(rows)
         for block in _blocks(rows):
@@ -481,25 +442,17 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
     def basis(self, values: Mapping[str, FloatArray], bounds: Mapping[str, Interval]) -> FloatArray:
         """Compute the basis functions of a spline, shape (width, rows). NaN where a column is not finite.
 
-        The first function is left out as the reference, since all of them sum to 1. Every value lies in [0, 1] and the
-        squares of a row sum to at most 1, as the values are nonnegative and sum to at most 1 (see `basis`).
+        The first function is left out as the reference, because all of them sum to 1. Every value lies in [0, 1], and
+        the squares of a row sum to at most 1, because the values are nonnegative and sum to at most 1 (see the function
+        `basis`). The outer knots are at the ends of the range of the first argument.
 
-        Parameters
-        ----------
-        values
-            Values of each column used, shape (rows,).
-        bounds
-            Low and high end of each column used; the outer knots are at the ends of the range of the first argument.
-
-        Examples
-        --------
         >>> parse("spline(age, 40, degree=1)").basis({"age": np.array([20.0, 50.0])}, {"age": (20.0, 60.0)})
         array([[0. , 0.5],
                [0. , 0.5]])
         """
         if not isinstance(self.tree, Spline):
             raise FormulaError(
-                f"{shown(self.text)}: a formula of kind {self.kind!r} has no basis; use spline(...) for one"
+                f"{shown(self.text)}: a formula of kind {self.kind!r} has no basis functions; use spline(...) for them"
             )
         ends = self._operand_range(bounds)
         arrays, rows = self._arrays(values)
@@ -512,7 +465,7 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
         return out
 
     def _operand_range(self, bounds: Mapping[str, Interval]) -> Interval:
-        """Return the range of the formula, or of the argument of a cut or spline, and check points and knots."""
+        """Return the range of the formula, or of the argument of a cut or spline. Check points and knots."""
         tree = self.tree
         if isinstance(tree, Cross):
             raise FormulaError(f"{shown(self.text)}: an interaction has no range")
@@ -527,12 +480,12 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
             # a level or basis function outside the range would be a column of zeros
             if not (low < constant < high or (constant == high and isinstance(tree, Cut))):
                 raise FormulaError(
-                    f"{shown(self.text)}: {number_text(constant)} is not inside the range {range_text((low, high))} of "
-                    f"{text_of(node)}; move it inside, or widen the bounds"
+                    f"{shown(self.text)}: {number_text(constant)} must be inside the range {range_text((low, high))} "
+                    f"of {text_of(node)}; choose a number inside the range, or declare wider bounds"
                 )
         if isinstance(tree, Spline) and not math.isfinite(high - low):
             raise FormulaError(
-                f"{shown(self.text)}: {range_text((low, high))} is too wide for a spline; rescale the column"
+                f"{shown(self.text)}: the range {range_text((low, high))} is too wide for a spline; rescale the column"
             )
         return low + 0.0, high + 0.0
 
@@ -544,8 +497,8 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
         low, high = bounds[name]
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
             raise FormulaError(
-                f"{shown(self.text)}: the bounds {range_text((low, high))} of {name!r} are not a finite range; "
-                "declare two increasing numbers"
+                f"{shown(self.text)}: the bounds of {name!r} must be two finite, increasing numbers, got "
+                f"{range_text((low, high))}"
             )
         return float(low), float(high)
 
@@ -559,7 +512,9 @@ needs numbers above 0; tighten the bounds of its columns, or use clip or log1p
             arrays[name] = np.asarray(values[name], np.float64)
         shapes = {array.shape for array in arrays.values()}
         if len(shapes) > 1 or len(next(iter(shapes))) != 1:
-            raise FormulaError(f"{shown(self.text)}: the columns it uses must be one-dimensional and of equal length")
+            raise FormulaError(
+                f"{shown(self.text)}: the columns of the formula must be one-dimensional and of equal length"
+            )
         return arrays, len(next(iter(arrays.values())))
 
 
@@ -568,17 +523,8 @@ def order(
 ) -> tuple[str, ...]:
     """Sort derived columns so that each can be computed from the columns before it.
 
-    Parameters
-    ----------
-    formulas
-        Name of each derived column to its formula.
-    declared
-        Columns of the table that a formula may compute with: numeric and boolean ones.
-    with_levels
-        Columns of the table with levels, for comparisons with a level and for interactions.
+    `declared` are the numeric and boolean columns of the table, and `with_levels` its columns with levels.
 
-    Examples
-    --------
     >>> order({"square": parse("rate ** 2"), "rate": parse("wage / hours")}, ["wage", "hours"])
     ('rate', 'square')
     """
@@ -588,7 +534,9 @@ def order(
     problems = Problems()
     for column, formula in formulas.items():
         if column in declared:
-            problems.add("it has both a formula and a declaration; keep one of them", column=column, key="formula")
+            problems.add(
+                "the column has both a formula and a declaration; keep one of them", column=column, key="formula"
+            )
         for name in formula.names:
             fault = _use_fault(formula, name, allowed, levels, formulas)
             if fault:
@@ -598,7 +546,7 @@ def order(
     try:
         return tuple(TopologicalSorter(needs).static_order())
     except CycleError as error:
-        # each name is needed by the next
+        # graphlib lists each column before the column that needs it
         names = list(reversed(error.args[1]))
         first = next(column for column in formulas if column in names)
         cycle = " -> ".join(map(repr, names))
@@ -609,7 +557,7 @@ def order(
 def _use_fault(
     formula: Formula, name: str, allowed: list[str], levels: list[str], formulas: Mapping[str, Formula]
 ) -> str:
-    """Return the problem with the use of a column in a formula, or an empty text."""
+    """Return the problem with a column in a formula, or an empty text."""
     if name not in formula.numbers:
         crossed = formula.kind == "interaction"
         kinds = [*levels, *allowed] if crossed else levels
@@ -620,23 +568,19 @@ def _use_fault(
     if name in allowed:
         return ""
     if name in formulas:
-        return f"{name!r} is {_maker(formulas[name])} and not a number; use the columns it is computed from"
+        return f"{name!r} is {_maker(formulas[name])}, not a number; use the columns from which it is computed"
     if name in levels:
-        return f'{name!r} has levels and is not a number; compare it with a level, as in {name} == "..."'
+        return f'{name!r} has levels and is not a number; compare the column with a level, as in {name} == "..."'
     return str(FormulaError.unknown_name("numeric or boolean column", name, allowed))
 
 
 def _level_fault(node: IsLevel, levels: tuple[str | int, ...]) -> str:
-    """Return the problem of a level that a column does not have.
-
-    >>> print(_level_fault(IsLevel("==", "grade", "2"), (1, 2)))
-    the levels of 'grade' are integers, and "2" is text; write 2 without quotes
-    """
+    """Describe the problem with a level that a column does not have."""
     of = f"the levels of {node.name!r} are"
     if str(node.level) in map(str, levels):
         if isinstance(node.level, str):
-            return f'{of} integers, and "{node.level}" is text; write {node.level} without quotes'
-        return f'{of} text, and {node.level} is a number; write "{node.level}" in quotes'
+            return f'{of} integers, but "{node.level}" is text; write {node.level} without quotes'
+        return f'{of} text, but {node.level} is a number; write "{node.level}" in quotes'
     return str(FormulaError.unknown_name(f"level of {node.name!r}", node.level, map(str, levels)))
 
 

@@ -1,4 +1,4 @@
-"""Parse formulas of derived columns into a syntax tree."""
+"""Parse the formulas of derived columns into syntax trees."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from discreet.design.dates import day_of_text
 from discreet.errors import FormulaError
 
 # -- tree --------------------------------------------------------------------------------------------------------------
-# The syntax tree of a formula.
-
 FUNCTIONS: Final = ("log", "log2", "log10", "log1p", "exp", "sqrt", "abs", "min", "max", "clip")
 TOP_FUNCTIONS: Final = ("cut", "spline")
 DATE_LEVELS: Final = ("month", "weekday")
@@ -72,7 +70,7 @@ class Power:
 
 @dataclass(frozen=True, slots=True)
 class Compare:
-    """1 where the comparison holds, else 0."""
+    """A comparison: 1 where it holds, else 0."""
 
     sign: Comparison
     left: Node
@@ -81,7 +79,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class Logic:
-    """1 where both or any of two conditions hold, else 0."""
+    """A conjunction or disjunction of two conditions: 1 where it holds, else 0."""
 
     word: Literal["and", "or"]
     left: Node
@@ -90,14 +88,14 @@ class Logic:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """1 where a condition does not hold, else 0."""
+    """A negated condition: 1 where the condition does not hold, else 0."""
 
     operand: Node
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of one expression, or the least or greatest of several."""
+    """A function of one expression, or the minimum or maximum of several."""
 
     function: Function
     arguments: tuple[Node, ...]
@@ -114,7 +112,7 @@ class Clip:
 
 @dataclass(frozen=True, slots=True)
 class IsLevel:
-    """1 where a column has this level, else 0, and the reverse for `!=`.
+    """A comparison of a column with a level: 1 where it holds, else 0.
 
     `code` is the index of the level, or -1 before the formula is bound to the column.
     """
@@ -127,9 +125,9 @@ class IsLevel:
 
 @dataclass(frozen=True, slots=True)
 class DatePart:
-    """The year, month or weekday of a column of dates. Months and weekdays are indices of levels.
+    """The year, month or weekday of a date column. Months and weekdays are level indices.
 
-    `kept` are the months or weekdays that the bounds of the column allow, or empty before the formula is bound.
+    `kept` holds the months or weekdays that the bounds of the column allow. It is empty before the formula is bound.
     """
 
     part: DatePartName
@@ -139,7 +137,7 @@ class DatePart:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Levels between increasing constant points, including one below the first and one above the last."""
+    """Levels defined by increasing constant points: below the first, between neighbours, and from the last upwards."""
 
     operand: Node
     points: tuple[float, ...]
@@ -156,7 +154,7 @@ class Spline:
 
 @dataclass(frozen=True, slots=True)
 class Cross:
-    """The interaction of two columns, of which one or both have levels."""
+    """The interaction of two columns, at least one of which has levels."""
 
     left: str
     right: str
@@ -174,7 +172,7 @@ def is_condition(tree: Tree) -> bool:
 
 
 def names_in(tree: Tree) -> Iterator[str]:
-    """Yield the names of the columns in a tree, in order of appearance, with repetitions."""
+    """Yield the column names in a tree, in order of appearance, with repetitions."""
     if isinstance(tree, Name | IsLevel | DatePart):
         yield tree.name
     if isinstance(tree, Cross):
@@ -184,7 +182,7 @@ def names_in(tree: Tree) -> Iterator[str]:
 
 
 def numbers_in(tree: Tree) -> Iterator[str]:
-    """Yield the names of the columns used as numbers, in order of appearance, with repetitions."""
+    """Yield the names of columns used as numbers, in order of appearance, with repetitions."""
     if isinstance(tree, Name | DatePart):
         yield tree.name
     for part in parts_of(tree):
@@ -202,12 +200,10 @@ def dates_in(tree: Tree) -> Iterator[DatePart]:
 def with_codes(
     tree: Tree, codes: Mapping[str, Mapping[str | int, int]], kept: Mapping[tuple[str, str], tuple[int, ...]]
 ) -> Tree:
-    """Return the tree with the index of every level. `codes` maps the levels of each column to indices.
+    """Copy the tree with the index of every level, or -1 for an unknown level.
 
-    `kept` has the months or weekdays that can occur in each column of dates.
-
-    A comparison of a column with levels with an integer names a level. An unknown level keeps the
-    index -1.
+    `codes` maps the levels of each column to indices, and `kept` holds the months or weekdays that can occur in each
+    date column. If a column with levels is compared with an integer, the integer is read as a level.
 
     >>> node = with_codes(Compare("==", Name("g"), Number(2.0)), {"g": {1: 0, 2: 1}}, {})
     >>> node.level, node.code
@@ -258,16 +254,12 @@ def parts_of(tree: Tree) -> tuple[Node, ...]:
 
 
 def number_text(value: float) -> str:
-    """Return the shortest text that reads back as the same number.
-
-    >>> number_text(30.0), number_text(0.1)
-    ('30', '0.1')
-    """
+    """Return the shortest text that reads back as the same number."""
     return repr(value).removesuffix(".0")
 
 
 def name_text(name: str) -> str:
-    """Return a column name as written in a formula: in back quotes unless it is a plain word without another meaning.
+    """Return a column name as written in a formula, in back quotes unless it is a plain and unreserved word.
 
     >>> name_text("age"), name_text("gross income"), name_text("log")
     ('age', '`gross income`', '`log`')
@@ -277,7 +269,7 @@ def name_text(name: str) -> str:
 
 
 def is_reserved(word: str) -> bool:
-    """Return whether a bare word cannot name a column."""
+    """Return whether a word must be quoted to name a column."""
     return word in FUNCTIONS + TOP_FUNCTIONS or word.lower() in NOT_NUMBERS or keyword.iskeyword(word)
 
 
@@ -340,8 +332,6 @@ def _call(function: str, arguments: Iterable[str]) -> str:
 
 
 # -- tokens ------------------------------------------------------------------------------------------------------------
-# Tokens of a formula: words, numbers and operators. Other characters are refused with a reason.
-
 MAX_LENGTH: Final = 500
 NOT_PART: Final = "not part of the formula language"
 _SHOWN: Final = 60
@@ -377,7 +367,7 @@ _INSTEAD: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word, number, quoted name, quoted text or operator with its position, and the value of a number."""
+    """A word, number, quoted name, quoted text or operator with its position. `value` is the value of a number."""
 
     kind: Literal["word", "name", "number", "text", "sign", "end"]
     text: str
@@ -386,7 +376,7 @@ class Token:
 
 
 def tokens_of(text: str) -> list[Token]:
-    """Split a formula into tokens, the last of kind "end".
+    """Split a formula into tokens. The last one has kind "end".
 
     >>> [token.text for token in tokens_of("exper ** 2")]
     ['exper', '**', '2', '']
@@ -396,7 +386,7 @@ def tokens_of(text: str) -> list[Token]:
     if len(text) > MAX_LENGTH:
         raise FormulaError(
             f"{shown(text)}: expected at most {MAX_LENGTH} characters, got {len(text)}; "
-            "declare a part of it as a separate column"
+            "declare a part of the formula as a separate column"
         )
     tokens: list[Token] = []
     position = 0
@@ -412,14 +402,14 @@ def tokens_of(text: str) -> list[Token]:
 
 
 def _token(text: str, position: int) -> tuple[Token, int]:
-    """Return the token that starts here and its end."""
+    """Return the token at a position, and the position after it."""
     if match := WORD.match(text, position):
         word = match.group()
         if not word.isidentifier():
-            raise misuse(text, position, f"{word!r}", "is not a plain name; write it in back quotes if it is a column")
+            raise misuse(text, position, f"{word!r}", "is not a plain name; write a column name in back quotes")
         return Token("word", word, position), match.end()
     if match := _DATE.match(text, position):
-        # read as a subtraction otherwise
+        # otherwise it would be read as a subtraction
         day = day_of_text(match.group())
         here = "" if day is None else f", here {day}"
         verdict = f"is not a number; write the number of days since 1970-01-01{here}, or compare year(...) with a year"
@@ -441,14 +431,14 @@ def _token(text: str, position: int) -> tuple[Token, int]:
     if sign in _OUTSIDE:
         instead = f"; {_INSTEAD[sign]}" if sign in _INSTEAD else ""
         raise problem(text, position, f"unexpected {sign!r}", f"{_OUTSIDE[sign]} {NOT_PART}{instead}")
-    raise problem(text, position, f"unexpected character U+{ord(sign):04X}", f"it is {NOT_PART}")
+    raise problem(text, position, f"unexpected character U+{ord(sign):04X}", f"this character is {NOT_PART}")
 
 
 def _value(text: str, match: re.Match[str]) -> float:
     value = float(match.group())
     if not math.isfinite(value) or (value == 0 and match.group(1).strip("0.")):
         raise misuse(
-            text, match.start(), "the number", "is out of the range of double precision; write a smaller or larger one"
+            text, match.start(), "the number", "is outside the range of double precision; write another number"
         )
     if following := WORD.match(text, match.end()):
         raise problem(
@@ -460,13 +450,13 @@ def _value(text: str, match: re.Match[str]) -> float:
 def _column(text: str, position: int, name: str) -> str:
     if not name or name != name.strip() or any(unicodedata.category(sign) in ("Cc", "Cf", "Cs") for sign in name):
         raise misuse(
-            text, position, "the quoted name", "is empty, or has invisible characters or surrounding blanks; correct it"
+            text, position, "the quoted name", "must be nonempty, without invisible characters or surrounding blanks"
         )
     return name
 
 
 class Cursor:
-    """A cursor over the tokens of a text that reports errors with their position."""
+    """A cursor over the tokens of a formula that reports errors with their position."""
 
     def __init__(self, text: str) -> None:
         self.tokens = iter(tokens_of(text))
@@ -482,7 +472,7 @@ class Cursor:
         return self.token.kind == "sign" and self.token.text in signs
 
     def at_end(self) -> bool:
-        """Return whether the end is reached."""
+        """Return whether all tokens are consumed."""
         return self.token.kind == "end"
 
     def advance(self) -> Token:
@@ -511,7 +501,7 @@ class Cursor:
         if self.at_sign("="):
             advice = f"assignment is {NOT_PART}; compare with =="
         elif token.kind == "word" and keyword.iskeyword(token.text) and token.text not in LOGIC_WORDS:
-            advice = f"it is {NOT_PART}"
+            advice = f"this word is {NOT_PART}"
         return problem(self.text, token.position, f"unexpected {token.text!r}", advice)
 
     def misused(self, token: Token, what: str, verdict: str) -> FormulaError:
@@ -520,14 +510,14 @@ class Cursor:
 
 
 def problem(text: str, position: int, what: str, advice: str) -> FormulaError:
-    """Return the error for a position in a formula, with the text before it and advice."""
+    """Build the error for a position in a formula, with the text before the position and advice."""
     before = _escaped(text[:position].rstrip())
     after = f", after {_last(before)!r}" if before else ""
     return FormulaError(f"{shown(text)}: {what} at position {position}{after}; {advice}")
 
 
 def misuse(text: str, position: int, what: str, verdict: str) -> FormulaError:
-    """Return the error for a part of a formula. `verdict` completes the sentence about it."""
+    """Build the error for a part of a formula. `verdict` completes the sentence that starts with `what`."""
     return FormulaError(f"{shown(text)}: {what} at position {position} {verdict}")
 
 
@@ -577,7 +567,7 @@ def tree_of(text: str) -> Tree:
     """Parse a formula into its tree. FormulaError names the position of a syntax error."""
     tree = _Parser(text).formula()
     if next(names_in(tree), None) is None:
-        raise FormulaError(f"{shown(text)}: it uses no column; name at least one declared column")
+        raise FormulaError(f"{shown(text)}: the formula must use at least one declared column")
     for part in dates_in(tree):
         if part.part in DATE_LEVELS and part is not tree:
             raise FormulaError(
@@ -586,8 +576,8 @@ def tree_of(text: str) -> Tree:
             )
     if len(text_of(tree)) > MAX_LENGTH:
         raise FormulaError(
-            f"{shown(text)}: with blanks around its operators it has more than {MAX_LENGTH} characters; "
-            "declare a part of it as a separate column"
+            f"{shown(text)}: the formula has more than {MAX_LENGTH} characters if operators are surrounded by blanks; "
+            "declare a part of the formula as a separate column"
         )
     return tree
 
@@ -600,14 +590,12 @@ class _Parser(Cursor):
         self.nodes = 0
         self.depth = 0
 
-    # the text as a whole
-
     def formula(self) -> Tree:
         tree: Tree
         if self.at_word(*TOP_FUNCTIONS):
             tree = self._top_call()
             if not self.at_end():
-                raise self.unexpected("cut and spline cannot be combined with anything; remove what follows")
+                raise self.unexpected("cut and spline cannot be part of an expression; remove what follows")
         else:
             tree = self._or()
             if self.at_sign(":"):
@@ -622,13 +610,13 @@ class _Parser(Cursor):
         right = self._atom()
         if not isinstance(left, Name) or not isinstance(right, Name):
             raise self.misused(
-                colon, "':'", "joins two columns by name; declare an expression or a function as a separate column"
+                colon, "':'", "must join two column names; declare an expression or a function as a separate column"
             )
         if self.at_sign(":"):
-            raise self.unexpected("an interaction has two columns")
+            raise self.unexpected("an interaction must have exactly two columns")
         if left == right:
-            raise self.misused(colon, "':'", "needs two different columns")
-        return self._made(Cross(left.name, right.name))
+            raise self.misused(colon, "':'", "must join two different columns")
+        return self._counted(Cross(left.name, right.name))
 
     def _top_call(self) -> Cut | Spline:
         start = self.advance()
@@ -644,21 +632,20 @@ class _Parser(Cursor):
         self.expect(")", f"close the round bracket of {start.text}")
         what = "points" if start.text == "cut" else "knots"
         if not constants or any(low >= high for low, high in pairwise(constants)):
-            raise self.misused(start, start.text, f"needs one or more increasing {what} after its first argument")
+            raise self.misused(start, start.text, f"requires one or more increasing {what} after its first argument")
         if start.text == "cut":
-            return self._made(Cut(operand, tuple(constants)))
-        return self._made(Spline(operand, tuple(constants), degree))
+            return self._counted(Cut(operand, tuple(constants)))
+        return self._counted(Spline(operand, tuple(constants), degree))
 
     def _degree(self) -> int:
         self.advance()
         self.expect("=", "write for example degree=3")
         token = self.token
         if token.kind != "number" or token.value not in range(1, MAX_DEGREE + 1):
-            raise self.unexpected(f"the degree is an integer from 1 to {MAX_DEGREE}")
+            raise self.unexpected(f"the degree must be an integer from 1 to {MAX_DEGREE}")
         return int(self.advance().value)
 
-    # expressions, from the loosest to the tightest
-
+    # expressions, from the lowest to the highest precedence
     def _or(self) -> Node:
         return self._conditions("or", lambda: self._conditions("and", self._not))
 
@@ -669,7 +656,7 @@ class _Parser(Cursor):
             self.advance()
             right = part()
             self._must_be_condition(right)
-            left = self._made(Logic("and" if word == "and" else "or", left, right))
+            left = self._counted(Logic("and" if word == "and" else "or", left, right))
         return left
 
     def _not(self) -> Node:
@@ -679,21 +666,23 @@ class _Parser(Cursor):
         with self._nested():
             operand = self._not()
         self._must_be_condition(operand)
-        return self._made(Not(operand))
+        return self._counted(Not(operand))
 
     def _comparison(self) -> Node:
         left = self._sum()
         if not self.at_sign(*_COMPARISONS):
             return left
         sign = cast("Comparison", self.advance().text)
-        node = self._made(self._level(left, sign) if self.token.kind == "text" else Compare(sign, left, self._sum()))
+        node = self._counted(self._level(left, sign) if self.token.kind == "text" else Compare(sign, left, self._sum()))
         if self.at_sign(*_COMPARISONS):
             raise self.unexpected("join two comparisons with 'and'")
         return node
 
     def _level(self, left: Node, sign: Comparison) -> IsLevel:
         if not isinstance(left, Name) or (sign != "==" and sign != "!="):
-            raise self.unexpected('a level is compared with its column, as in region == "south" or region != "south"')
+            raise self.unexpected(
+                'a level may only be compared with its column, as in region == "south" or region != "south"'
+            )
         return IsLevel(sign, left.name, self.advance().text)
 
     def _sum(self) -> Node:
@@ -703,7 +692,7 @@ class _Parser(Cursor):
         left = part()
         while self.at_sign(*signs):
             sign = cast("Arithmetic", self.advance().text)
-            left = self._made(Binary(sign, left, part()))
+            left = self._counted(Binary(sign, left, part()))
         return left
 
     def _minus(self) -> Node:
@@ -711,7 +700,7 @@ class _Parser(Cursor):
             return self._power()
         with self._nested():
             operand = self._minus()
-        return self._made(Negate(operand))
+        return self._counted(Negate(operand))
 
     def _power(self) -> Node:
         base = self._atom()
@@ -719,37 +708,36 @@ class _Parser(Cursor):
             return base
         token = self.token
         if token.kind != "number" or token.value not in (*range(MAX_EXPONENT + 1), 0.5):
-            raise self.unexpected(f"an exponent is an integer from 0 to {MAX_EXPONENT}, or 0.5")
+            raise self.unexpected(f"an exponent must be an integer from 0 to {MAX_EXPONENT}, or 0.5")
         self.advance()
         if self.at_sign("**"):
-            raise self.unexpected("a power of a power needs round brackets")
-        return self._made(Power(base, token.value))
+            raise self.unexpected("a power of a power requires round brackets")
+        return self._counted(Power(base, token.value))
 
     def _atom(self) -> Node:
         token = self.token
         if token.kind == "number":
-            return self._made(Number(self.advance().value))
+            return self._counted(Number(self.advance().value))
         if token.kind == "name":
-            return self._made(Name(self.advance().text))
+            return self._counted(Name(self.advance().text))
         if token.kind == "word" and token.text not in LOGIC_WORDS:
             return self._word()
         if token.kind == "text":
             raise self.unexpected(
-                'text in quotes is a level, written after its column as in region == "south"; a column name with '
-                "blanks is written in back quotes"
+                'write a level after its column, as in region == "south", and a column name with blanks in back quotes'
             )
         if self.accept("("):
             with self._nested():
                 node = self._or()
             self.expect(")", "close the round bracket")
             return node
-        raise self.unexpected("a number, a column, a function or a round bracket is needed here")
+        raise self.unexpected("expected a number, a column, a function or a round bracket here")
 
     def _word(self) -> Node:
         token = self.advance()
         word, called = token.text, self.at_sign("(")
         if word in TOP_FUNCTIONS and called:
-            raise self.misused(token, word, "cannot be combined with anything; declare a separate column for it")
+            raise self.misused(token, word, "cannot be part of an expression; declare it as a separate column")
         if word in FUNCTIONS and called:
             return self._call(token)
         if word in DATE_FUNCTIONS and called:
@@ -764,7 +752,7 @@ class _Parser(Cursor):
         if called:
             unknown = FormulaError.unknown_name("function", word, FUNCTIONS + TOP_FUNCTIONS + DATE_FUNCTIONS)
             raise FormulaError(f"{shown(self.text)}: {unknown}")
-        return self._made(Name(word))
+        return self._counted(Name(word))
 
     def _date_part(self, token: Token) -> DatePart:
         self.advance()
@@ -772,8 +760,8 @@ class _Parser(Cursor):
             argument = self._or()
         self.expect(")", f"close the round bracket of {token.text}")
         if not isinstance(argument, Name):
-            raise self.misused(token, token.text, "takes a column of dates by its name")
-        return self._made(DatePart(cast("DatePartName", token.text), argument.name))
+            raise self.misused(token, token.text, "requires the name of a date column as its argument")
+        return self._counted(DatePart(cast("DatePartName", token.text), argument.name))
 
     def _call(self, token: Token) -> Node:
         function = token.text
@@ -783,37 +771,36 @@ class _Parser(Cursor):
             while self.accept(","):
                 if function == "clip":
                     low = self._constant()
-                    self.expect(",", "clip takes an expression and two constants")
+                    self.expect(",", "clip requires an expression and two constants")
                     high = self._constant()
-                    self.expect(")", "clip takes an expression and two constants")
+                    self.expect(")", "clip requires an expression and two constants")
                     if not low < high:
-                        raise self.misused(token, "clip", "needs two constants, the smaller one first")
-                    return self._made(Clip(arguments[0], low, high))
+                        raise self.misused(token, "clip", "requires two constants, the smaller one first")
+                    return self._counted(Clip(arguments[0], low, high))
                 arguments.append(self._or())
         self.expect(")", f"close the round bracket of {function}")
         if function == "clip":
-            raise self.misused(token, "clip", "takes an expression and two constants")
+            raise self.misused(token, "clip", "requires an expression and two constants")
         if function in ("min", "max") and len(arguments) < 2:
-            raise self.misused(token, function, "takes two or more arguments")
+            raise self.misused(token, function, "requires two or more arguments")
         if function not in ("min", "max") and len(arguments) > 1:
-            raise self.misused(token, function, "takes one argument")
-        return self._made(Call(cast("Function", function), tuple(arguments)))
-
-    # small steps
+            raise self.misused(token, function, "requires exactly one argument")
+        return self._counted(Call(cast("Function", function), tuple(arguments)))
 
     def _constant(self) -> float:
         minus = self.accept("-")
         if self.token.kind != "number":
-            raise self.unexpected("a constant number is needed here")
-        value = self._made(Number(self.advance().value)).value
-        # 0.0 - 0.0 is plain zero
+            raise self.unexpected("expected a constant number here")
+        value = self._counted(Number(self.advance().value)).value
+        # 0.0 - 0.0 is zero with a positive sign
         return 0.0 - value if minus else value
 
-    def _made(self, node: _NodeT) -> _NodeT:
+    def _counted(self, node: _NodeT) -> _NodeT:
         self.nodes += 1
         if self.nodes > MAX_NODES:
             raise FormulaError(
-                f"{shown(self.text)}: it has more than {MAX_NODES} parts; declare some of them as separate columns"
+                f"{shown(self.text)}: the formula has more than {MAX_NODES} operations, names and constants; declare "
+                "some of its parts as separate columns"
             )
         return node
 
@@ -822,7 +809,8 @@ class _Parser(Cursor):
         self.depth += 1
         if self.depth > MAX_NESTING:
             raise FormulaError(
-                f"{shown(self.text)}: more than {MAX_NESTING} levels of nesting; declare a part of it as a column"
+                f"{shown(self.text)}: the formula has more than {MAX_NESTING} levels of nesting; declare a part of the "
+                "formula as a separate column"
             )
         yield
         self.depth -= 1
@@ -830,6 +818,6 @@ class _Parser(Cursor):
     def _must_be_condition(self, node: Node) -> None:
         if not is_condition(node):
             raise FormulaError(
-                f"{shown(self.text)}: {text_of(node)} is a number, and 'and', 'or' and 'not' join comparisons; "
+                f"{shown(self.text)}: {text_of(node)} is a number, but 'and', 'or' and 'not' require comparisons; "
                 f"write for example {text_of(Compare('==', node, Number(1.0)))}"
             )

@@ -17,28 +17,15 @@ from discreet.privacy.checks import listed
 from discreet.wording import Message
 
 # -- selection ---------------------------------------------------------------------------------------------------------
-# Select a model of a release by declared names: target, regressors and intercept.
 
 
 @dataclass(frozen=True, slots=True)
 class SubModel:
-    """One linear model that a release can answer.
+    """A linear model that can be fitted to a release.
 
-    Attributes
-    ----------
-    target
-        Declared name of the column to explain.
-    features
-        Declared names of the regressors. A categorical name means all its indicators. A single indicator has its
-        released name, such as `region[south]`.
-    intercept
-        Whether the model has a free constant.
-    names
-        Names of the coefficients: `Intercept` first if there is one, then the released columns of the features.
-    positions
-        Indices of the released columns of the features in `release.columns`. The constant has index 0.
-    target_position
-        Index of the target in `release.columns`.
+    `features` are declared names, or released names of single indicators such as `region[south]`. A declared
+    categorical name stands for all its indicators. `names` are the names of the coefficients, starting with `Intercept`
+    if there is one. `positions` and `target_position` are indices in `release.columns`, where the constant has index 0.
     """
 
     target: str
@@ -50,29 +37,22 @@ class SubModel:
 
     @property
     def slopes(self) -> tuple[str, ...]:
-        """Coefficient names without the intercept."""
+        """Coefficient names except the intercept."""
         return self.names[1:] if self.intercept else self.names
 
     @property
     def columns(self) -> tuple[int, ...]:
-        """Sorted indices of the features, followed by the target: the same for any order of the features."""
+        """Indices of the features, sorted so that their order does not matter, followed by the target."""
         return (*sorted(self.positions), self.target_position)
 
 
 def has_all_regressors(design: Design, features: Iterable[str]) -> bool:
-    """Return whether these are all regressors of the design.
-
-    The declared radius bounds the length of such a row only.
-
-    >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "w": (0, 1)}, radius=1.0)
-    >>> has_all_regressors(design, ["w", "x"]), has_all_regressors(design, ["x"])
-    (True, False)
-    """
+    """Return whether these are all regressors of the design, so that the declared radius bounds their norm."""
     return set(features) == set(design.regressors)
 
 
 def is_feature(design: Design, name: str) -> bool:
-    """Return whether a model may use this name: a column, or one indicator of a category.
+    """Return whether a name can be a feature of a model: a released column, or an indicator of a category.
 
     >>> design = Design("y", {"y": (0, 1), "g": ["a", "b", "c"]})
     >>> is_feature(design, "g"), is_feature(design, "g[b]"), is_feature(design, "g[a]")
@@ -89,7 +69,7 @@ def model_of(
 ) -> SubModel:
     """Select a model by declared names.
 
-    Arguments that are left out follow the design. Features default to every other column.
+    The target and intercept default to those of the design, and the features to every other released column.
     """
     chosen_target = _checked_target(design, design.target if target is None else target)
     if features is None:
@@ -110,10 +90,10 @@ def model_of(
     for name in slopes:
         if slopes.count(name) > 1:
             raise ModelError(
-                f"the indicator {name!r} is named twice, once as part of its category",
+                f"the indicator {name!r} is included twice, by its own name and by its category",
                 code="repeated-feature",
                 option="features",
-                remedy="name the category or the indicator",
+                remedy="name either the category or the indicator",
             )
     return SubModel(
         target=chosen_target,
@@ -131,7 +111,7 @@ def _checked_target(design: Design, target: str) -> str:
         raise ModelError.unknown_name("target", target, targets, option="target")
     if not isinstance(design.columns[target], Numeric | Boolean):
         raise ModelError(
-            f"the target {shown(target)} is categorical; expected a numeric or boolean column",
+            f"the target must be a numeric or boolean column, but {shown(target)} is categorical",
             code="categorical-target",
             option="target",
             given=target,
@@ -155,7 +135,7 @@ def _checked_features(design: Design, target: str, features: Iterable[str]) -> t
                 code="target-as-feature",
                 option="features",
                 given=name,
-                remedy="remove it from the features",
+                remedy=f"remove {name!r} from the features",
             )
         if chosen.count(name) > 1:
             raise ModelError(
@@ -169,8 +149,6 @@ def _checked_features(design: Design, target: str, features: Iterable[str]) -> t
 
 
 # -- formula -----------------------------------------------------------------------------------------------------------
-# Parse `income ~ age + region`: a model formula over released columns.
-
 _CLOSES: Final = {"(": ")", "[": "]", "`": "`", '"': '"', "'": "'"}
 _CATEGORY: Final = re.compile(r"C\((.*)\)", re.DOTALL)
 _IDENTITY: Final = re.compile(r"I\((.*)\)", re.DOTALL)
@@ -178,7 +156,7 @@ _IDENTITY: Final = re.compile(r"I\((.*)\)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class ModelFormula:
-    """Target, features and intercept of a formula; the intercept is None where the formula has none of `0` and `1`."""
+    """Target, features and intercept of a model formula. The intercept is None if the formula has neither 0 nor 1."""
 
     target: str
     features: tuple[str, ...]
@@ -188,10 +166,9 @@ class ModelFormula:
 def parse_model(text: str, design: Design) -> ModelFormula:
     """Parse `target ~ feature + feature`, with `.` for every other column and `- 1` or `+ 0` for no intercept.
 
-    `- feature` removes a term, as in `. - region`. `C(region)` is `region`, a column with levels, and `region[south]`
-    is one of its indicators. Names with blanks or operators are written in back quotes. A function or an interaction,
-    such as `log(income)` or `age:region`, refers to the released column declared with this formula. It must be declared
-    before the release.
+    `- feature` removes a term, as in `. - region`. `C(region)` means `region`, which must have levels, and
+    `region[south]` means one of its indicators. Names with blanks or operators are written in back quotes. A function
+    or an interaction, such as `log(income)` or `age:region`, refers to the released column declared with this formula.
     """
     if not isinstance(text, str):
         raise FormulaError(f"expected a formula such as 'income ~ age + region', got {type(text).__name__}")
@@ -214,21 +191,21 @@ def parse_model(text: str, design: Design) -> ModelFormula:
                 features.remove(name)
             else:
                 raise FormulaError(
-                    f"formula {shown(text)}: {name!r} cannot be removed, because no earlier term includes it",
+                    f"formula {shown(text)}: {name!r} cannot be removed, because no term before it adds this column",
                     remedy=f"write '. - {name}' for all columns but this one",
                 )
     return ModelFormula(target, tuple(features), intercept)
 
 
 def _target(term: str, design: Design) -> str:
-    """Return the column on the left side, by name or by formula. `model_of` checks it."""
+    """Return the column that the left side names, or whose formula it is. `model_of` checks it."""
     if _name(term) in design.columns:
         return _name(term)
     return _by_formula(term, design) or _name(term)
 
 
 def _feature(text: str, term: str, design: Design) -> str:
-    """Return the declared name, or the released name of an indicator, that a term refers to."""
+    """Return the declared name, or the released name of an indicator, to which a term refers."""
     if is_feature(design, _name(term)):
         return _name(term)
     if category := _CATEGORY.fullmatch(term):
@@ -237,8 +214,8 @@ def _feature(text: str, term: str, design: Design) -> str:
             raise FormulaError.unknown_name("column", name, design.offered)
         if not isinstance(design.columns[name], Categorical):
             raise FormulaError(
-                f"formula {shown(text)}: {name!r} has no levels; C(...) needs a column with levels declared before the "
-                "release"
+                f"formula {shown(text)}: C(...) requires a column with declared levels, but {name!r} has none; levels "
+                "must be declared before the release"
             )
         return name
     if declared := _by_formula(term, design):
@@ -266,7 +243,7 @@ def _not_joined(text: str) -> FormulaError:
 
 
 def _by_formula(term: str, design: Design) -> str | None:
-    """Return the released column declared with this formula, with the factors of an interaction in any order."""
+    """Return the released column declared with this formula, or None. The columns of an interaction may be swapped."""
     from discreet.design.formula import parse
     from discreet.design.formula_syntax import Cross
 
@@ -284,7 +261,7 @@ def _by_formula(term: str, design: Design) -> str | None:
 
 
 def _terms(text: str, right: str) -> list[tuple[str, str]]:
-    """Split at + and - outside brackets and quotes, and return each term with the sign before it."""
+    """Split a text at + and - outside brackets and quotes. Return each term with the sign before it."""
     terms: list[tuple[str, str]] = []
     sign = ""
     for piece in _pieces(right):
@@ -298,12 +275,14 @@ def _terms(text: str, right: str) -> list[tuple[str, str]]:
     if sign:
         raise _not_joined(text)
     if not terms:
-        raise FormulaError(f"formula {shown(text)}: nothing follows '~'; name features, '.' for all, or 1 for none")
+        raise FormulaError(
+            f"formula {shown(text)}: expected features after '~'; write '.' for all columns, or 1 for none"
+        )
     return terms
 
 
 def _pieces(right: str) -> Iterator[str]:
-    """Yield terms and the operators between them, stripped of blanks."""
+    """Yield terms and the operators between them, without surrounding blanks."""
     term, closers = "", [""]
     for sign in right:
         if sign == closers[-1]:
@@ -326,17 +305,16 @@ def _name(term: str) -> str:
 
 
 # -- robust models -----------------------------------------------------------------------------------------------------
-# What robust standard errors ask of a design: additional models by their columns, and a bound of residuals.
 
-# columns of a model among the released ones: the features from left to right, and the target
+# indices of released columns: the features in increasing order, then the target
 ModelColumns: TypeAlias = tuple[int, ...]
 
 
 def declared_models(design: Design, formulas: Sequence[str]) -> tuple[ModelColumns, ...]:
-    """Return the columns of the models that formulas name, or raise if residual sums do not cover them.
+    """Return the columns of the models that have additional robust standard errors, or raise if one is not allowed.
 
-    The order does not depend on that of the formulas, so that a ledger recognises a repeated request: models of the
-    design's target first, then by number of columns.
+    The result does not depend on the order of the formulas, so that a ledger recognises a repeated request. Models of
+    the design's target come first, and then models with fewer columns.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "g": ["a", "b", "c"]})
     >>> declared_models(design, ["y ~ C(g)", "y ~ x"])
@@ -347,13 +325,13 @@ def declared_models(design: Design, formulas: Sequence[str]) -> tuple[ModelColum
         columns = _columns(design, formula)
         if columns in formula_of:
             raise OptionError(
-                f"the formulas {shown(formula_of[columns])} and {shown(formula)} are the same model",
+                f"the formulas {shown(formula_of[columns])} and {shown(formula)} describe the same model",
                 code="repeated-model",
                 option="robust",
                 remedy="keep one of them",
             )
         formula_of[columns] = formula
-    # the target is the last of the columns, and that of the design the last of all
+    # the target of a model is its last index, and the target of the design has the largest index of all
     return tuple(sorted(formula_of, key=lambda columns: (-columns[-1], len(columns), columns)))
 
 
@@ -370,7 +348,7 @@ def _columns(design: Design, formula: str) -> ModelColumns:
         ) from None
     if not model.intercept:
         raise OptionError(
-            f"the model {shown(formula)} has no intercept, which robust standard errors need",
+            f"robust standard errors require an intercept, but the model {shown(formula)} has none",
             code="intercept-required",
             option="robust",
             given=formula,
@@ -378,26 +356,26 @@ def _columns(design: Design, formula: str) -> ModelColumns:
         )
     if model.columns == full_columns(design):
         raise OptionError(
-            f"{shown(formula)} is the full model, which always has robust standard errors",
+            f"the model {shown(formula)} is the full model, which has robust standard errors anyway",
             code="repeated-model",
             option="robust",
             given=formula,
-            remedy="leave it out",
+            remedy="remove it from the additional models",
         )
     return model.columns
 
 
 def scaled_residual_bound(design: Design, robust: RobustErrors) -> float | None:
-    """Return the public bound of residuals in scaled units of the target; none if it is set from the noisy sums."""
+    """Return the residual bound in scaled units of the target, or None if the bound is computed from the noisy sums."""
     if not design.intercept:
-        raise SpecError("robust standard errors are for a model with an intercept; leave out intercept = false")
+        raise SpecError("robust standard errors require a model with an intercept; remove intercept = false")
     bound = robust.residual_bound
     if bound is None:
         return None
     if design.target in design.searched:
         raise SpecError(
-            "a residual bound is compared with the target's bounds, which are private; leave it out, and it is set "
-            "from the noisy sums, or declare the bounds of the target"
+            "a residual bound is not allowed if the bounds of the target are private; leave the residual bound out, "
+            "so that it is computed from the noisy sums, or declare the bounds of the target"
         )
     target = design.columns[design.target]
     half = target.half if isinstance(target, Numeric) else 1.0

@@ -1,17 +1,17 @@
-r"""Map scaled columns back to original units, by one linear map that is exact for every model.
+r"""Map scaled columns back to original units by a linear map that is exact for every model.
 
-A number is $x = h s + c$ with $s$ its scaled value, $h$ half the width of its bounds and $c$ their middle. A column of
-an interaction of that number with a category is $s 1[g]$ for a level $g$, so in original units
+A number is $x = h s + c$, where $s$ is its scaled value, $h$ half the width of its bounds and $c$ their middle. A
+column of an interaction of that number with a category is $s 1[g]$ for a level $g$, so in original units
 
 $$x\,1[g] = h\,(s\,1[g]) + c\,1[g].$$
 
-This needs the scaled column and the indicator of the level, which is a released column, or for the reference
-level $1[r] = 1 - \sum_{g \ne r} 1[g]$. In a model that has the category too, both sides span the same space: the
-coefficient of $x 1[g]$ is that of $s 1[g]$ over $h$, and the remainder, $-c$ times it, is added to the coefficient of
-$1[g]$, or for the reference level to the intercept, and $c$ times it to the coefficients of all indicators.
-Without an intercept the scaled column of the reference level is moved by the constant $c/h$ like that of a number, and
-since $1 - 1[r]$ is the sum of the other indicators, the same map holds. A model that has the interaction without the
-category is a different model in scaled units than in original units, so it is refused unless $c$ is 0.
+The map thus needs the indicator of the level. It is a released column, or for the reference level $1[r] = 1 - \sum_{g
+\ne r} 1[g]$. In a model that also contains the category, both sides span the same space. Write $b$ for the coefficient
+of $s 1[g]$ divided by $h$. Then $b$ is the coefficient of $x 1[g]$, and $-c b$ is added to the coefficient of $1[g]$.
+For the reference level, $-c b$ is added to the intercept instead, and $c b$ to the coefficients of all indicators.
+Without an intercept, the scaled column of the reference level is shifted by the constant $c/h$ like that of a number.
+The same map holds, because $1 - 1[r]$ is the sum of the other indicators. A model with the interaction but without the
+category differs between scaled and original units, so it is rejected unless $c$ is 0.
 """
 
 from __future__ import annotations
@@ -26,14 +26,10 @@ from discreet.errors import ModelError
 
 @dataclass(frozen=True, slots=True)
 class Scales:
-    """The linear map to original units: half_j times scaled column j, plus mid_j, plus multiples of other columns.
+    """The linear map to original units.
 
-    Attributes
-    ----------
-    half, mid
-        Factor and offset of each column.
-    taken
-        For interactions: column j, column i, and the multiple of column i in original units that is added to column j.
+    Column j in original units is `half[j]` times the scaled column j, plus `mid[j]`, plus m times column i in original
+    units for every (j, i, m) in `taken`. Only interactions have such terms.
     """
 
     half: tuple[float, ...]
@@ -42,17 +38,12 @@ class Scales:
 
 
 def released_columns(design: Design, names: Sequence[str]) -> list[Column]:
-    """Return the declared column of each released column of these names."""
+    """Return the declared column of each released column that belongs to these names."""
     return [design.parts[name] for name in names for _ in design.parts[name].released(name)]
 
 
 def signed_columns(design: Design, names: Sequence[str]) -> list[bool]:
-    """Return for each released column whether its scaled values lie in [-1, 1] rather than [0, 1].
-
-    >>> columns = {"y": (0, 1), "age": (20, 80), "g": ["a", "b"], "ag": {"formula": "age:g"}}
-    >>> signed_columns(Design("y", columns), ["age", "g", "ag"])
-    [True, False, True]
-    """
+    """Return for each released column whether its scaled values lie in [-1, 1] rather than [0, 1]."""
     return [
         isinstance(column, Numeric) or (isinstance(column, Interaction) and column.signed)
         for column in released_columns(design, names)
@@ -60,7 +51,7 @@ def signed_columns(design: Design, names: Sequence[str]) -> list[bool]:
 
 
 def scales_of(design: Design, names: Sequence[str]) -> Scales:
-    """Return the scales of the released columns of these names.
+    """Return the linear map for the released columns of these names.
 
     >>> columns = {"y": (0, 1), "age": (20, 80), "g": ["a", "b"], "ag": {"formula": "age:g"}}
     >>> scales_of(Design("y", columns), ["age", "g", "ag"])
@@ -96,8 +87,8 @@ def scales_of(design: Design, names: Sequence[str]) -> Scales:
 def _check_category(name: str, column: Interaction, category: str, features: dict[str, int]) -> None:
     if category not in features:
         raise ModelError(
-            f"the model has the interaction {name!r} ({column.formula.text}) without {category!r}; {name!r} is centred "
-            f"by the middle of the bounds of {column.number!r}, and only a model with {category!r} can undo this",
+            f"a model with the interaction {name!r} ({column.formula.text}) must include {category!r}, because scaling "
+            f"subtracts the middle of the bounds of {column.number!r} and only a model with {category!r} can undo this",
             code="interaction-without-category",
             remedy=(
                 f"add {category!r} to the model",

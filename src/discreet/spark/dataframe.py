@@ -42,29 +42,28 @@ if TYPE_CHECKING:
     from discreet.tables.source import Source
 
 # -- spark source ------------------------------------------------------------------------------------------------------
-# A Spark DataFrame is summed by its executors in two stages of `mapInArrow`, with a window function for individuals.
-#
-# It uses neither RDDs nor accumulators and therefore also works through Spark Connect. The first stage returns the
-# exact sums of each part, the second adds them after a shuffle by part number, and the driver adds the rest. Executors
-# know the design and the grid, and draw no noise.
+# The executors sum a Spark DataFrame in two stages of `mapInArrow`, with a window function for individuals. RDDs and
+# accumulators are not used, so Spark Connect works too. The first stage returns the exact sums of each part, the second
+# adds them after a shuffle by part number, and the driver adds the rest. Executors know the design and the grid, and
+# draw no noise.
 
 _TEXT: Final = (".json", ".jsonl", ".ndjson", ".txt", ".xml")
-# scans in a plan: of files by Spark's readers, and of Hive tables whose rows are text
+# names that Spark's plans give to scans of text files and of Hive tables whose rows are text
 _TEXT_SCAN: Final = re.compile(
     r"\b(FileScan|BatchScan) (csv|json|text|xml)\b|\b(LazySimple|OpenCSV|Json|Regex)SerDe\b", re.IGNORECASE
 )
 _KEY_BYTES: Final = 64
-# limits the input of an adding task, and of the driver, to a few megabytes
+# these limit the input of a task that adds sums, and of the driver, to a few megabytes
 _FEWEST_ADDERS: Final = 4
 _MOST_ADDERS: Final = 64
 _BODY_BYTES: Final = 2**16
 _NO_TABLE: Final = (
-    "Spark cannot describe the table; check the query, path or name behind it, and that Arrow supports the types of "
-    "its columns"
+    "Spark cannot describe the table; check the query, path or name behind the table, and that Arrow supports its "
+    "column types"
 )
 _NO_ANSWER: Final = (
-    "Spark does not answer, because the cluster is down or has no free slot for a task. Nothing was spent; check its "
-    "master, and try again"
+    "Spark does not answer, because the cluster is down or has no free slot for a task. No budget was spent; check the "
+    "cluster's master, and try again"
 )
 _NO_TASK: Final = (
     "Spark's executors could not run a first task. Nothing was spent. They need the Python version of the driver, with "
@@ -79,10 +78,10 @@ _NOT_DONE: Final = (
 
 
 class SparkSource:
-    """A Spark DataFrame, classic or Spark Connect. Its rows may be computed more than once."""
+    """A Spark DataFrame, classic or Spark Connect. Spark may compute its rows more than once."""
 
     origin: Final[Origin] = "spark"
-    # the rows of a plan are digested while they are read
+    # None, because the digest is computed from the rows as they are read
     fingerprint: Final = None
 
     def __init__(self, frame: Any) -> None:  # noqa: ANN401  # classic or of Connect
@@ -98,7 +97,7 @@ class SparkSource:
                 remedy="give a DataFrame of a stored table",
             )
         _check_files(self._answer(frame.inputFiles))
-        # detects text files whatever their names, also below cached queries
+        # the plan reveals text files with any name, and those behind cached queries
         if _TEXT_SCAN.search(self._answer(lambda: plan_text(frame))):
             raise _text_refused("")
 
@@ -115,7 +114,7 @@ class SparkSource:
         problems = [Problem(answer.code, answer.name, answer.part) for answer in answers if answer.code]
         if problems:
             _refuse(problems, work.design)
-        # a plan that Spark knows to be empty has no tasks; otherwise every task answers exactly once
+        # every task answers exactly once, but Spark runs no task for a plan that it knows to be empty
         if answers and sorted(answer.part for answer in answers) != list(range(adders)):
             raise DataError(_LOST, code="spark-parts-lost", remedy="try again")
         bodies = [bytes(answer.body) for answer in answers if answer.body]
@@ -132,10 +131,7 @@ class SparkSource:
         return merged(run_on_spark(self._session, taken, _NOT_DONE)) or _nothing(NoSums())
 
     def _chosen(self, design: Design) -> Any:  # noqa: ANN401  # as above
-        """Select the declared columns. Check their names and types before any row is read.
-
-        Finally one executor reports its version.
-        """
+        """Select the declared columns. Check names, types and one executor's version before any row is read."""
         columns = design.table_columns
         names = column_names(design)
         check_names(names, self._answer(lambda: self._frame.columns))
@@ -164,7 +160,7 @@ class SparkSource:
 
 
 def _mapped(chosen: Any, work: Work, of_rows: Kind, of_persons: Kind, body: bytes) -> Any:  # noqa: ANN401  # DataFrames
-    """Build the query whose rows are the answers of all parts of the table."""
+    """Build the query that returns the results of all parts of the table."""
     if work.design.unit.id is None:
         return chosen.mapInArrow(_task(of_rows, body), RESULT_TYPES)
     keyed = packed_work(work, key=secrets.token_bytes(_KEY_BYTES))
@@ -214,12 +210,7 @@ def _adders(sums: Sums) -> int:
 
 
 def _check_files(files: Iterable[str]) -> None:
-    """Reject text files.
-
-    Another parser would read different rows, and type inference lets one cell change how others are read.
-
-    >>> _check_files(["file:/data/part-0.parquet"])
-    """
+    """Reject text files: Spark may read different rows, and its type inference lets one cell affect others."""
     for name in files:
         path = Path(urlsplit(name).path)
         if is_text(path) or path.suffix.lower() in _TEXT:
@@ -242,7 +233,7 @@ def _refuse(problems: Iterable[Problem], design: Design | None) -> NoReturn:
     if first.code == "version":
         installed = f"discreet {first.name}" if first.name else "no discreet"
         raise UnsupportedError(
-            f"an executor of Spark has {installed}, and the driver has {__version__}. Nothing was spent",
+            f"a Spark executor has {installed}, but the driver has discreet {__version__}. No budget was spent",
             code="version-mismatch",
             remedy=(
                 f"install discreet=={__version__} for the Python that PYSPARK_PYTHON names",
@@ -272,15 +263,10 @@ def _quoted(name: str) -> str:
 
 
 # -- opening -----------------------------------------------------------------------------------------------------------
-# Opening of user input: as a source of rows, or as an engine that holds them.
 
 
 def open_table(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Source | Engine:
-    """Open a path or a table in memory as a source, and a Spark DataFrame as an engine.
-
-    >>> type(open_table({"x": [1.0, 2.0]})).__name__
-    'FrameSource'
-    """
+    """Open a Spark DataFrame as an engine, and any other table as a source."""
     if is_from(data, "pyspark.sql", "DataFrame"):
         check_reading(reading, "a Spark DataFrame")
         return SparkSource(data)

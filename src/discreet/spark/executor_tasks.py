@@ -1,7 +1,7 @@
 """Tasks that run on Spark's executors.
 
-A task never raises. It returns a code, a column and the number of its part instead, because Spark repeats the message
-of a failed task in its logs, and messages of other libraries quote cells.
+A task never raises an error. It returns a code, a column and its part number instead, because Spark repeats the message
+of a failed task in its logs, and messages of other libraries may quote cells.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ Kind: TypeAlias = Literal["probe", "sums", "rows", "persons", "capped-sums", "ca
 Code: TypeAlias = Literal["", "block", "cell", "id", "version", "failed"]
 Task: TypeAlias = "Callable[[Iterable[RecordBatch]], Iterator[RecordBatch]]"
 
-# one row per part, or per block of its rows: code, column, part number, and numbers
+# one row for each part, or for each block of rows: code, column, part number, and serialised numbers
 RESULTS: Final = pa.schema([("code", pa.string()), ("name", pa.string()), ("part", pa.int64()), ("body", pa.binary())])
 RESULT_TYPES: Final = "code string, name string, part long, body binary"
 # sums of parts contain a growing list of part numbers, so only a few are merged at a time
@@ -48,7 +48,7 @@ PERSON_TYPES: Final = "person binary, kept boolean, digest long, row binary"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Reason why a task has no sums. `name` is a column, a version of discreet, or an exception type."""
+    """The reason why a task has no result. `name` is a column, a version of discreet, or an exception type."""
 
     code: Code
     name: str
@@ -65,7 +65,7 @@ class Problem:
 
 
 def task_of(kind: Kind, version: str, body: bytes) -> Task:
-    """Build a self-contained function for the executors, so that one without discreet can report it.
+    """Build a self-contained function for the executors, so that an executor without discreet can report this.
 
     `version` is the version of discreet that executors must have, and `body` the result of `packed_work`.
     """
@@ -104,12 +104,12 @@ def task_of(kind: Kind, version: str, body: bytes) -> Task:
 
 
 def packed_work(work: Work, sums: Sums | None = None, key: bytes = b"") -> bytes:
-    """Serialise the input of a task: public declarations, sums without rows, and the key of this release."""
+    """Serialise the input of a task: public declarations, sums without rows, and the secret key of this release."""
     return pickle.dumps((work, sums, key))
 
 
 def run(kind: Kind, body: bytes, batches: Iterable[RecordBatch], part: int) -> Iterator[RecordBatch]:
-    """Run a task on one part of the table. A failure becomes an additional row."""
+    """Run a task on one part of the table. A failure is reported as an additional row."""
     try:
         with one_blas_thread():
             yield from _answers(kind, body, batches, part)
@@ -118,7 +118,7 @@ def run(kind: Kind, body: bytes, batches: Iterable[RecordBatch], part: int) -> I
     except CellError as error:
         problem = Problem("cell", error.column or "", part)
     except DataError:
-        # types were checked before, so only ids can be wrong
+        # column types were checked before, so only an id can be wrong
         problem = Problem("id", "", part)
     except Exception as error:  # its message may quote cells
         problem = Problem("failed", type(error).__name__, part)
@@ -148,11 +148,7 @@ def _answers(kind: Kind, body: bytes, batches: Iterable[RecordBatch], part: int)
 
 
 def column_names(design: Design) -> list[str]:
-    """List the columns to read, in the order in which tasks receive them.
-
-    >>> column_names(Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"id": "person", "max_rows": 2}))
-    ['y', 'x', 'person']
-    """
+    """List the columns to read, in the order in which tasks receive them."""
     return [*design.table_columns, *([] if design.unit.id is None else [design.unit.id])]
 
 
@@ -163,7 +159,7 @@ def _named(batches: Iterable[RecordBatch], design: Design) -> Iterator[RecordBat
 
 
 class _EarlierError(Exception):
-    """A problem found by an earlier task."""
+    """A problem that an earlier task reported."""
 
     def __init__(self, problem: Problem) -> None:
         super().__init__(problem.code)
@@ -179,13 +175,13 @@ def _without_problems(batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
 
 
 def _person_problem(problem: Problem) -> RecordBatch:
-    # a separate individual whose single row is within every cap
+    # disguised as an individual with a single row, which is within every cap
     cells = {"person": [problem.part.to_bytes(8, "big")], "kept": [None], "digest": [0], "row": [problem.packed()]}
     return pa.record_batch(cells, schema=PERSON_ROWS)
 
 
 def _added(batches: Iterable[RecordBatch], part: int) -> Iterator[RecordBatch]:
-    """Add the sums of several parts. Pass on all problems. Report explicitly if there are no parts."""
+    """Add the sums of several parts and pass on all problems. Also answer if there are no parts."""
     sums: PartSums | None = None
     piece: list[PartSums] = []
     for batch in batches:
@@ -204,7 +200,7 @@ def _blocks(items: Iterable[Block | PartSums], part: int) -> Iterator[RecordBatc
     count = 0
     for item in items:
         if isinstance(item, PartSums):
-            # the number of blocks that must arrive first
+            # tell the driver how many blocks it must have received
             yield _answer("", str(count), part, item.packed())
         else:
             count += 1
@@ -216,19 +212,11 @@ def _answer(code: Code, name: str, part: int, body: bytes = b"") -> RecordBatch:
 
 
 def read_block(name: str, body: bytes) -> Block:
-    """Decode a block of rows, each preceded by a mark for the first row of an individual.
-
-    >>> read_block("2", np.array([[1, 0], [5, 6]], dtype=np.int32).tobytes()).tolist()
-    [[1, 0], [5, 6]]
-    """
+    """Decode a block of rows, one per column. The first integer marks the first row of an individual."""
     return np.frombuffer(body, dtype=np.int32).reshape(int(name), -1)
 
 
 def merged(parts: Iterable[PartSums]) -> PartSums | None:
-    """Add all parts, or return None if there are none.
-
-    >>> merged([]) is None
-    True
-    """
+    """Add all parts, or return None if there are none."""
     all_parts = list(parts)
     return PartSums.added(all_parts) if all_parts else None

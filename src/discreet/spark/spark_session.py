@@ -22,10 +22,8 @@ from discreet.tables.opening import is_text
 from discreet.wording import Install, LeaveOut, Message, SetOption
 
 # -- spark jobs --------------------------------------------------------------------------------------------------------
-# Each call to Spark runs in a separate thread, so that an interrupt or a time limit ends it.
-#
-# Spark's error messages quote cells and plans. Only the name of the error condition is repeated, which comes from a
-# fixed list.
+# Each call to Spark runs in a separate thread, so that an interrupt or a time limit can end it. Spark's error messages
+# quote cells and plans, so only the name of the error condition is repeated, which comes from a fixed list.
 
 Result = TypeVar("Result")
 
@@ -36,7 +34,7 @@ _GRACE: Final = 10.0
 _CONDITION: Final = re.compile(r"[A-Z][A-Z0-9_]*(\.[A-Z][A-Z0-9_]*)?")
 _OLDEST_MAJOR: Final = 4
 _THREAD: Final = "spark-question"
-# these write failures, with cells in them, to the caller's standard error
+# these loggers write errors that quote cells to standard error
 _LOGGERS: Final = ("DataFrameQueryContextLogger", "SQLQueryContextLogger", "pyspark.sql.connect.logging")
 
 
@@ -63,10 +61,10 @@ def run_on_spark(
     within: float | None = None,
     late: str = "",
 ) -> Result:
-    """Run a call to Spark, and replace any error of Spark by one sentence.
+    """Run a call to Spark, and replace any error of Spark by a fixed message.
 
-    `session` is the session whose jobs are cancelled on interruption or timeout, or None before it exists. Errors of
-    discreet pass through. `problem` is the message for a failure. `late` is the message if no answer arrives `within`
+    On an interrupt or timeout, the jobs of `session` are cancelled, which is None before a session exists. Errors of
+    discreet pass through. `problem` is the message for a failure, and `late` the message if no answer arrives `within`
     seconds.
     """
     tag = f"discreet-{uuid.uuid4().hex}"
@@ -78,7 +76,7 @@ def run_on_spark(
     def ask() -> None:
         try:
             with warnings.catch_warnings():
-                # its warnings about versions do not concern our users
+                # Spark's warnings about versions do not concern our users
                 warnings.simplefilter("ignore")
                 if session is not None:
                     session.addTag(tag)
@@ -103,7 +101,7 @@ def run_on_spark(
         return results[0]
     ours = next((error for error in errors if isinstance(error, DiscreetError)), None)
     raised = ours if ours is not None else DataError(f"{problem}{_condition(errors[0])}", code="spark-failed")
-    # drop Spark's error, which error trackers would show
+    # drop Spark's error, which an error tracker would show
     errors.clear()
     raise raised
 
@@ -117,7 +115,7 @@ def plan_text(frame: Any) -> str:  # noqa: ANN401  # a DataFrame, classic or of 
 
 
 class _ThreadOutput(io.StringIO):
-    """Capture of what this thread prints. Other threads keep printing to the original stream."""
+    """A capture of what this thread prints. Other threads keep printing to the original stream."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -129,7 +127,7 @@ class _ThreadOutput(io.StringIO):
 
 
 def _hush() -> None:
-    """Keep Spark's loggers from writing about our calls. Other calls are logged as before."""
+    """Keep Spark's loggers from logging our calls. Other calls are logged as before."""
     with suppress(ImportError):
         from pyspark.logger import PySparkLogger
 
@@ -143,7 +141,7 @@ def _is_other_thread(record: logging.LogRecord) -> bool:
 
 
 def _stop(session: Any, tag: str, thread: threading.Thread) -> None:  # noqa: ANN401  # as above
-    """Ask Spark to cancel the jobs under a tag, and wait only briefly."""
+    """Ask Spark to cancel the jobs with a tag, and wait only briefly."""
     if session is None:
         return
 
@@ -151,7 +149,7 @@ def _stop(session: Any, tag: str, thread: threading.Thread) -> None:  # noqa: AN
         with suppress(BaseException):
             session.interruptTag(tag)
 
-    # this call may hang, too
+    # in a thread, because this call may hang too
     stopping = threading.Thread(target=stop, name="spark-stop", daemon=True)
     stopping.start()
     stopping.join(_GRACE)
@@ -159,11 +157,7 @@ def _stop(session: Any, tag: str, thread: threading.Thread) -> None:  # noqa: AN
 
 
 def _condition(error: BaseException) -> str:
-    """Return the name of Spark's error condition in brackets, or nothing if it has none.
-
-    >>> _condition(ValueError("secret"))
-    ''
-    """
+    """Return the name of Spark's error condition in brackets, or nothing if it has none."""
     for method in ("getCondition", "getErrorClass"):
         with suppress(Exception):
             name = getattr(error, method)()
@@ -173,8 +167,6 @@ def _condition(error: BaseException) -> str:
 
 
 # -- spark session -----------------------------------------------------------------------------------------------------
-# A silent Spark session, started for one release and stopped after it.
-
 _MASTERS: Final = re.compile(
     r"local(\[(\*|[0-9]+)(, *[0-9]+)?\])?|local-cluster\[[0-9]+, *[0-9]+, *[0-9]+\]|spark://.+|sc://.+|yarn|k8s://.+"
 )
@@ -191,12 +183,12 @@ _OTHER_FORMATS: Final = (
     ".xlsx", ".duckdb", ".txt",
 )  # fmt: skip
 _NOT_STARTED: Final = (
-    "Spark could not be started at {master}. Nothing was spent. It needs Java 17 or newer (JAVA_HOME), a reachable "
-    "cluster of the same version, and no other session in this process; start the program pyspark for details"
+    "Spark could not be started at {master}. No budget was spent. Spark needs Java 17 or newer (JAVA_HOME), a "
+    "reachable cluster of the same version, and no other session in this process; start the program pyspark for details"
 )
-_TOO_LATE: Final = "Spark did not start at {master} in time. Nothing was spent; check its master"
+_TOO_LATE: Final = "Spark did not start at {master} in time. No budget was spent; check that the master runs"
 _NO_TABLE: Final = (
-    "Spark cannot open {what}, because it does not exist, is not Parquet, or its files have different types. Nothing "
+    "Spark cannot open {what}: it does not exist, is not Parquet, or has files with different column types. No budget "
     "was spent"
 )
 
@@ -205,10 +197,7 @@ _NO_TABLE: Final = (
 class SparkInput:
     """Parquet files by path, or a table of Spark's catalogue by name.
 
-    `master` is the address of Spark, where `sc://` means Spark Connect. Exactly one of `path` and `table` is given.
-
-    >>> SparkInput("local[2]", path="people.parquet").what
-    "the path 'people.parquet'"
+    `master` is the address of Spark, where `sc://` means Spark Connect. Exactly one of `path` and `table` must be set.
     """
 
     master: str
@@ -220,7 +209,7 @@ class SparkInput:
             raise OptionError(option="master", given=self.master, allowed=_ALLOWED)
         if self.path is not None and self.table is not None:
             raise OptionError(
-                f"got both the path {shown(self.path)} and the table {shown(self.table)}",
+                f"expected a path or a table, got both: path {shown(self.path)} and table {shown(self.table)}",
                 code="conflicting-options",
                 option="table",
                 given=self.table,
@@ -228,7 +217,7 @@ class SparkInput:
             )
         if not self.path and not self.table:
             raise OptionError(
-                "got no table",
+                "expected a path or a table, got neither",
                 code="missing-table",
                 option="data",
                 remedy=("give the path of Parquet files", Message(SetOption("table"), " of Spark's catalogue")),
@@ -243,7 +232,7 @@ class SparkInput:
 
     @contextmanager
     def opened(self) -> Iterator[Any]:
-        """Open the table as a DataFrame, and stop its session at the end."""
+        """Open the table as a DataFrame, and stop the session at the end."""
         with spark_session(self.master) as session:
             yield run_on_spark(
                 session,
@@ -256,24 +245,25 @@ class SparkInput:
     def _frame(self, session: Any) -> Any:  # noqa: ANN401  # classic or of Connect
         if self.path is None:
             return session.table(self.table)
-        # folder names may contain cells and must not determine a type
+        # folder names may contain cells, which must not determine a type
         session.conf.set("spark.sql.sources.partitionColumnTypeInference.enabled", "false")
         return session.read.option("mergeSchema", "true").parquet(self.path)
 
 
 def _check_path(path: str) -> None:
-    """Reject, by file name, formats that Spark would read differently."""
+    """Reject file names of formats that Spark would read differently."""
     name = Path(path)
     if is_text(name):
         raise UnsupportedError(
-            f"{name.name!r} is a CSV file, which is not read through Spark, because its parser may read different rows",
+            f"{name.name!r} is a CSV file; CSV files are not read through Spark, because its parser may read different "
+            "rows",
             code="text-files-on-spark",
             option="data",
             remedy=(LeaveOut("engine"), "write the table as Parquet first"),
         )
     if name.suffix.lower() in _OTHER_FORMATS:
         raise UnsupportedError(
-            f"{name.name!r} is not Parquet",
+            f"expected Parquet files, got {name.name!r}",
             code="not-parquet",
             option="data",
             remedy=f"give {' or '.join(_PARQUET)} files, or a table of Spark's catalogue",
@@ -281,7 +271,7 @@ def _check_path(path: str) -> None:
     with suppress(OSError):
         if (name / "_delta_log").exists():
             raise UnsupportedError(
-                f"{name.name!r} is a Delta table, whose files also contain deleted rows",
+                f"{name.name!r} is a Delta table, whose files may contain deleted rows",
                 code="delta-table",
                 option="data",
                 remedy=SetOption("table"),
@@ -294,7 +284,7 @@ def spark_session(master: str) -> Iterator[Any]:
     check_spark()
     check_reachable(master)
     if master.startswith("local"):
-        # the driver starts the workers, so let them use this interpreter, which has discreet
+        # a local driver starts the workers, so let them use this interpreter, which has discreet
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     problem, late = _NOT_STARTED.format(master=master), _TOO_LATE.format(master=master)
     with _without_stderr():
@@ -319,9 +309,9 @@ def _started(master: str) -> Any:  # noqa: ANN401  # as above
 
 @contextmanager
 def _without_stderr() -> Iterator[None]:
-    """Redirect standard error of processes started in the block to nowhere.
+    """Discard the standard error of processes started in the block.
 
-    Spark's Java process and its workers write logs there, with cells in them.
+    Spark's Java process and its workers write logs there, which may quote cells.
     """
     sys.stderr.flush()
     ours, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
@@ -335,10 +325,7 @@ def _without_stderr() -> Iterator[None]:
 
 
 def check_reachable(master: str) -> None:
-    """Reject an address where nothing listens, before Spark tries to connect for minutes.
-
-    >>> check_reachable("local[2]")
-    """
+    """Raise an error if nothing listens at the master, because Spark would try to connect for minutes."""
     addresses = _addresses(master)
     for host, port in addresses:
         try:
@@ -348,7 +335,7 @@ def check_reachable(master: str) -> None:
         return
     if addresses:
         raise OptionError(
-            f"nothing answers at {shown(master)}, and nothing was spent",
+            f"nothing answers at the Spark master {shown(master)}; no budget was spent",
             code="master-unreachable",
             option="master",
             given=master,
@@ -357,7 +344,7 @@ def check_reachable(master: str) -> None:
 
 
 def _addresses(master: str) -> list[tuple[str, int]]:
-    """List hosts and ports of a standalone master (possibly several) or a Connect server. Other masters have none.
+    """List the hosts and ports of a standalone master or a Connect server, or none for other masters.
 
     >>> _addresses("sc://db:15002/;token=x"), _addresses("spark://a:1,b"), _addresses("yarn")
     ([('db', 15002)], [('a', 1), ('b', 7077)], [])

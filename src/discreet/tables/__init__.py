@@ -1,6 +1,6 @@
-"""TABLE: any table, row by row, as the arrays that a design declares. Used by release and by predict.
+"""Read any table, batch by batch, into the arrays that a design declares. Used by release and by predict.
 
-Sees: cells of the containers that people bring, one batch at a time.
-Never: lets a cell decide how another is read, learns a bound or a level from rows, quotes a cell in a message.
-Hands on: batches of declared arrays, scaled by the encoder.
+Input: the cells of data frames, files and databases, one batch at a time.
+Output: batches of declared arrays, which the encoder scales.
+No cell affects how another cell is read, no bound or level is learned from rows, and no message quotes a cell.
 """

@@ -1,7 +1,7 @@
-"""Convert Arrow columns to the arrays that the encoder reads: float64, with NaN for missing and invalid cells.
+"""Convert Arrow columns to the float64 arrays that the encoder reads, with NaN for missing and invalid cells.
 
-Only types raise errors here. An invalid cell becomes NaN and is handled by the declared `missing` rule, so that no
-value can appear in a message. `pyarrow.compute` is imported where it is needed, since its import takes longer than
+Only wrong types raise errors here. An invalid cell becomes NaN and is handled by the declared `missing` rule, so no
+message can contain a value. `pyarrow.compute` is imported inside functions, because importing it takes longer than
 reading a small table.
 """
 
@@ -39,10 +39,10 @@ def declared_arrays(batch: RecordBatch, columns: Mapping[str, Base]) -> list[Flo
 
 
 def check_buffers(batch: RecordBatch) -> None:
-    """Raise an error of Arrow if an offset leads outside its buffers.
+    """Raise an Arrow error if an offset points outside its buffers.
 
-    Invalid text, decimals with too many digits, invalid times and indices without a dictionary entry are problems of
-    their own cells, and are not errors.
+    Invalid text, decimals with too many digits, invalid times and indices outside a dictionary only affect their own
+    cell, so they are not errors.
     """
     try:
         batch.validate(full=True)
@@ -69,7 +69,7 @@ def _as_bytes(values: Array) -> Array:
 
 
 def entry_indices(values: DictionaryArray) -> Array:
-    """Return the dictionary index of each cell as int64, with null for an index outside the dictionary.
+    """Return the dictionary index of each cell as int64, or null for an index outside the dictionary.
 
     Arrow does not check indices and would read beyond the dictionary.
 
@@ -78,16 +78,16 @@ def entry_indices(values: DictionaryArray) -> Array:
     """
     import pyarrow.compute as pc
 
-    # an index beyond the signed range becomes negative
+    # an unsigned index beyond the signed range becomes negative
     indices = values.indices.cast(pa.int64(), safe=False)
     inside = pc.and_(pc.greater_equal(indices, 0), pc.less(indices, len(values.dictionary)))
     return pc.if_else(inside, indices, pa.scalar(None, pa.int64()))
 
 
 def combined(values: ChunkedArray) -> Array:
-    """Return all chunks as one array."""
+    """Concatenate all chunks."""
     if values.num_chunks > 1 and pa.types.is_dictionary(values.type):
-        # unifying dictionaries follows every index
+        # Arrow looks up every index when it unifies dictionaries, so indices must be valid
         chunks = [
             pa.DictionaryArray.from_arrays(entry_indices(chunk).cast(values.type.index_type), chunk.dictionary)
             for chunk in values.chunks
@@ -97,21 +97,21 @@ def combined(values: ChunkedArray) -> Array:
 
 
 def declared_array(name: str, column: Base, values: Array) -> FloatArray:
-    """Return numbers, 0/1 or indices of levels of a column, with NaN for missing and invalid cells.
+    """Return the numbers, 0/1 values or level indices of a column, with NaN for missing and invalid cells.
 
     >>> from discreet.design.columns import Categorical
     >>> declared_array("g", Categorical(("a", "b")), pa.array(["b", None, "z"]))
     array([ 1., nan, nan])
     """
     if pa.types.is_dictionary(values.type):
-        # convert the entries and take by index, since decoding has no kernel for some text types
+        # convert the entries and look them up by index, because Arrow cannot decode some text types
         entries = pa.array(declared_array(name, column, values.dictionary))
         return _floats(entries.take(entry_indices(values)))
     if pa.types.is_null(values.type):
         return np.full(len(values), np.nan)
     if isinstance(column, Numeric):
-        found = _days(name, values) if column.is_date else _numbers(name, values, "numbers")
-        return np.where(np.isin(found, _stored(column, values.type)), np.nan, found) if column.missing_codes else found
+        cells = _days(name, values) if column.is_date else _numbers(name, values, "numbers")
+        return np.where(np.isin(cells, _stored(column, values.type)), np.nan, cells) if column.missing_codes else cells
     if isinstance(column, Boolean):
         numbers = _numbers(name, values, "true and false or 0 and 1")
         return np.where((numbers == 0) | (numbers == 1), numbers, np.nan)
@@ -119,12 +119,9 @@ def declared_array(name: str, column: Base, values: Array) -> FloatArray:
 
 
 def missing_cells(column: Base | None, values: Array) -> npt.NDArray[np.bool_]:
-    """Return which cells are missing: null, NaN or a declared code.
+    """Return which cells are missing: null, NaN or a declared missing code.
 
-    Pass None as the column if the type of the cells does not fit it, so that no codes apply.
-
-    >>> missing_cells(Numeric((0, 1), missing_codes=(-9,)), pa.array([1.0, None, float("nan"), -9.0])).tolist()
-    [False, True, True, True]
+    Pass None as the column to ignore missing codes, if the type of the cells does not match the declaration.
     """
     if column is None or isinstance(column, Boolean) or not column.missing_codes:
         return _absent(values)
@@ -137,7 +134,7 @@ def missing_cells(column: Base | None, values: Array) -> npt.NDArray[np.bool_]:
 
 
 def _stored(column: Numeric, kind: DataType) -> list[float]:
-    """Return the missing codes as the type of the column stores them, without those it cannot store.
+    """Return the missing codes as stored in the type of the cells, omitting codes that this type cannot store.
 
     >>> _stored(Numeric((0, 1), missing_codes=(99.9,)), pa.float32())
     [99.9000015258789]
@@ -145,15 +142,15 @@ def _stored(column: Numeric, kind: DataType) -> list[float]:
     codes = list(column.missing_codes)
     if pa.types.is_float16(kind) or pa.types.is_float32(kind):
         with np.errstate(over="ignore"):
-            held: list[float] = np.array(codes).astype(kind.to_pandas_dtype()).astype(np.float64).tolist()
-        return held
+            rounded: list[float] = np.array(codes).astype(kind.to_pandas_dtype()).astype(np.float64).tolist()
+        return rounded
     if not pa.types.is_decimal(kind):
         return codes
-    found: list[float] = []
+    decimals: list[float] = []
     for code in codes:
         with suppress(pa.ArrowInvalid):
-            found += pa.array([Decimal(repr(code))], kind).cast(pa.float64(), safe=False).to_pylist()
-    return found
+            decimals += pa.array([Decimal(repr(code))], kind).cast(pa.float64(), safe=False).to_pylist()
+    return decimals
 
 
 def _absent(values: Array) -> npt.NDArray[np.bool_]:
@@ -175,51 +172,55 @@ def _numbers(name: str, values: Array, wanted: str) -> FloatArray:
     if pa.types.is_boolean(kind):
         values = values.cast(pa.int8())
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
-        levels = ", or declare levels if it holds words" if _is_text(kind) else ""
-        raise DataError(f"column {name!r} has type {kind}; its declaration needs {wanted}. Convert it first{levels}")
+        levels = ", or declare levels instead" if _is_text(kind) else ""
+        raise DataError(
+            f"column {name!r} must contain {wanted}, as declared, but has type {kind}; convert the column{levels}"
+        )
     if not pa.types.is_float64(values.type):
-        # not "safe": an integer above 2**53 is rounded to a double on its own, before any clipping
+        # not "safe": an integer above 2**53 is rounded to a double, independently of other cells
         values = values.cast(pa.float64(), safe=False)
     return _floats(values)
 
 
 def _days(name: str, values: Array) -> FloatArray:
-    """Convert dates, times without a zone, and texts of either to days since 1970-01-01."""
+    """Convert dates, times without a time zone, and ISO 8601 text to days since 1970-01-01."""
     kind = values.type
     if _is_text(kind):
         return _days_of_text(values.cast(pa.string()))
     zoned = pa.types.is_timestamp(kind) and kind.tz is not None
     if zoned or not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)):
-        hint = "times of one zone have other dates in another; convert them to dates" if zoned else "convert it first"
-        raise DataError(f"column {name!r} has type {kind}; its declaration needs dates: {hint}")
+        why = ", and the date depends on the time zone" if zoned else ""
+        raise DataError(
+            f"column {name!r} must contain dates, as declared, but has type {kind}{why}; convert the column to dates"
+        )
     whole = values.cast(pa.int32()).cast(pa.int64()) if pa.types.is_date32(kind) else values.cast(pa.int64())
     steps = np.from_dlpack(whole.fill_null(0))
     unit = "ms" if pa.types.is_date64(kind) else "D" if pa.types.is_date32(kind) else kind.unit
     days = np.floor_divide(steps, _STEPS_OF_A_DAY[unit])
-    known = (days >= FIRST_DAY) & (days <= LAST_DAY) & ~_absent(values)
-    return np.where(known, days, np.nan)
+    valid = (days >= FIRST_DAY) & (days <= LAST_DAY) & ~_absent(values)
+    return np.where(valid, days, np.nan)
 
 
 def _days_of_text(text: Array) -> FloatArray:
     """Convert ISO 8601 text to days, with NaN for any other text."""
     import pyarrow.compute as pc
 
-    right = pc.match_substring_regex(text, ISO).fill_null(False)
-    dates = pc.if_else(right, text, "1970-01-01")
+    matches = pc.match_substring_regex(text, ISO).fill_null(False)
+    dates = pc.if_else(matches, text, "1970-01-01")
     year, month, day = (
         np.from_dlpack(pc.utf8_slice_codeunits(dates, *ends).cast(pa.int64())).astype(np.int64)
         for ends in ((0, 4), (5, 7), (8, 10))
     )
-    known = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
-    months = np.where(known, (year - 1970) * 12 + month - 1, 0).astype("datetime64[M]")
-    found = months.astype("datetime64[D]").astype(np.int64) + day - 1
-    # a day beyond the end of the month falls into the next month
-    known &= found.astype("datetime64[D]").astype("datetime64[M]") == months
-    return np.where(known & _flags(right), found, np.nan)
+    valid = (year >= 1) & (month >= 1) & (month <= 12) & (day >= 1)
+    months = np.where(valid, (year - 1970) * 12 + month - 1, 0).astype("datetime64[M]")
+    days = months.astype("datetime64[D]").astype(np.int64) + day - 1
+    # a day beyond the end of its month, such as February 30, falls into the next month
+    valid &= days.astype("datetime64[D]").astype("datetime64[M]") == months
+    return np.where(valid & _flags(matches), days, np.nan)
 
 
 def _codes(name: str, levels: tuple[Level, ...], values: Array) -> FloatArray:
-    """Return the indices of cells in a list of levels, which are all texts or all integers."""
+    """Return the index of each cell in a list of levels, which must be all text or all integers."""
     if pa.types.is_dictionary(values.type):
         entries = pa.array(_codes(name, levels, values.dictionary))
         return _floats(entries.take(entry_indices(values)))
@@ -228,23 +229,22 @@ def _codes(name: str, levels: tuple[Level, ...], values: Array) -> FloatArray:
     kind = values.type
     text_levels = isinstance(levels[0], str)
     if text_levels and _is_text(kind):
-        found = pc.index_in(values.cast(pa.string()), value_set=_text(levels))
+        codes = pc.index_in(values.cast(pa.string()), value_set=_text(levels))
     elif not text_levels and (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         # index_in compares bits; adding zero turns -0.0 into 0.0 and changes nothing else
         numbers = pc.add(values.cast(pa.float64(), safe=False), 0.0)
-        found = pc.index_in(numbers, value_set=pa.array(levels, pa.float64()))
+        codes = pc.index_in(numbers, value_set=pa.array(levels, pa.float64()))
     else:
         wanted = "text" if text_levels else "integers"
-        raise DataError(f"column {name!r} has type {kind}; its levels are declared as {wanted}. Change one of the two")
-    return _floats(found.cast(pa.float64()))
+        raise DataError(
+            f"column {name!r} must contain {wanted}, like its declared levels, but has type {kind}; convert the column "
+            "or declare other levels"
+        )
+    return _floats(codes.cast(pa.float64()))
 
 
 def _text(levels: tuple[Level, ...]) -> Array:
-    """Build an Arrow array of text without `pa.array`, which would import pandas.
-
-    >>> _text(("north", "", "süd")).to_pylist()
-    ['north', '', 'süd']
-    """
+    """Build an Arrow array of text without `pa.array`, which would import pandas."""
     cells = [str(level).encode() for level in levels]
     ends = np.cumsum([0, *map(len, cells)], dtype=np.int32)
     return pa.StringArray.from_buffers(len(cells), pa.py_buffer(ends), pa.py_buffer(b"".join(cells)))
@@ -255,5 +255,5 @@ def _is_text(kind: DataType) -> bool:
 
 
 def _floats(values: Array) -> FloatArray:
-    """Return an Arrow array as doubles, with NaN for null. `Array.to_numpy` would import pandas."""
+    """Convert an Arrow array to doubles, with NaN for null, without `Array.to_numpy`, which would import pandas."""
     return np.from_dlpack(values.fill_null(np.nan) if values.null_count else values).astype(np.float64, copy=False)

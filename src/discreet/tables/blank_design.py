@@ -1,4 +1,4 @@
-"""Propose a blank design from the header of a file."""
+"""Write an incomplete design for a file, from its header or schema."""
 
 from __future__ import annotations
 
@@ -31,28 +31,20 @@ if TYPE_CHECKING:
     from pyarrow import DataType
 
 # -- header ------------------------------------------------------------------------------------------------------------
-# Names and types of the columns of a file, from its header line or schema, without reading rows.
+# Column names and types come from the header line or the schema. No row is read.
 #
-# A header line is read byte by byte, so that no later row enters memory. Only the last eight bytes of a file are
-# compared with the signatures of known formats, as before every read. A compressed file is unpacked in blocks, of
-# which only the header line is used.
+# A header line is read byte by byte, so that no later row enters memory. As before every read, the last eight bytes of
+# a file are compared with the signatures of known formats. A compressed file must be decompressed in blocks, but only
+# its header line is used.
 
-# numbers, dates, times and amounts: a first line that contains one is a row
+# numbers, dates, times and amounts of money: a first line that contains one of them may be a row of data
 _LIKE_A_VALUE: Final = re.compile(r"[-+.$€£¥]*[0-9][-+0-9.,:/ TZeE%$€£¥]*")
 
 
 def column_names_and_types(path: str | Path, reading: ReadOptions = DEFAULT_READING) -> list[tuple[str, str | None]]:
-    """Return the columns of a file in order, each with `number`, `boolean`, `text` or the name of another Arrow type.
+    """Return the columns of a file, each with `number`, `boolean`, `text`, `date` or the name of another Arrow type.
 
-    A type is None if the file does not state it, as in CSV or in a column written without any value. For a folder or a
-    pattern, the first file is read.
-
-    Raises
-    ------
-    SpecError
-        If the path names nothing readable.
-    DataError
-        If the file does not have the format of its name, or its first line is not a header.
+    The type is None if the file does not state it, as in CSV. For a folder or a pattern, the first file is read.
     """
     source = FileSource(found_files(str(path)), reading)
     file = source.files[0]
@@ -64,7 +56,7 @@ def column_names_and_types(path: str | Path, reading: ReadOptions = DEFAULT_READ
 
 
 def database_columns(table: DatabaseTable, reading: ReadOptions = DEFAULT_READING) -> list[tuple[str, str | None]]:
-    """Return the columns of a database table as `column_names_and_types` does; refuse CSV options."""
+    """Return the columns of a database table in the form of `column_names_and_types`. Reject CSV options."""
     source = cast("DatabaseSource", open_source(table, reading=reading))
     return [(field.name, _kind(field.type)) for field in source.schema]
 
@@ -74,7 +66,9 @@ def _schema_columns(file: ArrowFile) -> list[tuple[str, str | None]]:
     try:
         columns = [(name, _kind(schema.field(index).type)) for index, name in enumerate(schema.names)]
     except UnicodeDecodeError:
-        problem = DataError(f"the file {file.path.name!r} has a column name that is not UTF-8; write it again")
+        problem = DataError(
+            f"the file {file.path.name!r} has a column name that is not UTF-8; write the file again with UTF-8 names"
+        )
     else:
         if columns:
             return columns
@@ -84,7 +78,7 @@ def _schema_columns(file: ArrowFile) -> list[tuple[str, str | None]]:
 
 def _kind(stored: DataType) -> str | None:
     if pa.types.is_dictionary(stored):
-        # the values of the dictionary are data; only its type is used
+        # only the type of the dictionary is used, because its values are data
         stored = stored.value_type
     if pa.types.is_null(stored):
         return None
@@ -104,18 +98,14 @@ def _header_names(path: Path, reading: ReadOptions) -> list[str]:
     names = split_names(first_line(path, reading), reading.delimiter or ",")
     if names is None:
         raise DataError(
-            f"the header line of {path.name!r} has a quote that is not closed or a cell that is too long for a name"
+            f"the header line of {path.name!r} has an unclosed quote, or a cell that is too long to be a column name"
         )
     _check_are_names(path, names, reading.delimiter or ",")
     return names
 
 
 def split_names(line: str, delimiter: str) -> list[str] | None:
-    """Split a header line into cells; return None if its quotes are wrong.
-
-    >>> split_names('a;"b;c"', ";"), split_names('"a', ";")
-    (['a', 'b;c'], None)
-    """
+    """Split a header line into cells. Return None if its quotes are wrong."""
     try:
         return next(csv.reader([line], delimiter=delimiter, strict=True))
     except csv.Error:
@@ -123,32 +113,32 @@ def split_names(line: str, delimiter: str) -> list[str] | None:
 
 
 def _check_are_names(path: Path, names: list[str], delimiter: str) -> None:
-    """Refuse a possible row of data: its cells must not appear in a design or in a message."""
+    """Reject a first line that may be a row of data, because its cells must not appear in a design or a message."""
     if any("\0" in name for name in names):
         raise DataError(
-            f"the header of {path.name!r} has a NUL byte",
+            f"the header of {path.name!r} contains a NUL byte",
             code="wrong-encoding",
             option="encoding",
             remedy=Message("if the file is UTF-16, ", SetOption("encoding", "utf-16")),
         )
     if len(names) == 1:
         raise DataError(
-            f"the header of {path.name!r} is one cell when split at {delimiter!r}",
+            f"the header of {path.name!r} has only one cell with the delimiter {delimiter!r}",
             code="wrong-delimiter",
             option="delimiter",
             remedy=SetOption("delimiter"),
         )
     if any(_LIKE_A_VALUE.fullmatch(name.strip()) for name in names):
         raise DataError(
-            f"the first line of {path.name!r} has a number or a date instead of a column name; if it is a row, "
-            "add a line of names above it, and if these are names, write the design by hand"
+            f"the first line of {path.name!r} must contain column names, but contains a number or a date; if it is a "
+            "row of data, add a line of column names above it; if it is the header, write the design by hand"
         )
 
 
 def first_line(path: Path, reading: ReadOptions) -> str:
-    """Return the first line that is not blank, without a byte order mark.
+    """Return the first nonblank line, without a byte order mark.
 
-    If quoted cells may contain line breaks, it is the first record.
+    If quoted cells may contain line breaks, return the first record.
     """
     line: list[str] = []
     inside = False
@@ -160,7 +150,7 @@ def first_line(path: Path, reading: ReadOptions) -> str:
         elif line or sign != "\ufeff":
             line.append(sign)
     if not line:
-        raise DataError(f"the file {path.name!r} has no header line; its first line must name the columns")
+        raise DataError(f"the file {path.name!r} must have a header line with the column names, but is blank")
     return "".join(line)
 
 
@@ -171,13 +161,15 @@ def _signs(path: Path, encoding: str) -> Iterator[str]:
         with TextBytes(path, buffering=0) as raw:
             for _ in range(BLOCK_BYTES):
                 byte = raw.read(1)
-                # the end of the file, where no character may be incomplete
+                # an empty read is the end of the file, where an incomplete character is an error
                 yield from decoder.decode(byte, final=not byte)
                 if not byte:
                     return
-        problem = DataError(f"the header of {path.name!r} does not end within {BLOCK_BYTES} bytes; check its line ends")
+        problem = DataError(
+            f"the header of {path.name!r} does not end within {BLOCK_BYTES} bytes; check the line ends of the file"
+        )
     except UnicodeError:
-        # also covers codecs whose messages quote the bytes
+        # a fixed message, because some codecs quote the bytes
         problem = DataError(
             f"the header of {path.name!r} is not valid {encoding}",
             code="wrong-encoding",
@@ -188,7 +180,7 @@ def _signs(path: Path, encoding: str) -> Iterator[str]:
 
 
 # -- proposals ---------------------------------------------------------------------------------------------------------
-# Encoding and delimiter suggested by a header line, for a person to confirm; no later byte is read.
+# The encoding and the delimiter are proposed from the header line, for a person to confirm. No later byte is read.
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
 # cp1252 is the most common encoding besides UTF-8; latin-1 has a character for every byte
@@ -196,40 +188,38 @@ _ENCODINGS: Final = ("utf-8", "cp1252", "latin-1")
 _UTF16_MARKS: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
-def proposed(path: Path, given: ReadOptions) -> ReadOptions:
-    """Return the options with a proposal for the encoding and the delimiter if they are omitted.
+def proposed(path: Path, reading: ReadOptions) -> ReadOptions:
+    """Fill in a proposed encoding and delimiter, unless they are set or the proposal is the default.
 
-    The encoding is UTF-16 if the file begins with its byte order mark, otherwise the first of UTF-8, cp1252 and latin-1
-    that decodes the header line. The delimiter is the one of comma, semicolon, tab and bar that splits the line into
-    the most cells. The option stays omitted if the proposal is the default.
+    The proposed encoding is UTF-16 if the file begins with a UTF-16 byte order mark, and otherwise the first of UTF-8,
+    cp1252 and latin-1 that decodes the header line. The proposed delimiter is the comma, semicolon, tab or bar that
+    splits the line into the most cells.
     """
-    if given.encoding is None and (encoding := _encoding(path, given)) != _ENCODINGS[0]:
-        given = replace(given, encoding=encoding)
-    if given.delimiter is not None:
-        return given
-    line = first_line(path, given)
+    if reading.encoding is None and (encoding := _encoding(path, reading)) != _ENCODINGS[0]:
+        reading = replace(reading, encoding=encoding)
+    if reading.delimiter is not None:
+        return reading
+    line = first_line(path, reading)
     usual = DEFAULT_READING.for_file(path).delimiter or ","
     cells = {sign: len(split_names(line, sign) or ()) for sign in (usual, *_DELIMITERS)}
     best = max(cells, key=lambda sign: cells[sign])
-    # if no delimiter splits the line, report its problem with the default delimiter
-    return given if best == usual or cells[best] < 2 else replace(given, delimiter=best)
+    # if no delimiter splits the line, keep the default and let the reader report the problem
+    return reading if best == usual or cells[best] < 2 else replace(reading, delimiter=best)
 
 
-def _encoding(path: Path, given: ReadOptions) -> str:
+def _encoding(path: Path, reading: ReadOptions) -> str:
     with TextBytes(path, buffering=0) as raw:
         if raw.read(2) in _UTF16_MARKS:
             return "utf-16"
     for name in _ENCODINGS[:-1]:
         # other problems of the line are reported when it is read
         with suppress(DataError):
-            first_line(path, replace(given, encoding=name))
+            first_line(path, replace(reading, encoding=name))
             return name
     return _ENCODINGS[-1]
 
 
 # -- blank design ------------------------------------------------------------------------------------------------------
-# An incomplete design: every column of a file by name, every bound blank.
-
 SUFFIX: Final = ".toml"
 
 _BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -237,14 +227,15 @@ _BLANKS: Final = {
     None: (
         'bounds = ["", ""]  # lowest and highest value that can occur; dates like 2019-01-31, without quotes',
         "# levels = []      # instead, for a category: every value that can occur",
-        '# dtype = "bool"   # instead, for true/false or 1/0; two other words are levels',
+        '# dtype = "bool"   # instead, for true/false or 1/0; declare any other two words as levels',
     ),
     "boolean": ('dtype = "bool"',),
     "text": ("levels = []  # every value that can occur",),
     "date": ('bounds = ["", ""]  # first and last date that can occur, such as 2019-01-31 without quotes',),
 }
 _UNIT: Final = """\
-# If a person can have several rows: the column that identifies the person (delete it above) and how many rows count.
+# If a person can have several rows, name the column that identifies the person (and delete this column above), and set
+# the largest number of rows that a release uses for each person.
 # [unit]
 # id = ""
 # max_rows = 1
@@ -252,27 +243,26 @@ _UNIT: Final = """\
 _KNOWN_UNIT: Final = """\
 [unit]
 id = {id}
-max_rows = ""  # how many rows of a person count at most
+max_rows = ""  # the largest number of rows that a release uses for each person
 """
 
 
 @dataclass(frozen=True, slots=True)
 class BlankDesign:
-    """A design with blanks, to be filled in from public knowledge before a release.
+    """An incomplete design, to be filled in from public knowledge before a release.
 
     Attributes
     ----------
     text
-        TOML text that `Design.load` refuses until every blank is filled in.
+        TOML text that `Design.load` rejects until every blank is filled in.
     listed
         Names of the columns in the design.
     left_out
-        Name of every other column and why no design can declare it; a name may occur twice.
+        Name of every other column, with the reason why no design can declare it. A name may occur twice.
     reading
-        Format of the file, as options of `discreet.release`; omitted options are proposed from the header line.
+        Format of the file, as options of `discreet.release`. Omitted options are proposed from the header line.
     kinds
-        Type of each listed column in the file, `number`, `boolean`, `text` or `date`; None if the file does not state
-        it, as in CSV.
+        Type of each listed column: `number`, `boolean`, `text`, `date`, or None if the file states no type, as in CSV.
     """
 
     text: str
@@ -283,7 +273,7 @@ class BlankDesign:
 
     @property
     def blanks(self) -> tuple[DesignProblem, ...]:
-        """Blanks that are still to be filled in, each with its line, as reported by `Design.load`."""
+        """The blanks that must still be filled in, each with its line, as reported by `Design.load`."""
         try:
             Design.from_toml(self.text)
         except DesignError as error:
@@ -291,7 +281,7 @@ class BlankDesign:
         return ()
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the text to a `.toml` file; an existing file is replaced only with `force`."""
+        """Write the text to a `.toml` file. Replace an existing file only with `force`."""
         check_suffix(path, SUFFIX, example="design.toml")
         write_bytes(path, self.text.encode(), force=force)
 
@@ -301,24 +291,24 @@ def blank_design(
     *,
     target: str | None = None,
     columns: Sequence[str] | None = None,
-    id: str | None = None,  # noqa: A002  # the word that a design has for it
+    id: str | None = None,  # noqa: A002  # the same name as in a design
     reading: ReadOptions | None = None,
 ) -> BlankDesign:
-    r"""Begin a design from the column names of a file, and their types if the file states them.
+    r"""Write an incomplete design from the column names of a file and, if the file states them, the column types.
 
-    Only the header line or the schema is read: no value and no statistic of any row.
+    Only the header line or the schema is read. Values and statistics of rows are not read.
 
     Parameters
     ----------
     path
-        A CSV, Parquet, Arrow, Stata, SPSS or SAS file, a folder or pattern of them, of which the first file is read, or
-        a `DatabaseTable`.
+        A CSV, Parquet, Arrow, Stata, SPSS or SAS file, a folder or pattern that matches such files, or a
+        `DatabaseTable`. If there are several files, the first one is read.
     target
-        Column to explain; blank by default.
+        Name of the outcome column, left blank by default.
     columns
-        Columns to declare besides the target; by default every column of the file.
+        Columns to declare in addition to the target, by default every column of the file.
     id
-        Column that identifies a person who may have several rows; it is never released.
+        Column that identifies a person who may have several rows. It is never released.
     reading
         Format of a CSV file. If the encoding or the delimiter is omitted, it is proposed from the header line, and
         `BlankDesign.reading` contains the proposal.
@@ -326,7 +316,7 @@ def blank_design(
     Returns
     -------
     BlankDesign
-        The text of a `design.toml` with blanks, and the columns that were left out.
+        The text of a `design.toml` with blanks, and the columns that cannot be declared.
 
     Examples
     --------
@@ -340,23 +330,23 @@ def blank_design(
     ('age', 'income')
     >>> print(blank.text.split("# If")[0].split("# A ", 1)[1], end="")
     missing cell is an error unless its column says missing = "drop" or missing = {fill = VALUE}.
-    # A check counts such cells, and the rows that fit, before anything is spent.
+    # To count such cells before any privacy budget is spent, check the table.
     <BLANKLINE>
     target = "income"  # name of the column to explain
     <BLANKLINE>
     [columns.age]
     bounds = ["", ""]  # lowest and highest value that can occur; dates like 2019-01-31, without quotes
     # levels = []      # instead, for a category: every value that can occur
-    # dtype = "bool"   # instead, for true/false or 1/0; two other words are levels
+    # dtype = "bool"   # instead, for true/false or 1/0; declare any other two words as levels
     <BLANKLINE>
     [columns.income]
     bounds = ["", ""]  # lowest and highest value that can occur; dates like 2019-01-31, without quotes
     # levels = []      # instead, for a category: every value that can occur
-    # dtype = "bool"   # instead, for true/false or 1/0; two other words are levels
+    # dtype = "bool"   # instead, for true/false or 1/0; declare any other two words as levels
     <BLANKLINE>
     """
     if not isinstance(path, str | os.PathLike | DatabaseTable):
-        raise SpecError(f"blank_design needs the path of a file, got {type(path).__name__}")
+        raise SpecError(f"blank_design: expected the path of a file, got {type(path).__name__}")
     written = checked_reading(reading)
     if isinstance(path, DatabaseTable):
         return design_with_blanks(str(path), database_columns(path, written), target, columns, id)
@@ -377,7 +367,7 @@ def design_with_blanks(
     *,
     reading: ReadOptions = DEFAULT_READING,
 ) -> BlankDesign:
-    """Lay out a design for columns with known names and, if available, types.
+    """Write an incomplete design for columns with known names and, if available, types.
 
     Problems with the target, the requested columns and the id are reported together.
     """
@@ -399,10 +389,10 @@ def design_with_blanks(
     typed = any(kind is not None for _, kind in columns)
     parts = [
         f"# Written by discreet from the {'schema' if typed else 'header'} of {escape_control(file)}: "
-        f"{'names and types' if typed else 'names'} only, no value was read.\n"
-        "# Fill in every blank from public knowledge, never from the data; delete columns you do not release.\n"
+        f"{'names and types' if typed else 'names'} only. No values were read.\n"
+        "# Fill in every blank from public knowledge, never from the data. Delete columns that you do not release.\n"
         '# A missing cell is an error unless its column says missing = "drop" or missing = {fill = VALUE}.\n'
-        "# A check counts such cells, and the rows that fit, before anything is spent.\n",
+        "# To count such cells before any privacy budget is spent, check the table.\n",
         f"target = {quoted(str(target or ''))}  # name of the column to explain\n",
         *(_table(name, kind, reasons[name]) for name, kind in shown_columns),
         _UNIT if person is None else _KNOWN_UNIT.format(id=quoted(str(person))),
@@ -413,11 +403,7 @@ def design_with_blanks(
 
 
 def quoted(text: str) -> str:
-    r"""Quote a TOML string and escape characters that an editor would hide or interpret.
-
-    >>> print(quoted('say "hi"\u2028'))
-    "say \"hi\"\U00002028"
-    """
+    """Quote a TOML string and escape characters that an editor would hide or interpret."""
     return f'"{"".join(_escaped(character) for character in text)}"'
 
 
@@ -435,34 +421,34 @@ def _table(name: str, kind: str | None, reason: str | None) -> str:
 
 
 def _why_not(name: str, kind: str | None, times: int) -> str | None:
-    """Return why no design can declare a column; None if a design can."""
+    """Return the reason why no design can declare a column, or None if a design can."""
     if times > 1:
-        return "the table has more than one column of this name; rename them"
+        return "the table has more than one column with this name; rename them"
     try:
-        # the design checks the name; the second column is there because a design needs two
+        # checks the name; a design must have at least two columns
         Design(name, {name: bool, f"{name}.": bool})
     except DesignError as error:
         return error.problems[0].message
     if kind in (None, "number", "boolean", "text", "date"):
         return None
-    return f"its type {kind} is neither numbers nor true and false nor text nor dates; convert it first"
+    return f"the column must contain numbers, booleans, text or dates, but has type {kind}; convert the column"
 
 
 def _check_target(target: object, kinds: Mapping[str, str | None], reasons: Mapping[str, str | None]) -> None:
     if target is None:
         return
     if not isinstance(target, str):
-        raise SpecError(f"target is {shown(target)}; it is the name of a column")
+        raise SpecError(f"target: expected the name of a column, got {shown(target)}")
     if target not in kinds:
         raise SpecError.unknown_name("target", target, [name for name, reason in reasons.items() if reason is None])
     if reasons[target] is not None:
         raise SpecError(f"the target {shown(target)} cannot be released: {reasons[target]}")
     if kinds[target] == "text":
-        raise SpecError(f"the target {shown(target)} is text; a target is numeric or boolean")
+        raise SpecError(f"the target must be a numeric or boolean column, but {shown(target)} is text")
 
 
 def _chosen(problems: Problems, wanted: object, reasons: Mapping[str, str | None]) -> tuple[str, ...] | None:
-    """Check each requested column; return None if all columns are requested."""
+    """Check each requested column. Return None if all columns are requested."""
     if wanted is None:
         return None
     if isinstance(wanted, str) or not isinstance(wanted, Sequence):
@@ -482,10 +468,10 @@ def _check_person(person: object, kinds: Mapping[str, str | None], released: Seq
     if person is None:
         return
     if not isinstance(person, str):
-        raise SpecError(f"id is {shown(person)}; it is the name of a column")
+        raise SpecError(f"id: expected the name of a column, got {shown(person)}")
     if person not in kinds:
         raise SpecError.unknown_name("id", person, kinds)
     if person in released:
-        raise SpecError(f"the id {shown(person)} is named as a column to release too; an id is never released")
+        raise SpecError(f"the id {shown(person)} must not be the target or one of the columns: an id is never released")
     if kinds[person] not in (None, "number", "text"):
-        raise SpecError(f"the id {shown(person)} has type {kinds[person]}; an id is text or an integer")
+        raise SpecError(f"the id must be text or an integer, but {shown(person)} has type {kinds[person]}")

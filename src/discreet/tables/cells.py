@@ -1,4 +1,4 @@
-"""Read cells one by one and encode them by the declaration of their column."""
+"""Read cells one by one, and scale the declared columns to rows."""
 
 from __future__ import annotations
 
@@ -31,22 +31,21 @@ from discreet.errors import CellError
 from discreet.exact.arrays import FloatArray
 
 # -- cells -------------------------------------------------------------------------------------------------------------
-# Cells that are Python objects are read one by one, by the declaration of their column.
-#
-# A library would infer one type from the whole column, so that one row could change how the others are read.
+# Cells that are Python objects are read one by one, as their column is declared. A library would infer a type from the
+# whole column, so that one row could change how other rows are read.
 
-# marks of invalid cells under the rule `mark`: outside all bounds, and not a level
+# marks of invalid cells under the rule `mark`: they lie outside all bounds and are not levels
 MARK_NUMBER: Final = math.inf
 MARK_TEXT: Final = "\0"
-# the last day of its type, outside the years of a date
+# the last day that date32 can hold, after the year 9999
 MARK_DAY: Final = 2**31 - 1
-# steps per second
+# time units that are finer than nanoseconds, with their number per second
 _FINEST: Final = {"ps": 10**12, "fs": 10**15, "as": 10**18}
 _LONGEST_ID_BITS: Final = 4096
-# types of missing cells in pandas and NumPy
+# names of the types of missing cells in pandas and NumPy
 _ABSENT: Final = frozenset(("NAType", "NaTType", "MaskedConstant"))
 _LONGEST_ID_DIGITS: Final = 1000
-# types whose methods raise nothing but errors
+# types whose methods raise only subclasses of Exception
 _PLAIN: Final = frozenset((
     int, float, complex, bool, str, bytes, type(None), list, tuple, Decimal, Fraction, np.ndarray,
     *np.sctypeDict.values(),
@@ -54,9 +53,9 @@ _PLAIN: Final = frozenset((
 
 
 def cell_array(column: Readable, cells: Iterable[object]) -> pa.Array:
-    """Return an Arrow array of the type of the column, with null for cells of another kind.
+    """Return an Arrow array of the declared type, with null for missing and invalid cells.
 
-    With the rule `mark`, null is used for missing cells only, and invalid cells become marks.
+    With the rule `mark`, only missing cells become null, and invalid cells become marks.
 
     >>> cell_array(Numeric((0, 1)), [0.5, "0.5", None, 1]).to_pylist()
     [0.5, None, None, 1.0]
@@ -81,29 +80,21 @@ def cell_array(column: Readable, cells: Iterable[object]) -> pa.Array:
 
 
 def text_array(cells: Iterable[object], *, marks: bool = False) -> pa.Array:
-    """Return an Arrow array of text, with null for other cells, or with `marks` for missing cells only.
-
-    >>> text_array(["a", 1, None]).to_pylist()
-    ['a', None, None]
-    """
+    """Return an Arrow array of text with null for other cells. With `marks`, invalid cells become marks instead."""
     mark = MARK_TEXT if marks else None
     return pa.array([_read(_text, cell, mark) for cell in cells], pa.string())
 
 
 def integers_below(kind: np.dtype[np.floating[Any]]) -> float:
-    """Return the smallest integer from which this float type skips integers, so that two ids could be confused.
-
-    >>> integers_below(np.dtype(np.float64)) == 2**53, integers_below(np.dtype(np.float32)) == 2**24
-    (True, True)
-    """
+    """Return the integer above which a float type cannot represent every integer, so that two ids could coincide."""
     return 2.0 ** (min(np.finfo(kind).nmant, np.finfo(np.float64).nmant) + 1)
 
 
 def _read(reader: Callable[[Any], Any], cell: object, mark: float | str | None = None) -> Any:  # noqa: ANN401  # what the reader gives
-    """Apply a reader to a cell, and return the mark if it fails, by an overflow or in a custom object."""
+    """Apply a reader to a cell. Return the mark if the cell is invalid or the reader fails, even in a custom object."""
     try:
-        found = reader(cell)
-        return mark if found is None and mark is not None and not _is_missing(cell) else found
+        value = reader(cell)
+        return mark if value is None and mark is not None and not _is_missing(cell) else value
     except BaseException as error:
         if ends_program(error, cell):
             raise
@@ -112,15 +103,15 @@ def _read(reader: Callable[[Any], Any], cell: object, mark: float | str | None =
 
 def _is_missing(cell: Any) -> bool:  # noqa: ANN401  # a cell may hold anything
     kind = type(cell)
-    nowhere = issubclass(kind, float | np.floating | np.datetime64) and bool(cell != cell)
-    return cell is None or kind.__name__ in _ABSENT or nowhere
+    is_nan = issubclass(kind, float | np.floating | np.datetime64) and bool(cell != cell)
+    return cell is None or kind.__name__ in _ABSENT or is_nan
 
 
 def ends_program(error: BaseException, cell: object) -> bool:
     """Return whether an exception raised while reading a cell must end the program, such as an interrupt.
 
-    A custom object may raise anything, even `SystemExit`, and must not affect a release. A plain object raises it only
-    through a signal handler.
+    A custom object may raise anything, even `SystemExit`, but must not affect a release. While a cell of a plain type
+    is read, only a signal handler can raise such an exception.
 
     >>> ends_program(KeyboardInterrupt(), 0.5), ends_program(SystemExit(), 0.5), ends_program(ValueError(), 0.5)
     (True, True, False)
@@ -131,19 +122,19 @@ def ends_program(error: BaseException, cell: object) -> bool:
 
 
 def _number(cell: Any) -> float | None:  # noqa: ANN401  # a cell may hold anything
-    # tests the type, as `isinstance` can be overridden by an object
+    # checks the type, because an object can override `isinstance`
     kind = type(cell)
     if not issubclass(kind, numbers.Real | Decimal | np.bool_) or issubclass(kind, np.timedelta64):
         return None
     if issubclass(kind, np.longdouble):
-        # values beyond the doubles become infinite without a warning
+        # values outside the range of doubles become infinite without a warning
         with np.errstate(over="ignore"):
             return float(cell)
     return float(cell)
 
 
 def _day(cell: Any) -> int | None:  # noqa: ANN401  # as above
-    """Return the days since 1970-01-01 of a date, a time without a zone, or a text of either."""
+    """Return the days since 1970-01-01 of a date, a time without a time zone, or ISO 8601 text."""
     kind = type(cell)
     if kind.__name__ in _ABSENT:
         return None
@@ -153,13 +144,13 @@ def _day(cell: Any) -> int | None:  # noqa: ANN401  # as above
         (day,) = days_of(np.array([cell])).to_pylist()
         return None if day == MARK_DAY else day
     zoned = issubclass(kind, datetime) and datetime.tzinfo.__get__(cell) is not None
-    # a timestamp of pandas may have a year that `datetime` cannot hold, and stores another one
+    # a pandas timestamp with a year that `datetime` cannot hold reports another year to `datetime`
     misfit = issubclass(kind, datetime) and cell.year != datetime.year.__get__(cell)
     return day_of(cell) if issubclass(kind, date) and not zoned and not misfit else None
 
 
 def days_of(values: npt.NDArray[np.datetime64]) -> pa.Array:
-    """Convert dates of any unit to days since 1970-01-01: null for NaT, a mark outside the years 1 to 9999.
+    """Convert dates of any unit to days since 1970-01-01, with null for NaT and a mark outside the years 1 to 9999.
 
     >>> days_of(np.array(["1970-01-02T03", "NaT"], "datetime64[h]")).to_pylist()
     [1, None]
@@ -173,10 +164,10 @@ def days_of(values: npt.NDArray[np.datetime64]) -> pa.Array:
     steps = values.astype(kind).view(np.int64)
     if unit in _FINEST:
         # NumPy does not convert these units to years
-        whole = [step * times // (86_400 * _FINEST[unit]) for step in steps.tolist()]
-        known = [day if FIRST_DAY <= day <= LAST_DAY else MARK_DAY for day in whole]
-        return pa.array(np.array(known, np.int32), mask=absent)
-    # units longer than days are multiplied, and these limits exceed all dates
+        unbounded = [step * times // (86_400 * _FINEST[unit]) for step in steps.tolist()]
+        marked = [day if FIRST_DAY <= day <= LAST_DAY else MARK_DAY for day in unbounded]
+        return pa.array(np.array(marked, np.int32), mask=absent)
+    # NumPy multiplies units longer than days, which could overflow; all dates are within these limits
     inside = ~absent & (np.abs(steps) <= (10**7 if unit in ("Y", "M", "W") else 2**63 - 1) // times)
     years = np.where(inside, steps, 0).view(kind).astype("datetime64[Y]").astype(np.int64) + 1970
     inside &= (years >= 1) & (years <= 9999)
@@ -203,33 +194,31 @@ def _name(cell: Any) -> str | None:  # noqa: ANN401  # as above
         # Python does not convert longer integers to text
         return str(whole) if whole.bit_length() < _LONGEST_ID_BITS else None
     if issubclass(kind, Decimal):
-        # checked for length before it is written out
+        # check the length first, because writing out a huge exponent would take all memory
         short = Decimal.adjusted(cell) < _LONGEST_ID_DIGITS
         return str(int(cell)) if short and cell == Decimal.to_integral_value(cell) else None
     if issubclass(kind, float | np.floating):
         number = _number(cell)
         digits = cell.dtype if issubclass(kind, np.floating) else np.dtype(np.float64)
-        sure = number is not None and number.is_integer() and abs(number) < integers_below(digits)
-        return str(int(number)) if sure and number is not None else None
+        exact = number is not None and number.is_integer() and abs(number) < integers_below(digits)
+        return str(int(number)) if exact and number is not None else None
     return _text(cell)
 
 
 # -- encoder -----------------------------------------------------------------------------------------------------------
-# Declared columns to scaled rows (1, x, y), for release and prediction.
-#
-# Each scaled value is a function of its own cell and of public numbers, through elementwise IEEE operations, so its
-# bits do not depend on other rows.
+# Release and prediction scale declared columns to rows (1, x, y). Each scaled value is computed from its own cell and
+# public numbers by elementwise IEEE operations, so its bits do not depend on other rows.
 
-# cells clipped and rounded per call, few enough to stay in the processor's cache
+# number of cells that are clipped and rounded at once, small enough for the processor's cache
 _AT_ONCE: Final = 1 << 16
 
 
 def settle_missing(
     columns: Mapping[str, Base], arrays: Sequence[FloatArray]
 ) -> tuple[list[FloatArray], npt.NDArray[np.bool_] | None]:
-    """Apply the `missing` rule of each column. Return the arrays and the mask of kept rows, or None if all are kept.
+    """Apply the `missing` rule of each column. Return the arrays and a mask of the kept rows, or None if all are kept.
 
-    Non-finite cells are handled here, before clipping, since clipping keeps NaN and a NaN in a sum would reveal its
+    Non-finite cells are handled here, before clipping, because clipping keeps NaN, and a NaN in a sum would reveal its
     row.
 
     >>> arrays, keep = settle_missing({"x": Numeric((0, 1), "drop")}, [np.array([0.5, np.nan])])
@@ -258,20 +247,18 @@ def settle_missing(
 
 
 def _surely_finite(values: FloatArray) -> bool:
-    """Return whether the sum of all values is finite, which implies that each is. Faster than checking each.
+    """Return whether the sum of all values is finite, which implies that each value is finite.
 
-    Once a partial sum is infinite or NaN, no finite number makes it finite again, in whatever order they are added.
-
-    >>> _surely_finite(np.array([1.0, np.inf])), _surely_finite(np.ones(2))
-    (False, True)
+    Once a partial sum is infinite or NaN, adding finite numbers cannot make it finite again, whatever the order. This
+    is faster than checking each value.
     """
     return math.isfinite(np.add.reduce(values))  # [P:finite-sum]
 
 
 def shrink_scaled(x: FloatArray, radius: float) -> None:
-    """Shrink the columns of `x` in place to a ball, like the released rows.
+    """Shrink the columns of `x` in place to a ball, like released rows.
 
-    Released rows are then rounded to the grid, so the two maps differ by less than a grid step in each value.
+    Released rows are also rounded to the grid, so the two maps differ by less than one grid step in each value.
 
     >>> x = np.array([[3.0, 0.3], [4.0, 0.4]]); shrink_scaled(x, 2.5); x.round(12).tolist()
     [[1.5, 0.3], [2.0, 0.4]]
@@ -289,13 +276,12 @@ def write_scaled(
     unit: float = 1.0,
     integers: bool = False,
 ) -> None:
-    """Write the scaled columns times `unit` into the rows of `out`, one row for each released column.
+    """Write the scaled columns, multiplied by `unit`, into the rows of `out`, one row for each released column.
 
     `arrays` holds values of shape (m,), or scaled values of shape (released columns, m) for a spline or an interaction.
-    Numbers lie in [-unit, unit], and other entries are 0 or unit. With `integers`, values are rounded to integers.
+    Numbers are written in [-unit, unit] and booleans and indicators as 0 or unit. With `integers`, values are rounded
+    to integers.
 
-    Examples
-    --------
     >>> out = np.empty((1, 3))
     >>> write_scaled({"x": Numeric((0, 2))}, [np.array([0.0, 1.4, 9.0])], out, unit=4.0, integers=True)
     >>> out.tolist()
@@ -323,7 +309,7 @@ def _write_column(column: Column, values: FloatArray, out: FloatArray, unit: flo
     if isinstance(column, Numeric):
         steps = unit / column.half
         if column.mid == 0:
-            # equal to subtracting 0
+            # subtracting 0 would change nothing
             np.multiply(values, steps, out=out[0])
         else:
             np.subtract(values, column.mid, out=out[0])

@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from pyarrow import ChunkedArray, DataType, RecordBatch, Table
 
 # -- records -----------------------------------------------------------------------------------------------------------
-# Lines and records of CSV text, found from quotes and line ends alone.
-#
-# In correctly quoted text quotes open and close in turn, and a doubled quote inside a cell closes and opens at once. So
-# a character is inside a cell exactly if the number of quotes before it is odd.
+# Lines and records are found from quotes and line ends alone. In correctly quoted text, opening and closing quotes
+# alternate, where a doubled quote inside a cell is read as a closing and an opening quote. A character is therefore
+# inside a quoted cell exactly if the number of quotes before it is odd.
 
 _LF, _CR, _QUOTE = b'\n\r"'
 Places = npt.NDArray[np.int64]
@@ -50,10 +49,10 @@ def count_lines(block: bytes) -> int:
 
 
 def first_stray_quote(block: bytes, delimiter: str, *, line_breaks: bool = False) -> int | None:
-    r"""Return the position of a quote that neither delimits a whole cell nor is doubled inside one, or None.
+    r"""Return the position of the first quote that neither encloses a whole cell nor is doubled inside one, or None.
 
-    An opening quote follows a border or a quote, and a closing quote precedes one. Quotes are balanced at the end of
-    the text, and of every line unless cells may contain line breaks.
+    An opening quote must follow a delimiter, a line end or a quote, and a closing quote must precede one. Quotes must
+    be balanced at the end of the text and, unless cells may contain line breaks, at the end of every line.
 
     >>> first_stray_quote(b'"a",b"', ","), first_stray_quote(b'"a\n",b', ",", line_breaks=True)
     (5, None)
@@ -71,13 +70,13 @@ def first_stray_quote(block: bytes, delimiter: str, *, line_breaks: bool = False
         inner[~border[signs[inner + 1]]],
         quotes[before[before % 2 == 1] - 1],
     ]
-    return min((int(found[0]) for found in stray if len(found)), default=None)
+    return min((int(positions[0]) for positions in stray if len(positions)), default=None)
 
 
 def record_ends(block: bytes) -> Places:
-    r"""Return the positions after each record: line ends outside of quotes, with CRLF as one.
+    r"""Return the position after each record, which ends at a line end outside quotes. CRLF is one line end.
 
-    A CR at the end of the block is left out, since it may be the first half of a CRLF.
+    A CR at the end of the block is ignored, because it may be the first half of a CRLF.
 
     >>> record_ends(b'a,"b\n"\r\nc\n').tolist()
     [8, 10]
@@ -111,14 +110,14 @@ def record_widths(block: bytes, delimiter: str) -> Places:
     """
     signs = np.frombuffer(block, np.uint8)
     quotes = np.flatnonzero(signs == _QUOTE)
-    found = np.flatnonzero(signs == ord(delimiter))
-    found = found[np.searchsorted(quotes, found) % 2 == 0]
-    inside = np.searchsorted(found, [*record_starts(block), len(block)])
-    return np.asarray(np.diff(inside) + 1, np.int64)
+    delimiters = np.flatnonzero(signs == ord(delimiter))
+    delimiters = delimiters[np.searchsorted(quotes, delimiters) % 2 == 0]
+    before = np.searchsorted(delimiters, [*record_starts(block), len(block)])
+    return np.asarray(np.diff(before) + 1, np.int64)
 
 
 def record_lines(block: bytes, first: int) -> list[int]:
-    """Return the line of each record, for a block that begins on line `first`."""
+    """Return the line number of each record in a block that begins on line `first`."""
     starts = record_starts(block).tolist()
     numbers, line = [], first
     for start, before in zip(starts, [0, *starts], strict=False):
@@ -128,19 +127,13 @@ def record_lines(block: bytes, first: int) -> list[int]:
 
 
 # -- text cells --------------------------------------------------------------------------------------------------------
-# Conversion of text cells to the type of their column, cell by cell and by fixed patterns.
-
 TRUE_WORDS: Final = ("true", "True", "TRUE")
 FALSE_WORDS: Final = ("false", "False", "FALSE")
 _NAN: Final = r"^[+-]?(?i:nan)(\([0-9A-Za-z_]*\))?$"  # as accepted by the number parser
 
 
 def arrow_type(column: Readable) -> DataType:
-    """Return the Arrow type of the cells of a column.
-
-    >>> str(arrow_type(Categorical(("a", "b")))), str(arrow_type(Categorical((1, 2))))
-    ('string', 'double')
-    """
+    """Return the Arrow type to which the cells of a column are parsed."""
     if isinstance(column, Boolean):
         return pa.bool_()
     text = isinstance(column, Identifier) or (isinstance(column, Categorical) and isinstance(column.levels[0], str))
@@ -150,17 +143,10 @@ def arrow_type(column: Readable) -> DataType:
 
 @dataclass(frozen=True)
 class TextCells:
-    """The conversion of text cells to numbers, booleans or levels.
+    """A converter of text cells to numbers, booleans or levels, cell by cell and by fixed patterns.
 
-    Attributes
-    ----------
-    decimal
-        The decimal separator.
-    thousands
-        The thousands separator, or None. Numbers without a separator are also accepted.
+    Numbers without the thousands separator are also accepted.
 
-    Examples
-    --------
     >>> cells = TextCells(",", ".")
     >>> cells.numbers(pa.chunked_array([["1.234,5", "1234,5", "1.23", "1234.5"]])).to_pylist()
     [1234.5, 1234.5, None, None]
@@ -178,9 +164,9 @@ class TextCells:
         return rf"^[+-]?({whole}({point}[0-9]*)?|{point}[0-9]+)([eE][+-]?[0-9]+)?$"
 
     def typed(self, name: str, column: Readable, text: ChunkedArray) -> ChunkedArray:
-        """Convert text cells to the type of their column. Invalid cells become null unless they are errors.
+        """Convert text cells to the type of their column. Invalid cells become null, unless the rule is `error`.
 
-        With the rule `mark`, booleans are 1 and 0, and invalid cells become marks.
+        With the rule `mark`, booleans become 1 and 0, and invalid cells become marks.
         """
         kind = arrow_type(column)
         if isinstance(column, Identifier) or pa.types.is_string(kind):
@@ -200,7 +186,7 @@ class TextCells:
         return values
 
     def numbers(self, text: ChunkedArray) -> ChunkedArray:
-        """Convert text to numbers, with null for other text. Nothing is trimmed."""
+        """Convert text to numbers, with null for other text. Blanks are not trimmed."""
         if self.decimal == "." and self.thousands is None:
             try:
                 return text.cast(pa.float64())
@@ -215,13 +201,13 @@ class TextCells:
         return pc.replace_substring(plain, self.decimal, ".").cast(pa.float64())
 
     def _booleans(self, text: ChunkedArray) -> ChunkedArray:
-        """Convert words for true and false, and the numbers 1 and 0, with null for all other cells."""
+        """Convert words for true and false, and the numbers 1 and 0. All other cells become null."""
         import pyarrow.compute as pc
 
         is_true, is_false = (pc.is_in(text, value_set=pa.array(words)) for words in (TRUE_WORDS, FALSE_WORDS))
         numbers = self.numbers(pc.if_else(is_true, "1", pc.if_else(is_false, "0", text)))
-        known = pc.or_(pc.equal(numbers, 1), pc.equal(numbers, 0))
-        return pc.if_else(known, pc.equal(numbers, 1), pa.scalar(None, pa.bool_()))
+        valid = pc.or_(pc.equal(numbers, 1), pc.equal(numbers, 0))
+        return pc.if_else(valid, pc.equal(numbers, 1), pa.scalar(None, pa.bool_()))
 
     @property
     def _examples(self) -> str:
@@ -233,7 +219,7 @@ class TextCells:
         plain = self.decimal == "." and self.thousands is None and not isinstance(column, Boolean)
         if not plain:
             return ""
-        return Message("; numbers such as 1.234,5 need ", Option("decimal"), " and ", Option("thousands"))
+        return Message("; if numbers are written like 1.234,5, set ", Option("decimal"), " and ", Option("thousands"))
 
 
 def _marked(text: ChunkedArray, numbers: ChunkedArray) -> ChunkedArray:
@@ -248,12 +234,12 @@ def _marked(text: ChunkedArray, numbers: ChunkedArray) -> ChunkedArray:
 # -- csv ---------------------------------------------------------------------------------------------------------------
 # CSV files are read without guessing: no word means missing, and by default no cell spans two lines.
 #
-# A file is split into blocks of whole records. Encoding, NUL bytes and quotes of a block are checked before it is
-# parsed, so that an unclosed quote cannot hide later rows, and an invalid cell affects its own block only. Structural
-# errors name a line. Cells never appear in a message.
+# A file is split into blocks of whole records. The encoding, NUL bytes and quotes of a block are checked before the
+# block is parsed, so that an unclosed quote cannot hide later rows, and an invalid cell affects only its own block.
+# Structural errors name a line. Cells never appear in a message.
 #
-# If quoted cells may contain line breaks, a missing or extra quote can be noticed only by its effect on other records.
-# So every record must have as many cells as the header, or the whole file is refused, and the guarantee of the release
+# If quoted cells may contain line breaks, a missing or extra quote is noticed only by its effect on other records.
+# Every record must then have as many cells as the header, or the whole file is rejected. The guarantee of the release
 # is conditional on correct quotes.
 
 BLOCK_BYTES: Final = 1 << 20  # also the longest line
@@ -269,7 +255,7 @@ _QUOTED: Final = re.compile(rb'"[^"]*"')
 class CsvFile:
     """A CSV file with a header line, or a range of its lines.
 
-    A range has the header and line numbers of the file.
+    A range has the header and the line numbers of the whole file.
     """
 
     def __init__(
@@ -289,7 +275,7 @@ class CsvFile:
         self._lines: list[int] = []
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
-        """Check that the header has the declared names. CSV has no types, so the result is empty."""
+        """Check that the header has the declared names. Return an empty mapping, because CSV states no types."""
         self._positions(names, self._file_header())
         return {}
 
@@ -299,13 +285,13 @@ class CsvFile:
         with TextBytes(self.path) as raw:
             for block, _, line in self._blocks(raw):
                 return self._header(block, line)[0]
-        raise DataError(f"the file {self.path.name!r} has no header line; its first line must name the columns")
+        raise DataError(f"the file {self.path.name!r} must have a header line with the column names, but is blank")
 
     def pieces(self, cuts: Sequence[float]) -> Sequence[tuple[CsvFile, float] | None]:
-        """Split the file at line ends near these shares of its size; see `Piece.pieces`.
+        """Split the file at line ends near the given fractions of its size. See `Piece.pieces`.
 
-        Line ends can be found without reading the text before them, except if quoted cells may contain line breaks, and
-        in text that is compressed or UTF-16. Such files are not split.
+        A file is not split if its line ends cannot be found without reading all text before them: if quoted cells may
+        contain line breaks, or if the text is compressed or UTF-16.
         """
         if self._breaks or self.path.suffix.lower() in PACKED or self._encoding.startswith("utf-16"):
             return uncut(self, cuts)
@@ -323,21 +309,21 @@ class CsvFile:
                     # a line without an end nearby stays in the previous piece
                     end = raw.read(BLOCK_BYTES).find(b"\n") + 1  # [P:cut-at-line-ends]
                     starts[-1] = wanted + end if end else starts[-1]
-        found: list[tuple[CsvFile, float] | None] = []
+        pieces: list[tuple[CsvFile, float] | None] = []
         for start, end in zip(starts, [*starts[1:], size], strict=True):
             span = (start, None if end == size else end)
-            found.append((CsvFile(self.path, self._reading, span), (end - start) / size) if end > start else None)
-        return found
+            pieces.append((CsvFile(self.path, self._reading, span), (end - start) / size) if end > start else None)
+        return pieces
 
     def _header_end(self, raw: TextBytes) -> int | None:
-        """Return the byte after the header line, or None if it does not end in the first block."""
+        """Return the position after the header line, or None if the header does not end in the first block."""
         block = raw.read(BLOCK_BYTES)
         begin = _ROW_BEGIN.search(block, len(codecs.BOM_UTF8) if block.startswith(codecs.BOM_UTF8) else 0)
         end = _LINE_END.search(block, begin.end()) if begin else None
         return None if end is None else end.end()
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
-        """Yield the declared columns in batches, each with the share of the file that is read."""
+        """Yield the declared columns in batches, each with the fraction of the file that has been read."""
         positions: list[int] = []
         width = 0
         start, end = self._span
@@ -358,7 +344,7 @@ class CsvFile:
                         self._start += batch.num_rows
 
     def line(self, row: int) -> int:
-        """Return the line, counted from 1, of a row of the last batch.
+        """Return the line number, counted from 1, of a row of the last batch.
 
         A row is a nonblank line, or a record if quoted cells may contain line breaks.
         """
@@ -372,14 +358,14 @@ class CsvFile:
         return self._in_file(self._lines[self._start + row])
 
     def _in_file(self, line: int) -> int:
-        """Convert a line number in this piece to one in the file, by counting the lines before the piece."""
+        """Convert a line number in this piece to a line number in the file."""
         start, _ = self._span
         if not start:
             return line
         held = b""
         with TextBytes(self.path, end=start) as raw:
             while piece := raw.read(BLOCK_BYTES):
-                # a CR at the end may be half of a CRLF; the text before a piece ends with LF
+                # a CR at the end may be the first half of a CRLF; the text before this piece ends with LF
                 block = held + piece
                 whole = block.removesuffix(b"\r")
                 held = block[len(whole) :]
@@ -390,15 +376,17 @@ class CsvFile:
         return bool(rows) if self._breaks else _ROW_BEGIN.search(rows) is not None
 
     def _blocks(self, raw: TextBytes) -> Iterator[tuple[bytes, float, int]]:
-        """Yield checked blocks of whole records, with the share read and the number of the first line.
+        """Yield checked blocks of whole records, each with the fraction read and the number of its first line.
 
         Blocks of blank lines are skipped, unless blank lines are records.
         """
         line = 1
         for block in self._whole_records(raw):
             if raw.has_grown:
-                # a file that grows while it is read might have no end
-                raise DataError(f"the file {self.path.name!r} changed while it was read; wait until it is complete")
+                # a file that grows while it is read might never end
+                raise DataError(
+                    f"the file {self.path.name!r} changed while it was read; wait until the file is complete"
+                )
             if self._has_rows(block):
                 self._check(block, line)
                 yield block, raw.share, line
@@ -414,8 +402,8 @@ class CsvFile:
             if first > BLOCK_BYTES:
                 what = "record" if self._breaks else "line"
                 raise DataError(
-                    f"the file {self.path.name!r} has a {what} longer than {BLOCK_BYTES} bytes; "
-                    f"check its {'quotes' if self._breaks else 'line ends'}, or leave out the long column"
+                    f"the file {self.path.name!r} has a {what} longer than {BLOCK_BYTES} bytes; check the "
+                    f"{'quotes' if self._breaks else 'line ends'} of the file, or remove the column with long cells"
                 )
             if cut:
                 yield held[:cut]
@@ -424,17 +412,17 @@ class CsvFile:
             yield held
 
     def _first_and_last_end(self, held: bytes) -> tuple[int, int]:
-        """Return the least length of the first record, and the end of the last whole record."""
+        """Return a lower bound on the length of the first record, and the end of the last whole record."""
         if self._breaks:
             ends = record_ends(held)
             return (int(ends[0]), int(ends[-1])) if len(ends) else (len(held), 0)
         end = _LINE_END.search(held)
-        # a CR at the end may be half of a CRLF
+        # a CR at the end may be the first half of a CRLF
         cut = max(held.rfind(b"\n"), held.rfind(b"\r", 0, len(held) - 1)) + 1
         return (end.start() if end else len(held)), cut
 
     def _piece(self, raw: TextBytes, decoder: codecs.IncrementalDecoder | None) -> bytes:
-        """Return the next bytes as UTF-8, or none at the end of the file."""
+        """Return the next bytes, recoded as UTF-8, or empty bytes at the end of the file."""
         try:
             while data := raw.read(BLOCK_BYTES // 4 if decoder else BLOCK_BYTES):
                 piece = decoder.decode(data).encode() if decoder else data
@@ -442,7 +430,7 @@ class CsvFile:
                     return piece
             return decoder.decode(b"", final=True).encode() if decoder else b""
         except UnicodeError:
-            # also sums up codecs whose own message quotes the bytes
+            # a fixed message, because some codecs quote the bytes
             problem = DataError(
                 f"the file {self.path.name!r} is not valid {self._encoding}",
                 code="wrong-encoding",
@@ -455,7 +443,7 @@ class CsvFile:
         if b"\0" in block:
             at = self._in_file(line + count_lines(block[: block.index(b"\0")]))
             raise DataError(
-                f"line {at} of {self.path.name!r} has a NUL byte",
+                f"line {at} of {self.path.name!r} contains a NUL byte",
                 code="wrong-encoding",
                 option="encoding",
                 line=at,
@@ -479,37 +467,39 @@ class CsvFile:
     def _wrong_quote(self, line: int) -> DataError:
         if self._breaks:
             return DataError(
-                f"line {line} of {self.path.name!r} has a quote that is not closed or is inside a cell, so no record "
-                "behind it is certain",
+                f"line {line} of {self.path.name!r} has an unclosed quote, or a quote inside a cell, so that later "
+                "records cannot be identified",
                 code="stray-quote",
                 line=line,
-                remedy="quote the whole cell and double the quotes inside it, or write Parquet",
+                remedy="quote the whole cell and double the quotes inside it, or write the table as Parquet",
             )
         return DataError(
-            f"line {line} of {self.path.name!r} has a quote that is not closed on its line or is inside a cell",
+            f"line {line} of {self.path.name!r} has an unclosed quote, or a quote inside a cell",
             code="stray-quote",
             option="quoted_line_breaks",
             line=line,
             remedy=(
-                "quote the whole cell, double the quotes inside it, and keep each row on one line; if cells have line "
-                "breaks, write the table as Parquet",
+                "quote the whole cell, double the quotes inside it, and keep each row on one line; if cells contain "
+                "line breaks, write the table as Parquet",
                 SetOption("quoted_line_breaks", True),
             ),
         )
 
     def _header(self, block: bytes, line: int) -> tuple[list[str], bytes, int]:
-        """Return the column names, the rows after the header, and the number of their first line."""
+        """Return the column names, the rows after the header, and the line number of the first of these rows."""
         rows = block if self._breaks else block.lstrip(b"\r\n")
         line += count_lines(block[: len(block) - len(rows)])
         cut = self._header_length(rows)
         try:
             header = next(csv.reader([rows[:cut].decode()], delimiter=self._delimiter, strict=True))
         except csv.Error:
-            problem = DataError(f"the header line of {self.path.name!r} has a cell that is too long for a name")
+            problem = DataError(
+                f"the header line of {self.path.name!r} has a cell that is too long to be a column name"
+            )
         else:
             if header:
                 return header, rows[cut:], line + count_lines(rows[:cut])
-            problem = DataError(f"the first line of {self.path.name!r} is blank; it must name the columns")
+            problem = DataError(f"the first line of {self.path.name!r} must contain the column names, but is blank")
         raise problem
 
     def _header_length(self, rows: bytes) -> int:
@@ -522,12 +512,12 @@ class CsvFile:
     def _positions(self, names: Sequence[str], header: list[str]) -> list[int]:
         if header[0].startswith("#") and not set(names) <= set(header):
             raise DataError(
-                f"the first line of {self.path.name!r} begins with '#'; comment lines are not allowed; remove them, so "
-                "that the first line names the columns"
+                f"the first line of {self.path.name!r} must contain the column names, but begins with '#'; remove "
+                "comment lines"
             )
         if len(header) == 1 < len(names):
             raise DataError(
-                f"the header of {self.path.name!r} is one cell when split at {self._delimiter!r}",
+                f"the header of {self.path.name!r} has only one cell with the delimiter {self._delimiter!r}",
                 code="wrong-delimiter",
                 option="delimiter",
                 remedy=SetOption("delimiter"),
@@ -550,14 +540,14 @@ class CsvFile:
         if text is None:
             self._check_widths(rows, line, width)
             at = self._in_file(line)
-            raise DataError(f"the file {self.path.name!r} cannot be read as CSV near line {at}; write it again")
-        cells = [
-            self._cells.typed(name, columns[name], found) for name, found in zip(columns, text.columns, strict=True)
+            raise DataError(f"the file {self.path.name!r} cannot be read as CSV near line {at}; write the file again")
+        arrays = [
+            self._cells.typed(name, columns[name], cells) for name, cells in zip(columns, text.columns, strict=True)
         ]
-        return pa.table(cells, names=list(columns))
+        return pa.table(arrays, names=list(columns))
 
     def _parsed(self, rows: bytes, positions: Sequence[int], types: Sequence[DataType], width: int) -> Table | None:
-        # by position, since undeclared columns may have any names, even equal ones
+        # by position, because undeclared columns may have any names, even equal ones
         keys = [str(position) for position in positions]
         try:
             return arrow_csv.read_csv(
@@ -578,17 +568,17 @@ class CsvFile:
                 ),
             )
         except pa.ArrowException:
-            # the message may quote a row or cell; the problem is located again by our own checks
+            # discard the message, which may quote a cell; our own checks locate the problem
             return None
 
     def _check_records(self, rows: bytes, line: int, width: int) -> None:
-        """Refuse a file with a record of another width, since a quote before it may be missing."""
+        """Reject a file with a record of the wrong width, because a quote before this record may be missing."""
         wrong = np.flatnonzero(record_widths(rows, self._delimiter) != width)
         if len(wrong):
             at = record_lines(rows, line)[int(wrong[0])]
             raise DataError(
-                f"the record that begins on line {at} of {self.path.name!r} has more or fewer cells than the header, "
-                "or is blank; where cells hold line breaks every record must have the same number of cells"
+                f"the record that begins on line {at} of {self.path.name!r} is blank or has more or fewer cells than "
+                "the header; if cells may contain line breaks, every record must have as many cells as the header"
             )
 
     def _check_widths(self, rows: bytes, line: int, width: int) -> None:

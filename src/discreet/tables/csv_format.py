@@ -1,4 +1,4 @@
-"""Describe how a text file is written: encoding, separators, number format, compression."""
+"""Describe the format of a text file: encoding, separators, number format and compression."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from discreet.privacy.checks import check_flag
 from discreet.wording import Message, SetOption
 
 # -- charsets ----------------------------------------------------------------------------------------------------------
-# Text encodings of CSV files: those that decode every character independently.
-#
-# In an encoding with state or escapes, one row could change how later rows are read, or one line could become several,
-# so that one row could change the sums by more than one row. Such encodings are refused.
+# Only encodings that decode every character independently are accepted. In an encoding with state or escapes, one row
+# could change how later rows are read, or one line could become several. One person could then change the sums by more
+# than one row.
 
 CHARSETS: Final = (
     "ascii", "utf-8", "utf-8-sig", "utf-16", "latin-1",
@@ -32,20 +31,20 @@ _UTF32_MARKS: Final = (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
 def charset_named(name: object) -> str:
-    """Return Python's name of an accepted encoding, given by any of its names.
+    """Return Python's name of an accepted encoding, given any of its names.
 
     >>> charset_named("Windows-1252"), charset_named("latin-1")
     ('cp1252', 'iso8859-1')
     """
     try:
-        found = codecs.lookup(name).name if isinstance(name, str) else None
+        python_name = codecs.lookup(name).name if isinstance(name, str) else None
     except (LookupError, ValueError):
-        # ValueError: names with NUL
-        found = None
-    # looking up all names imports a module for each
-    if found not in CHARSETS and found not in _names_in_python():
-        raise SpecError(f"encoding {shown(name)} is not accepted; choose one of {', '.join(CHARSETS)}")
-    return str(found)
+        # ValueError is raised for names with a NUL character
+        python_name = None
+    # tested second, because looking up all names imports a module for each
+    if python_name not in CHARSETS and python_name not in _names_in_python():
+        raise SpecError(f"encoding: expected one of {', '.join(CHARSETS)}, got {shown(name)}")
+    return str(python_name)
 
 
 @cache
@@ -54,30 +53,25 @@ def _names_in_python() -> frozenset[str]:
 
 
 def wrong_mark(head: bytes, charset: str) -> str | None:
-    """Return the problem of the first bytes of a file with an encoding, as the end of a sentence, or None.
-
-    >>> wrong_mark(b"a,b", "utf-8"), wrong_mark(b"a,b", "utf-16")
-    (None, 'has no byte order mark at its beginning, which utf-16 needs; write it with one, or as utf-8')
-    """
+    """Return how the first bytes of a file contradict an encoding, as the end of a sentence, or None."""
     if head.startswith(_UTF32_MARKS):
-        return "is UTF-32 text, which is not accepted; write it as utf-8"
+        return "is UTF-32 text, which is not supported; write the file as utf-8"
     marked = head.startswith(_UTF16_MARKS)
     if charset == "utf-16" and not marked:
-        return "has no byte order mark at its beginning, which utf-16 needs; write it with one, or as utf-8"
+        return "must begin with a byte order mark to be read as utf-16; write the file with one, or as utf-8"
     if charset in ("utf-8", "utf-8-sig") and marked:
         return Message("is UTF-16 text; ", SetOption("encoding", "utf-16"))
     return None
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
-# Format of a text file: encoding, separators, number format, and whether quoted cells may contain line breaks.
-#
-# Options are public and apply to the whole file. None is inferred from cells: proposals use the header line alone.
+# Options are public and apply to the whole file. They are never inferred from cells, and proposals use only the header
+# line.
 
 PACKED: Final = (".gz", ".zst")
 TAB_SEPARATED: Final = (".tsv", ".tab")
 _DECIMALS: Final = (".", ",")
-# the last two are no-break spaces, as French and SI style write them
+# the last two are no-break spaces, used in French and SI style
 _THOUSANDS: Final = (",", ".", "'", "’", "_", " ", "\u00a0", "\u202f")
 
 
@@ -88,18 +82,18 @@ class ReadOptions:
     Parameters
     ----------
     encoding
-        ascii, utf-8, utf-8-sig, utf-16 with its mark, or a one-byte encoding of Python. If omitted, utf-8;
-        `discreet.blank_design` then proposes one from the header line.
+        One of ascii, utf-8, utf-8-sig, utf-16 with a byte order mark, or a one-byte encoding of Python. The default is
+        utf-8, but `discreet.blank_design` proposes an encoding from the header line.
     delimiter
-        Character between two cells. If omitted, a tab in a `.tsv` file and a comma in any other;
-        `discreet.blank_design` then proposes one from the header line.
+        Character between two cells. The default is a tab for a `.tsv` file and a comma for any other, but
+        `discreet.blank_design` proposes a delimiter from the header line.
     decimal
-        Character before the fraction of a number: a point or a comma.
+        Decimal mark of numbers: a point or a comma.
     thousands
-        Character between groups of three digits. If omitted, numbers have no groups.
+        Character between groups of three digits. If omitted, digits are not grouped.
     quoted_line_breaks
-        True if quoted cells may hold line breaks. The file is then read strictly by RFC 4180, every record must have as
-        many cells as the header, and the guarantee states that every cell is quoted correctly.
+        Whether quoted cells may contain line breaks. If true, the file is read strictly by RFC 4180, every record must
+        have as many cells as the header, and the guarantee is conditional on every cell being quoted correctly.
 
     Examples
     --------
@@ -135,7 +129,7 @@ class ReadOptions:
         metadata=offered(
             "--quoted-line-breaks",
             "Line breaks in quotes",
-            "Quoted cells of a CSV file may hold line breaks; the file is read strictly by RFC 4180.",
+            "Allow line breaks in quoted cells of a CSV file, and read the file strictly by RFC 4180.",
         ),
     )
 
@@ -145,17 +139,12 @@ class ReadOptions:
         if self.delimiter is not None:
             _check_delimiter(self.delimiter)
         if not isinstance(self.decimal, str) or self.decimal not in _DECIMALS:
-            raise SpecError(f"decimal {shown(self.decimal)} is not allowed; choose '.' or ','")
+            raise SpecError(f"decimal: expected '.' or ',', got {shown(self.decimal)}")
         if self.thousands is not None and (not isinstance(self.thousands, str) or self.thousands not in _THOUSANDS):
             allowed = ", ".join(map(repr, _THOUSANDS))
-            raise SpecError(
-                f"thousands {shown(self.thousands)} is not allowed; choose one of {allowed}, or leave it out"
-            )
+            raise SpecError(f"thousands: expected one of {allowed}, or no character, got {shown(self.thousands)}")
         if self.thousands == self.decimal:
-            raise SpecError(
-                f"thousands and decimal are both {shown(self.decimal)}; a number could be read in two ways. Give two "
-                "different characters"
-            )
+            raise SpecError(f"thousands and decimal must be different characters, got {shown(self.decimal)} for both")
         check_flag("quoted_line_breaks", self.quoted_line_breaks)
 
     @property
@@ -165,11 +154,11 @@ class ReadOptions:
 
     @property
     def local_numbers(self) -> bool:
-        """Whether numbers have another format than `-1234.5`."""
+        """Whether numbers are formatted differently from `-1234.5`."""
         return self.decimal != "." or self.thousands is not None
 
     def given(self) -> dict[str, object]:
-        """Return the options that are not the default, by name."""
+        """Return the options that differ from the default, by name."""
         default = ReadOptions()
         return {
             option.name: getattr(self, option.name)
@@ -179,7 +168,7 @@ class ReadOptions:
         }
 
     def for_file(self, path: Path) -> ReadOptions:
-        r"""Return the options with the delimiter of the file, by its name if none was given.
+        r"""Fill in the delimiter from the file name, if it is omitted.
 
         >>> ReadOptions().for_file(Path("a.tsv.gz")).delimiter, ReadOptions().for_file(Path("a.csv")).delimiter
         ('\t', ',')
@@ -189,9 +178,9 @@ class ReadOptions:
         return replace(self, delimiter="\t" if text_suffix(path) in TAB_SEPARATED else ",")
 
     def read_as(self) -> dict[str, object]:
-        """Return the options as stored in a ledger, since the same bytes read otherwise are another query.
+        """Return the options as recorded in a ledger, without most defaults.
 
-        Options at their default are left out.
+        Reading the same bytes with other options is a different query.
 
         >>> ReadOptions("UTF8", thousands="'").read_as()
         {'encoding': 'utf-8', 'delimiter': ',', 'thousands': "'"}
@@ -204,7 +193,7 @@ DEFAULT_READING: Final = ReadOptions()
 
 
 def checked_reading(reading: object) -> ReadOptions:
-    """Return how a file is written, by default as comma-separated UTF-8."""
+    """Return the reading options, by default for comma-separated UTF-8."""
     if reading is None:
         return DEFAULT_READING
     if not isinstance(reading, ReadOptions):
@@ -213,7 +202,7 @@ def checked_reading(reading: object) -> ReadOptions:
 
 
 def text_suffix(path: Path) -> str:
-    """Return the extension of a file name without that of its compression, in lower case.
+    """Return the extension of a file name in lower case, ignoring the extension of a compression.
 
     >>> text_suffix(Path("a.CSV.gz")), text_suffix(Path("a.gz"))
     ('.csv', '')
@@ -223,29 +212,29 @@ def text_suffix(path: Path) -> str:
 
 def _check_delimiter(sign: object) -> None:
     if not isinstance(sign, str) or len(sign) != 1 or not sign.isascii():
-        raise SpecError(f"delimiter {shown(sign)} is not allowed; choose one ASCII character such as ',', ';' or a tab")
+        raise SpecError(f"delimiter: expected one ASCII character such as ',', ';' or a tab, got {shown(sign)}")
     if sign != "\t" and (sign.isalnum() or not sign.isprintable() or sign in "\"'+-."):
-        raise SpecError(f"delimiter {shown(sign)} can occur inside cells; choose one such as ',', ';' or a tab")
+        raise SpecError(
+            f"delimiter: expected a character such as ',', ';' or a tab, got {shown(sign)}, which may occur in cells"
+        )
 
 
 # -- packed ------------------------------------------------------------------------------------------------------------
-# The bytes of a text file, decompressed if its name says so.
-#
-# Errors are replaced by one fixed sentence. A damaged or truncated stream is refused as a whole, since the part before
-# the damage is not the table.
+# Files with a compressed extension are decompressed. Errors are replaced by one fixed sentence. A damaged or truncated
+# stream is rejected as a whole, because the part before the damage is not the whole table.
 
 # first bytes of each file type, and the name of its codec in Arrow
 CODECS: Final = {".gz": (b"\x1f\x8b", "gzip"), ".zst": (b"\x28\xb5\x2f\xfd", "zstd")}
 
 
 class TextBytes:
-    """A file read from its beginning, or its stored bytes from `start` to `end`.
+    """The text of a file, or its stored bytes from `start` to `end`.
 
     `buffering` is passed to `open`. With 0, no byte is read before it is requested.
     """
 
     def __init__(self, path: Path, *, buffering: int = -1, start: int = 0, end: int | None = None) -> None:
-        # loaded here, so that the options of a command load without it
+        # imported here, so that the options of a command load without it
         import pyarrow as pa
 
         self._path = path
@@ -253,7 +242,7 @@ class TextBytes:
         codec = CODECS.get(path.suffix.lower())
         self._packed = codec is not None
         try:
-            # closed with this object
+            # closed by __exit__
             self._raw = path.open("rb", buffering=buffering)
             self.size = self._raw.seek(0, 2)
             self._raw.seek(start)
@@ -276,17 +265,17 @@ class TextBytes:
 
     @property
     def share(self) -> float:
-        """Share of the stored bytes that were read, 0 to 1."""
+        """Fraction of the stored bytes that have been read."""
         length = (self.size if self._end is None else self._end) - self._start
         return min(1.0, (self._raw.tell() - self._start) / length) if length > 0 else 1.0
 
     @property
     def has_grown(self) -> bool:
-        """Whether more was read than the size of the file when it was opened."""
+        """Whether more bytes were read than the file had when it was opened."""
         return self._raw.tell() > self.size
 
     def read(self, size: int) -> bytes:
-        """Read at most `size` bytes of the text, or none at its end."""
+        """Read at most `size` bytes of the text. Return empty bytes at the end."""
         if self._end is not None:
             size = min(size, max(self._end - self._raw.tell(), 0))
         try:
@@ -295,7 +284,8 @@ class TextBytes:
             # Arrow sets no strerror for a stream that cannot be decompressed
             how = error.strerror if error.strerror or not self._packed else None
             problem = DataError(
-                f"the file {self._path.name!r} cannot be unpacked: it is damaged or breaks off; write or copy it again"
+                f"the file {self._path.name!r} cannot be decompressed, because it is damaged or truncated; write or "
+                "copy the file again"
                 if how is None
                 else f"the file {self._path.name!r} cannot be read to its end: {how}"
             )

@@ -1,6 +1,6 @@
 """Read a table or view of a DuckDB database file.
 
-The database can only return rows: it loads no extension, reads and writes no other file, and its content cannot change
+The database can only return rows. It cannot load extensions or read or write other files, and nothing in it can change
 these settings. Its error messages may quote cells, so they are replaced by fixed sentences.
 """
 
@@ -23,10 +23,10 @@ from discreet.tables.source import Place
 if TYPE_CHECKING:
     from pyarrow import RecordBatch, RecordBatchReader, Schema
 
-# position of the signature of a DuckDB file
+# the signature of a DuckDB file and its position
 _MARK, _MARK_AT = b"DUCK", 8
 _SQLITE: Final = b"SQLite format 3"
-# a view that needs more memory is refused, since nothing may be written to disk
+# a view that needs more memory fails, because nothing may be written to disk
 _MEMORY: Final = "128MB"
 _LOCKED: Final[dict[str, str | int | float | list[str]]] = {
     "autoinstall_known_extensions": False,
@@ -46,7 +46,7 @@ _LISTED: Final = (
 class DatabaseTable:
     """A table or view of a DuckDB database file.
 
-    The file is opened read-only, and no extension or other file is loaded. A view is a query, so the guarantee of a
+    The file is opened read-only, without loading extensions or other files. A view is a query, so the guarantee of its
     release has the additional condition `query-rows`.
 
     Attributes
@@ -54,7 +54,7 @@ class DatabaseTable:
     database
         Path of the database file.
     table
-        Name of the table or view, prefixed by its schema and a point if that is not `main`.
+        Name of the table or view, as `schema.name` if the schema is not `main`.
 
     Examples
     --------
@@ -79,10 +79,11 @@ class DatabaseTable:
 
 
 class DatabaseSource:
-    """The rows of a table or view, read in the calling thread."""
+    """The rows of a database table or view, read in the calling thread."""
 
     numbered: Final = "row"
-    # the file has other tables too, and stores the same rows in many ways: rows are digested as they are read
+    # None, because the file may hold other tables and can store the same rows in many ways; the digest is computed
+    # from the rows as they are read
     fingerprint: Final = None
 
     def __init__(self, table: DatabaseTable) -> None:
@@ -95,40 +96,42 @@ class DatabaseSource:
         self.read_as: Final[Mapping[str, object]] = DEFAULT_READING.read_as()
         with opened_database(self._path, self._threads) as database:
             listed = _listed(database)
-            found = [(stored, is_view) for name, stored, is_view in listed if name == self._name]
+            matches = [(stored, is_view) for name, stored, is_view in listed if name == self._name]
             where = f" of {self._path.name!r}"
-            if not found:
+            if not matches:
                 names = [name for name, _, _ in listed]
-                raise SpecError.unknown_name("table", self._name, names or ["none, it has no table"], where)
-            if len(found) > 1:
-                both = " and ".join(stored for stored, _ in found)
-                raise SpecError(f"table {shown(self._name)}{where} means two tables; {both} are there: rename one")
-            self._stored, is_view = found[0]
+                raise SpecError.unknown_name("table", self._name, names or ["none, the database has no tables"], where)
+            if len(matches) > 1:
+                both = " and ".join(stored for stored, _ in matches)
+                raise SpecError(
+                    f"the table name {shown(self._name)}{where} is ambiguous: it may mean {both}; rename one of them"
+                )
+            self._stored, is_view = matches[0]
             self.origin: Final[Origin | None] = "query" if is_view else None
-            # the schema alone, without any row
-            self.schema: Final[Schema] = self._asked(database, "*", 1, " LIMIT 0").schema
+            # reads the schema without any row
+            self.schema: Final[Schema] = self._query(database, "*", 1, " LIMIT 0").schema
 
     @property
     def share_read(self) -> float | None:
-        """None: the length of a view is not known before its end."""
+        """None, because the number of rows of a view is unknown until its end."""
         return None
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
-        """Yield record batches of the declared columns, in their order."""
+        """Yield record batches of the declared columns, in declared order."""
         names = list(columns)
         check_names(names, self.schema.names)
         self._before = 0
         with opened_database(self._path, self._threads) as database:
-            wanted = self._asked(database, ", ".join(map(_quoted, names)), batch_rows)
-            for batch in frame_batches(wanted, columns, batch_rows):
+            reader = self._query(database, ", ".join(map(_quoted, names)), batch_rows)
+            for batch in frame_batches(reader, columns, batch_rows):
                 yield batch
                 self._before += batch.num_rows
         check_unchanged(self._path, self._state)
 
     def parts(self, count: int) -> Sequence[DatabaseSource]:
-        """Return the table as one part. DuckDB reads a table with `count` threads, and computes a view with one.
+        """Return the table as one part. DuckDB reads a table with `count` threads, but computes a view with one thread.
 
-        With several threads it would handle signals only after all rows of a view are computed.
+        With several threads, it would handle signals only after all rows of a view are computed.
         """
         self._threads = 1 if self.origin == "query" else count
         return [self]
@@ -137,9 +140,9 @@ class DatabaseSource:
         """Return the index of a row in the table, counted from 0."""
         return Place(self._before + row, "row")
 
-    def _asked(self, database: Any, columns: str, batch_rows: int, rest: str = "") -> RecordBatchReader:  # noqa: ANN401  # DuckDB has no types
+    def _query(self, database: Any, columns: str, batch_rows: int, rest: str = "") -> RecordBatchReader:  # noqa: ANN401  # DuckDB has no types
         try:
-            # rows are computed from the second call on
+            # the query runs when rows are read from the result
             reader: RecordBatchReader = database.sql(f"SELECT {columns} FROM {self._stored}{rest}").to_arrow_reader(
                 batch_rows
             )
@@ -150,9 +153,9 @@ class DatabaseSource:
         if interrupted:
             raise KeyboardInterrupt
         raise DataError(
-            f"the table {self._name!r} of {self._path.name!r} cannot be read: it is damaged, or a view that fails in a "
-            "row, needs more memory, another file, an extension, or a table that is not there; write its rows as a "
-            "table first"
+            f"the table {self._name!r} of {self._path.name!r} cannot be read: the file is damaged, or this is a view "
+            "that fails in some row, needs more memory, or uses another file, an extension or a missing table; store "
+            "the rows of a view as a table first"
         )
 
 
@@ -167,20 +170,20 @@ def database_tables(database: str | os.PathLike[str]) -> tuple[str, ...]:
     >>> import discreet, duckdb
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "survey.duckdb")
-    ...     with duckdb.connect(str(file)) as made:
-    ...         _ = made.execute("CREATE TABLE people (age INTEGER)")
+    ...     with duckdb.connect(str(file)) as database:
+    ...         _ = database.execute("CREATE TABLE people (age INTEGER)")
     ...     discreet.database_tables(file)
     ('people',)
     """
     path = Path(path_text(DatabaseTable(database, "any").database))
     regular_state(path)
     _check_mark(path)
-    with opened_database(path, 1) as found:
-        return tuple(name for name, _, _ in _listed(found))
+    with opened_database(path, 1) as opened:
+        return tuple(name for name, _, _ in _listed(opened))
 
 
 def _listed(database: Any) -> list[tuple[str, str, bool]]:  # noqa: ANN401  # DuckDB has no types
-    """List each table and view with its name for users, its name in SQL, and whether it is a view."""
+    """List the tables and views, each with its name for users, its name in SQL, and whether it is a view."""
     return [
         (name if schema == "main" else f"{schema}.{name}", f"{_quoted(schema)}.{_quoted(name)}", is_view)
         for schema, name, is_view in database.sql(_LISTED).fetchall()
@@ -198,7 +201,8 @@ def _check_mark(path: Path) -> None:
             return
         other = "a SQLite database" if head.startswith(_SQLITE) else "not a DuckDB database"
         problem = DataError(
-            f"the file {path.name!r} is {other}; give a DuckDB database, or write the table as Parquet or CSV"
+            f"expected a DuckDB database, but the file {path.name!r} is {other}; choose another file, or write the "
+            "table as Parquet or CSV"
         )
     raise problem
 
@@ -210,14 +214,14 @@ def opened_database(path: Path, threads: int) -> Iterator[Any]:
         import duckdb
     except ImportError:
         raise MissingDependencyError("duckdb", "duckdb", "a table of a database") from None
-    # absolute, so that the name cannot denote a service or another kind of database
+    # an absolute path, because other names could denote a service or another kind of database
     name = str(path.absolute())
     try:
         database = duckdb.connect(name, read_only=True, config={**_LOCKED, "threads": threads})  # [P:locked]
     except duckdb.Error:
         problem = DataError(
-            f"the database {path.name!r} cannot be opened: another program writes to it, it is damaged or "
-            "encrypted, or a newer version of DuckDB wrote it; close it there, or write the table as Parquet"
+            f"the database {path.name!r} cannot be opened: another program is writing to it, it is damaged or "
+            "encrypted, or a newer version of DuckDB wrote it; close the other program, or write the table as Parquet"
         )
     else:
         try:
@@ -233,7 +237,7 @@ def _quoted(name: str) -> str:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Return whether DuckDB was stopped by a signal, which it reports as one of its own errors."""
+    """Return whether an error of DuckDB means that a signal stopped it."""
     return type(error).__name__ == "InterruptException" or (
         isinstance(error, RuntimeError) and "interrupted" in str(error).lower()
     )

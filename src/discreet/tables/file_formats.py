@@ -1,4 +1,4 @@
-"""Read Parquet, Arrow, Stata, SPSS and SAS files in bounded memory, in parts for several workers."""
+"""Read Parquet, Arrow, Stata, SPSS and SAS files in bounded memory, and split files into parts for several workers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pyarrow import DataType, MemoryMappedFile, RecordBatch, Schema
 
 # -- pieces ------------------------------------------------------------------------------------------------------------
-# Files are split into parts of similar size, one for each worker.
-
 File = TypeVar("File")
 Item = TypeVar("Item")
 
@@ -33,30 +31,27 @@ class Piece(Protocol):
     """A file, or a consecutive range of its lines, row groups or record batches."""
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
-        """Yield record batches, each with the share of the piece that is read."""
+        """Yield record batches, each with the fraction of the piece that has been read."""
         ...
 
     def pieces(self, cuts: Sequence[float]) -> Sequence[tuple[Piece, float] | None]:
-        """Split the file near these increasing shares in (0, 1).
+        """Split the file near these increasing fractions of its size, which lie strictly between 0 and 1.
 
-        Returns one more piece than there are cuts, in order, each with its share, or None for an empty piece.
+        Return one more piece than there are cuts, in order. Each item is a piece with its fraction of the size, or None
+        if the piece is empty.
         """
         ...
 
 
 def uncut(file: File, cuts: Sequence[float]) -> Sequence[tuple[File, float] | None]:
-    """Return the pieces of a file that cannot be split.
-
-    >>> uncut("file", [0.25, 0.5])
-    [('file', 1.0), None, None]
-    """
+    """Return the pieces of a file that cannot be split."""
     return [(file, 1.0), *(None for _ in cuts)]
 
 
 def cut_files(files: Sequence[tuple[Piece, int]], count: int) -> list[list[tuple[Piece, float]]]:
-    """Split files with sizes in bytes into at most `count` lists of pieces with sizes, all in order.
+    """Split files into at most `count` lists of pieces of similar total size. Sizes are in bytes, and order is kept.
 
-    Only files at the boundary of two lists are split.
+    A file is split only if it crosses the boundary of two lists.
     """
     total = sum(size for _, size in files)
     lists: list[list[tuple[Piece, float]]] = [[] for _ in range(count)]
@@ -64,7 +59,7 @@ def cut_files(files: Sequence[tuple[Piece, int]], count: int) -> list[list[tuple
     for file, size in files:
         inside = [index for index in range(1, count) if before < total * index / count < before + size]
         cuts = [(total * index / count - before) / size for index in inside]
-        # a boundary between two files splits neither
+        # no file is split if a boundary falls between two files
         current = max(current, sum(total * index / count <= before for index in range(1, count)))
         for piece in file.pieces(cuts) if cuts else [(file, 1.0)]:
             if piece is not None:
@@ -76,11 +71,7 @@ def cut_files(files: Sequence[tuple[Piece, int]], count: int) -> list[list[tuple
 
 
 def unless_changed(items: Iterator[Item], check_unchanged: Callable[[], None]) -> Iterator[Item]:
-    """Yield items read from a file. If reading fails because the file changed, report the change instead.
-
-    >>> list(unless_changed(iter("ab"), lambda: None))
-    ['a', 'b']
-    """
+    """Yield items read from a file. If reading fails and the file changed, report the change instead."""
     try:
         yield from items
     except DataError as error:
@@ -92,10 +83,7 @@ def unless_changed(items: Iterator[Item], check_unchanged: Callable[[], None]) -
 
 
 class FilePart:
-    """Pieces of files that one worker reads.
-
-    `pieces` are in order, with their sizes in bytes. The checks run before and after reading.
-    """
+    """The pieces of files that one worker reads, in order, with their sizes in bytes."""
 
     def __init__(
         self,
@@ -109,7 +97,7 @@ class FilePart:
         self.bytes_read = 0.0
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
-        """Yield record batches of the declared columns, and refuse files that changed in the meantime."""
+        """Yield record batches of the declared columns. Raise DataError if a file changed in the meantime."""
         self._check_names(list(columns))
         done = 0.0
         for piece, size in self._pieces:
@@ -122,12 +110,11 @@ class FilePart:
 
 
 # -- arrow -------------------------------------------------------------------------------------------------------------
-# Parquet and Arrow files as record batches, in memory that does not grow with the file.
-#
-# Errors of the readers may quote a damaged file, so they are replaced by one fixed sentence.
+# Parquet and Arrow files are read in memory that does not grow with the file. Errors of the readers may quote a damaged
+# file, so they are replaced by one fixed sentence.
 
 IPC_MAGIC: Final = b"ARROW1"
-_READ_BYTES: Final = 1 << 16  # without a buffer, a whole column of a row group is loaded at once
+_READ_BYTES: Final = 1 << 16  # without this buffer size, a whole column of a row group is loaded at once
 
 
 class ArrowFile(ABC):
@@ -138,28 +125,28 @@ class ArrowFile(ABC):
         self._parts = parts
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
-        """Return the types of the declared columns. Refuse a file that lacks one or has it twice."""
+        """Return the types of the declared columns, each of which must occur exactly once."""
         schema = self._schema()
         check_file_names(self.path, names, schema.names)
         return {name: schema.field(name).type for name in names}
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
-        """Yield the declared columns in batches, each with the share of the file that is read."""
+        """Yield the declared columns in batches, each with the fraction of the file that has been read."""
         names = list(columns)
         steps = self._steps(names, batch_rows)
-        found = False
+        has_rows = False
         while (step := self._next(steps)) is not None:
             batch, share = step
             for start in range(0, batch.num_rows, batch_rows):
-                found = True
+                has_rows = True
                 yield batch.slice(start, batch_rows), share
-        if not found:
-            # an empty batch, so that types are always checked
+        if not has_rows:
+            # yield an empty batch, so that types are always checked
             kinds = self.column_types(names)
             yield pa.record_batch([pa.nulls(0, kinds[name]) for name in names], names=names), 1.0
 
     def pieces(self, cuts: Sequence[float]) -> Sequence[tuple[ArrowFile, float] | None]:
-        """Split the file between its row groups or record batches; see `Piece.pieces`."""
+        """Split the file between its row groups or record batches. See `Piece.pieces`."""
         try:
             sizes = self._sizes()
         except Exception:  # reported when the file is read
@@ -167,7 +154,7 @@ class ArrowFile(ABC):
         before = np.concatenate([[0], np.cumsum(sizes)])
         if not before[-1]:
             return uncut(self, cuts)
-        # the boundaries nearest to each share
+        # the boundary nearest to each cut
         ends = [int(np.abs(before - cut * before[-1]).argmin()) for cut in cuts]
         return [
             (self._piece(range(first, last)), float(before[last] - before[first]) / before[-1])
@@ -177,7 +164,7 @@ class ArrowFile(ABC):
         ]
 
     def line(self, row: int) -> int | None:
-        """Return None, since these files have no lines."""
+        """Return None, because these files have no lines."""
         return None
 
     def _schema(self) -> Schema:
@@ -191,7 +178,7 @@ class ArrowFile(ABC):
         try:
             step = next(steps, None)
             if step is not None:
-                # offsets of a damaged file must not lead outside its buffers
+                # offsets in a damaged file may point outside its buffers
                 check_buffers(step[0])
         except Exception:  # as above
             problem = self._damaged()
@@ -201,8 +188,8 @@ class ArrowFile(ABC):
 
     def _damaged(self) -> DataError:
         return DataError(
-            f"the file {self.path.name!r} cannot be read: it is damaged, encrypted, or compressed by a method that is "
-            "not supported; write it again"
+            f"the file {self.path.name!r} cannot be read: it is damaged, encrypted, or compressed by an unsupported "
+            "method; write the file again"
         )
 
     def _piece(self, parts: range) -> ArrowFile:
@@ -210,14 +197,14 @@ class ArrowFile(ABC):
 
     @abstractmethod
     def _sizes(self) -> Sequence[int]:
-        """Return the sizes of the row groups or record batches, or nothing if unknown. May raise anything."""
+        """Return the sizes of the row groups or record batches, or an empty list if unknown. May raise anything."""
 
     @abstractmethod
     def _read_schema(self) -> Schema: ...
 
     @abstractmethod
     def _steps(self, names: list[str], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
-        """Yield batches of the named columns in order, each with the share read. May raise anything."""
+        """Yield batches of the named columns, each with the fraction read. May raise any exception."""
 
 
 class ParquetFile(ArrowFile):
@@ -231,22 +218,22 @@ class ParquetFile(ArrowFile):
             return file.schema_arrow
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
-        """Return the types of the declared columns. Refuse decimals and encodings that Arrow cannot read."""
+        """Return the types of the declared columns. Reject decimals and encodings that Arrow cannot read."""
         kinds = super().column_types(names)
         for name in filter(lambda name: pa.types.is_dictionary(kinds[name]), names):
             encodings = self._encodings(list(self._stored).index(name))
             if any(encoding.startswith("DELTA") for encoding in encodings):
                 raise DataError(
-                    f"column {name!r} is a dictionary in an encoding that cannot be read as one (file "
-                    f"{self.path.name!r}); write it as plain text, or with the default encodings"
+                    f"column {name!r} of {self.path.name!r} has a dictionary type in an encoding that Arrow cannot "
+                    "read; write the column as plain text, or with the default encodings"
                 )
         for name in filter(lambda name: pa.types.is_decimal(kinds[name]), names):
             stored, kind = self._stored[name], kinds[name]
             if stored.physical_type == "BYTE_ARRAY" or stored.length > kind.byte_width:
-                # by the type, since a cell that is too long would stop the reader
+                # rejected by the type, because otherwise a cell that is too long would stop the reader
                 raise DataError(
-                    f"column {name!r} has decimals of type {kind} stored as bytes of another length (file "
-                    f"{self.path.name!r}); write them as decimals of that type, or as floats"
+                    f"column {name!r} of {self.path.name!r} stores decimals of type {kind} in another number of bytes "
+                    "than this type has; write the column as decimals of this type, or as floats"
                 )
         return kinds
 
@@ -257,8 +244,8 @@ class ParquetFile(ArrowFile):
 
     def _sizes(self) -> Sequence[int]:
         with pa.OSFile(str(self.path)) as raw:
-            found = pq.ParquetFile(raw).metadata
-            return [found.row_group(number).num_rows for number in range(found.num_row_groups)]
+            metadata = pq.ParquetFile(raw).metadata
+            return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
 
     def _steps(self, names: list[str], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
         with pa.OSFile(str(self.path)) as raw:
@@ -269,7 +256,7 @@ class ParquetFile(ArrowFile):
                 batch_size=batch_rows, row_groups=list(groups), columns=names, use_threads=False
             ):
                 done += batch.num_rows
-                # the reader takes "a.b" for a path and may return more columns
+                # the reader treats a name such as "a.b" as a path and may return more columns
                 yield batch.select(names), min(1.0, done / total) if total else 1.0
 
 
@@ -306,7 +293,7 @@ def _has_footer(raw: MemoryMappedFile) -> bool:
 
 
 def check_file_names(path: Path, wanted: Sequence[str], found: Sequence[str]) -> None:
-    """Refuse a file that lacks a declared column or has it twice, and name the file."""
+    """Raise DataError, naming the file, unless every declared column occurs exactly once."""
     try:
         check_names(wanted, found)
     except DataError as error:
@@ -317,11 +304,9 @@ def check_file_names(path: Path, wanted: Sequence[str], found: Sequence[str]) ->
 
 
 # -- statistical -------------------------------------------------------------------------------------------------------
-# Stata, SPSS and SAS files as record batches, read in blocks by `pyreadstat`.
-#
-# The file states the type of each column. The reader returns one Python object for each cell, and None for missing
-# cells. Labels and formats are ignored, so a date is the stored number. Errors of the reader may quote a damaged file,
-# so they are replaced by one fixed sentence.
+# Stata, SPSS and SAS files are read in blocks by `pyreadstat`. The file states the type of each column. The reader
+# returns a Python object for each cell, and None for a missing cell. Labels and formats are ignored, so a date is the
+# stored number. Errors of the reader may quote a damaged file, so they are replaced by one fixed sentence.
 
 _READERS: Final = {
     ".dta": "read_dta",
@@ -330,68 +315,68 @@ _READERS: Final = {
     ".sas7bdat": "read_sas7bdat",
     ".xpt": "read_xport",
 }
-# all other types are numbers that fit doubles
+# all other types are numbers that doubles represent exactly
 _TYPES: Final = {"string": pa.string(), "string_ref": pa.string(), "float": pa.float32()}
 _PART_ROWS: Final = 65_536
-# a transport file is padded with blanks, and its reader drops trailing rows of blanks
+# a SAS transport file is padded with blanks, and its reader drops trailing rows of blanks
 _PADDED: Final = ".xpt"
 
 
 class StatisticalFile:
-    """A file of a statistics program, with its columns and types."""
+    """A file of a statistics program."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._reader = _reader(path)
 
     def all_types(self) -> Mapping[str, DataType]:
-        """Return all columns in order, as text or numbers."""
+        """Return all columns in order, with their types."""
         _, about = self._read(metadataonly=True)
         stored = about.readstat_variable_types
         return {name: _TYPES.get(stored[name], pa.float64()) for name in about.column_names}
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
-        """Return the types of the declared columns. Refuse a file that lacks one."""
+        """Return the types of the declared columns. Raise DataError if one is missing."""
         types = self.all_types()
         check_file_names(self.path, names, list(types))
         return {name: types[name] for name in names}
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[tuple[RecordBatch, float]]:
-        """Yield the declared columns in batches, each with the share of the file that is read."""
+        """Yield the declared columns in batches, each with the fraction of the file that has been read."""
         names = list(columns)
         types = self.column_types(names)
         done, rows = 0, _PART_ROWS
         while rows == _PART_ROWS:
-            found, about = self._read(usecols=names, row_offset=done, row_limit=_PART_ROWS)
-            part = pa.record_batch([_cells(found[name], types[name]) for name in names], names=names)
+            cells, about = self._read(usecols=names, row_offset=done, row_limit=_PART_ROWS)
+            part = pa.record_batch([_cells(cells[name], types[name]) for name in names], names=names)
             rows, first = part.num_rows, done == 0
             if self.path.suffix.lower() == _PADDED:
                 part = self._without_blank_rows(part, done)
             done += rows
             # some files do not state their number of rows
             share = min(1.0, done / about.number_rows) if about.number_rows else float(rows < _PART_ROWS)
-            # an empty batch, so that types are always checked
+            # yield an empty batch if the file has no rows, so that types are always checked
             for start in range(0, part.num_rows or first, batch_rows):
                 yield part.slice(start, batch_rows), share
 
     def _without_blank_rows(self, part: RecordBatch, start: int) -> RecordBatch:
-        """Drop all rows of blanks, since trailing ones cannot be told from padding.
+        """Drop all rows of blanks, because trailing ones cannot be distinguished from padding.
 
         Otherwise the last nonblank row would decide whether blank rows before it are included.
         """
         if not _blank_rows(part).true_count:
             return part
         types = self.all_types()
-        found, _ = self._read(row_offset=start, row_limit=_PART_ROWS)
-        whole = pa.record_batch([_cells(found[name], kind) for name, kind in types.items()], names=list(types))
+        cells, _ = self._read(row_offset=start, row_limit=_PART_ROWS)
+        whole = pa.record_batch([_cells(cells[name], kind) for name, kind in types.items()], names=list(types))
         return part.filter(pc.invert(_blank_rows(whole)))
 
     def pieces(self, cuts: Sequence[float]) -> Sequence[tuple[StatisticalFile, float] | None]:
-        """Return the whole file, since its reader cannot start in the middle."""
+        """Return the whole file as one piece, because its reader cannot start in the middle."""
         return uncut(self, cuts)
 
     def line(self, row: int) -> int | None:
-        """Return None, since these files have no lines."""
+        """Return None, because these files have no lines."""
         return None
 
     def _read(self, **part: object) -> tuple[Mapping[str, list[object]], Any]:
@@ -399,8 +384,8 @@ class StatisticalFile:
             return self._reader(str(self.path), output_format="dict", disable_datetime_conversion=True, **part)
         except Exception:  # the message may quote the file
             problem = DataError(
-                f"the file {self.path.name!r} cannot be read: it is damaged, not in the format that its name says, or "
-                "has text in another encoding than it states; write it again, or save it as CSV or Parquet"
+                f"the file {self.path.name!r} cannot be read: it is damaged, its format does not match its extension, "
+                "or its text does not match its stated encoding; write the file again, or save it as CSV or Parquet"
             )
         raise problem
 
@@ -419,7 +404,7 @@ def _reader(path: Path) -> Callable[..., tuple[Mapping[str, list[object]], Any]]
 
 
 def _blank_rows(part: RecordBatch) -> pa.BooleanArray:
-    """Return which rows may consist of blanks alone, by the given columns."""
+    """Return which rows may consist of blanks alone, judging by the columns of this batch."""
     blank = pa.repeat(True, part.num_rows)
     for values in part.columns:
         text = pa.types.is_string(values.type)
@@ -429,9 +414,9 @@ def _blank_rows(part: RecordBatch) -> pa.BooleanArray:
 
 @cache
 def _blank_numbers() -> pa.Array:
-    """Return the numbers that blanks of 2 to 8 bytes encode.
+    """Return the numbers whose stored bytes are 2 to 8 blanks.
 
-    Computed only for transport files, since an Arrow array of Python objects imports pandas.
+    Computed only for transport files, because building an Arrow array from Python objects imports pandas.
     """
     return pa.array(
         int.from_bytes((b" " * (width - 1)).ljust(7, b"\0"), "big") * 2.0**-56 * 16.0 ** (ord(" ") - 64)
@@ -440,7 +425,7 @@ def _blank_numbers() -> pa.Array:
 
 
 def _cells(cells: list[object], kind: DataType) -> pa.Array:
-    """Return an Arrow array of the type that the file states. Empty text is a missing cell, as in CSV."""
+    """Return an Arrow array of the stated type. Empty text is a missing cell, as in CSV."""
     if pa.types.is_string(kind):
         return pa.array([cell or None for cell in cells], pa.string())
     return pa.array(cells, kind)

@@ -1,4 +1,4 @@
-"""Turn in-memory tables of any library into Arrow batches, by column name."""
+"""Convert in-memory tables of any library to Arrow batches, by column name."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
     from pyarrow import Array, RecordBatch, StructArray
 
 # -- streams -----------------------------------------------------------------------------------------------------------
-# Arrow C streams of any library as record batches. A null entry is a row of missing cells.
-#
-# A table is a stream of struct arrays. pyarrow reads such a stream as record batches, which cannot hold null entries,
-# or all at once, in memory that grows with the table. So its arrays are imported one by one.
+# An Arrow C stream of struct arrays is a table, and a null entry is a row of missing cells. pyarrow reads such a stream
+# either as record batches, which cannot hold null entries, or all at once, in memory that grows with the table. We
+# therefore import its arrays one by one.
 
 _CALL: Final = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
 _POINTER: Final = ctypes.pythonapi.PyCapsule_GetPointer
@@ -57,16 +56,14 @@ class _CStream(ctypes.Structure):
 class TableStream:
     """Record batches of an object with `__arrow_c_stream__` or `__arrow_c_array__` whose entries are rows.
 
-    The constructor and `next_batch` raise any exception of the library if the object fails.
+    The constructor and `next_batch` may raise any exception of the library behind the object.
 
-    Examples
-    --------
     >>> stream = TableStream(pa.chunked_array([[{"x": 1.0, "y": 2.0}, None]]))
     >>> stream.names, stream.next_batch(["y"]).to_pydict(), stream.next_batch(["y"])
     (['x', 'y'], {'y': [2.0, None]}, None)
     """
 
-    def __init__(self, data: Any) -> None:  # noqa: ANN401  # of any library
+    def __init__(self, data: Any) -> None:  # noqa: ANN401  # an object of any library
         if not hasattr(data, "__arrow_c_stream__"):
             data = pa.chunked_array([pa.array(data)])
         # the capsule owns the stream and releases it
@@ -76,15 +73,15 @@ class TableStream:
         self._fill(self._stream.get_schema, schema)
         self._type = pa.DataType._import_from_c(ctypes.addressof(schema))
         if not pa.types.is_struct(self._type):
-            raise TypeError("the entries of the stream are no rows")
+            raise TypeError("the entries of the stream are not rows")
 
     @property
     def names(self) -> list[str]:
-        """Names of all columns, which may not be unique."""
+        """Names of all columns, with repetitions."""
         return [self._type.field(index).name for index in range(self._type.num_fields)]
 
     def empty_batch(self, names: Sequence[str]) -> RecordBatch:
-        """Return a batch without rows, with the types of the named columns."""
+        """Return a batch without rows that has the types of the named columns."""
         return pa.record_batch([pa.nulls(0, self._type.field(name).type) for name in names], names=list(names))
 
     def next_batch(self, names: Sequence[str]) -> RecordBatch | None:
@@ -95,7 +92,7 @@ class TableStream:
             return None
         rows = pa.Array._import_from_c(ctypes.addressof(array), self._type)
         columns = [_column(rows, self._type.get_field_index(name)) for name in names]
-        # the extra column keeps the number of rows of a batch without columns
+        # the extra column preserves the number of rows if no columns are named
         return pa.record_batch([*columns, pa.nulls(len(rows))], names=[*names, ""]).select(range(len(names)))
 
     def _fill(self, call: Any, answer: ctypes.Structure) -> None:  # noqa: ANN401  # a function of the stream
@@ -104,7 +101,7 @@ class TableStream:
 
 
 def _column(rows: StructArray, index: int) -> Array:
-    """Return a column, with null where the row is null. Types without nulls are returned unchanged."""
+    """Return a column with null where the row is null, unless its type cannot hold nulls."""
     values = rows.field(index)
     without = pa.types.is_union(values.type) or pa.types.is_run_end_encoded(values.type)
     if without or not rows.null_count:
@@ -115,45 +112,39 @@ def _column(rows: StructArray, index: int) -> Array:
 
 
 # -- frames ------------------------------------------------------------------------------------------------------------
-# In-memory tables of any library as Arrow batches, by column name.
-#
-# Exceptions of the libraries may quote cells, so they are never chained: errors are raised outside their handlers.
-
+# Exceptions of other libraries may quote cells. Errors are therefore raised outside the `except` blocks, so that the
+# original exception is not chained.
 _DUCKDB: Final = frozenset(("duckdb", "_duckdb"))
 _LASTING: Final = frozenset(("pandas", "polars", "pyarrow")) | _DUCKDB
 _TYPED: Final = ("__array__", "__array_interface__", "__array_struct__")
 _IN_USE: Final = "ResourceInUseException"  # of DuckDB
 _BUSY: Final = (
-    "the connection of the relation has a result that is not read to its end; read it, or make the relation with "
-    "con.cursor().sql(...)"
+    "the DuckDB connection of the relation has another unfinished result; read that result to its end, or create the "
+    "relation with con.cursor().sql(...)"
 )
-_NO_COLUMNS: Final = "the table cannot be turned into Arrow columns; check the query or object behind it"
-_UNREADABLE: Final = "the table could not be read to its end; check the query or file behind it"
+_NO_COLUMNS: Final = "the table cannot be converted to Arrow columns; check the query or object behind the table"
+_UNREADABLE: Final = "the table could not be read to its end; check the query or file behind the table"
 Origin: TypeAlias = Literal["query", "stream", "quoted", "spark"]
-AnyArray: TypeAlias = npt.NDArray[Any]  # of any element type: the declaration decides later which are allowed
+AnyArray: TypeAlias = npt.NDArray[Any]  # element types are checked later, against the declaration
 
 
 def is_frame(data: object) -> bool:
-    """Return whether `frame_batches` can read this object.
-
-    >>> is_frame({"x": [1, 2]}), is_frame("table.csv")
-    (True, False)
-    """
+    """Return whether `frame_batches` can read this object."""
     return isinstance(data, Mapping | np.ndarray) or any(
         hasattr(data, mark) for mark in ("__arrow_c_stream__", "__arrow_c_array__")
     )
 
 
 def reads_once(data: object) -> bool:
-    """Return whether an object can be read only once, as streams of unknown libraries can."""
+    """Return whether an object can be read only once. Streams of unknown libraries are assumed to be such objects."""
     if isinstance(data, pa.RecordBatchReader):
         return True
-    known = type(data).__module__.partition(".")[0] in _LASTING
-    return hasattr(data, "__arrow_c_stream__") and not (known or isinstance(data, Mapping | np.ndarray))
+    rereadable = type(data).__module__.partition(".")[0] in _LASTING
+    return hasattr(data, "__arrow_c_stream__") and not (rereadable or isinstance(data, Mapping | np.ndarray))
 
 
 def origin(data: object) -> Origin | None:
-    """Return the kind of computation that the rows may come from, or None for a stored table.
+    """Return whether the rows may be computed by a query or come from a stream, or None for a stored table.
 
     >>> origin({"x": [1.0]}), origin(pa.table({"x": [1.0]}).to_reader())
     (None, 'stream')
@@ -162,9 +153,9 @@ def origin(data: object) -> Origin | None:
         try:
             kind = getattr(data, "type", None)
         except Exception:
-            # a closed connection; reading it reports the error
+            # the connection is closed; the error is reported when the relation is read
             kind = None
-        # only this type is a scan of a stored table; others may compute anything
+        # only this type is a scan of a stored table; other types may compute anything
         return None if kind == "TABLE_RELATION" else "query"
     return "stream" if reads_once(data) else None
 
@@ -172,10 +163,10 @@ def origin(data: object) -> Origin | None:
 def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
     """Yield the declared columns of an in-memory table as record batches, with as little copying as possible.
 
-    Accepts objects with an Arrow C stream (pandas, polars, pyarrow, DuckDB relations), Arrow arrays of structs in which
-    a null entry is a row of missing cells, mappings of names to one-dimensional arrays, structured arrays, and
-    two-dimensional arrays with their columns in the order of `columns`. A batch has at most `batch_rows` rows. A table
-    without rows gives an empty batch, so that types are always checked. Undeclared columns may hold anything.
+    Accepted are objects with an Arrow C stream (pandas, polars, pyarrow, DuckDB relations), Arrow arrays of structs in
+    which a null entry is a row of missing cells, mappings of names to one-dimensional arrays, structured arrays, and
+    two-dimensional arrays with their columns in the order of `columns`. A table without rows yields an empty batch, so
+    that types are always checked. Undeclared columns may hold anything.
 
     >>> from discreet.design.columns import Numeric
     >>> [batch.num_rows for batch in frame_batches({"x": [1.0, 2.0, 3.0]}, {"x": Numeric((0, 1))}, 2)]
@@ -194,19 +185,19 @@ def frame_batches(data: object, columns: Mapping[str, Readable], batch_rows: int
         return
     stream = _opened(data)
     check_names(names, stream.names)
-    found = False
+    has_rows = False
     while (batch := _next(stream, names)) is not None:
         for start in range(0, batch.num_rows, batch_rows):
-            found = True
+            has_rows = True
             yield batch.slice(start, batch_rows)
-    if not found:
+    if not has_rows:
         yield stream.empty_batch(names)
 
 
 def position_notice(data: object, names: Sequence[str]) -> str | None:
-    """Return the notice that an array without column names is read by position, or None for a table with names.
+    """Return a notice that an array without column names is read by position, or None for a table with names.
 
-    An array with a wrong number of columns is refused.
+    An array with the wrong number of columns is rejected.
 
     >>> print(str(position_notice(np.zeros((3, 2)), ["y", "age"])).partition(". ")[0])
     the array has no column names and is read by position: column 0 as 'y', column 1 as 'age'
@@ -215,20 +206,15 @@ def position_notice(data: object, names: Sequence[str]) -> str | None:
         return None
     _check_width(data, names)
     read = ", ".join(f"column {position} as {name!r}" for position, name in enumerate(names))
-    how = "A table with names (pandas, polars, pyarrow, a dict of columns) is read by name, whatever their order"
+    how = "Tables with column names (pandas, polars, pyarrow, a dict of columns) are read by name, in any column order"
     return f"the array has no column names and is read by position: {read}. {how}"
 
 
 def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
-    """Refuse a table that lacks a required column, or has it twice.
+    """Raise DataError unless every required column occurs exactly once.
 
-    A name of the table is quoted only if it is nearly equal to a required name, since without a header the first row is
-    read as names.
-
-    >>> check_names(["age"], ["age", "Age "])
-    Traceback (most recent call last):
-    ...
-    discreet.errors.DataError: the columns 'age' and 'Age ' differ only in case, blanks or Unicode form; rename one
+    Names in the table are quoted only if they nearly equal a required name, because in a file without a header the
+    first row is read as names.
     """
     by_fold: dict[str, list[str]] = {}
     for other in found:
@@ -238,23 +224,24 @@ def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
         if name not in alike:
             hint = _near(name, by_fold)
             if not hint and len(wanted) > 1 and not set(wanted) & set(found):
-                hint = ", nor any other that is; the first line of a CSV file must be the column names"
+                hint = ", nor any other required column; the first line of a CSV file must contain the column names"
             raise DataError(f"the table has no column {name!r}, which is required{hint}")
         if alike.count(name) > 1:
-            raise DataError(f"the table has {name!r} twice; column names must be unique")
+            raise DataError(f"the table has more than one column {name!r}; required columns must occur exactly once")
         others = [other for other in alike if other != name]
         if others:
             raise DataError(
-                f"the columns {name!r} and {others[0]!r} differ only in case, blanks or Unicode form; rename one"
+                f"the columns {name!r} and {others[0]!r} differ only in case, blanks or Unicode form; rename one of "
+                "them"
             )
 
 
 def _near(name: str, folded: Collection[str]) -> str:
-    """Return a hint that some name is similar to the required name, without quoting it."""
+    """Hint that the table has a name similar to the required name, without quoting it."""
     if _folded(name) in folded:
-        return "; a name in it differs from this only in case, blanks or Unicode form"
+        return "; another column differs from this name only in case, blanks or Unicode form"
     near = get_close_matches(_folded(name), list(folded), n=1)
-    return "; a name in it is very similar: compare the spelling" if near else ""
+    return "; another column has a very similar name: compare the spelling" if near else ""
 
 
 def _folded(name: object) -> str:
@@ -262,11 +249,7 @@ def _folded(name: object) -> str:
 
 
 def label_text(label: object) -> str:
-    """Return the label of a column as text, or an empty text if it has none.
-
-    >>> label_text("age"), label_text(0)
-    ('age', '0')
-    """
+    """Return the label of a column as text, or an empty text if the label cannot be converted."""
     try:
         return str(label)
     except Exception:
@@ -274,20 +257,17 @@ def label_text(label: object) -> str:
 
 
 def is_from(data: object, library: str, kind: str) -> bool:
-    """Return whether an object is of a class of a library, without importing the library."""
+    """Return whether an object is an instance of a class of a library, without importing the library."""
     module = sys.modules.get(library)
     return module is not None and isinstance(data, getattr(module, kind))
 
 
 def refuse_spark(data: object) -> None:
-    """Refuse a Spark DataFrame, whose stream needs files and whose errors quote cells.
-
-    >>> refuse_spark({"x": [1.0]})
-    """
+    """Reject a Spark DataFrame, because its stream needs files and its errors quote cells."""
     if is_from(data, "pyspark.sql", "DataFrame"):
         raise SpecError(
-            "a DataFrame of Spark is read by discreet.release alone, whose executors sum it; write the declared "
-            "columns as Parquet, and give the path"
+            "a Spark DataFrame can be passed only to discreet.release; otherwise write the declared columns as "
+            "Parquet, and pass the path"
         )
 
 
@@ -311,7 +291,7 @@ def _next(stream: TableStream, names: Sequence[str]) -> RecordBatch | None:
 
 
 def _checked(batch: RecordBatch) -> RecordBatch:
-    """Refuse arrays with offsets outside their buffers, which would fail later, outside our handlers."""
+    """Raise DataError for offsets outside their buffers, which would otherwise fail later with another exception."""
     try:
         check_buffers(batch)
     except Exception:
@@ -333,14 +313,14 @@ def _array_columns(data: AnyArray, names: Sequence[str]) -> Mapping[str, AnyArra
 
 def _check_width(data: AnyArray, names: Sequence[str]) -> None:
     if data.ndim != 2 or data.shape[1] != len(names):
-        found = (
+        shape = (
             f"an array with {data.ndim} dimension{'' if data.ndim == 1 else 's'}"
             if data.ndim != 2
             else f"{data.shape[1]} columns"
         )
         raise SpecError(
             f"expected an array with two dimensions and {len(names)} columns, in this order: "
-            f"{', '.join(map(repr, names))}; got {found}. A table with names is read by name"
+            f"{', '.join(map(repr, names))}; got {shape}. Tables with column names are read by name"
         )
 
 
@@ -360,7 +340,7 @@ def _pandas_columns(data: Any, names: Sequence[str]) -> Mapping[str, object]:  #
 
 def _polars_columns(data: Any, names: Sequence[str]) -> object:  # noqa: ANN401  # polars is not imported for its types
     check_names(names, data.columns)
-    # drops columns that Arrow cannot hold
+    # leaves out undeclared columns, which Arrow may not be able to hold
     wanted = data[names]
     return {name: wanted[name] for name in names} if any(map(_is_polars_only, wanted.dtypes)) else wanted
 
@@ -377,17 +357,17 @@ def _column_batches(
     ready = {name: _plain(name, columns[name], values) for name, values in data.items()}
     lengths = {len(values) for values in ready.values()}
     if len(lengths) > 1:
-        raise DataError("the columns of the table have different lengths; give each row a cell in every column")
+        raise DataError("the columns of the table must have equal lengths, with a cell in every column for each row")
     for start in range(0, max(1, *lengths) if lengths else 0, batch_rows):
         rows = slice(start, start + batch_rows)
         arrays = [_arrow(name, values[rows]) for name, values in ready.items()]
         yield _checked(pa.record_batch(arrays, names=list(ready)))
 
 
-def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noqa: ANN401  # whatever a user may call a column
+def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noqa: ANN401  # any kind of column
     """Return arrays of a fixed NumPy type unchanged, and convert anything else to Arrow."""
     if is_from(values, "pandas", "Index"):
-        # a series of objects would have its type inferred
+        # converting objects to a series would infer a type from the cells
         values = values.to_numpy() if values.dtype == object else values.to_series()
     if is_from(values, "pandas.api.extensions", "ExtensionArray"):
         values = sys.modules["pandas"].Series(values, dtype=values.dtype)
@@ -396,24 +376,24 @@ def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noq
     if is_from(values, "polars", "Series") and _is_polars_only(values.dtype):
         values = values.to_list()
     if getattr(getattr(values, "dtype", None), "storage", None) == "python":
-        # text of pandas in Python objects: Arrow would refuse the whole column because of one cell
+        # pandas text stored as Python objects; Arrow would reject the whole column because of one cell
         return text_array(list(values), marks=column.missing == "mark")
     if is_from(values, "xarray", "DataArray"):
-        # its stream is a table
+        # the Arrow stream of a DataArray is a table, not a column
         values = own_array(f"column {name!r}", values)
     if any(hasattr(values, mark) for mark in ("__arrow_array__", "__arrow_c_array__", "__arrow_c_stream__")):
         return _arrow(name, values)
     if has_own_type(values):
         values = own_array(f"column {name!r}", values)
         if values.ndim != 1:
-            raise DataError(f"column {name!r} is not one-dimensional; give one value for each row")
+            raise DataError(f"column {name!r} must be one-dimensional, with one value for each row")
         if values.dtype.kind == "c":
-            raise DataError(f"column {name!r} holds complex numbers; its declaration needs real ones")
+            raise DataError(f"column {name!r} must contain real numbers, but contains complex numbers")
         if values.dtype.kind in "UT":
-            # the type of an array is public: text is never a number
+            # the array type is public, and text is never read as a number
             return text_array(values.tolist())
         if values.dtype.kind == "M" and isinstance(column, Numeric) and column.is_date:
-            # Arrow lacks some of the units
+            # Arrow does not have all time units of NumPy
             mask = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else False
             return days_of(np.where(mask, np.datetime64("NaT"), np.asarray(values))).cast(pa.date32())
         if values.dtype.kind != "O":
@@ -423,7 +403,7 @@ def _plain(name: str, column: Readable, values: Any) -> AnyArray | Array:  # noq
 
 
 def has_own_type(values: object) -> bool:
-    """Return whether a container converts to an array of a fixed type, as those of xarray, PyTorch and JAX do.
+    """Return whether a container converts to an array of a fixed type. Containers of xarray, PyTorch and JAX do.
 
     >>> has_own_type(np.zeros(2)), has_own_type(memoryview(b"ab")), has_own_type([0.5])
     (True, True, False)
@@ -434,24 +414,24 @@ def has_own_type(values: object) -> bool:
 
 
 def own_array(what: str, values: object) -> AnyArray:
-    """Convert a container with a fixed type to an array. Errors of its library are not quoted."""
+    """Convert a container with a fixed type to an array, without quoting errors of its library."""
     if isinstance(values, np.ma.MaskedArray):
         return values
     try:
         return np.asarray(values)
     except Exception:
-        problem = DataError(f"{what}: a {type(values).__name__} cannot be read as an array; give an array or a table")
+        problem = DataError(f"{what}: expected an array or a table, got an unreadable {type(values).__name__}")
     raise problem
 
 
 def cells_of(what: str, values: Any) -> list[object]:  # noqa: ANN401  # as above
-    """Return the entries of an ordered, sized container of objects."""
+    """Return the entries of an ordered and sized container of objects."""
     if not is_list(values):
-        raise DataError(f"{what} is {type(values).__name__}, not a column of values; give a list or an array")
+        raise DataError(f"{what}: expected a list or an array, got {type(values).__name__}")
     try:
         return list(values)
     except Exception:
-        problem = DataError(f"{what}: a {type(values).__name__} cannot be read as a column; give a list or an array")
+        problem = DataError(f"{what}: expected a list or an array, got an unreadable {type(values).__name__}")
     raise problem
 
 
@@ -465,8 +445,8 @@ def _series_values(values: Any) -> Any:  # noqa: ANN401  # pandas has no types h
     if hasattr(values, "sparse"):
         return np.asarray(values)
     if hasattr(values, "cat") and type(values.dtype).__name__ == "CategoricalDtype":
-        # the categories, and so the type of the column, may depend on rows, and pandas follows codes that lead beyond
-        # the categories
+        # converted cell by cell, because the categories and their type may depend on rows, and because pandas does not
+        # check for codes beyond the categories
         entries = dict(enumerate(values.cat.categories.astype(object)))
         return [entries.get(code) for code in values.cat.codes.tolist()]
     return values.to_numpy() if isinstance(values.dtype, np.dtype) else values
@@ -482,33 +462,28 @@ def _arrow(name: str, values: Any) -> Array:  # noqa: ANN401  # as above
             if plain.dtype.kind == "f" and plain.dtype.itemsize > 8:
                 with np.errstate(over="ignore"):
                     plain = plain.astype(np.float64)
-            # Arrow reads native byte order only
+            # Arrow requires native byte order
             return pa.array(plain.astype(plain.dtype.newbyteorder("="), copy=False), mask=mask)
         if hasattr(values, "__arrow_c_stream__") and not hasattr(values, "__arrow_array__"):
             # `pa.array` would infer a type from the cells
             return combined(pa.chunked_array(values))
-        found = pa.array(values)
-        return combined(found) if isinstance(found, pa.ChunkedArray) else found
+        array = pa.array(values)
+        return combined(array) if isinstance(array, pa.ChunkedArray) else array
     except Exception:
-        problem = DataError(f"column {name!r} has a type that Arrow does not know; convert it to numbers or text")
+        problem = DataError(f"column {name!r} has a type that Arrow cannot read; convert the column to numbers or text")
     raise problem
 
 
 # -- matrices ----------------------------------------------------------------------------------------------------------
-# X and y in the style of scikit-learn, split into columns so that no cell changes how another is read.
-#
-# NumPy would infer one type from all cells of a list. So only a container with a fixed type becomes an array, and a
-# list is split into cells that are read one by one.
+# X and y in the style of scikit-learn are split into columns, so that no cell changes how another is read. NumPy would
+# infer one type from all cells of a list. Therefore only a container with a fixed type is converted to an array, and
+# the cells of a list are read one by one.
 
-_ONE_TARGET: Final = "pass one target, with one number for each row"
+_ONE_TARGET: Final = "pass a single target, with one number for each row"
 
 
 def table_names(X: Any) -> list[str]:  # noqa: ANN401  # tables of any library
-    """Return the column names of a table, or an empty list for an array or a table with numbered columns.
-
-    >>> table_names(pa.table({"age": [30.0]})), table_names([[30.0]])
-    (['age'], [])
-    """
+    """Return the column names of a table, or an empty list for an array or a table with numbered columns."""
     if not hasattr(X, "__arrow_c_stream__"):
         return []
     names = X.schema.names if isinstance(X, pa.Table | pa.RecordBatch) else getattr(X, "columns", ())
@@ -516,10 +491,10 @@ def table_names(X: Any) -> list[str]:  # noqa: ANN401  # tables of any library
 
 
 def matrix_columns(X: Any, width: int = 0) -> list[Any]:  # noqa: ANN401  # as above
-    """Split a two-dimensional container into columns: of a table, of an array, or lists of cells.
+    """Split a two-dimensional container into columns of a table, columns of an array, or lists of cells.
 
-    A list without rows has `width` columns, and is refused if `width` is 0. A list with rows of different lengths is
-    refused whatever the rule for missing cells, like a CSV file.
+    A list without rows has `width` columns, and is an error if `width` is 0. Rows of different lengths are an error
+    under every rule for missing cells, as in a CSV file.
 
     >>> matrix_columns([[1.0, "n/a"], [2.0, 5]])
     [[1.0, 2.0], ['n/a', 5]]
@@ -528,12 +503,12 @@ def matrix_columns(X: Any, width: int = 0) -> list[Any]:  # noqa: ANN401  # as a
     if is_from(X, "pandas", "DataFrame"):
         return [X.iloc[:, position] for position in range(X.shape[1])]
     if isinstance(X, pa.Table | pa.RecordBatch):
-        # by position, since two columns may have the same name
+        # by position, because two columns may have the same name
         return list(X.columns)
     if names := table_names(X):
         return [X[name] for name in names]
     if is_from(X, "polars", "Series"):
-        # the type of an array of structs or lists would depend on missing entries
+        # the array type of a series of structs or lists would depend on missing entries
         raise _other_dimensions(1, "Series")
     rows = _own_array("X", X)
     if rows is None and is_list(X):
@@ -546,7 +521,7 @@ def matrix_columns(X: Any, width: int = 0) -> list[Any]:  # noqa: ANN401  # as a
 def target_column(y: Any) -> tuple[Any, bool]:  # noqa: ANN401  # as above
     """Return the column of a target, and whether its container has two dimensions.
 
-    An entry of a list is a cell, or a list of one cell. Each entry is examined separately.
+    An entry of a list is a cell or a list of one cell. Each entry is examined separately.
 
     >>> target_column([1.0, [2.0], "n/a"])
     ([1.0, 2.0, 'n/a'], False)
@@ -559,7 +534,7 @@ def target_column(y: Any) -> tuple[Any, bool]:  # noqa: ANN401  # as above
     if values is None and is_list(y):
         return [_only_cell(entry) for entry in cells_of("y", y)], False
     if values is None or values.ndim not in (1, 2):
-        raise SpecError(f"y has {0 if values is None else values.ndim} dimensions; {_ONE_TARGET}")
+        raise SpecError(f"y must have 1 dimension, got {0 if values is None else values.ndim}; {_ONE_TARGET}")
     return (values, False) if values.ndim == 1 else (_only_column(matrix_columns(values)), True)
 
 
@@ -567,11 +542,11 @@ def _own_array(name: str, values: Any) -> AnyArray | None:  # noqa: ANN401  # as
     """Convert a container with a fixed type to an array. Return None for lists and other containers of objects."""
     if not has_own_type(values):
         return None
-    found = own_array(name, values)
-    if found.dtype.kind == "c":
-        # by the type; scikit-learn checks for this wording
-        raise SpecError(f"Complex data not supported: {name} is an array of complex numbers; give real ones")
-    return found
+    array = own_array(name, values)
+    if array.dtype.kind == "c":
+        # decided by the array type; scikit-learn checks the first words of this message
+        raise SpecError(f"Complex data not supported: {name} must be an array of real numbers")
+    return array
 
 
 def _columns_of_rows(rows: Sequence[object], kind: str, width: int) -> list[list[object]]:
@@ -584,16 +559,13 @@ def _columns_of_rows(rows: Sequence[object], kind: str, width: int) -> list[list
     for position, row in enumerate(rows):
         cells = _row(row)
         if cells is None or len(cells) != len(first):
-            raise DataError(
-                f"X[{position}] has more or fewer cells than X[0], or is not a list of cells; "
-                "give every row one cell for each column"
-            )
+            raise DataError(f"X[{position}] must be a list with as many cells as X[0], one for each column")
         taken.append(cells)
     return [list(column) for column in zip(*taken, strict=True)]
 
 
 def _row(row: Any) -> list[object] | None:  # noqa: ANN401  # a row may be anything
-    """Return the cells of a row, or None if it is not a row."""
+    """Return the cells of a row, or None if the object is not a row."""
     try:
         kind = type(row)
         if issubclass(kind, str | bytes):
@@ -609,7 +581,7 @@ def _row(row: Any) -> list[object] | None:  # noqa: ANN401  # a row may be anyth
 
 
 def _only_cell(entry: Any) -> object:  # noqa: ANN401  # as above
-    """Return the cell of a row of one cell, and any other entry unchanged."""
+    """Return the cell of a one-cell row, and any other entry unchanged."""
     try:
         kind = type(entry)
         is_row = issubclass(kind, list | tuple) or (issubclass(kind, np.ndarray) and entry.ndim == 1)
@@ -622,7 +594,7 @@ def _only_cell(entry: Any) -> object:  # noqa: ANN401  # as above
 
 def _only_column(columns: Sequence[Any]) -> Any:  # noqa: ANN401  # as above
     if len(columns) != 1:
-        raise SpecError(f"y has 2 dimensions and {len(columns)} columns; {_ONE_TARGET}")
+        raise SpecError(f"y must have 1 column, got {len(columns)} columns; {_ONE_TARGET}")
     return columns[0]
 
 

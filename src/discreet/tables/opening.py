@@ -37,11 +37,10 @@ if TYPE_CHECKING:
     from discreet.tables.source import Source
 
 # -- frame source ------------------------------------------------------------------------------------------------------
-# Tables in memory as a source of rows.
 
 
 class FrameSource:
-    """A table in memory, of any library that `discreet.tables.frames` can read. It is never modified.
+    """A table in memory, of any library that `discreet.tables.frames` can read. The table is never modified.
 
     >>> from discreet.design.columns import Numeric
     >>> source = FrameSource({"x": [1.0, 2.0, 3.0], "name": ["a", "b", "c"]})
@@ -50,7 +49,7 @@ class FrameSource:
     """
 
     numbered: Final = "row"
-    # a table in memory has no bytes: the rows are digested as they are read
+    # None, because a table in memory has no canonical bytes; the digest is computed from the rows as they are read
     fingerprint: Final = None
 
     def __init__(self, data: object) -> None:
@@ -62,21 +61,21 @@ class FrameSource:
 
     @property
     def share_read(self) -> float | None:
-        """None: the length of a lazy table is not known before its end."""
+        """None, because the number of rows of a lazy table is unknown until its end."""
         return None
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
-        """Yield record batches of the declared columns, in their order."""
+        """Yield record batches of the declared columns, in declared order."""
         if self._used and reads_once(self._data):
             raise SpecError(
                 f"this {type(self._data).__name__} has already been read and cannot be read again; "
-                "give a table or a file"
+                "pass a table or a file instead"
             )
         self._used = True
         return self._counted(frame_batches(self._data, columns, batch_rows))
 
     def parts(self, count: int) -> Sequence[FrameSource]:
-        """Return the table as one part, because some objects can be read from one thread only."""
+        """Return the table as one part, because some objects can be read from only one thread."""
         return [self]
 
     def place(self, row: int) -> Place:
@@ -91,14 +90,12 @@ class FrameSource:
 
 
 # -- opening -----------------------------------------------------------------------------------------------------------
-# Open a file, a folder, a pattern or a table in memory as a source of rows.
-#
-# Problems that show without reading rows are reported here: files that are missing, empty, listed twice, remote, or of
-# another format than their name says. Nothing is fetched from a network.
+# Problems that are visible without reading rows are reported here: files that are missing, empty, listed twice or
+# remote, or whose format does not match their extension. Nothing is fetched from a network.
 
 _BLOCK: Final = 1 << 20  # bytes read at a time
 _ACCEPTED: Final = (
-    "a .csv, .tsv, .parquet, .arrow, .feather or .ipc file, one of Stata, SPSS or SAS (.dta, .sav, .sas7bdat, .xpt), a "
+    "a .csv, .tsv, .parquet, .arrow, .feather or .ipc file, a Stata, SPSS or SAS file (.dta, .sav, .sas7bdat, .xpt), a "
     "folder of Parquet files, a pattern such as 'data/*.parquet', a discreet.DatabaseTable, or a table in memory "
     "(pandas, polars, pyarrow, DuckDB, NumPy, a mapping of columns)"
 )
@@ -111,37 +108,19 @@ _KINDS: Final = {
 _SHEETS: Final = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _COMPRESSED: Final = (".gz", ".zst", ".bz2", ".xz", ".zip")
 _HINTS: Final = {
-    "LazyFrame": "; call .collect() on it first",
-    "DuckDBPyConnection": "; give a relation instead, as con.sql('SELECT ...') makes it",
+    "LazyFrame": "; call .collect() first",
+    "DuckDBPyConnection": "; pass a relation such as con.sql('SELECT ...')",
 }
 _REMOTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-# a header may begin with PAR1 or FEA1, so these are tested at both ends of the file
+# the header of a CSV file may begin with PAR1 or FEA1, so these are tested at both ends of the file
 _BINARY_ENDS: Final = (b"PAR1", b"PARE", b"FEA1")
 _BINARY_HEADS: Final = (IPC_MAGIC + b"\0", b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"SQLite f")
 
 
 def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Source:
-    """Open a source of rows for a path, a folder, a pattern or a table in memory.
+    """Open a path, a folder, a pattern, a database table or a table in memory as a source of rows.
 
-    Parameters
-    ----------
-    data
-        Path of a CSV, Parquet, Arrow, Stata, SPSS or SAS file, of a folder of Parquet files, a pattern with `*`, `?` or
-        `[`, a `DatabaseTable`, or a table in memory.
-    reading
-        Options of CSV files. Other tables are refused with other than the defaults.
-
-    Raises
-    ------
-    SpecError
-        If nothing readable is named.
-    DataError
-        If a file is empty, unreadable, listed twice, or of another format than its name says.
-
-    Examples
-    --------
-    >>> type(open_source({"x": [1.0, 2.0]})).__name__
-    'FrameSource'
+    `reading` must have its defaults unless the source is CSV files.
     """
     if isinstance(data, str | os.PathLike):
         return FileSource(found_files(path_text(data)), reading)
@@ -152,7 +131,7 @@ def open_source(data: object, *, reading: ReadOptions = DEFAULT_READING) -> Sour
         check_reading(reading, "a table in memory")
         return FrameSource(data)
     hint = _HINTS.get(type(data).__name__, "")
-    raise SpecError(f"an object of type {type(data).__name__} cannot be read{hint}; give {_ACCEPTED}")
+    raise SpecError(f"cannot read an object of type {type(data).__name__}{hint}; expected {_ACCEPTED}")
 
 
 class TableFile(Piece, Protocol):
@@ -161,27 +140,30 @@ class TableFile(Piece, Protocol):
     path: Path
 
     def column_types(self, names: Sequence[str]) -> Mapping[str, DataType]:
-        """Return the types of the declared columns that the file states, or nothing if the declaration decides."""
+        """Return the types of the declared columns as stated by the file, or an empty mapping if it states none."""
         ...
 
     def line(self, row: int) -> int | None:
-        """Return the line, counted from 1, of a row of the last batch, or None if the file has no lines."""
+        """Return the line number, counted from 1, of a row of the last batch, or None if the file has no lines."""
         ...
 
 
 class FileSource:
-    """One or more regular files of one format, read in the given order."""
+    """One or more regular files of the same format, read in the given order."""
 
     def __init__(self, paths: Sequence[Path], reading: ReadOptions) -> None:
         self._states = {path: regular_state(path) for path in paths}
         self._check_distinct()
         kinds = {_kind(path) for path in paths}
         if len(kinds) > 1:
-            raise SpecError(f"the pattern matches files of several kinds ({', '.join(sorted(kinds))}); choose one")
+            raise SpecError(f"the pattern must match files of one format, but matches {', '.join(sorted(kinds))} files")
         if kinds != {_TEXT}:
             check_reading(reading, f"the file {paths[0].name!r}")
         elif reading.delimiter is None and len({text_suffix(path) in TAB_SEPARATED for path in paths}) > 1:
-            raise SpecError("the pattern matches files of several kinds (.csv and .tsv); choose one, or give delimiter")
+            raise SpecError(
+                "the pattern must match files of one format, but matches .csv and .tsv files; set a delimiter if they "
+                "have the same one"
+            )
         self.reading = reading.for_file(paths[0])
         self.files = [_table_file(path, reading) for path in paths]
         self._share = 0.0
@@ -192,22 +174,22 @@ class FileSource:
 
     @property
     def origin(self) -> Origin | None:
-        """`quoted` if records are separated by quotes alone, else None."""
+        """`quoted` if quotes decide where records end, else None."""
         return "quoted" if self.reading.quoted_line_breaks else None
 
     @property
     def read_as(self) -> Mapping[str, object]:
-        """The options for reading, as stored in a ledger."""
+        """The reading options, as recorded in a ledger."""
         return self.reading.read_as()
 
     @property
     def numbered(self) -> Literal["line", "row"]:
-        """`line` for CSV files, `row` for others."""
+        """`line` for CSV files, `row` for other files."""
         return "line" if is_text(self.files[0].path) else "row"
 
     @property
     def share_read(self) -> float | None:
-        """Share of the bytes of all files, 0 to 1, that `batches` or all parts have read."""
+        """Fraction of the bytes of all files that `batches` or the parts have read."""
         return sum(part.bytes_read for part in self._parts) / self._size if self._parts else self._share
 
     @property
@@ -215,7 +197,7 @@ class FileSource:
         return sum(state.st_size for state in self._states.values())
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
-        """Yield record batches of the declared columns, and refuse files that changed in the meantime."""
+        """Yield record batches of the declared columns. Raise DataError if a file changed in the meantime."""
         self._check_schemas(list(columns))
         total, done = self._size, 0
         self._share, self._parts = 0.0, ()
@@ -231,21 +213,22 @@ class FileSource:
         self._check_unchanged()
 
     def parts(self, count: int) -> Sequence[Part]:
-        """Split the files into parts of similar size. Files that cannot be split are one part."""
-        found = cut_files([(file, self._states[file.path].st_size) for file in self.files], count) if count > 1 else []
-        if len(found) < 2:
+        """Split the files into parts of similar size. Files that cannot be split form one part."""
+        sizes = [(file, self._states[file.path].st_size) for file in self.files]
+        lists = cut_files(sizes, count) if count > 1 else []
+        if len(lists) < 2:
             return [self]
-        self._parts = [FilePart(pieces, self._check_schemas, self._check_unchanged) for pieces in found]
+        self._parts = [FilePart(pieces, self._check_schemas, self._check_unchanged) for pieces in lists]
         return self._parts
 
     def fingerprint(self, key: bytes) -> str:
-        """Return a keyed digest of the bytes of all files in order."""
+        """Return a keyed digest of the bytes of all files, in order."""
         digest = hmac.new(key, digestmod=hashlib.sha256)
         for path, state in self._states.items():
             digest.update(state.st_size.to_bytes(8, "big"))
             try:
                 with path.open("rb") as file:
-                    # up to its first length, since the file may grow while it is read
+                    # stop at the original size, because the file may grow while it is read
                     while file.tell() <= state.st_size and (block := file.read(_BLOCK)):
                         digest.update(block)
             except OSError as error:
@@ -262,7 +245,7 @@ class FileSource:
             check_unchanged(path, before)
 
     def place(self, row: int) -> Place:
-        """Return the line of a CSV file, or the index in any other file, counted from 0."""
+        """Return the line of a CSV file, counted from 1, or the row of any other file, counted from 0."""
         line = self._reading.line(row)
         name = self._reading.path.name if len(self.files) > 1 else None
         return Place(self._before + row, "row", name) if line is None else Place(line, "line", name)
@@ -273,12 +256,12 @@ class FileSource:
             other = seen.setdefault((state.st_dev, state.st_ino), path)
             if other is not path:
                 raise DataError(
-                    f"{other.name!r} and {path.name!r} are the same file; "
-                    "its rows would count twice, more often than the privacy unit allows"
+                    f"{other.name!r} and {path.name!r} are the same file; its rows would be included twice, which the "
+                    "privacy unit does not allow; remove one of them"
                 )
 
     def _check_schemas(self, names: list[str]) -> None:
-        # checked once for all parts
+        # check only once for all parts
         with self._checking:
             if self._checked != names:
                 self._check_columns(names)
@@ -288,7 +271,7 @@ class FileSource:
         first: dict[str, DataType] = {}
         for file in self.files:
             for name, kind in file.column_types(names).items():
-                # a file in which a column is all missing may lack its type
+                # if all cells of a column are missing, the file may not state a type
                 if str(kind) != "null" and str(first.setdefault(name, kind)) != str(kind):
                     raise DataError(
                         f"column {name!r} has type {kind} in {file.path.name!r} and type {first[name]} in an "
@@ -297,26 +280,23 @@ class FileSource:
 
 
 def check_reading(reading: ReadOptions, what: str) -> None:
-    """Refuse options of CSV files for other tables.
-
-    >>> check_reading(DEFAULT_READING, "a table in memory")
-    """
+    """Reject CSV options for any other table."""
     for name, value in reading.given().items():
-        raise SpecError(f"{name} {value!r} applies only to CSV files, and {what} is not one; leave it out")
+        raise SpecError(f"{name} = {value!r} is allowed only for CSV files, not for {what}; leave {name} out")
 
 
 def found_files(name: str) -> list[Path]:
     """List the files that a path, folder or pattern names."""
     if not name:
-        raise SpecError(f"{name!r} is not a path; give {_ACCEPTED}")
+        raise SpecError(f"expected {_ACCEPTED}, got {name!r}")
     if _REMOTE.match(name):
-        raise SpecError(f"{name!r} is not a local path; nothing is read over a network. Copy the file here first")
+        raise SpecError(f"expected a local path, got {name!r}; copy remote files to this machine first")
     path = Path(name)
     if os.path.isdir(name):
         return _folder_files(path)
     if os.path.lexists(path) or not any(sign in name for sign in "*?["):
         return [path]
-    matched = sorted(Path(found) for found in glob.glob(name, recursive=True))
+    matched = sorted(map(Path, glob.glob(name, recursive=True)))
     if not matched:
         raise SpecError(f"the pattern {name!r} matches no file")
     return matched
@@ -324,22 +304,24 @@ def found_files(name: str) -> list[Path]:
 
 def _folder_files(folder: Path) -> list[Path]:
     if (folder / "_delta_log").exists():
-        raise SpecError(f"{folder.name!r} is a Delta table, whose files also hold deleted rows; export it to Parquet")
-    found = [path for path in sorted(folder.rglob("*")) if not _is_hidden(path.relative_to(folder))]
-    files = [path for path in found if path.suffix.lower() == ".parquet" and not path.is_dir()]
-    texts = [path for path in found if _KINDS.get(text_suffix(path)) == _TEXT and not path.is_dir()]
+        raise SpecError(
+            f"{folder.name!r} is a Delta table, whose files may contain deleted rows; export the table to Parquet"
+        )
+    paths = [path for path in sorted(folder.rglob("*")) if not _is_hidden(path.relative_to(folder))]
+    files = [path for path in paths if path.suffix.lower() == ".parquet" and not path.is_dir()]
+    texts = [path for path in paths if _KINDS.get(text_suffix(path)) == _TEXT and not path.is_dir()]
     if files and texts:
         raise SpecError(
-            f"the folder {str(folder)!r} holds both Parquet and CSV files, such as {texts[0].name!r}; which of them "
-            "are the table is for you to say: give a pattern, such as '*.parquet' or '*.csv' in that folder"
+            f"the folder {str(folder)!r} contains both Parquet files and CSV files such as {texts[0].name!r}; select "
+            "the files of the table by a pattern, such as '*.parquet' or '*.csv' in that folder"
         )
     if not files:
-        raise SpecError(f"the folder {str(folder)!r} holds no .parquet file; for other files give a pattern")
+        raise SpecError(f"the folder {str(folder)!r} contains no .parquet file; select other files by a pattern")
     return files
 
 
 def _is_hidden(path: Path) -> bool:
-    """Return whether a name is that of a temporary or metadata file of a writer."""
+    """Return whether a path contains the name of a temporary or metadata file or folder."""
     return any(part.startswith(("_", ".")) for part in path.parts)
 
 
@@ -347,23 +329,20 @@ def _kind(path: Path) -> str:
     suffix = path.suffix.lower()
     if suffix in _SHEETS:
         raise SpecError(
-            f"{path.name!r} is a spreadsheet, which is not read: its cells have types of their own, and readers take "
-            "the type of a column from them, so that one cell could change how others are read. Save the sheet as CSV "
-            "(UTF-8) and give that file"
+            f"spreadsheets such as {path.name!r} are not supported, because readers infer the type of a column from "
+            "cells, so that one cell could change how others are read; save the sheet as CSV (UTF-8)"
         )
     kind = _KINDS.get(text_suffix(path) if is_text(path) else suffix)
     if kind is None:
-        packed = " (decompress it first)" if suffix in _COMPRESSED else ""
-        raise SpecError(f"the file name {path.name!r} ends in none of {', '.join(_KINDS)}{packed}; give {_ACCEPTED}")
+        packed = "; decompress the file first" if suffix in _COMPRESSED else ""
+        raise SpecError(
+            f"the file name {path.name!r} must end in one of {', '.join(_KINDS)}{packed}. Expected {_ACCEPTED}"
+        )
     return kind
 
 
 def is_text(path: Path) -> bool:
-    """Return whether a file name is that of a CSV file, compressed or not.
-
-    >>> is_text(Path("a.csv.zst")), is_text(Path("a.parquet.zst"))
-    (True, False)
-    """
+    """Return whether a file name is the name of a CSV file, compressed or not."""
     return _KINDS.get(text_suffix(path)) == _TEXT
 
 
@@ -372,7 +351,7 @@ def _table_file(path: Path, reading: ReadOptions) -> TableFile:
     head, tail = _ends(path)
     if not head:
         content = "a header line and rows" if kind == _TEXT else "columns and rows"
-        raise DataError(f"the file {path.name!r} is empty; give a file with {content}")
+        raise DataError(f"the file {path.name!r} is empty; expected {content}")
     if kind == _TEXT:
         if path.suffix.lower() in PACKED:
             head, tail = _unpacked_head(path, head), b""
@@ -386,12 +365,12 @@ def _table_file(path: Path, reading: ReadOptions) -> TableFile:
         return StatisticalFile(path)
     if kind == "Parquet":
         if b"PARE" in (head[:4], tail[-4:]):
-            raise DataError(f"the file {path.name!r} is encrypted; write it without encryption first")
+            raise DataError(f"the file {path.name!r} is encrypted; write the file without encryption")
         _check_marks(path, kind, begins=head.startswith(b"PAR1"), ends=tail.endswith(b"PAR1"))
         return ParquetFile(path)
     if head.startswith(b"FEA1"):
         raise DataError(
-            f"the file {path.name!r} is in Feather version 1, which is not read; save it as Arrow or Parquet"
+            f"the file {path.name!r} is in Feather version 1, which is not supported; save it as Arrow or Parquet"
         )
     in_stream = head.startswith(b"\xff\xff\xff\xff")
     begins = in_stream or head.startswith(IPC_MAGIC)
@@ -402,34 +381,32 @@ def _table_file(path: Path, reading: ReadOptions) -> TableFile:
 def _check_marks(path: Path, kind: str, *, begins: bool, ends: bool) -> None:
     if not begins:
         raise DataError(
-            f"the file {path.name!r} is not in the {kind} format; rename it with the extension that matches its content"
+            f"the file {path.name!r} is not in the {kind} format; give the file the extension that matches its content"
         )
     if not ends:
-        raise DataError(f"the file {path.name!r} is truncated; write or copy it again")
+        raise DataError(f"the file {path.name!r} is truncated; write or copy the file again")
 
 
 def _check_is_text(path: Path, head: bytes, tail: bytes, reading: ReadOptions) -> None:
     if head.startswith(_BINARY_HEADS) or (head[:4] == tail[-4:] and head.startswith(_BINARY_ENDS)):
-        raise DataError(
-            f"the file {path.name!r} is not CSV text; rename it with the extension that matches its content"
-        )
+        raise DataError(f"the file {path.name!r} is not CSV text; give the file the extension that matches its content")
     problem = wrong_mark(head, reading.charset)
     if problem is not None:
         raise DataError(Message(f"the file {path.name!r} ", problem), code="wrong-encoding", option="encoding")
 
 
 def _unpacked_head(path: Path, head: bytes) -> bytes:
-    """Return the first bytes of the text in a compressed file."""
+    """Return the first bytes of the decompressed text."""
     suffix = path.suffix.lower()
     if not head.startswith(CODECS[suffix][0]):
         raise DataError(
-            f"the file {path.name!r} is not compressed as its name says; rename it with the extension that matches its "
-            "content"
+            f"the file {path.name!r} is not compressed as its extension says; give the file the extension that matches "
+            "its content"
         )
     with TextBytes(path) as raw:
         if first := raw.read(8):
             return first
-    raise DataError(f"the file {path.name!r} is empty inside; give a file with a header line and rows")
+    raise DataError(f"the file {path.name!r} is empty after decompression; expected a header line and rows")
 
 
 def _ends(path: Path) -> tuple[bytes, bytes]:

@@ -1,4 +1,4 @@
-"""Define sources of rows, compute options and cancellation."""
+"""Define sources of rows, compute options and cancel tokens."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ if TYPE_CHECKING:
     from pyarrow import RecordBatch
 
 # -- cancelling --------------------------------------------------------------------------------------------------------
-# Cancellation from another thread, until the moment before the budget is spent.
 
 
 class CancelToken:
     """A token that cancels a run of `discreet.release` or `discreet.check` from another thread.
 
     Pass it as `ComputeOptions(cancel=token)`. The run stops after the current batch and raises `Cancelled`. A release
-    closes its token just before it spends: a cancelled release has spent nothing, and a release that spends cannot be
-    cancelled. Use a token for one run only. `discreet.plan` and the searches of `discreet.planning` accept
-    `cancel=token`; they spend nothing and never close it.
+    closes its token just before it spends any budget. A cancelled release has therefore spent nothing, and a release
+    that spends can no longer be cancelled. Use a token for one run only. `discreet.plan` and the searches of
+    `discreet.planning` accept `cancel=token`. They spend no budget and never close the token.
 
     Examples
     --------
@@ -71,7 +70,7 @@ class CancelToken:
             raise Cancelled
 
     def close(self) -> None:
-        """Raise `Cancelled` if the run was cancelled, and refuse later requests.
+        """Raise `Cancelled` if the run was cancelled. Otherwise make later cancellation impossible.
 
         >>> token = CancelToken()
         >>> token.close()
@@ -84,42 +83,25 @@ class CancelToken:
 
 
 def checking(cancel: object) -> Callable[[], None]:
-    """Return a function that raises `Cancelled` once a token is cancelled.
-
-    >>> checking(None)()
-    """
+    """Return a function that raises `Cancelled` once a token is cancelled."""
     if cancel is None:
         return lambda: None
     if not isinstance(cancel, CancelToken):
-        problem = f"expected a CancelToken for cancel, got {type(cancel).__name__}"
+        problem = f"cancel: expected a CancelToken, got {type(cancel).__name__}"
         raise OptionError(problem, option="cancel", allowed="a CancelToken")
     return cancel.check
 
 
 # -- source ------------------------------------------------------------------------------------------------------------
-# Sources of rows, and the options that cannot change a result.
-
 MOST_WORKERS: Final = 256
 _USUAL_WORKERS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The position of a row.
+    """The position of a row: a line counted from 1, or a row index counted from 0, as `kind` says.
 
-    Attributes
-    ----------
-    number
-        Line in the file, counted from 1, or index of the row, counted from 0.
-    kind
-        Which of the two `number` is.
-    file
-        Name of the file if there are several.
-
-    Examples
-    --------
-    >>> Place(7, "line", "may.csv").number
-    7
+    `file` is the name of the file if there are several.
     """
 
     number: int
@@ -140,17 +122,17 @@ class Source(Protocol):
 
     @property
     def share_read(self) -> float | None:
-        """Share of the input, 0 to 1, that `batches` has read, or None if the length is unknown."""
+        """Fraction of the input that `batches` has read, or None if the length is unknown."""
         ...
 
     @property
     def origin(self) -> Origin | None:
-        """The computation that the rows depend on, such as a query or a stream, or None for a stored table."""
+        """The computation that produces the rows, such as a query or a stream, or None for a stored table."""
         ...
 
     @property
     def read_as(self) -> Mapping[str, object]:
-        """The options that a ledger stores for how files are read. They are equal for all tables in memory."""
+        """The reading options that a ledger records. They are the same for all tables in memory."""
         ...
 
     @property
@@ -160,7 +142,7 @@ class Source(Protocol):
 
     @property
     def fingerprint(self) -> Callable[[bytes], str] | None:
-        """Function from a secret key to a digest of the content, or None if only rows can be digested."""
+        """Function from a secret key to a digest of the content, or None if the digest must be computed from rows."""
         ...
 
     def batches(self, columns: Mapping[str, Readable], batch_rows: int) -> Iterator[RecordBatch]:
@@ -168,9 +150,9 @@ class Source(Protocol):
         ...
 
     def parts(self, count: int) -> Sequence[Part]:
-        """Split the table into at most `count` parts, in order, to be read concurrently.
+        """Split the table into at most `count` parts, in order, which can be read concurrently.
 
-        A table that cannot be split without reading it is one part. The parts together have every row once.
+        A table that cannot be split without reading it is returned as one part. Every row is in exactly one part.
         """
         ...
 
@@ -180,11 +162,7 @@ class Source(Protocol):
 
 
 def usual_workers() -> int:
-    """Return the number of cores of this process, but at most 4.
-
-    >>> 1 <= usual_workers() <= 4
-    True
-    """
+    """Return the number of processor cores available to this process, but at most 4."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return min(cores or 1, _USUAL_WORKERS)
 
@@ -195,17 +173,19 @@ class ComputeOptions:
 
     Attributes
     ----------
-    batch_rows, chunk_rows
-        Rows per batch that is read and per chunk that is multiplied. Chunks may be smaller for exactness.
+    batch_rows
+        Number of rows that are read at a time.
+    chunk_rows
+        Number of rows that are multiplied at a time. Chunks may be smaller if exact arithmetic requires it.
     progress
-        Called after each batch with the share of the input read, or None if unknown, and once with None when reading is
-        complete and more work follows. Later passes over the rows are not reported, as their number may depend on the
-        values.
+        Function that is called after each batch with the fraction of the input read, or None if unknown. It is also
+        called once with None when reading is complete and more work follows. Later passes over the rows are not
+        reported, because their number may depend on the data.
     workers
-        Number of threads, 1 to 256. By default the number of cores of the process, but at most 4. If several parts of a
-        table have errors, that of the earliest part is raised.
+        Number of threads, 1 to 256. The default is the number of processor cores available to the process, but at
+        most 4. If several parts of a table have errors, the error in the earliest part is raised.
     cancel
-        Token that cancels the run from another thread, between batches and before anything is spent.
+        Token that cancels the run from another thread, between batches and before any budget is spent.
 
     Examples
     --------
@@ -223,7 +203,7 @@ class ComputeOptions:
         for name in ("batch_rows", "chunk_rows", "workers"):
             value = getattr(self, name)
             if isinstance(value, Integral) and not isinstance(value, bool):
-                # integers of NumPy are accepted
+                # convert NumPy integers
                 object.__setattr__(self, name, int(value))
         for name in ("batch_rows", "chunk_rows"):
             value = getattr(self, name)
@@ -232,37 +212,33 @@ class ComputeOptions:
         if not is_integer(self.workers) or not 1 <= self.workers <= MOST_WORKERS:
             raise OptionError(option="workers", given=self.workers, allowed=f"an integer from 1 to {MOST_WORKERS}")
         if self.progress is not None and not callable(self.progress):
-            problem = f"expected a function of one argument for progress, got {type(self.progress).__name__}"
+            problem = f"progress: expected a function of one argument, got {type(self.progress).__name__}"
             raise OptionError(problem, option="progress", allowed="a function of one argument")
         checking(self.cancel)
 
     def report_progress(self, source: Source) -> None:
-        """Report the share read, or raise `Cancelled`."""
+        """Report the fraction read, or raise `Cancelled` if the run was cancelled."""
         if self.cancel is not None:
             self.cancel.check()
         if self.progress is not None:
             self.progress(source.share_read)
 
     def report_read(self) -> None:
-        """Report that the source is read and that more work follows."""
+        """Report that the source has been read and that more work follows."""
         if self.progress is not None:
             self.progress(None)
 
     def close_cancel(self) -> None:
-        """Raise `Cancelled` if the run was cancelled, and refuse later requests."""
+        """Raise `Cancelled` if the run was cancelled. Otherwise make later cancellation impossible."""
         if self.cancel is not None:
             self.cancel.close()
 
 
 def checked_options(compute: object) -> ComputeOptions:
-    """Return the options, or the default options for None.
-
-    >>> checked_options(None) == ComputeOptions()
-    True
-    """
+    """Return the options, or the default options for None."""
     if compute is None:
         return ComputeOptions()
     if not isinstance(compute, ComputeOptions):
-        problem = f"expected a ComputeOptions for compute, got {type(compute).__name__}"
+        problem = f"compute: expected ComputeOptions, got {type(compute).__name__}"
         raise OptionError(problem, option="compute", allowed="a ComputeOptions")
     return compute

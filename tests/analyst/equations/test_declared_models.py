@@ -54,15 +54,18 @@ BAD = {
     "a number in it": ([5], "expected a formula such as 'y ~ a [+] b' for robust_models, got 5"),
     "an unknown column": (["y ~ q"], "^additional model: unknown column 'q'"),
     "an unknown target": (["q ~ x"], "^additional model: unknown target 'q'"),
-    "a category as the target": (["g ~ x"], "the target 'g' is categorical"),
+    "a category as the target": (["g ~ x"], "the target must be a numeric or boolean column, but 'g' is categorical"),
     "no tilde": (["y + x"], "^additional model: .*expected a target, '~' and features"),
     "a product": (["y ~ x:y"], "must be declared before the release"),
-    "no intercept": (["y ~ x - 1"], "'y ~ x - 1' has no intercept"),
-    "the same twice": (["y ~ x + g", "y ~ g + x"], "'y ~ x [+] g' and 'y ~ g [+] x' are the same model; keep one"),
-    "the full model": (["y ~ ."], "is the full model, which always has robust standard errors; leave it out"),
+    "no intercept": (["y ~ x - 1"], "require an intercept, but the model 'y ~ x - 1' has none"),
+    "the same twice": (["y ~ x + g", "y ~ g + x"], "'y ~ x [+] g' and 'y ~ g [+] x' describe the same model; keep one"),
+    "the full model": (
+        ["y ~ ."],
+        "is the full model, which has robust standard errors anyway; remove it from the additional models",
+    ),
     "an interaction without its category": (
         ["y ~ xg"],
-        "^additional model: the model has the interaction 'xg' .* without 'g'",
+        "^additional model: a model with the interaction 'xg' .* must include 'g'",
     ),
 }
 

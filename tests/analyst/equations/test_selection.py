@@ -64,7 +64,7 @@ def test_the_design_may_leave_out_the_intercept():
         ({"target": 3}, "unknown target 3"),
         ({"features": ["agee"]}, "unknown feature 'agee'.*Did you mean 'age'"),
         ({"features": ["region[nowhere]"]}, "unknown feature"),
-        ({"features": ["region", "region[south]"]}, "named twice, once as part of its category"),
+        ({"features": ["region", "region[south]"]}, "included twice, by its own name and by its category"),
         ({"features": [["age"]]}, "unknown feature"),
         ({"features": "age"}, "expected a list of declared names such as .* for features"),
         ({"features": 7}, "expected a list of declared names"),

@@ -130,7 +130,7 @@ def test_slopes_of_all_levels_have_the_coefficients_of_least_squares(intercept):
 
 def test_a_model_without_the_category_is_refused_and_one_of_zeros_and_ones_is_not(crossed):
     table, release = crossed
-    message = r"has the interaction 'ar' \(age:region\) without 'region'.*add 'region' to the model"
+    message = r"a model with the interaction 'ar' \(age:region\) must include 'region'.*add 'region' to the model"
     with pytest.raises(SpecError, match=message):
         fit(release, "y ~ age + ar")
     found = fit(release, "y ~ member + mr")

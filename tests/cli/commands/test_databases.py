@@ -81,7 +81,7 @@ BAD = {
     ("--database", "people.csv", "--table", "people"): "'people.csv' is not a DuckDB database",
     ("--database", "none.duckdb", "--table", "people"): "there is no file 'none.duckdb'",
     ("--database", ".", "--table", "people"): "is a folder; give a regular file",
-    (*PEOPLE, "--encoding", "latin-1"): "encoding 'latin-1' applies only to CSV files",
+    (*PEOPLE, "--encoding", "latin-1"): "encoding = 'latin-1' is allowed only for CSV files",
 }
 
 

@@ -31,7 +31,7 @@ def test_names_of_a_csv_file_become_columns_with_blanks(folder: Path, call: Call
     text, table = written(folder)
     blank = {"bounds": ["", ""]}
     assert table == {"target": "", "columns": dict.fromkeys(["income", "age", "region", "remark"], blank)}
-    assert text.startswith("# Written by discreet from the header of people.csv: names only, no value was read.\n")
+    assert text.startswith("# Written by discreet from the header of people.csv: names only. No values were read.\n")
     assert contents(folder) == before | {"new.toml": text.encode()}
     for canary in (CANARY, SECRET):
         assert canary not in text + result.output
@@ -40,7 +40,7 @@ def test_names_of_a_csv_file_become_columns_with_blanks(folder: Path, call: Call
 def test_the_blanks_say_which_cells_a_boolean_column_takes(folder: Path, call: Call) -> None:
     assert call("init", "people.csv", "-o", "new.toml").exit_code == 0
     text, _ = written(folder)
-    assert '# dtype = "bool"   # instead, for true/false or 1/0; two other words are levels\n' in text
+    assert '# dtype = "bool"   # instead, for true/false or 1/0; declare any other two words as levels\n' in text
     assert "yes or no" not in text
 
 
@@ -109,11 +109,13 @@ def test_the_file_works_once_it_is_filled_in(folder: Path, call: Call) -> None:
         assert contents(folder) == before
 
     refused("error: new.toml: 4 problems\n  line 9, column 'income'")
-    refused("column 'income': bounds are blank; declare the lowest and highest value from public knowledge")
+    refused(
+        "column 'income': bounds are blank; declare the lowest and highest possible value, using public knowledge only"
+    )
     fill(("income", '["", ""]', "[0, 1000000]"), ("age", '["", ""]', '[18, ""]'))
     refused("column 'age': bounds are blank")
     fill(("age", '[18, ""]', "[18, 90]"), ("region", 'bounds = ["", ""]', ""), ("region", "# levels", "levels"))
-    refused("column 'region': levels are blank; declare every value that can occur from public knowledge")
+    refused("column 'region': levels are blank; list every value that can occur, using public knowledge only")
     fill(("region", "levels = []", 'levels = ["north", "south"]'))
     refused("column 'remark': bounds are blank")
     head, _, tail = path.read_text().partition("[columns.remark]\n")
@@ -174,7 +176,7 @@ def test_target_columns_and_id_are_taken(folder: Path, call: Call) -> None:
         "columns": {"income": blank, "age": blank},
         "unit": {"id": "remark", "max_rows": ""},
     }
-    bounds = "bounds are blank; declare the lowest and highest value from public knowledge"
+    bounds = "bounds are blank; declare the lowest and highest possible value, using public knowledge only"
     assert result.stdout.splitlines()[1:5] == [
         "Blanks   3 in new.toml:",
         f"         line 9, column 'income': {bounds}",

@@ -233,7 +233,7 @@ def test_features_of_any_text_are_written(folder: Path, call: Call) -> None:
         (("age",), "--keep 'age' names a feature, which is written anyway; leave it out"),
         (("who", "who"), "--keep 'who' was given twice; pass it once"),
         (("prediction",), "--keep 'prediction' has the same name as an output column; rename it in the table"),
-        (("whoo",), "no column 'whoo', which is required; a name in it is very similar"),
+        (("whoo",), "no column 'whoo', which is required; another column has a very similar name"),
     ],
 )
 def test_what_cannot_be_kept_is_refused(keep: tuple[str, ...], message: str, folder: Path, call: Call) -> None:

@@ -50,7 +50,7 @@ def test_a_release_is_written_and_told_without_a_count(folder: Path, call: Call)
         (("--engine", "dask"), "unknown engine 'dask'; allowed: here, spark"),
         (("--engine", "spark"), "--engine spark needs --master"),
         (("--master", "local[2]"), "give it with --engine spark"),
-        (("--engine", "spark", "--master", "local[2]"), "a CSV file, which is not read through Spark"),
+        (("--engine", "spark", "--master", "local[2]"), "a CSV file; CSV files are not read through Spark"),
         (("--engine", "spark", "--master", "somewhere"), "for --master, got 'somewhere'"),
     ],
 )
@@ -401,9 +401,9 @@ def test_what_was_published_and_what_comes_next_is_said_in_plain_words(folder: P
 
 
 BAD_SIGNS = {
-    "decimal ';' is not allowed; choose '.' or ','": ["--decimal", ";"],
+    "decimal: expected '.' or ',', got ';'": ["--decimal", ";"],
     "thousands 'x' is not allowed": ["--thousands", "x"],
-    "thousands and decimal are both ','": ["--decimal", ",", "--thousands", ","],
+    "thousands and decimal must be different characters, got ',' for both": ["--decimal", ",", "--thousands", ","],
     "delimiter ',,' is not allowed": ["--delimiter", ",,"],
 }
 
@@ -463,7 +463,7 @@ def test_further_models_with_robust_errors_are_declared_one_by_one(folder: Path,
     ("models", "message"),
     [
         (("income ~ height",), "unknown column 'height'"),
-        (("income ~ age", "income ~ age"), "are the same model"),
+        (("income ~ age", "income ~ age"), "describe the same model"),
         (("income ~ .",), "is the full model"),
         (("income",), "expected a target, '~' and features"),
     ],

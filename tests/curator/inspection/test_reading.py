@@ -262,7 +262,7 @@ def test_a_column_of_another_type_is_a_finding_and_the_others_are_counted() -> N
     assert counts(found, "g") == {"no_declared_level": 3}
     assert counts(found, "y") == {"missing": 1}
     assert len(found.stops) == 3
-    assert "column 'x' has type date32[day]; its declaration needs numbers" in found.stops[1]
+    assert "column 'x' must contain numbers, as declared, but has type date32[day]" in found.stops[1]
 
 
 PERSONS = {
@@ -297,7 +297,7 @@ def test_ids_of_another_type_are_a_finding() -> None:
     table = pa.table({"y": [1.0], "x": [2.0], "who": pa.array([1], pa.date32())})
     found = discreet.check(table, design)
     assert (found.rows_fit, found.persons) == (0, None)
-    assert found.stops == ("the id column 'who' has type date32[day]; ids are text or integers",)
+    assert found.stops == ("the id column 'who' must contain text or integers, but has type date32[day]",)
 
 
 def test_an_empty_table_stops_unless_every_table_can_be_released() -> None:

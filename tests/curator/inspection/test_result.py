@@ -46,7 +46,7 @@ def test_files_carry_the_mark_in_their_name_and_text(tmp_path) -> None:
     assert json.loads((tmp_path / "people.NOT-FOR-PUBLICATION.json").read_text()) == FOUND.to_dict()
     before = sorted(tmp_path.iterdir())
     for name in ("people.json", "people.txt", "NOT-FOR-PUBLICATION.csv", "people.NOT-PRIVATE.json"):
-        with pytest.raises(OutputError, match=r"its file name must end in '\.NOT-FOR-PUBLICATION\.json'"):
+        with pytest.raises(OutputError, match=r"the file name must end in '\.NOT-FOR-PUBLICATION\.json'"):
             FOUND.save(tmp_path / name)
         with pytest.raises(OutputError):
             check_name(name)

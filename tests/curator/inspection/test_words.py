@@ -13,7 +13,7 @@ COLUMNS = {"y": (0, 1), "x": {"bounds": (0, 1), "missing": "drop"}}
 def test_a_table_that_fits_gets_no_advice() -> None:
     found = discreet.check({"y": [0.5, 0.25], "x": [0.1, 0.2]}, discreet.Design("y", COLUMNS))
     assert below(found) == []
-    assert above(found) == [("Rows read", "2"), ("Rows that fit", "2 of 2 would count in a release as declared")]
+    assert above(found) == [("Rows read", "2"), ("Rows that fit", "2 of 2 would be included in a release")]
     assert cells(found) == [["y", "error", "0", "0", "", "0", "0"], ["x", "drop", "0", "0", "", "0", "0"]]
     assert text(found).startswith(WARNING)
 
@@ -23,12 +23,13 @@ def test_places_reasons_and_advice() -> None:
     found = discreet.check(table, discreet.Design("y", COLUMNS))
     assert below(found) == [
         "y: missing: 1, in row 1",
-        "y: above its bounds, clipped: 1, in row 0",
-        "x: not a finite number (text is none, whatever it spells): 6, first in rows 1, 2, 3, 4, 5",
-        "Rows are counted from 0, the first row of the table or file.",
+        "y: above the bounds, clipped: 1, in row 0",
+        "x: not a finite number (text is never read as a number): 6, first in rows 1, 2, 3, 4, 5",
+        "Rows of the table or file are counted from 0.",
         FEW,
-        "Release would stop, before anything is spent: column 'y' has cells that are missing or not a finite number, "
-        "and its rule for them is error.",
+        "A release would stop before any budget is spent: column 'y' has cells that are missing or not a finite "
+        "number, "
+        "and its rule for missing cells is error.",
         ADVICE,
     ]
     assert "secret" not in text(found)
@@ -37,7 +38,7 @@ def test_places_reasons_and_advice() -> None:
 
 def test_the_advice_is_that_of_the_rules() -> None:
     assert "Fix spelling, units, separators and types." in ADVICE
-    assert "changed because of what this table holds leaks it without paying" in ADVICE
+    assert "Do not change a bound because of this table" in ADVICE
 
 
 def test_levels_formulas_persons_and_files(tmp_path) -> None:
@@ -48,20 +49,20 @@ def test_levels_formulas_persons_and_files(tmp_path) -> None:
     found = discreet.check(str(tmp_path / "*.csv"), design)
     notes = below(found)
     assert (
-        "yes: neither true, false, 1 nor 0 (two other words are levels): 2, in lines 2 of 'a.csv', 2 of 'b.csv'"
+        "yes: not true, false, 1 or 0 (declare any other two words as levels): 2, in lines 2 of 'a.csv', 2 of 'b.csv'"
         in notes
     )
     assert "g: none of the declared levels: 2, in lines 2 of 'a.csv', 2 of 'b.csv'" in notes
-    assert any(note.startswith("twice: no value, as a cell that the formula uses is missing") for note in notes)
+    assert any(note.startswith("twice: no value, because a cell that the formula uses is missing") for note in notes)
     assert "who: no valid id: 2, in lines 3 of 'a.csv', 3 of 'b.csv'" in notes
-    assert "Lines are counted from 1, as an editor shows them, with the header." in notes
-    assert above(found)[2] == ("Persons", "1; 0 of them with more than 1 rows that fit; rows left out for that: 0")
+    assert "Lines are counted from 1, including the header, as in an editor." in notes
+    assert above(found)[2] == ("Persons", "1; 0 of them have more than 1 rows that fit; rows left out by this cap: 0")
     assert [row[1] for row in cells(found)] == ["error", "drop", "error", "error", "formula", "error"]
 
 
 def test_an_empty_table_that_would_stop_is_explained() -> None:
     found = discreet.check({"y": [], "x": []}, discreet.Design("y", COLUMNS))
-    assert below(found) == ["Release would stop, before anything is spent: the table has no rows.", ADVICE]
+    assert below(found) == ["A release would stop before any budget is spent: the table has no rows.", ADVICE]
 
 
 def test_an_empty_table_and_a_column_of_fill_values_are_named() -> None:
@@ -69,7 +70,7 @@ def test_an_empty_table_and_a_column_of_fill_values_are_named() -> None:
     design = discreet.Design("y", columns)
     assert below(discreet.check({"y": [], "x": []}, design)) == [NONE]
     notes = below(discreet.check({"y": [0.5, 0.5, 0.5], "x": ["a", None, 1]}, design))
-    assert "x: more than half of its cells would be replaced by the fill value." in notes
+    assert "x: the fill value would replace more than half of the cells." in notes
     assert not any("fill value" in note for note in below(discreet.check({"y": [0.5, 0.5], "x": ["a", 1]}, design)))
 
 
@@ -88,6 +89,6 @@ def test_a_cell_that_is_no_date_is_called_that() -> None:
     found = discreet.check({"y": [0.5, 0.25], "day": ["2020-02-30", "2022-01-01"]}, design)
     assert below(found)[:2] == [
         "day: not a date, or text that is not written like 2019-01-31: 1, in row 0",
-        "day: above its bounds, clipped: 1, in row 1",
+        "day: above the bounds, clipped: 1, in row 1",
     ]
     assert cells(found)[1] == ["day", "drop", "0", "1", "", "0", "1"]

@@ -129,6 +129,6 @@ def test_counts_move_by_at_most_the_stated_sensitivities_and_by_more_than_half_o
 
 def test_an_interaction_with_a_number_has_no_cells_and_one_without_has_those_of_its_pairs():
     columns = {"x": (0, 1), "b": bool, "g": ["a", "b", "c"], "y": (0, 1)}
-    with pytest.raises(SpecError, match="an interaction with a number, which has no cells of its own"):
+    with pytest.raises(SpecError, match="an interaction with a number, which cannot be divided into cells"):
         Partition.of(Design("y", {**columns, "xg": {"formula": "x:g"}}), 4)
     assert Partition.of(Design("y", {**columns, "bg": {"formula": "b:g"}}), 4).cells == 4 * 2 * 3 * 3 * 4

@@ -66,7 +66,7 @@ def test_settled_cells_are_read_back_bit_for_bit_and_no_grid_is_without_bounds()
     rows = SettledRows(DESIGN, RowDomain.of(DESIGN), 4)
     back = settled_cells(rows.encoded(rows.completed(values)))
     assert [one.tobytes() for one in back] == [one.tobytes() for one in values]
-    with pytest.raises(SpecError, match=r"the bounds of 'y', 'x' are private: only discreet.release finds them"):
+    with pytest.raises(SpecError, match=r"the bounds of 'y', 'x' are private, which only discreet.release supports"):
         GridRows(DESIGN, RowDomain.of(DESIGN), 4)
 
 

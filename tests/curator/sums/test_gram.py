@@ -182,7 +182,7 @@ def test_too_many_columns_are_refused_before_reading():
     design = Design("y", {"g": {"levels": list(range(12_000))}, "y": (0, 1)})
     with pytest.raises(
         SpecError,
-        match=r"12001 released columns need about .* MB .*; at most 4096 MB, or 9459 columns, are allowed;",
+        match=r"the products of 12001 released columns need about .* MB; the limit is 4096 MB, or 9459 columns;",
     ):
         RowDomain.of(design)
     for columns, fits in ((9459, True), (9460, False)):

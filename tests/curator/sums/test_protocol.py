@@ -35,7 +35,7 @@ def test_totals_add_up_by_value_count_and_clipped_rows():
 )
 def test_totals_of_different_designs_do_not_add(other):
     one = Totals((1, 2, 3), 4**16, 1, (0,))
-    with pytest.raises(SpecError, match="different units"):
+    with pytest.raises(SpecError, match="only if they have equal units and columns"):
         one + other
 
 
@@ -133,5 +133,5 @@ def test_counts_by_cell_add_up_and_others_have_none():
     one, two = Totals((), 1, 3, cells=np.array([[1, 2]])), Totals((), 1, 4, cells=np.array([[0, 4]]))
     assert (one + two).cells.tolist() == [[1, 6]]
     assert (Totals((1,), 1, 1) + Totals((2,), 1, 1)).cells is None
-    with pytest.raises(SpecError, match="different units"):
+    with pytest.raises(SpecError, match="only if they have equal units and columns"):
         one + Totals((), 1, 1)

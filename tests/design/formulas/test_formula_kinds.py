@@ -23,26 +23,30 @@ def test_ranges_of_the_other_kinds():
 @pytest.mark.parametrize(
     ("text", "bounds", "message"),
     [
-        ("log(wage)", (0, 60), "log(wage) has no finite value for some wage in [0, 60]: log needs numbers above 0; "
-         "tighten the bounds of its columns, or use clip or log1p"),
-        ("1 + log2(wage - 5)", (0, 60), "log2(wage - 5) has no finite value for some wage - 5 in [-5, 55]: log2 needs"),
-        ("log1p(wage)", (-1, 1), "log1p needs numbers above -1; tighten the bounds of its columns, or use clip"),
-        ("3 / wage", (0, 60), "3 / wage has no finite value for some wage in [0, 60]: the divisor can be 0; tighten"),
+        ("log(wage)", (0, 60), "log(wage) has no finite value for some wage in [0, 60]: log requires numbers above 0; "
+         "declare tighter bounds for its columns, or use clip or log1p"),
+        ("1 + log2(wage - 5)", (0, 60),
+         "log2(wage - 5) has no finite value for some wage - 5 in [-5, 55]: log2 requires"),
+        ("log1p(wage)", (-1, 1),
+         "log1p requires numbers above -1; declare tighter bounds for its columns, or use clip"),
+        ("3 / wage", (0, 60),
+         "3 / wage has no finite value for some wage in [0, 60]: the divisor can be 0; declare tighter bounds"),
         ("wage / (wage - 1)", (0, 60), "for some wage in [0, 60] and wage - 1 in [-1, 59]: the divisor can be 0"),
         ("wage + 1 / 0", (0, 1), "1 / 0 has no finite value: the divisor can be 0"),
-        ("sqrt(wage)", (-1, 1), "numbers of at least 0 under a square root; tighten the bounds of its columns"),
+        ("sqrt(wage)", (-1, 1), "numbers of at least 0 under a square root; declare tighter bounds for its columns"),
         ("wage ** 0.5", (-1, 1), "wage ** 0.5 has no finite value for some wage in [-1, 1]: expected only numbers of"),
         ("exp(wage)", (0, 1000), "exp(wage) has no finite value for some wage in [0, 1000]: the result can exceed"),
         ("wage ** 8", (0, 1e40), "the result can exceed the range of double precision"),
-        ("log(wage) < 3", (0, 1), "log needs numbers above 0"),
-        ("cut(log(wage), 1)", (0, 1), "log needs numbers above 0"),
-        ("cut(wage, 10, 70)", (0, 60), "70 is not inside the range [0, 60] of wage; move it inside, or widen"),
-        ("cut(wage, 0, 7)", (0, 60), "0 is not inside the range [0, 60] of wage"),
-        ("spline(wage, 10, 60)", (0, 60), "60 is not inside the range [0, 60] of wage"),
-        ("spline(2 * wage, 0)", (0, 60), "0 is not inside the range [0, 120] of 2 * wage"),
+        ("log(wage) < 3", (0, 1), "log requires numbers above 0"),
+        ("cut(log(wage), 1)", (0, 1), "log requires numbers above 0"),
+        ("cut(wage, 10, 70)", (0, 60),
+         "70 must be inside the range [0, 60] of wage; choose a number inside the range, or declare wider"),
+        ("cut(wage, 0, 7)", (0, 60), "0 must be inside the range [0, 60] of wage"),
+        ("spline(wage, 10, 60)", (0, 60), "60 must be inside the range [0, 60] of wage"),
+        ("spline(2 * wage, 0)", (0, 60), "0 must be inside the range [0, 120] of 2 * wage"),
         ("spline(wage, 0)", (-1.7e308, 1.7e308), "is too wide for a spline; rescale the column"),
-        ("wage", (0, math.inf), "the bounds [0, inf] of 'wage' are not a finite range; declare two increasing numbers"),
-        ("wage", (2, 1), "are not a finite range"),
+        ("wage", (0, math.inf), "the bounds of 'wage' must be two finite, increasing numbers, got [0, inf]"),
+        ("wage", (2, 1), "must be two finite, increasing numbers"),
         ("wgae", (2, 3), "unknown numeric or boolean column 'wgae'; allowed: wage. Did you mean 'wage'?"),
     ],
 )  # fmt: skip
@@ -68,10 +72,12 @@ def test_levels_are_left_closed_intervals_with_names():
 def test_each_kind_answers_only_its_own_questions():
     with pytest.raises(SpecError, match=r"a formula of kind 'numeric' has no levels; use cut\(\.\.\.\)"):
         parse("age").levels()
-    with pytest.raises(SpecError, match=r"a formula of kind 'levels' has no basis; use spline\(\.\.\.\)"):
+    with pytest.raises(SpecError, match=r"a formula of kind 'levels' has no basis functions; use spline\(\.\.\.\)"):
         parse("cut(age, 1)").basis({"age": np.zeros(1)}, {"age": (0, 2)})
     for text in ("spline(age, 1)", "age:g"):
-        with pytest.raises(SpecError, match="a spline or an interaction gives several columns, not one"):
+        with pytest.raises(
+            SpecError, match="expected a formula with one result column, got a spline or an interaction"
+        ):
             parse(text).evaluate({"age": np.zeros(1), "g": np.zeros(1)})
     with pytest.raises(SpecError, match="an interaction has no range"):
         parse("age:g").interval({"age": (0, 2)})
@@ -89,7 +95,7 @@ def test_a_spline_leaves_out_its_first_function_and_stays_inside_its_bounds():
     assert not found[:, :2].any()
     assert found[-1, 3:5].tolist() == [1, 1]
     assert np.isnan(found[:, 5]).all()
-    with pytest.raises(SpecError, match="is not inside the range"):
+    with pytest.raises(SpecError, match="must be inside the range"):
         formula.basis({"age": ages}, {"age": (18.0, 60.0)})
     with pytest.raises(SpecError, match="unknown numeric or boolean column 'age'"):
         formula.basis({"agee": ages}, bounds)
@@ -128,9 +134,9 @@ def test_a_long_chain_of_formulas_is_ordered():
          "wage, b. Did you mean 'age'?"),
         ({"b": "b + 1"}, "the formulas 'b' -> 'b' form a cycle; define one of them without the others"),
         ({"b": "c + 1", "c": "d * age", "d": "b"}, "form a cycle"),
-        ({"g": "cut(age, 30)", "b": "g + 1"}, "column 'b': formula \"g + 1\": 'g' is a formula with levels "
-         "and not a number; use the columns it is computed from"),
-        ({"age": "wage + 1"}, "column 'age': it has both a formula and a declaration; keep one of them"),
+        ({"g": "cut(age, 30)", "b": "g + 1"}, "column 'b': formula \"g + 1\": 'g' is a formula with levels, "
+         "not a number; use the columns from which it is computed"),
+        ({"age": "wage + 1"}, "column 'age': the column has both a formula and a declaration; keep one of them"),
     ],
 )  # fmt: skip
 def test_formulas_that_cannot_be_ordered_say_why(formulas, message):
@@ -151,8 +157,8 @@ def test_a_cycle_is_named_in_the_order_of_its_needs():
 
 
 @pytest.mark.parametrize(("text", "levels", "said"), [
-    ('g == "2"', (1, 2), "the levels of 'g' are integers, and \"2\" is text; write 2 without quotes"),
-    ("g == 2", ("1", "2"), "the levels of 'g' are text, and 2 is a number; write \"2\" in quotes"),
+    ('g == "2"', (1, 2), "the levels of 'g' are integers, but \"2\" is text; write 2 without quotes"),
+    ("g == 2", ("1", "2"), "the levels of 'g' are text, but 2 is a number; write \"2\" in quotes"),
     ('g == "sout"', ("north", "south"), "allowed: north, south. Did you mean 'south'?"),
 ])  # fmt: skip
 def test_a_level_of_the_wrong_type_is_told_from_one_that_is_not_there(text, levels, said):

@@ -30,7 +30,7 @@ CASES: Final = [
         "declared names alike in Unicode form",
         designed(f'{DESIGN}[columns."caf\u00e9"]\nbounds = [0, 1]\n[columns."cafe\u0301"]\nbounds = [0, 1]\n'),
         2,
-        "differ only in Unicode form",
+        "differ in their Unicode form",
     ),
     Case(22, "name with a blank", csv(PEOPLE.replace("age", " age", 1)), 2, "no column 'age'"),
     Case(23, "empty name that is not used", csv(PEOPLE.replace("remark", "", 1)), 0, "Published", twin()),

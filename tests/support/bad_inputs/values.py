@@ -59,9 +59,9 @@ CASES: Final = [
         "times with a zone in Parquet",
         parquet(age=column([dt.datetime(2020, 1, 1)] * SIZE, pa.timestamp("us", tz="UTC")), design=DATED),
         2,
-        "its declaration needs dates",
+        "must contain dates, as declared",
     ),
-    Case(38, "numbers in a column of dates", parquet(design=DATED), 2, "its declaration needs dates"),
+    Case(38, "numbers in a column of dates", parquet(design=DATED), 2, "must contain dates, as declared"),
     Case(41, "interaction of two numbers", designed(CROSSED.replace("age:region", "age:income")), 2, "write a product"),
     Case(
         41, "interaction of nothing", designed(CROSSED.replace("age:region", "age:reigon")), 2, "Did you mean 'region'"
@@ -75,7 +75,7 @@ CASES: Final = [
         "interaction with a number for dpme",
         csv(PEOPLE, "--mechanism", "dpme", design=CROSSED),
         2,
-        "no cells of its own",
+        "cannot be divided into cells",
     ),
     *(Case(36, f"{text} in a used column", csv(income(text)), 2, "'income'") for text in ("inf", "-inf", "1e999")),
     Case(36, "1e999 where the rule drops", csv(income("1e999"), design=LENIENT), 0, "", twin(design=LENIENT)),

@@ -24,8 +24,8 @@ HOSTILE = {
     'x"]\ntarget = "y': "invisible characters",
     "a\x7fb": "invisible characters",
     "a\ud800b": "invisible characters",
-    "": "has no surrounding blanks",
-    " x": "has no surrounding blanks",
+    "": "without surrounding blanks",
+    " x": "without surrounding blanks",
     "1": "is reserved",
     "Intercept": "is reserved",
 }
@@ -75,17 +75,24 @@ def test_a_quoted_text_is_read_back(text: str) -> None:
 def test_a_name_that_stands_twice_is_left_out() -> None:
     blank = design_with_blanks("t.csv", [("x", None), ("y", None), ("x", None)])
     assert blank.listed == ("y",)
-    assert blank.text.count("more than one column of this name") == 2
+    assert blank.text.count("more than one column with this name") == 2
 
 
 def test_a_table_of_which_nothing_can_be_released_is_refused() -> None:
-    with pytest.raises(DataError, match=r"no column of 't\.parquet' can be released: its type binary"):
+    with pytest.raises(
+        DataError,
+        match=r"no column of 't\.parquet' can be released: .*, text or dates, but has type binary",
+    ):
         design_with_blanks("t.parquet", [("x", "binary")])
 
 
 @pytest.mark.parametrize(
     ("target", "message"),
-    [("agee", "Did you mean 'age'"), ("region", "is text"), ("when", "cannot be released: its type date32")],
+    [
+        ("agee", "Did you mean 'age'"),
+        ("region", "is text"),
+        ("when", "cannot be released: the column must contain numbers, booleans, text or dates, but has type date32"),
+    ],
 )
 def test_a_target_that_cannot_be_one_is_refused(target: str, message: str) -> None:
     with pytest.raises(SpecError, match=message):
@@ -123,13 +130,13 @@ def test_a_blank_design_is_never_written_over_a_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "options", "error", "message"),
     [
-        (3, {}, SpecError, "blank_design needs the path of a file, got int"),
-        ({"x": [1.0]}, {}, SpecError, "blank_design needs the path of a file, got dict"),
+        (3, {}, SpecError, "blank_design: expected the path of a file, got int"),
+        ({"x": [1.0]}, {}, SpecError, "blank_design: expected the path of a file, got dict"),
         ("none.csv", {}, SpecError, "none.csv"),
-        ("t.csv", {"target": 3}, SpecError, "target is 3; it is the name of a column"),
+        ("t.csv", {"target": 3}, SpecError, "target: expected the name of a column, got 3"),
         ("t.csv", {"target": "z"}, SpecError, "unknown target 'z'; allowed: x, y"),
         ("t.csv", {"reading": "utf-7"}, SpecError, "reading: expected discreet.ReadOptions"),
-        ("rows.csv", {}, DataError, "has a number or a date instead of a column name"),
+        ("rows.csv", {}, DataError, "must contain column names, but contains a number or a date"),
     ],
 )
 def test_bad_input_is_one_of_our_errors_with_exit_code_2(
@@ -163,16 +170,17 @@ def test_wanted_columns_and_the_target_are_listed_and_the_id_is_not() -> None:
         ("pya", ["agee", "when", 3], "whom", [
             "unknown target 'pya'; allowed: age, region, who, pay. Did you mean 'pay'?",
             "unknown column 'agee'; allowed: age, region, who, pay. Did you mean 'age'?",
-            "the column 'when' cannot be released: its type date32",
+            "the column 'when' cannot be released: the column must contain numbers, booleans, text or dates, but has "
+            "type date32",
             "unknown column 3;",
             "unknown id 'whom'; allowed: age, region, when, who, pay. Did you mean 'who'?",
         ]),
         (None, "age", "age", ["columns: expected a list of names, got 'age'"]),
         (None, 3, None, ["columns: expected a list of names, got 3"]),
-        ("pay", ["age"], "pay", ["the id 'pay' is named as a column to release too; an id is never released"]),
-        (None, None, "when", ["the id 'when' has type date32[day]; an id is text or an integer"]),
-        (None, None, 7, ["id is 7; it is the name of a column"]),
-        ("when", None, None, ["the target 'when' cannot be released: its type date32"]),
+        ("pay", ["age"], "pay", ["the id 'pay' must not be the target or one of the columns: an id is never released"]),
+        (None, None, "when", ["the id must be text or an integer, but 'when' has type date32[day]"]),
+        (None, None, 7, ["id: expected the name of a column, got 7"]),
+        ("when", None, None, ["the target 'when' cannot be released: the column must contain numbers"]),
     ],
 )  # fmt: skip
 def test_all_problems_are_said_at_once(target: object, wanted: object, person: object, messages: list[str]) -> None:
@@ -206,5 +214,5 @@ def test_a_header_may_span_lines_where_that_is_said(tmp_path: Path) -> None:
     blank = discreet.blank_design(tmp_path / "t.csv", reading=discreet.ReadOptions(quoted_line_breaks=True))
     assert blank.listed == ("x", "w")
     assert [name for name, _ in blank.left_out] == ["y\nz"]
-    with pytest.raises(DataError, match="quote that is not closed"):
+    with pytest.raises(DataError, match="has an unclosed quote"):
         discreet.blank_design(tmp_path / "t.csv")

@@ -61,13 +61,13 @@ def test_every_name_that_python_knows_is_accepted_only_if_it_is_one_of_the_list(
             assert charset_named(name) == python_name(name), name
             assert charset_named(name.upper()) == python_name(name), name
         else:
-            expected = f"encoding {name!r} is not accepted; choose one of {', '.join(CHARSETS)}"
+            expected = f"encoding: expected one of {', '.join(CHARSETS)}, got {name!r}"
             assert refusal(name) == expected, name
 
 
 def test_the_codecs_that_make_rows_of_text_are_refused_before_the_data_is_looked_for():
     for name in STATEFUL:
-        with pytest.raises(SpecError, match="is not accepted; choose one of ascii, utf-8"):
+        with pytest.raises(SpecError, match="encoding: expected one of ascii, utf-8"):
             discreet.release("no-such-file.csv", PLAN, epsilon=1.0, delta=1e-6, reading=ReadOptions(name))
 
 
@@ -139,7 +139,8 @@ def test_utf_16_needs_its_mark(name, tmp_path):
         with pytest.raises(DataError) as refused:
             read()
         assert str(refused.value) == (
-            "the file 'bare.csv' has no byte order mark at its beginning, which utf-16 needs; write it with one, or as "
+            "the file 'bare.csv' must begin with a byte order mark to be read as utf-16; write the file with one, or "
+            "as "
             "utf-8"
         )
 
@@ -149,6 +150,6 @@ def test_the_mark_of_another_encoding_is_named():
     assert wrong_mark(codecs.BOM_UTF16_BE, "utf-8-sig") == "is UTF-16 text; pass encoding='utf-16'"
     for charset in ("utf-8", "utf-16"):
         for mark in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
-            assert wrong_mark(mark, charset) == "is UTF-32 text, which is not accepted; write it as utf-8"
+            assert wrong_mark(mark, charset) == "is UTF-32 text, which is not supported; write the file as utf-8"
     # in a one-byte charset these bytes are letters
     assert wrong_mark(codecs.BOM_UTF16_LE + b"ab", "iso8859-1") is None

@@ -182,21 +182,23 @@ def test_line_breaks_inside_quoted_cells_are_read_when_asked_for(tmp_path) -> No
     with pytest.raises(DataError) as caught:
         strict_rows(tmp_path, GOOD, ReadOptions())
     assert str(caught.value) == (
-        "line 2 of 't.csv' has a quote that is not closed on its line or is inside a cell; quote the whole cell, "
-        "double the quotes inside it, and keep each row on one line; if cells have line breaks, write the table as "
+        "line 2 of 't.csv' has an unclosed quote, or a quote inside a cell; quote the whole cell, "
+        "double the quotes inside it, and keep each row on one line; if cells contain line breaks, write the table as "
         "Parquet, or pass quoted_line_breaks=True"
     )
 
 
 STRICT_FAULTS = {
-    "a quote that is not closed": (GOOD + '3,"SECRETCELL,a\n4,b,a\n', "line 6 .* no record behind it is certain"),
+    "a quote that is not closed": (GOOD + '3,"SECRETCELL,a\n4,b,a\n', "line 6 .* later records cannot be identified"),
     "a quote inside a cell": (GOOD + '3,SECRET"CELL,a\n', "line 6 .* quote"),
     "text behind a quote": (GOOD + '3,"SECRET"CELL,a\n', "line 6 .* quote"),
     "an odd quote that swallows rows": (GOOD + '3,"SECRETCELL,a\n4,b"a,a\n', "line 7 .* quote"),
     "a short record": (GOOD + "3,a\n", "the record that begins on line 6 .* more or fewer cells than the header"),
     "a long record": (GOOD + '3,"\n",a,SECRETCELL\n', "the record that begins on line 6 "),
-    "a blank line": (GOOD + "\n3,b,a\n", "the record that begins on line 6 .* or is blank"),
-    "a blank line before the header": ("\n" + GOOD, "the first line of 't.csv' is blank"),
+    "a blank line": (GOOD + "\n3,b,a\n", "the record that begins on line 6 .* is blank or has more or fewer cells"),
+    "a blank line before the header": ("\n" + GOOD, (
+        "the first line of 't.csv' must contain the column names, but is blank"
+    )),
     "a blank line at the end": (GOOD + "\r\n", "the record that begins on line 6 "),
     "a record that is too long": (GOOD + '3,"' + "SECRETCELL\n" * 220_000, "a record longer than"),
     "a header that is not closed": ('x,"SECRETCELL\n1,a\n', "line 1 .* quote"),

@@ -32,7 +32,7 @@ def test_a_reader_is_used_up_by_its_first_reading():
     source = FrameSource(TABLE.to_reader())
     assert len(rows(source, 2)["x"]) == 5
     with pytest.raises(
-        SpecError, match=r"this RecordBatchReader has already been read and cannot be read again; give a table"
+        SpecError, match=r"this RecordBatchReader has already been read and cannot be read again; pass a table"
     ):
         source.batches(COLUMNS, 2)
 

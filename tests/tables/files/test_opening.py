@@ -347,7 +347,7 @@ def test_how_csv_is_written_is_refused_for_other_tables(name, value, tmp_path) -
     parquet = write_parquet(tmp_path / "t.parquet", TABLE)
     for data, what in ((parquet, "the file 't.parquet'"), (TABLE, "a table in memory")):
         with pytest.raises(
-            SpecError, match=f"^{name} '{value}' applies only to CSV files, and {what} is not one; leave it out$"
+            SpecError, match=f"^{name} = '{value}' is allowed only for CSV files, not for {what}; leave {name} out$"
         ):
             open_source(data, reading=reading)
         open_source(data, reading=ReadOptions())
@@ -382,7 +382,9 @@ def test_a_file_that_changes_or_vanishes_has_no_fingerprint(tmp_path) -> None:
 
 
 def test_quoted_line_breaks_are_refused_for_other_tables(tmp_path) -> None:
-    with pytest.raises(SpecError, match="quoted_line_breaks True applies only to CSV files, and a table in memory is"):
+    with pytest.raises(
+        SpecError, match="quoted_line_breaks = True is allowed only for CSV files, not for a table in memory"
+    ):
         open_source(TABLE, reading=ReadOptions(quoted_line_breaks=True))
 
 
@@ -391,24 +393,27 @@ def test_a_folder_of_parquet_and_csv_files_is_refused_in_words(tmp_path) -> None
     write_csv(folder / "_notes.csv")
     open_source(folder)
     write_csv(folder / "b" / "old.csv")
-    with pytest.raises(SpecError, match=r"holds both Parquet and CSV files, such as 'old\.csv'; .* give a pattern"):
+    with pytest.raises(
+        SpecError,
+        match=r"contains both Parquet files and CSV files such as 'old\.csv'; select the files of .* by a pattern",
+    ):
         open_source(folder)
     (folder / "b" / "old.csv").rename(folder / "b" / "old.tsv.gz")
-    with pytest.raises(SpecError, match="holds both Parquet and CSV files"):
+    with pytest.raises(SpecError, match="contains both Parquet files and CSV files"):
         open_source(folder)
 
 
 @pytest.mark.parametrize("name", ["t.xlsx", "T.XLS", "t.ods", "t.xlsm", "t.xlsb"])
 def test_a_spreadsheet_is_refused_with_advice(name, tmp_path) -> None:
     (tmp_path / name).write_bytes(b"PK")
-    with pytest.raises(SpecError, match=r"is a spreadsheet, which is not read: .* Save the sheet as CSV"):
+    with pytest.raises(SpecError, match=r"spreadsheets such as .* are not supported, .* save the sheet as CSV"):
         open_source(tmp_path / name)
 
 
 def test_commas_and_tabs_in_one_pattern_need_a_delimiter(tmp_path) -> None:
     write_csv(tmp_path / "a.csv")
     write_csv(tmp_path / "b.tsv")
-    with pytest.raises(SpecError, match=r"several kinds \(\.csv and \.tsv\); choose one, or give delimiter"):
+    with pytest.raises(SpecError, match=r"files of one format, but matches \.csv and \.tsv files; set a delimiter"):
         open_source(str(tmp_path / "*"))
     assert open_source(str(tmp_path / "*"), reading=ReadOptions(delimiter=",")).read_as["delimiter"] == ","
 

@@ -53,9 +53,9 @@ def test_a_stream_that_breaks_off_anywhere_is_refused_as_a_whole(name: str, tmp_
     path, whole = tmp_path / name, PACKERS[name](TEXT)
     for cut in (len(whole) - 1, len(whole) - 5, len(whole) - 9, len(whole) // 2, 30):
         path.write_bytes(whole[:cut])
-        assert refusal(path, DataError).endswith("it is damaged or breaks off; write or copy it again")
+        assert refusal(path, DataError).endswith("it is damaged or truncated; write or copy the file again")
     path.write_bytes(whole + b"something else")
-    assert "cannot be unpacked" in refusal(path, DataError)
+    assert "cannot be decompressed" in refusal(path, DataError)
 
 
 @pytest.mark.full
@@ -79,7 +79,7 @@ def test_a_damaged_byte_is_refused_or_gives_another_text(name: str, tmp_path: Pa
 
 
 FAULTS = {
-    "not packed": (b"x,yes,g,n\n", "not compressed as its name says"),
+    "not packed": (b"x,yes,g,n\n", "not compressed as its extension says"),
     "empty": (b"", "is empty"),
 }
 
@@ -96,7 +96,7 @@ def test_a_misnamed_file_is_refused(name: str, fault: str, tmp_path: Path) -> No
 def test_what_is_packed_is_judged_like_plain_text(name: str, tmp_path: Path) -> None:
     path = tmp_path / name
     for content, message in (
-        (b"", "is empty inside"),
+        (b"", "is empty after decompression"),
         ((HEADER + GOOD).encode("utf-16"), "pass encoding='utf-16'"),
         (b"SQLite format 3\0", "is not CSV text"),
         ((HEADER + GOOD + "SECRETCELL,true\n").encode(), "line 3 "),

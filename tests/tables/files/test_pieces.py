@@ -33,7 +33,7 @@ def test_a_file_cut_off_while_it_is_read_is_not_called_badly_quoted(tmp_path, wo
         list(batches)
     assert caught.value.__context__ is None
     # negative control: a file that was so from its beginning
-    with pytest.raises(DataError, match="has a quote that is not closed"):
+    with pytest.raises(DataError, match="has an unclosed quote"):
         list(open_source(path).batches(COLUMNS, 7))
 
 
@@ -184,8 +184,8 @@ def test_text_of_one_byte_a_character_is_cut(encoding, tmp_path):
 
 BAD_LINES = {
     "1,2,3": "line 92 of 't.csv' has more or fewer cells",
-    '1,"2': "line 92 of 't.csv' has a quote that is not closed",
-    "1,\0": "line 92 of 't.csv' has a NUL byte",
+    '1,"2': "line 92 of 't.csv' has an unclosed quote",
+    "1,\0": "line 92 of 't.csv' contains a NUL byte",
     "1,\udcff": "line 92 of 't.csv' is not valid UTF-8",
 }
 

@@ -58,5 +58,5 @@ def test_nothing_depends_on_what_is_behind_the_header(behind: bytes, tmp_path: P
 
 def test_what_is_wrong_with_the_line_is_said_where_it_is_read(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes(b"\n\n")
-    with pytest.raises(DataError, match="no header line"):
+    with pytest.raises(DataError, match="must have a header line with the column names, but is blank"):
         proposed(tmp_path / "t.csv", ReadOptions())

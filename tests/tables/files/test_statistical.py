@@ -137,7 +137,7 @@ def test_a_table_without_rows_is_judged_by_its_types(tmp_path) -> None:
     pyreadstat.write_sav(FRAME.iloc[:0], str(tmp_path / "t.sav"))
     (batch,) = open_source(tmp_path / "t.sav").batches(COLUMNS, 10)
     assert batch.num_rows == 0
-    with pytest.raises(DataError, match="'g' has type"):
+    with pytest.raises(DataError, match="'g' must contain numbers, as declared, but has type"):
         declared_arrays(batch, {"g": Numeric((0, 1))})
 
 
@@ -150,7 +150,7 @@ def test_rows_have_positions_and_no_lines(folder, monkeypatch) -> None:
 
 def test_text_is_not_read_as_numbers_whatever_it_spells(tmp_path) -> None:
     pyreadstat.write_sav(pd.DataFrame({"x": ["1.5", "2"]}), str(tmp_path / "t.sav"))
-    with pytest.raises(DataError, match="'x' has type string; its declaration needs numbers"):
+    with pytest.raises(DataError, match="'x' must contain numbers, as declared, but has type string"):
         arrays_of(tmp_path / "t.sav", {"x": Numeric((0, 9), missing="drop")})
 
 
@@ -173,7 +173,7 @@ def test_a_damaged_file_is_refused_without_its_cells(name, folder, tmp_path) -> 
 
 
 def test_how_csv_is_written_is_refused(folder) -> None:
-    with pytest.raises(SpecError, match=r"decimal ',' applies only to CSV files, and the file 't\.dta' is not one"):
+    with pytest.raises(SpecError, match=r"decimal = ',' is allowed only for CSV files, not for the file 't\.dta'"):
         read_all(folder / "t.dta", ReadOptions(decimal=","))
 
 

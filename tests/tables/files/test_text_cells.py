@@ -85,7 +85,7 @@ def test_a_refusal_shows_how_a_number_is_written_and_no_cell() -> None:
         assert "918273" not in str(caught.value)
         assert "--decimal" not in str(caught.value)
     words = pa.chunked_array([pa.array(["1,5"])])
-    with pytest.raises(DataError, match=r"numbers such as 1\.234,5 need decimal and thousands$"):
+    with pytest.raises(DataError, match=r"if numbers are written like 1\.234,5, set decimal and thousands$"):
         PLAIN.typed("x", Numeric((0, 1)), words)
 
 

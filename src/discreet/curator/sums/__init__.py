@@ -1,6 +1,6 @@
-"""Exact sums over rows, one module for each kind of sum.
+"""Exact sums over rows, with one class for each kind of sum.
 
-Sees: chunks of rows in steps of a public grid.
-Never: the source of the rows; a floating-point sum whose order could matter.
-Hands on: exact totals, to a mechanism only.
+Input: chunks of rows in steps of a public grid.
+Output: exact totals, for a mechanism only.
+Sums do not know the source of the rows, and no floating-point sum depends on the order of its terms.
 """

@@ -1,4 +1,4 @@
-"""Count rows by cell of public partitions, and clipped rows."""
+"""Count rows by the cells of public partitions, and count clipped rows."""
 
 from __future__ import annotations
 
@@ -20,14 +20,13 @@ from discreet.exact.arrays import FloatArray, IntArray
 from discreet.exact.elementary import doubles
 
 # -- cells -------------------------------------------------------------------------------------------------------------
-# Counts of rows by cell of a public partition of the box of (x, y).
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """One declared column divided into `bins` intervals of equal width.
+    """A declared column divided into `bins` intervals of equal width.
 
-    Indicators have 0 bins: their cells are their states, none of them or one.
+    Boolean and categorical columns have 0 bins, and one cell for each level: no indicator is set, or one of them.
     """
 
     columns: int
@@ -39,7 +38,7 @@ class Axis:
         return self.bins or self.columns + 1
 
     def indices(self, values: FloatArray, unit: int) -> IntArray:
-        """Return the cell of each row, from integer numbers of grid steps, shape (columns, rows).
+        """Return the cell of each row, from values in grid steps, shape (columns, rows).
 
         >>> Axis(1, bins=4).indices(np.array([[-256.0, -128.0, 0.0, 256.0]]), 256).tolist()
         [0, 1, 2, 3]
@@ -54,7 +53,7 @@ class Axis:
         return index
 
     def centres(self) -> FloatArray:
-        """Return the scaled values that represent each cell, shape (cells, columns): midpoints, or the indicators.
+        """Return the scaled values that represent each cell, shape (cells, columns): midpoints, or indicators.
 
         >>> Axis(1, bins=4).centres().ravel().tolist(), Axis(1).centres().ravel().tolist()
         ([-0.75, -0.25, 0.25, 0.75], [0.0, 1.0])
@@ -66,7 +65,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Partition of the box of (x, y) into cells by dividing each column, the target last.
+    """A partition of the box of (x, y) into cells by dividing each column, with the target last.
 
     >>> design = Design("y", {"x": (0, 1), "g": ["a", "b", "c"], "y": (0, 1)})
     >>> Partition.of(design, bins=8).cells
@@ -83,12 +82,12 @@ class Partition:
             column = design.columns[name]
             if isinstance(column, SplineBasis):
                 raise SpecError(
-                    f"column {name!r} is a spline, whose basis functions have no cells of their own; "
+                    f"column {name!r} is a spline, which cannot be divided into cells; "
                     "declare a cut of the same column instead, or use another mechanism"
                 )
             if isinstance(column, Interaction) and column.signed:
                 raise SpecError(
-                    f"column {name!r} is an interaction with a number, which has no cells of its own; "
+                    f"column {name!r} is an interaction with a number, which cannot be divided into cells; "
                     "declare an interaction with a cut of that number instead, or use another mechanism"
                 )
             number = isinstance(column, Numeric)
@@ -106,7 +105,7 @@ class Partition:
         return sum(axis.bins > 0 for axis in self.axes)
 
     def indices(self, chunk: FloatArray, unit: int) -> IntArray:
-        """Return the cell of each row of a chunk (1, x, y) in grid steps; the target varies fastest."""
+        """Return the cell of each row of a chunk (1, x, y) in grid steps. The target varies fastest."""
         index = np.zeros(chunk.shape[1], dtype=np.int64)
         row = 1
         for axis in self.axes:
@@ -129,12 +128,10 @@ class Partition:
 
 
 class CellCounts(MadeAnew):
-    """Running exact number of rows in each cell.
+    """A running exact number of rows in each cell.
 
     The ball of the domain must contain its box, so that indicators are 0 or 1.
 
-    Examples
-    --------
     >>> design = Design("y", {"x": (0, 1), "y": bool})
     >>> counts = CellCounts(RowDomain.of(design, 8), Partition.of(design, bins=2))
     >>> counts.add(np.array([[256.0, 256.0], [-256.0, 256.0], [0.0, 256.0]]))
@@ -149,7 +146,7 @@ class CellCounts(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one row, those of the product grid."""
+        """Grid steps that represent one row, the unit of the product grid."""
         return self._unit**2
 
     def add(self, chunk: FloatArray) -> None:
@@ -163,11 +160,11 @@ class CellCounts(MadeAnew):
 
 
 # -- clips -------------------------------------------------------------------------------------------------------------
-# Cells outside their declared bounds: marked row by row before they are clipped, and counted exactly.
+# Cells outside their declared bounds are marked row by row, before they are clipped, and counted exactly.
 
 
 class ClipCounter:
-    """Running exact number of rows in which the cell of each numeric column was outside its bounds.
+    """A running exact number of rows in which the cell of each numeric column is outside its bounds.
 
     >>> counter = ClipCounter(Design("y", {"y": (0, 1), "x": (0, 5)}))
     >>> counter.add(counter.marks([np.array([0.5, 1.5]), np.array([-1.0, 7.0])]))
@@ -180,17 +177,17 @@ class ClipCounter:
         self._totals = [0] * len(design.clippable)
 
     def marks(self, settled: Sequence[FloatArray]) -> npt.NDArray[np.bool_]:
-        """Mark the cells outside their bounds, shape (clippable, rows kept), from settled arrays.
+        """Mark the cells outside their bounds, shape (clippable, kept rows), from imputed arrays.
 
-        A mark depends on its row and on public numbers only. A missing cell was filled within the bounds, or its row
-        dropped.
+        A mark depends only on its row and on public numbers. A missing cell was filled within the bounds, or its row
+        was dropped.
         """
         base = dict(zip(self._design.table_columns, settled, strict=True))
         return outside_bounds(self._design.columns, self._design.clippable, base)  # [P:clip-marks]
 
     def add(self, marks: npt.NDArray[np.generic]) -> None:
         """Add the marks of some rows, as booleans or as 1 and 0."""
-        self._totals = [total + int(found) for total, found in zip(self._totals, marks.sum(axis=1), strict=True)]
+        self._totals = [total + int(count) for total, count in zip(self._totals, marks.sum(axis=1), strict=True)]
 
     def totals(self) -> tuple[int, ...]:
         """Return the number of clipped rows by column, in the order of `Design.clippable`."""
@@ -198,20 +195,18 @@ class ClipCounter:
 
 
 # -- column cells ------------------------------------------------------------------------------------------------------
-# Counts of rows by narrow cells of single columns, which answer every comparison with a threshold.
+# Rows are counted by narrow cells of single columns. Cumulative counts give the number of rows up to any threshold.
 
-# cells in one scaled unit: a column in [-1, 1] has twice as many, and one for -1 itself
+# cells in one scaled unit; a column in [-1, 1] has twice as many, and one for -1 itself
 CELLS: Final = 4096
 
 
 class ColumnCells(MadeAnew):
-    """Running exact number of rows in each cell of some columns of rows (1, x, y).
+    """A running exact number of rows in each cell of some columns of rows (1, x, y).
 
-    A scaled value v is in the cell `ceil(4096 v)`, so that the counts up to a cell are those of rows with
-    `v <= cell / 4096`. Cells run from -4096 to 4096.
+    A scaled value v is in the cell `ceil(4096 v)`, so the cumulative count up to a cell is the number of rows with `v
+    <= cell / 4096`. Cells run from -4096 to 4096.
 
-    Examples
-    --------
     >>> counts = ColumnCells(RowDomain(1, 0, 0, None, False, 8), [1])
     >>> counts.add(np.array([[256.0, 256.0, 256.0], [-256.0, 128.0, 128.0], [0.0, 0.0, 0.0]]))
     >>> [(int(cell) - 4096, int(counts.cells()[0, cell])) for cell in np.flatnonzero(counts.cells()[0])]
@@ -225,7 +220,7 @@ class ColumnCells(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one row."""
+        """Grid steps that represent one row."""
         return 1
 
     def add(self, chunk: FloatArray) -> None:
@@ -235,7 +230,7 @@ class ColumnCells(MadeAnew):
             counts += np.bincount(cells, minlength=2 * CELLS + 1)
 
     def totals(self) -> tuple[int, ...]:
-        """Return nothing; the counts are in `cells`."""
+        """Return an empty tuple, because the counts are in `cells`."""
         return ()
 
     def cells(self) -> IntArray:
@@ -244,17 +239,15 @@ class ColumnCells(MadeAnew):
 
 
 # -- dyadic cells ------------------------------------------------------------------------------------------------------
-# Counts of rows by dyadic cell of the columns with private bounds. Proof: mechanisms/discovery.proof.md.
+# Rows are counted by the dyadic cells of the columns with private bounds. Proof: mechanisms/discovery.proof.md.
 
 
 class DyadicCells(MadeAnew):
-    """Running exact number of rows in each cell of each searched column, and of all rows.
+    """A running exact number of rows in each dyadic cell of each column with private bounds, and of all rows.
 
-    A row is in one cell of every column: the cell that contains its settled value, or the nearest cell if the value is
-    outside the public range. A cell includes its lower end; the last cell of a column includes both ends.
+    A row is in one cell of every column: the cell that contains its imputed value, or the nearest cell if the value is
+    outside the public range. A cell includes its lower end. The last cell of a column includes both ends.
 
-    Examples
-    --------
     >>> from discreet.curator.rows import SettledRows
     >>> from discreet.design.domain import RowDomain
     >>> design = Design("y", {"y": (0, 1), "x": {"bounds": "private", "within": (1, 2)}})
@@ -274,11 +267,11 @@ class DyadicCells(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one row."""
+        """Grid steps that represent one row."""
         return 1
 
     def add(self, chunk: FloatArray) -> None:
-        """Add a chunk of rows of settled cells."""
+        """Add a chunk of rows of imputed cells."""
         for counts, (place, edges) in zip(self._counts, self._columns, strict=True):
             values = doubles(chunk[1 + 2 * place : 3 + 2 * place])
             cells = np.searchsorted(edges[1:-1], values, side="right")  # [P:one-cell-a-row]
@@ -286,5 +279,5 @@ class DyadicCells(MadeAnew):
         self._rows += chunk.shape[1]
 
     def totals(self) -> tuple[int, ...]:
-        """Return the count of every cell, column by column, then the number of rows."""
+        """Return the count of every cell, column by column, followed by the number of rows."""
         return *(int(count) for counts in self._counts for count in counts), self._rows

@@ -1,4 +1,4 @@
-"""Sum products of rows exactly: the Gram matrix, levels of large factors, and sample weights."""
+"""Sum products of rows exactly: the Gram matrix, sums by level of large categories, and weighted products."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from discreet.exact.arrays import BigIntArray, FloatArray, IntArray
 from discreet.exact.linear import upper_triangle
 
 # -- protocol ----------------------------------------------------------------------------------------------------------
-# The interface of sums over rows, and the exact totals, which only a mechanism receives.
 
 
 class Sums(Protocol):
@@ -41,20 +40,20 @@ class Sums(Protocol):
 
 
 class MadeAnew:
-    """Sums that can be created again without rows from the same arguments, which must not change."""
+    """Base class of sums that can be recreated, without rows, from their arguments, which must not change."""
 
     _made_from: tuple[tuple[Any, ...], tuple[tuple[str, Any], ...]]
 
-    def __new__(cls, *given: Any, **named: Any) -> Self:  # noqa: ANN401  # whatever sums are made from
+    def __new__(cls, *positional: Any, **named: Any) -> Self:  # noqa: ANN401  # arguments of any sums
         """Remember the arguments."""
-        made = super().__new__(cls)
-        made._made_from = given, tuple(named.items())
-        return made
+        sums = super().__new__(cls)
+        sums._made_from = positional, tuple(named.items())
+        return sums
 
     def empty(self) -> Self:
         """Return empty sums with the same settings."""
-        given, named = self._made_from
-        return type(self)(*given, **dict(named))
+        positional, named = self._made_from
+        return type(self)(*positional, **dict(named))
 
 
 @runtime_checkable
@@ -68,7 +67,7 @@ class IndividualSums(Protocol):
 
 @runtime_checkable
 class CellSums(Protocol):
-    """Counts by cell as an array, because they are too many for separate integers."""
+    """Sums that also count rows by cell, in an array because there are too many cells for separate integers."""
 
     def cells(self) -> IntArray:
         """Return the exact counts."""
@@ -77,7 +76,7 @@ class CellSums(Protocol):
 
 @runtime_checkable
 class SettledSums(Protocol):
-    """Sums over rows of settled cells, before all bounds are known; other sums are over rows (1, x, y)."""
+    """Sums over rows of imputed cells, before all bounds are known. Other sums are over rows (1, x, y)."""
 
     @property
     def searched(self) -> tuple[str, ...]:
@@ -87,7 +86,7 @@ class SettledSums(Protocol):
 
 @runtime_checkable
 class RecodedSums(Protocol):
-    """Sums over recoded rows: this pass sums the new rows, and later passes see only these."""
+    """Sums over recoded rows. This pass sums the recoded rows, and later passes see only these."""
 
     @property
     def recoded_size(self) -> int:
@@ -102,22 +101,23 @@ class RecodedSums(Protocol):
 class Totals:
     """Exact sums over the rows of a table. Sensitive: only a mechanism receives them.
 
-    Totals support addition only. They do not print, compare, copy, pickle or serialise their numbers, and are not a
-    dataclass, whose fields any tool can list. Parts of one table add up if no individual is in two of them.
+    Totals support only addition. They cannot be printed, compared, copied, pickled or serialised. They are not a
+    dataclass, because any tool can list the fields of a dataclass. The totals of parts of a table add up if no
+    individual is in two parts.
 
     Attributes
     ----------
     values
-        The sums in integer steps, in the order that their kind of sum defines.
+        The sums in integer steps, in the order that the kind of sum defines.
     unit
         Steps in one scaled unit: the scaled value of a total is `value / unit`.
     count
-        Number of rows or individuals in the table; sensitive unless the neighbouring relation makes it public.
+        Number of rows or individuals in the table. Sensitive, unless the neighbouring relation makes it public.
     clipped
         Number of included rows in which each numeric column was clipped, if requested.
     fitting
-        Number of included rows and number of rows that a rule drops; each individual contributes at most its cap to
-        both together, included rows first.
+        Number of included rows, and number of rows that a rule drops. Both together are counted only up to the cap of
+        each individual, included rows first.
     cells
         Counts by cell, if the sums have them.
     """
@@ -149,22 +149,22 @@ class Totals:
         _set(self, "cells", cells)
 
     def on_grid(self, unit: int) -> tuple[int, ...]:
-        """Return the values on the noise grid, which has `unit` steps in one scaled unit and is at least as fine."""
+        """Return the values on a noise grid that has `unit` steps in one scaled unit and is at least as fine."""
         finer, rest = divmod(unit, self.unit)
         if rest or not finer:
             raise SpecError(f"expected a grid with a multiple of {self.unit} steps in one scaled unit, got {unit}")
         return self.values if finer == 1 else tuple(value * finer for value in self.values)  # [P:finer-grid]
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError("totals cannot be changed; add them up instead")
+        raise AttributeError("totals cannot be changed; add two totals instead")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError("totals cannot be changed; add them up instead")
+        raise AttributeError("totals cannot be changed; add two totals instead")
 
     def __add__(self, other: Totals) -> Totals:
         sizes = [(part.unit, len(part.values), len(part.clipped), _shape(part.cells)) for part in (self, other)]
         if sizes[0] != sizes[1]:
-            raise SpecError("these totals have different units or columns; only totals of one design add up")
+            raise SpecError("totals can be added only if they have equal units and columns; use totals of one design")
         values = tuple(a + b for a, b in zip(self.values, other.values, strict=True))  # [P:parts-add-up]
         clipped = tuple(a + b for a, b in zip(self.clipped, other.clipped, strict=True))
         fitting = self.fitting[0] + other.fitting[0], self.fitting[1] + other.fitting[1]
@@ -174,7 +174,7 @@ class Totals:
     def __reduce__(self) -> NoReturn:
         raise TypeError("totals are sensitive and are never serialised; publish a release instead")
 
-    # without it Python would list the slots
+    # otherwise the default method would return the slots
     __getstate__ = __reduce__
 
     def __repr__(self) -> str:
@@ -186,7 +186,7 @@ def _shape(cells: IntArray | None) -> tuple[int, ...]:
 
 
 def common_unit(parts: Sequence[Sums]) -> int:
-    """Return the common unit of sums from one pass; refuse different units."""
+    """Return the common unit of sums from one pass. Raise SpecError if units differ."""
     units = {part.unit for part in parts}
     if len(units) != 1:
         raise SpecError(f"expected sums in one unit, got {len(units)} units")
@@ -194,14 +194,13 @@ def common_unit(parts: Sequence[Sums]) -> int:
 
 
 # -- gram --------------------------------------------------------------------------------------------------------------
-# Exact products of integers through BLAS, the same for any order and any chunks.
-
+# BLAS computes exact products of integers, with the same result for any order and any chunks.
 # a double holds every integer up to 2**53, so sums of products below it are exact in any order
 _EXACT_BITS = 53
-# above this many bits a chunk of useful size would leave that range: split each value into two limbs
+# with more bits, only tiny chunks would stay in that range, so each value is split into two limbs
 _LIMB_FROM_BITS = 20
 _BUFFER_BYTES = 32 * 2**20
-# up to these numbers of columns and multiplications, a matrix library makes no internal copies
+# up to these numbers of columns and multiplications, BLAS makes no internal copies
 _FEW = 32
 _SMALL_PRODUCT = 10**6
 
@@ -218,7 +217,7 @@ def chunk_rows(wanted: int, size: int, grid_bits: int) -> int:
 
 
 def product_rows(wanted: int, size: int, grid_bits: int) -> int:
-    """Return how many rows to write for `ExactGram` at once: fewer where small products are faster.
+    """Return how many rows to write for `ExactGram` at once, fewer where small products are faster.
 
     >>> product_rows(16_384, 22, 16), product_rows(16_384, 100, 16)
     (4096, 16384)
@@ -233,11 +232,11 @@ def _half(size: int) -> int:
 
 
 class ExactGram(MadeAnew):
-    """Running sum of `chunk @ chunk.T` over chunks of integers, exact for any number of rows."""
+    """A running sum of `chunk @ chunk.T` over chunks of integers, exact for any number of rows."""
 
     def __init__(self, size: int, grid_bits: int) -> None:
         self._grid_bits = grid_bits
-        # with limbs a value v is high * 2**shift + low, both at most 2**shift in size
+        # with limbs, a value is high * 2**shift + low, where both are at most 2**shift in absolute value
         self._shift = 0 if grid_bits <= _LIMB_FROM_BITS else (grid_bits + 1) // 2
         parts = 1 if self._shift == 0 else 3
         bits = 2 * max(grid_bits if self._shift == 0 else self._shift, 1)
@@ -249,11 +248,11 @@ class ExactGram(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit, those of the product grid."""
+        """Steps of the product grid in one scaled unit."""
         return 1 << 2 * self._grid_bits
 
     def add(self, chunk: FloatArray) -> None:
-        """Add the products of a chunk of shape (size, rows), integers of at most 2**grid_bits."""
+        """Add the products of a chunk of shape (size, rows), integers of absolute value at most 2**grid_bits."""
         rows = chunk.shape[1]
         if rows == 0:
             return
@@ -271,9 +270,9 @@ class ExactGram(MadeAnew):
         if left is not right or not 1 < size <= _FEW or size * half * rows > _SMALL_PRODUCT:
             np.dot(left, right.T, out=self._product)
             return
-        # two half products are faster than a symmetric one, although they need more multiplications
+        # two half products are faster than one symmetric product, although they need more multiplications
         np.dot(left[:half], left.T, out=self._product[:half])
-        # one column more than needed: a square product would be computed as a symmetric one
+        # one column more than needed, because BLAS would compute a square product as a symmetric one
         np.dot(left[half:], left[half - 1 :].T, out=self._lower)
         self._product[half:, half:] = self._lower[:, 1:]
         self._product[half:, :half] = self._product[:half, half:].T  # [P:mirrored]
@@ -283,7 +282,7 @@ class ExactGram(MadeAnew):
         return upper_triangle(self.matrix())
 
     def matrix(self) -> BigIntArray:
-        """Return the exact sum, both triangles."""
+        """Return the exact sum as a full symmetric matrix."""
         self._flush()
         if self._shift == 0:
             full: BigIntArray = self._wide[0].copy()
@@ -307,23 +306,16 @@ class ExactGram(MadeAnew):
 
 
 # -- level gram --------------------------------------------------------------------------------------------------------
-# Exact products of rows that store a category as its level: counts and sums by level, without indicators.
-#
-# Proof: gram.proof.md.
+# Products of rows that store a category as the index of its level need only counts and sums by level. Proof:
+# gram.proof.md.
 
 
 @dataclass(frozen=True, slots=True)
 class CodedCategory:
     """A category that a coded row stores as the index of its level.
 
-    Attributes
-    ----------
-    levels
-        Number of levels, including the reference.
-    first
-        Released column of its first indicator; those of the others follow.
-    codes
-        Indices of the levels that have an indicator, in the order of the columns.
+    `levels` is the number of levels, including the reference, and `first` the released column of the first indicator.
+    `codes` are the indices of the levels that have an indicator, in the order of the columns.
     """
 
     levels: int
@@ -332,22 +324,15 @@ class CodedCategory:
 
     @property
     def columns(self) -> slice:
-        """Released columns of its indicators."""
+        """Released columns of the indicators."""
         return slice(self.first, self.first + len(self.codes))
 
 
 @dataclass(frozen=True, slots=True)
 class Coding:
-    """Layout of rows (1, x, y) in fewer numbers: unchanged columns, then one level for each category.
+    """The layout of a coded row: columns that are stored unchanged, followed by one level index for each category.
 
-    Attributes
-    ----------
-    size
-        Number of released columns.
-    plain
-        Columns that a coded row stores unchanged, the constant first.
-    categories
-        Categories of the numbers behind them.
+    `size` is the number of released columns, and `plain` the unchanged columns, the constant first.
     """
 
     size: int
@@ -361,7 +346,7 @@ class Coding:
 
 
 class LevelGram(MadeAnew):
-    """Running sum of products of all released columns over coded rows, with the totals of `ExactGram`.
+    """A running sum of products of all released columns, computed from coded rows, with the totals of `ExactGram`.
 
     >>> coding = Coding(4, (0, 3), (CodedCategory(3, 1, (1, 2)),))
     >>> gram = LevelGram(coding, 1)
@@ -378,8 +363,8 @@ class LevelGram(MadeAnew):
         # no table has more rows than 64 bits can count
         self._counts: list[IntArray] = [np.zeros(count, dtype=np.int64) for count in levels]
         self._pairs: dict[tuple[int, int], IntArray] = {
-            (one, other): np.zeros(levels[one] * levels[other], dtype=np.int64)
-            for one, other in combinations(range(len(levels)), 2)
+            (first, second): np.zeros(levels[first] * levels[second], dtype=np.int64)
+            for first, second in combinations(range(len(levels)), 2)
         }
         shapes = [(len(coding.plain) - 1, count) for count in levels]
         self._int64: list[IntArray] = [np.zeros(shape, dtype=np.int64) for shape in shapes]
@@ -388,7 +373,7 @@ class LevelGram(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit, those of the product grid."""
+        """Steps of the product grid in one scaled unit."""
         return self._plain.unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -404,8 +389,8 @@ class LevelGram(MadeAnew):
             counts += np.bincount(here, minlength=category.levels)
             for own, values in zip(sums, plain[1:], strict=True):
                 own += np.bincount(here, values, category.levels).astype(np.int64)  # [P:sums-by-level]
-        for (one, other), counts in self._pairs.items():
-            np.add.at(counts, codes[one] * self.coding.categories[other].levels + codes[other], 1)
+        for (first, second), counts in self._pairs.items():
+            np.add.at(counts, codes[first] * self.coding.categories[second].levels + codes[second], 1)
 
     def totals(self) -> tuple[int, ...]:
         """Return the upper triangle of the exact sum over released columns, row by row, as unbounded integers."""
@@ -415,14 +400,14 @@ class LevelGram(MadeAnew):
         full[np.ix_(plain, plain)] = self._plain.matrix()
         for category, counts, sums in zip(coding.categories, self._counts, self._wide, strict=True):
             own, codes = category.columns, list(category.codes)
-            # an indicator is 0 or one unit, and a row has at most one of each category
+            # an indicator is 0 or one unit, and at most one indicator of a category is nonzero in a row
             number = counts[codes].astype(object) * self.unit  # [P:one-level]
             np.fill_diagonal(full[own, own], number)
             full[0, own] = number
             full[plain[1:], own] = sums[:, codes] * self._step
             full[own, plain[1:]] = full[plain[1:], own].T
-        for (one, other), counts in self._pairs.items():
-            first, second = coding.categories[one], coding.categories[other]
+        for (left, right), counts in self._pairs.items():
+            first, second = coding.categories[left], coding.categories[right]
             both = counts.reshape(first.levels, second.levels)[list(first.codes)][:, list(second.codes)]
             full[first.columns, second.columns] = both.astype(object) * self.unit
         return upper_triangle(full)
@@ -435,8 +420,7 @@ class LevelGram(MadeAnew):
 
 
 # -- sample weights ----------------------------------------------------------------------------------------------------
-# Exact products of rows times their declared weights. Proof: sample_weights.proof.md.
-
+# Products of rows are multiplied by their declared weights. Proof: sample_weights.proof.md.
 # a double holds every integer up to 2**53, so sums of products below it are exact in any order
 _WEIGHT_BITS: Final = 53
 # this many sums of at most 2**53 stay below 2**62
@@ -444,14 +428,14 @@ _BEFORE_FLUSH: Final = 2**9
 
 
 def row_products(columns: int, domain: RowDomain) -> Sums:
-    """Create sums of products of rows (1, x, y), multiplied by the weights if rows have weights."""
+    """Create sums of products of rows (1, x, y), multiplied by the row weights if there are any."""
     return GramWithWeights(columns, domain) if domain.weight_bits else ExactGram(columns, domain.grid_bits)
 
 
 class GramWithWeights(MadeAnew):
-    """Running exact sum of m u u' over rows u = (1, x, y) in grid steps, each followed by an integer weight m.
+    """A running exact sum of m u u' over rows u = (1, x, y) in grid steps, each followed by an integer weight m.
 
-    The totals are the upper triangle of the sum, row by row, then the number of rows, all in steps of
+    The totals are the upper triangle of the sum, row by row, followed by the number of rows, all in steps of
     `RowDomain.product_unit`.
 
     >>> domain = RowDomain(1, 0, 0, None, False, 8, weight_bits=14)
@@ -463,7 +447,7 @@ class GramWithWeights(MadeAnew):
 
     def __init__(self, columns: int, domain: RowDomain) -> None:
         self._unit = domain.product_unit
-        # a weight is high * 2**shift + low, both at most 2**shift in size
+        # a weight is high * 2**shift + low, where both are at most 2**shift
         self._shift = (domain.weight_bits + 1) // 2
         self._at_once = 1 << _WEIGHT_BITS - 2 * domain.grid_bits - self._shift
         self._int64 = np.zeros((2, columns, columns), dtype=np.int64)
@@ -473,7 +457,7 @@ class GramWithWeights(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit, those of a product with its weight."""
+        """Steps of a weighted product in one scaled unit."""
         return self._unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -492,7 +476,7 @@ class GramWithWeights(MadeAnew):
         self._rows += chunk.shape[1]  # [P:weighted-count]
 
     def totals(self) -> tuple[int, ...]:
-        """Return the upper triangle of the exact sum, row by row, then the number of rows, as unbounded integers."""
+        """Return the upper triangle of the exact sum, row by row, and the number of rows, as unbounded integers."""
         self._flush()
         high, low = cast("BigIntArray", self._wide)
         return (*upper_triangle((high << self._shift) + low), self._rows * self._unit)

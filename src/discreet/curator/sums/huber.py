@@ -21,37 +21,18 @@ _BLOCKS_UNTIL_FLUSH: Final = 2**9
 
 
 def digit_bits(size: int, grid_bits: int) -> int:
-    """Return how many bits of a coefficient to multiply with a row at a time, so that sums of doubles stay exact.
-
-    >>> digit_bits(21, 16), digit_bits(21, 26)
-    (24, 14)
-    """
+    """Return how many bits of a coefficient to multiply with a row at a time, so that sums of doubles stay exact."""
     return _EXACT_BITS - grid_bits - max(_BLOCK_BITS, size.bit_length())
 
 
 class HuberSums(MadeAnew):
-    """Running exact sums over rows z = (1, x), or x: of z psi(y - z'theta), and of z z' where psi is not clipped.
+    """Running exact sums of z psi(y - z'theta) over rows z = (1, x), or z = x, and of z z' where psi is not clipped.
 
     psi(r) is r clipped to the threshold. Nothing is rounded: coefficients have digits of `digit_bits` bits, and
-    residuals are carried from digit to digit in integers.
+    residuals are carried from digit to digit in integers. `point` holds the coefficients of z in units of 2**-(digits *
+    digit_bits), and `threshold` the clipping threshold of residuals in grid steps of the target. `products` says
+    whether products are summed in addition to scores.
 
-    Parameters
-    ----------
-    domain
-        Public geometry of a row.
-    point
-        Coefficients of z, in units of 2**-(digits * digit_bits).
-    digits
-        Number of digits after the point.
-    threshold
-        Clipping threshold of residuals, in grid steps of the target.
-    intercept
-        Whether z begins with the constant.
-    products
-        Whether to compute the products in addition to the scores.
-
-    Examples
-    --------
     >>> domain = RowDomain(1, 0, 0, None, False, 8)
     >>> half = 2 ** (digit_bits(2, 8) - 1)
     >>> sums = HuberSums(domain, [0, half], 1, 64)
@@ -72,16 +53,16 @@ class HuberSums(MadeAnew):
         products: bool = True,
     ) -> None:
         self._bits = digit_bits(len(point), domain.grid_bits)
-        # one more than the largest digit, and its inverse: multiplication by powers of two is exact
+        # the base of the digits and its inverse; multiplication by powers of two is exact
         self._base, self._per_base = 2.0**self._bits, 2.0**-self._bits
         self._digits = digits
         self._unit = domain.unit**2 << digits * self._bits
         self._threshold = threshold
         self._first = 0 if intercept else 1
         self._point = self._parted(point)
-        # no row has a residual above four units unless it is clipped whatever digits follow
+        # a residual above four units is clipped, whatever its lower digits are
         self._saturated = 4.0 * domain.unit
-        # a clipped residual is one digit, or its lowest digit and the rest
+        # a clipped residual has one digit, or two if the threshold exceeds the base
         self._heads = 1 if threshold <= 1 << self._bits else 2
         self._int64: IntArray = np.zeros((digits + self._heads, len(point)), dtype=np.int64)
         self._wide: npt.NDArray[Any] = np.zeros_like(self._int64, dtype=object)
@@ -90,7 +71,7 @@ class HuberSums(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit: those of the product grid times those of a coefficient."""
+        """Steps in one scaled unit: the steps of the product grid times the steps of a coefficient."""
         return self._unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -102,7 +83,7 @@ class HuberSums(MadeAnew):
             self._add(z, *self._parts(z, block[-1]))
 
     def totals(self) -> tuple[int, ...]:
-        """Return scores, then the upper triangle of products, in steps of 2**-(2 grid_bits + digits * digit_bits)."""
+        """Return the scores and the upper triangle of products, in steps of 2**-(2 grid_bits + digits * digit_bits)."""
         self._flush()
         scores = [0] * self._wide.shape[1]
         for part in self._wide:
@@ -112,7 +93,7 @@ class HuberSums(MadeAnew):
         return (*scores, *(product << self._digits * self._bits for product in self._products.totals()))
 
     def _parts(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the digits of Huber's psi for each row, highest first, and whether it is within the threshold."""
+        """Return the digits of Huber's psi for each row, highest first, and whether psi is not clipped."""
         head, tail = self._residuals(z, y)
         inside = ((head >= -self._threshold) & (head < self._threshold)).astype(np.float64)
         parts = np.empty((self._heads + self._digits, len(y)))
@@ -133,9 +114,10 @@ class HuberSums(MadeAnew):
             self._products.add(z * inside)
 
     def _residuals(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
-        """Return residuals rounded down to grid steps, and their digits after that.
+        """Return residuals rounded down to grid steps, and the digits after that.
 
-        Only the sign is exact for residuals far beyond the threshold. All are integers below 2**53, as doubles.
+        Only the sign is exact for residuals far beyond the threshold. All results are integers below 2**53, stored as
+        doubles.
         """
         digits: list[FloatArray] = []
         carry: FloatArray = np.zeros(len(y))
@@ -152,7 +134,7 @@ class HuberSums(MadeAnew):
         return head, digits[: self._digits]
 
     def _parted(self, point: Sequence[int]) -> FloatArray:
-        """Split the coefficients into digits, lowest first, as doubles; the highest digit carries the sign."""
+        """Split the coefficients into digits, lowest first, as doubles. The highest digit carries the sign."""
         mask = (1 << self._bits) - 1
         most_bits = max(abs(value).bit_length() for value in point)
         indices = max(self._digits + 1, -(-most_bits // self._bits))

@@ -13,14 +13,14 @@ from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray, shrink_to_ball
 
 # -- residuals ---------------------------------------------------------------------------------------------------------
-# Sums over residuals from a second pass over the table, which robust standard errors need.
+# Robust standard errors need sums over residuals, from a second pass over the table.
 
-# larger scaled coefficients are noise, and could turn a residual into infinity minus infinity
+# larger scaled coefficients are pure noise, and could make a residual infinity minus infinity
 _LARGEST_COEFFICIENT: Final = 1e6
 
 
 def usable(coefficients: Sequence[float]) -> list[float]:
-    """Replace released coefficients that are not finite, and limit those for which a residual could overflow.
+    """Replace coefficients that are not finite by 0, and limit those for which a residual could overflow.
 
     >>> usable([0.5, float("nan"), -1e300])
     [0.5, 0.0, -1000000.0]
@@ -33,7 +33,7 @@ def usable(coefficients: Sequence[float]) -> list[float]:
 def scaled_residuals(chunk: FloatArray, coefficients: Sequence[float], unit: float) -> FloatArray:
     """Compute the residuals of rows (1, x, y) in grid steps, shape (rows,), in scaled units of the target.
 
-    Each residual has the same bits at any index: columns are added one by one, because a matrix product could round
+    Each residual has the same bits at any index. Columns are added one by one, because a matrix product could round
     differently from index to index. The unit is a power of two, so that the final division is exact.
     """
     residual: FloatArray = chunk[-1].copy()
@@ -46,25 +46,13 @@ def scaled_residuals(chunk: FloatArray, coefficients: Sequence[float], unit: flo
 
 
 class ResidualGram(MadeAnew):
-    """Running exact sum of v v' over rows v = (clipped residual / bound) * (1, features) on the grid.
+    """A running exact sum of v v' over rows v = (clipped residual / bound) * (1, features) on the grid.
 
-    If rows have weights, a residual is multiplied by its weight relative to the largest one before it is clipped.
-
-    Parameters
-    ----------
-    domain
-        Public geometry of a row of the model.
-    size
-        Number of columns (1, features).
-    coefficients
-        Released scaled coefficients, shape (size,).
-    bound
-        Bound of a residual, in scaled units of the target; public or released.
-    rows_per_person
-        Maximum number of rows of an individual. The rows of an individual are averaged over this number before they are
-        squared, so that errors of one individual may be correlated.
-    columns
-        Indices of the features and, last, of the target in a row (1, x, y); by default all columns in that order.
+    If rows have weights, a residual is multiplied by its weight relative to the largest weight before it is clipped.
+    `bound` is in scaled units of the target, and public or released. `coefficients` are released and scaled.
+    `rows_per_person` is the cap on the rows of an individual. The rows of an individual are averaged over this number
+    before they are squared, so that errors of one individual may be correlated. `columns` are the indices of the
+    features and, last, of the target in a row (1, x, y), by default all columns in that order.
     """
 
     def __init__(
@@ -87,7 +75,7 @@ class ResidualGram(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit, those of the product grid."""
+        """Steps of the product grid in one scaled unit."""
         return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -122,23 +110,12 @@ class ResidualGram(MadeAnew):
 
 
 class RatioSquares(MadeAnew):
-    """Running exact sum of q^2, q = (residual^2 - ratio (target - mean)^2) / bound, clipped to [-1, 1], on the grid.
+    """A running exact sum of q^2, where q = (residual^2 - ratio (target - mean)^2) / bound is clipped and on the grid.
 
-    It gives the sampling variance of the residual variance minus `ratio` times the variance of the target, which an
-    interval for R^2 needs.
-
-    Parameters
-    ----------
-    domain
-        Public geometry of a row.
-    coefficients
-        Released scaled coefficients of (1, x).
-    ratio, mean
-        Released ratio of the residual variance to that of the target, from 0 to 1, and mean of the scaled target.
-    bound
-        Clipping bound of the difference, in squared scaled units of the target; public or released.
-    rows_per_person
-        As for `ResidualGram`.
+    q is clipped to [-1, 1]. The sum gives the sampling variance of the residual variance minus `ratio` times the target
+    variance, which an interval for R^2 needs. `ratio` is the released ratio of the residual variance to the target
+    variance, from 0 to 1, and `mean` the released mean of the scaled target. `bound` is in squared scaled units of the
+    target, and public or released. `rows_per_person` is as for `ResidualGram`.
     """
 
     def __init__(
@@ -159,7 +136,7 @@ class RatioSquares(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit, those of the product grid."""
+        """Steps of the product grid in one scaled unit."""
         return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -185,7 +162,7 @@ class RatioSquares(MadeAnew):
 
 
 class ResidualPass:
-    """All sums over residuals in one pass: a Gram matrix for each model, then the sum of q^2 if there is one."""
+    """All sums over residuals in one pass: a Gram matrix for each model, followed by the sum of q^2 if there is one."""
 
     def __init__(self, grams: Sequence[ResidualGram], squares: RatioSquares | None = None) -> None:
         self._grams, self._squares = tuple(grams), squares
@@ -193,7 +170,7 @@ class ResidualPass:
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit, those of the product grid."""
+        """Steps of the product grid in one scaled unit."""
         return common_unit(self._parts)
 
     def empty(self) -> ResidualPass:
@@ -212,43 +189,29 @@ class ResidualPass:
             part.add_persons(chunk, starts)
 
     def totals(self) -> tuple[int, ...]:
-        """Return the upper triangle of each Gram matrix, row by row, then the sum of squares."""
+        """Return the upper triangle of each Gram matrix, row by row, followed by the sum of squares."""
         return tuple(total for part in self._parts for total in part.totals())
 
 
 # -- scores ------------------------------------------------------------------------------------------------------------
-# Sums that depend on residuals at released coefficients: score vectors, and products of down-weighted rows.
+# Score vectors and products of down-weighted rows depend on residuals at released coefficients.
 
-# doubles hold integers up to 2**53, and grids have at most 26 bits: sums over this many rows are exact in any order
+# doubles hold integers up to 2**53 and grids have at most 26 bits, so sums over this many rows are exact in any order
 _EXACT_ROWS: Final = 2 ** (53 - 26)
 # maps scaled residuals to numbers of absolute value at most 1, each residual independently
 Weight: TypeAlias = Callable[[FloatArray], FloatArray]
 
 
 class ScoreSum(MadeAnew):
-    """Running exact sum of score vectors v = weight(residual) * (1, x), rounded to integer numbers of grid steps.
+    """A running exact sum of score vectors v = weight(residual) * (1, x), rounded to integer numbers of grid steps.
 
-    No coordinate of v exceeds that of (1, x), so |v|^2 is at most `norm2_bound + unit**2`, exactly, or `norm2_bound`
-    without intercept.
+    No coordinate of v exceeds that of (1, x) in absolute value, so |v|^2 is at most `norm2_bound + unit**2`, exactly,
+    or `norm2_bound` without an intercept, where the first sum is 0.
 
-    Parameters
-    ----------
-    domain
-        Public geometry of a row.
-    size
-        Number of columns (1, x).
-    coefficients
-        Released scaled coefficients, shape (size,).
-    weight
-        Function from residuals, in scaled units of the target, to numbers in [-1, 1]: a bounded score divided by its
-        bound. It must treat each residual independently and give the same bits at any index of the array, as
-        arithmetic, comparisons, square roots and `design.elementary` do. Results outside [-1, 1] are clipped, and NaN
-        becomes 0.
-    intercept
-        Whether the constant is included; without it the first sum is 0.
+    `weight` maps residuals, in scaled units of the target, to numbers in [-1, 1]: a bounded score divided by its bound.
+    It must treat each residual independently and give the same bits at any index of the array. Arithmetic, comparisons,
+    square roots and `exact.elementary` do. Results outside [-1, 1] are clipped, and NaN becomes 0.
 
-    Examples
-    --------
     >>> domain = RowDomain(1, 0, 0, None, False, 8)
     >>> scores = ScoreSum(domain, 2, [0.0, 0.5], lambda r: np.clip(r / 0.5, -1.0, 1.0))
     >>> scores.add(np.array([[256.0], [128.0], [256.0]]))
@@ -265,7 +228,7 @@ class ScoreSum(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit, those of the grid of a row."""
+        """Steps of the row grid in one scaled unit."""
         return self._unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -284,26 +247,12 @@ class ScoreSum(MadeAnew):
 
 
 class WeightedGram(MadeAnew):
-    """Running exact sum of v v' over rows v = root(residual) * (1, x, y), rounded to integer numbers of grid steps.
+    """A running exact sum of v v' over rows v = root(residual) * (1, x, y), rounded to integer numbers of grid steps.
 
-    If `root` is the square root of a weight, this is the weighted second moment for reweighted least squares. No
-    coordinate of v exceeds that of (1, x, y).
+    If `root` is the square root of a weight, this is the weighted second moment for reweighted least squares. `root`
+    maps residuals to numbers in [0, 1], under the same conditions as the weight of `ScoreSum`. No coordinate of v
+    exceeds that of (1, x, y) in absolute value. Without an intercept, the first row and column are 0.
 
-    Parameters
-    ----------
-    domain
-        Public geometry of a row.
-    size
-        Number of columns (1, x).
-    coefficients
-        Released scaled coefficients, shape (size,).
-    root
-        Function from residuals to numbers in [0, 1], under the same conditions as the weight of `ScoreSum`.
-    intercept
-        Whether the constant is included; without it the first row and column are 0.
-
-    Examples
-    --------
     >>> gram = WeightedGram(RowDomain(1, 0, 0, None, False, 8), 2, [0.0, 0.0], lambda r: np.full_like(r, 0.5))
     >>> gram.add(np.array([[256.0], [128.0], [256.0]]))
     >>> gram.totals()
@@ -318,7 +267,7 @@ class WeightedGram(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit, those of the product grid."""
+        """Steps of the product grid in one scaled unit."""
         return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:

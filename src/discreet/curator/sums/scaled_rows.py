@@ -15,31 +15,25 @@ from discreet.design.domain import RowDomain
 from discreet.exact.arrays import FloatArray, IntArray, shrink_to_ball
 
 # -- scaled rows -------------------------------------------------------------------------------------------------------
-# Rows centred and scaled by released numbers and shrunk to a released radius. Proof: scaled_rows.proof.md.
+# Rows are centred and scaled by released numbers and shrunk to a released radius. Proof: scaled_rows.proof.md.
 
-# the finest grid of a shrunk row: products with coefficients are exact in doubles
+# the finest grid of a shrunk row, on which products with coefficients are exact in doubles
 FINEST_BITS: Final = 16
 # grid of the target of a shrunk row, which fits in 32 bits
 TARGET_BITS: Final = 24
 
 
 def shrunk_bits(domain: RowDomain) -> int:
-    """Return the bits of the grid of a shrunk row: those of a row, at most 16."""
+    """Return the grid bits of a shrunk row: the grid bits of a row, but at most 16."""
     return min(domain.grid_bits, FINEST_BITS)
 
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """Released numbers that bring the columns x of a row to a common scale.
+    """Released numbers that bring the columns of x to a common scale.
 
-    Attributes
-    ----------
-    centres, scales
-        One for each column of x, in scaled units.
-    clip
-        Bound at which a coordinate (x - centre) / scale is clipped.
-    constant
-        1 with an intercept, otherwise 0.
+    Each column has a centre and a scale, in scaled units. A coordinate (x - centre) / scale is clipped to [-clip,
+    clip]. `constant` is 1 with an intercept and 0 without one.
     """
 
     centres: tuple[float, ...]
@@ -69,15 +63,13 @@ class Scaling:
 def squared_norms(rows: FloatArray) -> FloatArray:
     """Compute squared norms of columns, adding coordinates in turn so that the bits do not depend on the index."""
     total: FloatArray = rows[0] * rows[0]
-    for one in rows[1:]:
-        total += one * one
+    for row in rows[1:]:
+        total += row * row
     return total
 
 
 class RowNorms(MadeAnew):
-    """Running exact number of rows (constant, z) whose norm is at most each of some thresholds.
-
-    The totals are these numbers, and last the number of rows.
+    """A running exact number of rows (constant, z) whose norm is at most each of some thresholds, and of all rows.
 
     >>> norms = RowNorms(RowDomain(1, 0, 0, None, False, 8), Scaling((0.0,), (0.5,), 4.0, 1), [1.0, 2.0, 3.0])
     >>> norms.add(np.array([[256.0, 256.0], [0.0, 256.0], [0.0, 0.0]]))
@@ -92,7 +84,7 @@ class RowNorms(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one row."""
+        """Grid steps that represent one row."""
         return 1
 
     def add(self, chunk: FloatArray) -> None:
@@ -100,12 +92,12 @@ class RowNorms(MadeAnew):
         self._up_to.add(squared_norms(self._scaling.rows(chunk, self._grid_unit)))
 
     def totals(self) -> tuple[int, ...]:
-        """Return the number of rows up to each threshold, then of all rows."""
+        """Return the number of rows up to each threshold, followed by the number of all rows."""
         return self._up_to.totals()
 
 
 class UpTo:
-    """Running exact number of values that are at most each of some ascending thresholds, and of all values.
+    """A running exact number of values that are at most each of some ascending thresholds, and of all values.
 
     >>> counts = UpTo([1.0, 2.0]); counts.add(np.array([0.5, 2.0, 9.0])); counts.totals()
     (1, 2, 3)
@@ -121,22 +113,20 @@ class UpTo:
         self._counts += np.bincount(where, minlength=len(self._counts))  # [P:counts-up-to]
 
     def totals(self) -> tuple[int, ...]:
-        """Return the number of values up to each threshold, then of all values."""
+        """Return the number of values up to each threshold, followed by the number of all values."""
         return tuple(np.cumsum(self._counts).tolist())
 
 
 class ShrunkRows(MadeAnew):
-    """Recoding of rows (1, x, y) as (a, u), with sums of the products of a and counts of |u| |a|.
+    """A recoding of rows (1, x, y) as (a, u), with sums of the products of a and counts of |u| |a|.
 
-    With N the norm of (constant, z) and w = min(1, radius / N) the new row is a = w (constant, z) / radius, rounded to
+    With N the norm of (constant, z) and w = min(1, radius / N), the new row is a = w (constant, z) / radius, rounded to
     the grid and shrunk so that its norm is at most 1, exactly, and u = w (y - centre).
 
-    The totals are the upper triangle of the sum of a a', then the number of rows with |u| |a| up to each threshold, and
-    the number of rows. Thresholds are ascending, in scaled units of the target; scaling, radius and centre are
+    The totals are the upper triangle of the sum of a a', the number of rows with |u| |a| up to each threshold, and the
+    number of rows. Thresholds are ascending, in scaled units of the target. The scaling, radius and centre are
     released.
 
-    Examples
-    --------
     >>> scaling = Scaling((0.0,), (0.5,), 4.0, 1)
     >>> rows = ShrunkRows(RowDomain(1, 0, 0, None, False, 8), scaling, 2.0, 0.5, [1.0])
     >>> rows.recoded(np.array([[256.0, 256.0], [0.0, 256.0], [128.0, 256.0]])).tolist()
@@ -157,7 +147,7 @@ class ShrunkRows(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit, those of the product of two shrunk rows."""
+        """Steps of a product of two shrunk rows in one scaled unit."""
         return self._gram.unit
 
     @property
@@ -188,7 +178,7 @@ class ShrunkRows(MadeAnew):
 
 
 # -- weighted rows -----------------------------------------------------------------------------------------------------
-# Rows centred, scaled and weighted by released numbers, and their moments. Proof: weighted_rows.proof.md.
+# Rows are centred, scaled and weighted by released numbers. Proof: weighted_rows.proof.md.
 
 
 class Weighted(NamedTuple):
@@ -203,12 +193,10 @@ class Weighted(NamedTuple):
 class Weighting:
     """Released numbers that turn a row (1, x, y) into a weighted row.
 
-    With N the norm of (1, z) and w = min(1, radius / N), from x only, the new row is a = w (1, z) / radius, rounded to
-    the grid and shrunk so that its norm is at most 1, exactly, and t = w (y - centre) / bound, clipped to [-1, 1].
-    The scaling of x has no clip; centre and bound are in scaled units of the target.
+    With N the norm of (1, z) and w = min(1, radius / N), which depend only on x, the new row is a = w (1, z) / radius,
+    rounded to the grid and shrunk so that its norm is at most 1, exactly, and t = w (y - centre) / bound, clipped to
+    [-1, 1]. The scaling of x has no clip. The centre and bound are in scaled units of the target.
 
-    Examples
-    --------
     >>> weighting = Weighting(RowDomain(1, 0, 0, None, False, 8), Scaling((0.0,), (0.5,), np.inf, 1), 2.0, 0.5, 1.0)
     >>> rows, weights, target = weighting.of(np.array([[256.0, 256.0], [0.0, 256.0], [128.0, 256.0]]))
     >>> rows.tolist(), weights.round(3).tolist(), target.round(3).tolist()
@@ -223,12 +211,12 @@ class Weighting:
 
     @property
     def bits(self) -> int:
-        """Bits of the grid of a weighted row: those of a row, at most 16."""
+        """Grid bits of a weighted row: the grid bits of a row, but at most 16."""
         return shrunk_bits(self.domain)
 
     @property
     def one(self) -> int:
-        """Steps of that grid in one scaled unit."""
+        """Grid steps of a weighted row in one scaled unit."""
         return 1 << self.bits
 
     @property
@@ -237,7 +225,7 @@ class Weighting:
         return len(self.scaling.centres) + 1
 
     def of(self, chunk: FloatArray) -> Weighted:
-        """Compute weighted rows of a chunk of rows (1, x, y) in grid steps, each independently, bit for bit."""
+        """Compute weighted rows from rows (1, x, y) in grid steps. The bits of a row do not depend on other rows."""
         z = self.scaling.rows(chunk, self.domain.unit)
         weights: FloatArray = self.radius / np.maximum(np.sqrt(squared_norms(z)), self.radius)
         rows = np.empty((self.size + 1, chunk.shape[1]))
@@ -251,8 +239,9 @@ class Weighting:
 class WeightedMoments(MadeAnew):
     """Running exact sums over weighted rows (a, t): products of (a, t), products of w a, and numbers of rows.
 
-    The totals are the upper triangle of the first, row by row, then of the second unless `fourth` is false, then the
-    number of rows whose target is clipped from below and from above, then of all rows, all in steps of products.
+    The totals are the upper triangle of the products of (a, t), row by row, then that of the products of w a unless
+    `fourth` is false, then the numbers of rows whose target is clipped from below, clipped from above, and of all rows.
+    All totals are in steps of products.
 
     >>> weighting = Weighting(RowDomain(0, 1, 0, None, False, 8), Scaling((0.0,), (0.5,), np.inf, 1), 2.0, 0.0, 1.0)
     >>> sums = WeightedMoments(weighting); sums.add(np.array([[256.0], [0.0], [128.0]]))
@@ -268,7 +257,7 @@ class WeightedMoments(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit, those of the product of two weighted rows."""
+        """Steps of a product of two weighted rows in one scaled unit."""
         return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -284,16 +273,17 @@ class WeightedMoments(MadeAnew):
         self._rows += chunk.shape[1]
 
     def totals(self) -> tuple[int, ...]:
-        """Return products of (a, t), any products of w a, and numbers of rows: clipped below, clipped above, total."""
+        """Return products of (a, t), any products of w a, and numbers of rows: clipped below, clipped above, all."""
         fourth = () if self._fourth is None else self._fourth.totals()
         counts = (rows * self.unit for rows in (self._below, self._above, self._rows))
         return (*self._gram.totals(), *fourth, *counts)
 
 
 class WeightedResiduals(MadeAnew):
-    """Running exact sum of v v', v = (residual / bound) a, over weighted rows (a, t), residual = t - a'theta, clipped.
+    """A running exact sum of v v' over weighted rows (a, t), where v = (residual / bound) a and residual = t - a'theta.
 
-    The bound of a residual is in units of t and public or released; `rows_per_person` is as for `ResidualGram`.
+    The factor residual / bound is clipped to [-1, 1]. The bound is in units of t, and public or released.
+    `rows_per_person` is as for `ResidualGram`.
     """
 
     def __init__(
@@ -307,7 +297,7 @@ class WeightedResiduals(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit, those of the product of two weighted rows."""
+        """Steps of a product of two weighted rows in one scaled unit."""
         return self._gram.unit
 
     def add(self, chunk: FloatArray) -> None:
@@ -336,29 +326,21 @@ class WeightedResiduals(MadeAnew):
 
 
 # -- clipped scores ----------------------------------------------------------------------------------------------------
-# Scores of shrunk rows, clipped in norm, through exact products. Proof: scaled_rows.proof.md.
+# Scores of shrunk rows are clipped in norm and summed by exact products. Proof: scaled_rows.proof.md.
 
-# coefficients of shrunk rows stay in the box of this half-width
+# coefficients of shrunk rows stay in a box with half-width 2 to this power
 LARGEST_BITS: Final = 8
 # a relative step far above the rounding error of three double operations and far below one grid step
 _INWARDS: Final = 1 - 2**-40
 
 
 def coefficient_bits(domain: RowDomain, size: int) -> int:
-    """Return the bits of the coefficient grid on which products of `size` coordinates stay below 2^53.
-
-    >>> coefficient_bits(RowDomain(1, 0, 0, None, False, 16), 30)
-    24
-    """
+    """Return the bits of the coefficient grid on which products of `size` coordinates stay below 2^53."""
     return 53 - shrunk_bits(domain) - LARGEST_BITS - size.bit_length()
 
 
 def on_grid(theta: npt.ArrayLike, domain: RowDomain) -> list[int]:
-    """Convert coefficients to integers of their grid, inside the box.
-
-    >>> on_grid([0.5, -1e9], RowDomain(1, 0, 0, None, False, 16)) == [2**26, -(2**35)]
-    True
-    """
+    """Convert coefficients to integers on the coefficient grid, inside the box."""
     values = np.asarray(theta, dtype=np.float64)
     most = 2.0**LARGEST_BITS
     bits = coefficient_bits(domain, len(values))
@@ -367,14 +349,12 @@ def on_grid(theta: npt.ArrayLike, domain: RowDomain) -> list[int]:
 
 
 class ClippedScores(MadeAnew):
-    """Running exact sum over rows (a, u) of scores v = (r / clip) a, each clipped to norm 1, with r = u - a'theta.
+    """A running exact sum over rows (a, u) of scores v = (r / clip) a, each clipped to norm 1, where r = u - a'theta.
 
-    The factor r / clip is rounded to the grid of a row and clipped so that the integer norm of v is at most 1.
-    The totals are the sum, the number of rows that were not clipped, and the number of rows, in steps of products.
-    `theta` comes from `on_grid`; `clip` is released, positive and in scaled units of the target.
+    The factor r / clip is rounded to the grid of a row and clipped so that the integer norm of v is at most 1. The
+    totals are the sum, the number of rows that were not clipped, and the number of rows, in steps of products. `theta`
+    comes from `on_grid`. `clip` is released, positive and in scaled units of the target.
 
-    Examples
-    --------
     >>> domain = RowDomain(0, 0, 0, None, False, 8)
     >>> scores = ClippedScores(domain, on_grid([0.0], domain), clip=0.5)
     >>> scores.add(np.array([[128.0, 256.0], [2.0**22, 2.0**24]]))
@@ -392,7 +372,7 @@ class ClippedScores(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit, those of the product of two shrunk rows."""
+        """Steps of a product of two shrunk rows in one scaled unit."""
         return self._one**2
 
     def add(self, chunk: FloatArray) -> None:
@@ -400,7 +380,7 @@ class ClippedScores(MadeAnew):
         a = chunk[:-1]
         residual = self._residuals.of(chunk)
         wanted = np.rint(np.abs(residual) * (self._one / self._clip))
-        # integers below 2^53 in any order; a row of zeros has no score
+        # sums of integers below 2^53, exact in any order; the maximum avoids division by 0 in a row of zeros
         norms = np.sqrt(np.maximum(np.einsum("ij,ij->j", a, a), 1.0))
         most = np.floor(self.unit / norms * _INWARDS)  # [P:score-norm]
         factor = np.copysign(np.minimum(wanted, most), residual)
@@ -415,9 +395,9 @@ class ClippedScores(MadeAnew):
 
 
 class OffsetSum(MadeAnew):
-    """Running exact sum over rows (a, u) of e / bound, clipped to [-1, 1], where e is the unweighted residual of a row.
+    """A running exact sum over rows (a, u) of e / bound, clipped to [-1, 1], where e is the unweighted residual.
 
-    The first coordinate of a is the weight divided by the radius, so that e = r / (radius a_0), r = u - a'theta.
+    The first coordinate of a is the weight divided by the radius, so e = r / (radius a_0) with r = u - a'theta.
 
     >>> domain = RowDomain(0, 0, 0, None, False, 8)
     >>> offset = OffsetSum(domain, on_grid([0.0], domain), radius=2.0, bound=1.0)
@@ -434,7 +414,7 @@ class OffsetSum(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Steps in one scaled unit, those of the grid of a shrunk row."""
+        """Steps of the grid of a shrunk row in one scaled unit."""
         return self._one
 
     def add(self, chunk: FloatArray) -> None:
@@ -449,7 +429,7 @@ class OffsetSum(MadeAnew):
 
 
 class _Residuals:
-    """Residuals u - a'theta of rows (a, u), with the same bits at any index because products are exact integers."""
+    """Residuals u - a'theta of rows (a, u), with the same bits at any index, because products are exact integers."""
 
     def __init__(self, domain: RowDomain, theta: Sequence[int]) -> None:
         self._theta = tuple(theta)
