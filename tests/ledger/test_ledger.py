@@ -80,7 +80,7 @@ def test_a_failure_after_the_spend_names_the_request_and_finishing_it_is_free(tm
     ledger = ledger_of(tmp_path, epsilon=0.5)
     with monkeypatch.context() as patch:
         patch.setattr("discreet.workflow.run_passes", lambda *given: 1 / 0)
-        with pytest.raises(discreet.DiscreetError, match="which finishes it at no cost") as caught:
+        with pytest.raises(discreet.DiscreetError, match="to finish it at no additional cost") as caught:
             discreet.release(TABLE, DESIGN, epsilon=0.5, spend=ledger.account(DATASET))
         assert caught.value.exit_code == 5
         assert ledger.status(DATASET).waiting[0] in str(caught.value)

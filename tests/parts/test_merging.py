@@ -88,7 +88,7 @@ def test_a_merged_release_is_an_ordinary_one(release, tmp_path):
     assert 0.99 < found.epsilon_given <= 1
     fit = discreet.fit(release)
     assert fit.release is release
-    assert "merged from 3 parts, noise in shares, 2 of them counted" in release.summary()
+    assert "merged from 3 parts, noise in shares, of which 2 are counted" in release.summary()
     page = discreet.report(release).html
     assert "at least 2 of the 3 curators" in page
     assert "the sum of 3 shares, one from each curator" in page
@@ -99,9 +99,9 @@ def test_a_merged_release_is_an_ordinary_one(release, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"curators__honest": 1}, "the shares in noise.parameters are not those"),
-        ({"curators__parts": 4}, "the shares in noise.parameters are not those"),
-        ({"curators__parts_per_person": 2}, "the shares in noise.parameters are not those"),
+        ({"curators__honest": 1}, "the noise shares in noise.parameters do not match"),
+        ({"curators__parts": 4}, "the noise shares in noise.parameters do not match"),
+        ({"curators__parts_per_person": 2}, "the noise shares in noise.parameters do not match"),
         ({"curators": DELETE}, "conditions are"),
         ({"curators__parts": 2}, "expected an integer from 3"),
         ({"curators": 5}, "curators"),
@@ -181,7 +181,7 @@ def test_origins_and_ledgers_of_parts_become_conditions(tmp_path):
     ]
     assert discreet.merge(doubled).anchor == "untracked"
     assert Release.from_json(found.to_json()) == found
-    assert any("the ledgers of its curators" in line for line in discreet.verify(found).cannot_see)
+    assert any("the curators' ledgers recorded the spend" in line for line in discreet.verify(found).cannot_see)
 
 
 # -- noise of the merger ----------------------------------------------------------------------------------------------

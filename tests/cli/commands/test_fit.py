@@ -157,7 +157,7 @@ def test_a_field_that_is_not_known_is_a_notice(folder: Path, call: Call) -> None
     (folder / "later.json").write_text(json.dumps(body | {"digest": digest_of(body)}))
     result = call("fit", "later.json", "--json")
     assert result.exit_code == 0, result.stderr
-    assert result.stderr.startswith("notice: the release file has a field 'later'")
+    assert result.stderr.startswith("notice: the release file has an unknown field 'later'")
     assert "params" in json.loads(result.stdout)
 
 

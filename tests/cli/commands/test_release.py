@@ -195,8 +195,8 @@ def test_a_delta_that_is_not_used_brings_a_notice_on_stderr(folder: Path, call: 
     result = call(*COMMAND, "--mechanism", "laplace", "--json")
     assert result.exit_code == 0, result.stderr
     assert result.stderr == (
-        "notice: delta = 1e-06 is not used by 'laplace' with these settings: the release promises delta = 0; leave "
-        "delta out, or choose a mechanism that uses it\n"
+        "notice: the mechanism 'laplace' does not use delta = 1e-06 with these settings, so the release guarantees "
+        "delta = 0; leave delta out, or choose a mechanism that uses it\n"
     )
     assert json.loads(result.stdout)["delta"] == 0
 

@@ -70,7 +70,7 @@ CASES: Final = [
         "promise edited with a new digest",
         edited(lambda body: body["guarantee"].update(epsilon=0.1)),
         2,
-        "not that of this noise",
+        "of the guarantee does not match its epsilon and delta",
     ),
     Case(100, "newer format", edited(lambda body: body.update(schema=99)), 2, "update discreet"),
     Case(100, "field missing", edited(lambda body: body.pop("noise")), 2, "no field 'noise'"),

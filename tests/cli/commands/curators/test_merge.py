@@ -192,7 +192,7 @@ def test_a_release_of_one_table_with_the_anchor_of_parts_is_refused(counted, fol
     (folder / "plain.json").write_text(edited(plain, anchor=anchor))
     for words in (("verify", "plain.json"), ("ledger", "verify", "0.db", "plain.json")):
         found = call(*words)
-        assert (found.exit_code, "the anchor is that of a merged release" in found.stderr) == (2, True)
+        assert (found.exit_code, "the anchor belongs to a merged release" in found.stderr) == (2, True)
 
 
 def test_anchors_of_parts_are_checked_against_each_other(counted, folder, call):
@@ -218,7 +218,7 @@ def test_an_anchor_on_an_untracked_merged_release_is_refused(parts, call):
     good = str(MergedAnchor("0" * 32, ("a", "b", "c")))
     for anchor, message in (
         ("discreet-parts:00:[]", "does not name a ledger for each curator"),
-        (good, "the anchor names a ledger, but the conditions do not"),
+        (good, "the anchor names a ledger, but the conditions of the guarantee do not"),
     ):
         (parts / "copy.json").write_text(edited(untracked, anchor=anchor))
         found = call("verify", "copy.json")

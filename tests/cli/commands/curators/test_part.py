@@ -273,7 +273,7 @@ def test_words_of_single_options(agreed, call):
     found = new_session(call, "--curator", "north.key", path="U.toml")
     assert (found.exit_code, "holds PRIVATE keys" in found.stderr) == (2, True)
     found = part(call, output="-")
-    assert (found.exit_code, "the output '-' would not be printed; name a file" in found.stderr) == (2, True)
+    assert (found.exit_code, "cannot write to standard output ('-'); name a file" in found.stderr) == (2, True)
     made = json.loads(call("part", "--new-key", "fourth.key", "--json").stdout)
     assert made["fingerprint"] == discreet.CuratorKey.load("fourth.key").public.fingerprint.replace(" ", "")
 
@@ -281,10 +281,10 @@ def test_words_of_single_options(agreed, call):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("north.part", "it is a curator's part; `discreet merge` reads it"),
+        ("north.part", "it is a curator's part; pass it to `discreet merge`"),
         ("S.toml", "it is a session of several curators"),
         ("north.key", "it is a curator's PRIVATE key"),
-        ("north.pub", "it holds the public keys of a curator"),
+        ("north.pub", "it holds a curator's public keys"),
     ],
 )
 def test_show_and_verify_say_what_a_file_of_several_curators_is(agreed, call, path, message):
