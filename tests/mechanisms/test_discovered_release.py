@@ -78,7 +78,10 @@ REFUSED = {
     "no counts": ({"discovery__cells": {}}, "exactly the columns"),
     "less noise than was promised": ({"discovery__sigma": str(MADE.discovery.sigma // 3)}, "are not|is stronger"),
     "no noise": ({"discovery__sigma": "0"}, "are not|expected noise"),
-    "bounds that are yet private": ({"design__columns__x": {"bounds": "private"}}, "so the release must have the field 'discovery'"),
+    "bounds that are yet private": (
+        {"design__columns__x": {"bounds": "private"}},
+        "so the release must have the field 'discovery'",
+    ),
     "a bound that nobody found": ({"design__columns__x": {"bounds": list(MADE.found_bounds["x"])}}, "exactly the"),
 }
 
@@ -295,7 +298,9 @@ def test_a_check_copes_and_a_plan_needs_a_mean_and_an_sd():
         lambda: discreet.plan(DESIGN, rows=100, epsilon=1.0),
         lambda: discreet.planning.smallest_rows(DESIGN, "x", 1.0, epsilon=1.0),
     ):
-        with pytest.raises(SpecError, match="column 'y' has private bounds, so a plan needs its expected mean and sd; state both"):
+        with pytest.raises(
+            SpecError, match="column 'y' has private bounds, so a plan needs its expected mean and sd; state both"
+        ):
             plan()
     # the noise does not depend on the bounds
     assert discreet.planning.noise_distribution_for(DESIGN, 4.0, 1e-6).sigma == MADE.noise.sigma

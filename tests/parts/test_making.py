@@ -159,7 +159,7 @@ def test_a_ledger_takes_one_part_of_a_session_whatever_the_records_say(people, t
         "other data set": (rows(1), books.account("others")),
     }
     for name, (table, account) in tries.items():
-        with pytest.raises(SpecError, match=r"a session is used once.*Nothing was spent"):
+        with pytest.raises(SpecError, match=r"A session can be used once.*Nothing was spent"):
             moved(people, name).part(0, table, ExactSampler(), spend=account)
     assert (books.status("people").spent_epsilon, books.status("people").requests) == (spent, 1)
     assert books.status("others").requests == 0
@@ -175,7 +175,7 @@ def test_a_used_session_is_refused_before_the_table_is_read(people, tmp_path):
     books = ledger(tmp_path, epsilon=5.0)
     books.declare("others", epsilon=5.0, delta=1e-5)
     people.part(0, rows(1), ExactSampler(), spend=books.account("people"))
-    with pytest.raises(SpecError, match="a session is used once"):
+    with pytest.raises(SpecError, match="A session can be used once"):
         moved(people, "again").part(0, {"x": ["no number"]}, ExactSampler(), spend=books.account("others"))
 
 

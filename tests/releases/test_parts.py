@@ -170,7 +170,7 @@ def test_numbers_that_scaled_the_rows_are_read_back_and_must_hold_together(robus
     ):
         with pytest.raises(ReleaseFileError, match=message):
             Release.from_json(edited(made, **changes))
-    with pytest.raises(SpecError, match="rows without weights"):
+    with pytest.raises(SpecError, match="cannot describe a release"):
         made.describe()
 
 

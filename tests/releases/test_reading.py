@@ -37,9 +37,15 @@ BAD_CHANGES = {
     "no version": ({"schema": True}, "must have a schema version"),
     "other kind": ({"kind": "samples"}, "the kind 'samples', which this version does not support"),
     "kind without its part": ({"kind": "coefficients"}, "a release of coefficients must not contain sums"),
-    "both kinds": ({"coefficients": {"values": [], "trace": []}}, "a release of moments must not have the field 'coefficients'"),
+    "both kinds": (
+        {"coefficients": {"values": [], "trace": []}},
+        "a release of moments must not have the field 'coefficients'",
+    ),
     "numerics": ({"mechanism__numerics": "perfect"}, "must be 'exact' or 'idealised'"),
-    "settings": ({"mechanism__settings": {"passes": [1]}}, "mechanism.settings.passes must be a boolean, a number or a string"),
+    "settings": (
+        {"mechanism__settings": {"passes": [1]}},
+        "mechanism.settings.passes must be a boolean, a number or a string",
+    ),
     "parameters": ({"noise__family": "k-norm"}, "noise.parameters are not those of the family 'k-norm'"),
     "no degrees": (
         {"noise__family": "wishart", "noise__parameters": {"degrees": "0"}},
@@ -93,13 +99,19 @@ BAD_CHANGES = {
     "gap gone": ({"guarantee__mu_gap": DELETE}, "of the guarantee does not match its epsilon and delta"),
     "mu gone": ({"guarantee__mu": None}, "is inconsistent: got mu_gap without mu"),
     "mu of another epsilon": ({"guarantee__epsilon": 2.0}, "of the guarantee does not match its epsilon and delta"),
-    "mu over another account": ({"noise__calibration": "discrete-zcdp"}, "of the guarantee does not match its epsilon and delta"),
+    "mu over another account": (
+        {"noise__calibration": "discrete-zcdp"},
+        "of the guarantee does not match its epsilon and delta",
+    ),
     "mu over other noise": (
         {"noise__family": "discrete-laplace", "noise__calibration": "pure"},
         "of the guarantee does not match its epsilon and delta",
     ),
     "mu at a delta without one": ({"guarantee__delta": 0.9}, "is inconsistent: delta"),
-    "rho over Gaussian accounting": ({"guarantee__rho": 0.028}, "of the guarantee does not match its epsilon and delta"),
+    "rho over Gaussian accounting": (
+        {"guarantee__rho": 0.028},
+        "of the guarantee does not match its epsilon and delta",
+    ),
     "scalar called like a block": ({"scalars": {"count": "5"}}, "must not contain the name of a block"),
     "coarse grid": ({"noise__grid_bits": 7}, "grid_bits is out of range"),
     "rows": ({"units_public": 3}, "'units_public' must hold integers"),
@@ -180,7 +192,10 @@ def test_a_number_of_units_that_is_public_must_be_given():
         Release.from_json(text)
 
 
-@pytest.mark.parametrize(("units", "message"), [("17", "units_public must equal the number of rows"), ("-3", "units_public must not be negative")])
+@pytest.mark.parametrize(
+    ("units", "message"),
+    [("17", "units_public must equal the number of rows"), ("-3", "units_public must not be negative")],
+)
 def test_a_public_number_of_units_must_be_that_of_the_sums(units, message):
     text = edited(a_release(unit={"neighbours": "replace"}), units_public=units)
     with pytest.raises(ReleaseFileError, match=message):

@@ -46,7 +46,7 @@ def test_a_data_set_is_given_a_budget(folder: Path, call: Call) -> None:
         (("--epsilon", "1,5"), 2, "is not a number"),
         (("--delta", "2"), 2, "delta"),
         (("--rule", "gpd"), 2, "Did you mean 'gdp'"),
-        (("--rule", "gdp"), 2, "needs delta above 0"),
+        (("--rule", "gdp"), 2, "requires delta above 0"),
         (("--max-rows", "3"), 2, "needs an id column"),
         (("--neighbours", "swap"), 2, "unknown neighbours"),
         (("--epsilon", "30"), 2, "allow-weak-privacy"),
@@ -65,7 +65,7 @@ def test_a_budget_that_is_none_is_refused_and_no_ledger_is_left(folder, call, wo
 def test_a_ledger_stays_when_a_second_declaration_is_refused(books: Path, call: Call) -> None:
     result = call(*INIT)
     assert result.exit_code == 2
-    assert "declared already" in result.stderr
+    assert "is already declared" in result.stderr
     assert Ledger("books.db").status("people").epsilon == 1
 
 
@@ -97,7 +97,7 @@ def test_the_budget_refuses_with_its_own_code_before_a_row_is_read(books: Path, 
     before = contents(books)
     result = call(*RELEASE, "out.json", "--epsilon", "2")
     assert result.exit_code == 3
-    assert "left: epsilon 1, delta 0. Nothing was spent; ask for less, or raise the budget" in result.stderr
+    assert "left: epsilon 1, delta 0. Nothing was spent; request a smaller epsilon or delta, or raise the budget" in result.stderr
     assert contents(books) == before
 
 
@@ -271,7 +271,7 @@ def test_a_grant_raises_the_budget_and_history_lists_it(books: Path, call: Call)
     lower = call(
         "ledger", "grant", "books.db", "--dataset", "people", "--epsilon", "1", "--delta", "0", "--reason", "x"
     )
-    assert (lower.exit_code, "a grant raises the budget" in lower.stderr) == (2, True)
+    assert (lower.exit_code, "a grant must raise the budget" in lower.stderr) == (2, True)
 
 
 def test_verify_compares_a_release_with_its_ledger(books: Path, call: Call) -> None:

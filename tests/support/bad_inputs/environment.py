@@ -85,7 +85,7 @@ CASES: Final = [
         "declared twice",
         command("ledger", "init", LEDGER, "--dataset", "people", "--epsilon", "1"),
         2,
-        "declared already",
+        "is already declared",
     ),
     Case(
         84, "ledger without a data set", command(*released()[:8], "--ledger", LEDGER, "-o", "out.json"), 2, "--dataset"

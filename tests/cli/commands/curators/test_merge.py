@@ -144,7 +144,7 @@ def test_every_ledger_knows_its_part_of_a_merged_release(counted, folder, call):
     discreet.Ledger.create(folder / "other.db").declare("people", epsilon=1.0, delta=1e-5)
     other = call("ledger", "verify", "other.db", "R.json")
     assert other.exit_code == 4
-    assert "none of the 3 anchors of the release, one of each curator, is of this ledger" in other.stderr
+    assert "the release has 3 anchors, one of each curator, but none belongs to this ledger" in other.stderr
 
 
 def copied(folder, call, release, anchor, **changes):
@@ -208,7 +208,7 @@ def test_anchors_of_parts_are_checked_against_each_other(counted, folder, call):
         (folder / "copy.json").write_text(edited(genuine, anchor=anchor))
         found = call("verify", "copy.json")
         assert (found.exit_code, "does not name a ledger for each curator" in found.stderr) == (2, True), anchors
-    with pytest.raises(discreet.DiscreetError, match="does not name the spend of each curator once"):
+    with pytest.raises(discreet.DiscreetError, match="it must name the spend of each curator exactly once"):
         discreet.Ledger(folder / "0.db").verify(str(replace(merged, anchors=(one, one, three))))
 
 
@@ -235,7 +235,7 @@ def test_an_edited_anchor_of_a_merged_release_is_found(counted, folder, call):
     event = next(line.seq for line in books.history() if line.kind == "reserve")
     with pytest.raises(discreet.DiscreetError, match="is not in this ledger"):
         books.verify(anchor.replace(f"{books.ledger_id}:{event}:", f"{books.ledger_id}:{event + 7}:"))
-    with pytest.raises(discreet.DiscreetError, match="names another budget"):
+    with pytest.raises(discreet.DiscreetError, match="it does not name the budget that data set"):
         books.verify(anchor.replace(":epsilon=1.0", ":epsilon=0.5"))
 
 

@@ -246,7 +246,7 @@ def test_the_ledger_refuses_what_the_records_beside_a_moved_key_do_not_know(agre
     status = call("ledger", "status", "L.db").stdout
     other = part(call, *counted, "--accept-changed-data", key="moved/north.key", output="other.part")
     assert other.exit_code == 2
-    assert "a session is used once" in other.stderr
+    assert "A session can be used once" in other.stderr
     assert "Nothing was spent" in other.stderr
     assert call("ledger", "status", "L.db").stdout == status
     assert not (agreed / "other.part").exists()
