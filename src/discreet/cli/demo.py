@@ -31,7 +31,7 @@ _WIDTH: Final = 100
 _INDENT: Final = " " * 4
 
 
-@click.command("demo", short_help="The whole story on a public sample, in one go.")
+@click.command("demo", short_help="Run all steps on a public census sample.")
 @click.option(
     "-o", "--output", default="discreet-demo", show_default=True, metavar="DIR", help="Folder to write the files to."
 )

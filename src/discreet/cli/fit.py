@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--cov-type",
     metavar="NAME",
-    help="Kind of standard errors in statsmodels' words: nonrobust, HC0 or HC1; the last two need a release made with "
+    help="Kind of standard errors, as in statsmodels: nonrobust, HC0 or HC1; the last two require a release made with "
     "--robust.",
 )
 @level_option

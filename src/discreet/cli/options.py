@@ -163,9 +163,9 @@ def _release_options(values: dict[str, Any]) -> ReleaseOptions:
 
 def table_options(command: Command) -> Command:
     """Add the options that name a table of a database instead of a file."""
-    command = click.option("--table", metavar="NAME", help="Table or view of the database; needs --database.")(command)
+    command = click.option("--table", metavar="NAME", help="Name of the table or view; requires --database.")(command)
     return click.option(
-        "--database", metavar="FILE", help="Read a table of this DuckDB file, in place of a file of rows."
+        "--database", metavar="FILE", help="Read a table of this DuckDB file instead of DATA."
     )(command)
 
 
@@ -270,7 +270,7 @@ def model_options(command: Command) -> Command:
 robust_option = click.option(
     "--robust",
     is_flag=True,
-    help="Robust standard errors (HC1), clustered by person if the design has an id; needs a release made with "
+    help="Robust standard errors (HC1), clustered by person if the design has an id; requires a release made with "
     "--robust.",
 )
 level_option = click.option(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.analyst.solvers.penalised import Penalty
 
 
-@click.command("path", short_help="Fit a penalised model at many strengths; free.")
+@click.command("path", short_help="Fit a penalised model at many penalty strengths; free.")
 @click.argument("release_path", metavar="R.json")
 @column_options
 @click.option("--penalty", default="lasso", show_default=True, metavar="NAME", help="lasso, elastic-net or ridge.")

@@ -122,12 +122,12 @@ _ANSWERS: Final = {"smallest_epsilon": "smallest epsilon", "smallest_rows": "sma
 EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
-@click.command("plan", short_help="What accuracy to expect; no data is opened.")
+@click.command("plan", short_help="Predict the accuracy of a release; reads no data.")
 @click.option("--design", "design_path", metavar="FILE", help="The design of the planned release, as TOML.")
-@click.option("--rows", metavar="N", help="Expected number of rows; with an id, at most max_rows of each person count.")
+@click.option("--rows", metavar="N", help="Expected number of rows; with an id, count at most max_rows rows per person.")
 @click.option("--epsilon", metavar="E", required=True, help="Epsilon of the planned release.")
 @click.option(
-    "--delta", metavar="D", default="0", help="Its delta; must be above 0 for a Gaussian mechanism.  [default: 0]"
+    "--delta", metavar="D", default="0", help="Delta of the planned release; must be above 0 for a Gaussian mechanism.  [default: 0]"
 )
 @release_options
 @assumption_options
@@ -140,7 +140,7 @@ EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 )
 @click.option("--target-spread", metavar="S", help="The same for the target.  [default: 0.577]")
 @level_option
-@click.option("--coefficient", metavar="NAME", help="The coefficient that --width is about.")
+@click.option("--coefficient", metavar="NAME", help="The coefficient whose interval has the --width.")
 @click.option(
     "--width",
     metavar="W",

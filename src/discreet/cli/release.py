@@ -64,10 +64,10 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
     metavar="N",
     help="Threads that read and sum at once; cannot change the result.  [default: the number of cores, at most 4]",
 )
-@click.option("--ledger", "ledger_path", metavar="L.db", help="Record the spend in this ledger; needs --dataset.")
+@click.option("--ledger", "ledger_path", metavar="L.db", help="Record the spend in this ledger; requires --dataset.")
 @click.option("--dataset", metavar="NAME", help="Data set of the ledger whose budget is spent.")
-@click.option("--request-id", metavar="ID", help="Name of the request.  [default: a digest of all that is asked for]")
-@click.option("--new-release", is_flag=True, help="Pay for another release although the same one is recorded.")
+@click.option("--request-id", metavar="ID", help="Id of the request.  [default: a digest of the request]")
+@click.option("--new-release", is_flag=True, help="Spend budget on a new release even if this request already has one.")
 @click.option(
     "--accept-changed-data",
     is_flag=True,
@@ -98,7 +98,7 @@ def command(
     as_json: bool,
     reading: ReadOptions,
 ) -> None:
-    """Publish noisy moments of DATA: the one command that spends budget.
+    """Publish noisy moments of DATA. This spends budget.
 
     DATA is a CSV, Parquet, Arrow, Stata, SPSS or SAS file, a folder of Parquet files, or a quoted pattern such as
     'data/*.parquet'. You can give --database and --table instead. With --engine spark, give a path of Parquet files

@@ -24,10 +24,10 @@ _SIGNATURE: Final = {
 _UNTRACKED: Final = "untracked: repeated releases of the table are not counted"
 
 
-@click.command("verify", short_help="Check a release's promise against its noise, and its signature.")
+@click.command("verify", short_help="Check that the noise of a release satisfies its guarantee.")
 @click.argument("release_path", metavar="R.json")
 @click.option(
-    "--key", metavar="PUB.pem", help="Public key of the curator; a release that it did not sign is then refused."
+    "--key", metavar="PUB.pem", help="Public key of the curator, with which the release must be signed."
 )
 @json_option
 @debug_option

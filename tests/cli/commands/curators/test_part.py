@@ -94,7 +94,7 @@ def test_a_part_is_made_once_and_given_again(agreed, call):
     before = contents(agreed)
     other = part(call, output="other.part")
     assert other.exit_code == 2
-    assert "was used before with this key" in other.stderr
+    assert "this key already used session" in other.stderr
     assert contents(agreed) == before
 
 
@@ -144,9 +144,9 @@ def test_a_part_that_cannot_be_saved_is_kept(agreed, call, monkeypatch):
         (("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "one"), "epsilon"),
         (
             ("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "1", "--delta", "1e-6"),
-            "the session has 0 curators; expected at least 3",
+            "expected at least 3 curators in a session, got 0",
         ),
-        (("--new-key", "north.key", "--force"), "never takes the place of another: choose another name"),
+        (("--new-key", "north.key", "--force"), "a key file never replaces another file, so choose another name"),
         (
             ("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "1", "--curator", "no.pub"),
             "cannot read",
@@ -166,7 +166,7 @@ def test_steps_are_not_mixed(agreed, call, words, message):
     ("words", "message"),
     [
         (("--key", "no.key"), "cannot read"),
-        (("--key", "design.toml"), "is not a curator's key|others may read"),
+        (("--key", "design.toml"), "is not a curator's key file|other users may read"),
         (("--session", "design.toml"), "unknown session field"),
         (("--key", "north.pub"), "holds public keys"),
         (("--session", "no.toml"), "cannot read"),
@@ -191,7 +191,7 @@ def test_bad_input_costs_nothing(agreed, call, words, message):
 def test_terms_that_are_not_served_are_refused_when_the_session_is_made(keys, call):
     for more, message in (
         (("--honest", "3"), "expected an integer from 1 to 2, got 3"),
-        (("--mechanism", "laplace"), "noise in shares needs the mechanism 'gaussian'"),
+        (("--mechanism", "laplace"), "noise in shares requires the mechanism 'gaussian'"),
         (("--merger-noise", "--mechanism", "irls"), "one pass"),
         (("--delta", "0"), "needs delta above 0"),
     ):
