@@ -47,7 +47,7 @@ def test_a_correlation_is_one_number_or_one_for_each_pair():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["0.1", "0.2"], "give one number, or pairs only"),
+        (["0.1", "0.2"], "pass one number for all pairs, or only pairs"),
         (["a,b=.1", "b,a=.2"], "--correlation of 'b' and 'a' is given twice"),
         (["a,b,c=.1"], "does not name two columns; write it like 0.9, or age,hours=0.9"),
         (["a,b=x"], "'x' is not a number"),

@@ -304,7 +304,7 @@ CASES: dict[str, tuple[Prepare, str]] = {
     "argument missing": (arguments("predict", "income.release.json", "-o", "out.csv"), "NEW"),
     "argument too many": (arguments("fit", "a", "b"), "unexpected extra argument"),
     "demo folder is a file": (arguments("demo", "-o", "people.csv"), "people.csv"),
-    "demo over a design": (arguments("demo", "-o", "."), "not from the demo"),
+    "demo over a design": (arguments("demo", "-o", "."), "was not written by the demo"),
 }
 
 

@@ -53,7 +53,9 @@ def command(context: click.Context) -> None:
     "--rule", metavar="NAME", help="Accounting rule: gdp, zcdp or basic.  [default: gdp; basic if delta is 0]"
 )
 @click.option("--id", "person", metavar="COLUMN", help="Column that identifies a person who may have several rows.")
-@click.option("--max-rows", type=int, default=1, show_default=True, metavar="K", help="Largest number of rows per person.")
+@click.option(
+    "--max-rows", type=int, default=1, show_default=True, metavar="K", help="Largest number of rows per person."
+)
 @click.option(
     "--neighbours",
     default="add-remove",
@@ -125,7 +127,9 @@ def init(
 @command.command("grant", short_help="Raise the budget of a data set.")
 @click.argument("ledger")
 @_DATASET
-@click.option("--epsilon", required=True, metavar="E", help="New total epsilon of all requests, including earlier ones.")
+@click.option(
+    "--epsilon", required=True, metavar="E", help="New total epsilon of all requests, including earlier ones."
+)
 @click.option("--delta", metavar="D", help="New total delta of all requests.  [default: as before]")
 @click.option("--reason", required=True, metavar="TEXT", help="Reason, recorded in the history.")
 @weak_privacy_option
@@ -189,10 +193,11 @@ def status(
     plan = {"--delta": delta, "--design": design_path, "--mechanism": mechanism}
     for option, text in plan.items():
         if epsilon is None and text is not None:
-            raise OptionError(f"a planned release needs --epsilon; give it, or leave {option} out", option="epsilon")
+            raise OptionError(f"{option} requires --epsilon; pass --epsilon, or leave {option} out", option="epsilon")
     if mechanism is not None and design_path is None:
         raise OptionError(
-            "the cost of a mechanism depends on the design; give --design, or leave --mechanism out", option="design"
+            "--mechanism requires --design, on which the cost depends; pass --design, or leave --mechanism out",
+            option="design",
         )
     books = Ledger(ledger)
     found = books.statuses() if dataset is None else [books.status(dataset)]
@@ -266,18 +271,19 @@ def verify(ledger: str, release: str | None, as_json: bool) -> None:
     if as_json:
         say_json({"ledger": ledger, "verified": True, "events": head.seq, "anchor": str(head), "release": release})
         return
-    say(f"{head.seq} events, each follows from the one before")
+    say(f"{head.seq} events, whose chain of hashes is intact")
     if release is not None:
         merged = given is not None and given.curators is not None
-        say(_parts_words(release) if merged else f"{release} is recorded in it")
+        say(_parts_words(release) if merged else f"{release} is recorded in this ledger")
     say(f"Anchor      {head}")
 
 
 def _parts_words(release: str) -> str:
     """Describe what one ledger shows about a federated release, and what it cannot show."""
     return (
-        f"the parts that it counts of {release} are recorded in it, for a release of this session, design and terms; "
-        "whether its numbers are the sum of all parts, no single ledger shows: merge the parts again"
+        f"the parts of {release} that were charged to this ledger are recorded in it, with the same session, design "
+        "and terms; "
+        "to check that the release is the sum of all parts, merge the parts again"
     )
 
 
@@ -314,14 +320,14 @@ def status_text(status: Status) -> str:
     unit = status.unit
     one = "one row" if unit.id is None else f"one {unit.id} with at most {unit.max_rows} rows"
     fields = [
-        ("Data set", f"{status.dataset}: hides {one}, {unit.neighbours} neighbours"),
-        ("Budget", f"epsilon = {status.epsilon:g}, delta = {status.delta:g} for everything, counted by {status.rule}"),
+        ("Data set", f"{status.dataset}: protects {one}, {unit.neighbours} neighbours"),
+        ("Budget", f"epsilon = {status.epsilon:g}, delta = {status.delta:g} in total, accounting rule {status.rule}"),
         ("Spent", f"epsilon = {status.spent_epsilon:.4g} at delta = {status.delta:g}, in {requests(status)}"),
         ("Left", status.left_words),
     ]
     if status.waiting:
         names = ", ".join(status.waiting)
-        fields.append(("Unfinished", f"{names}: the same command finishes it at no further cost"))
+        fields.append(("Unfinished", f"{names}: repeat the same command to complete it at no additional cost"))
     return "\n".join(labelled(*field, _LABEL) for field in fields)
 
 
@@ -339,7 +345,7 @@ def planned_text(loss: Loss, after: Status | None, *, same_unit: bool = True) ->
     more = "no second one like it would be taken"
     if after.alike > 1:
         number = f"{after.alike} or more" if after.alike == MOST_ALIKE else f"{after.alike}"
-        more = f"{number} releases like it would be taken in all"
+        more = f"{number} such releases would be accepted in total"
     return labelled("Planned", f"{planned} would leave {after.left_words}; {more}", _LABEL)
 
 

@@ -82,7 +82,7 @@ def command(
         checked_destination(output, force=force)
     if prediction is None and (at_words or obs):
         raise OptionError(
-            f"{'--at' if at_words else '--obs'} needs --prediction COLUMN; pass it, or leave the option out",
+            f"{'--at' if at_words else '--obs'} requires --prediction COLUMN; pass it, or leave the option out",
             option="at",
         )
     if prediction is not None and scale is not None:

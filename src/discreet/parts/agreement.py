@@ -124,8 +124,8 @@ def asked_by(session: Asking, design: Design) -> ReleaseRequest:
     asked = ReleaseRequest.checked(design, budget, options)
     if asked.rereads or not isinstance(next(asked.mechanism.passes(asked.context(ExactSampler()))), ExactGram):
         raise UnsupportedError(
-            f"a joint release of several curators does not support the mechanism {session.mechanism!r}, which needs "
-            "more than one pass of sums of products",
+            "a joint release of several curators requires a mechanism with a single pass of sums of products, which "
+            f"{session.mechanism!r} does not have",
             code="mechanism-of-several-curators",
             option="mechanism",
             given=session.mechanism,

@@ -28,7 +28,7 @@ def test_a_data_set_is_given_a_budget(folder: Path, call: Call) -> None:
     result = call(*INIT)
     assert result.exit_code == 0, result.stderr
     assert "New ledger books.db" in result.stdout
-    assert "epsilon = 1, delta = 0 for everything, counted by basic" in result.stdout
+    assert "epsilon = 1, delta = 0 in total, accounting rule basic" in result.stdout
     more = call(
         "ledger", "init", "books.db", "--dataset", "visits", "--epsilon", "1", "--delta", "1e-6", "--rule", "zcdp",
         "--id", "person", "--max-rows", "3", "--neighbours", "replace", "--curve-share", "0.9",
@@ -76,7 +76,7 @@ def test_a_tracked_release_is_given_again_at_no_cost(books: Path, call: Call) ->
     assert "untracked" not in first.stdout
     assert "recorded now. Data set 'people' has spent epsilon = 0.25" in first.stdout
     second = call(*RELEASE, "one.json", "--force")
-    assert "recorded before, so this is the same release, and nothing more was spent" in second.stdout
+    assert "recorded earlier, so this is the same release and nothing more was spent" in second.stdout
     again = call(*RELEASE, "two.json", "--json")
     assert again.exit_code == 0, again.stderr
     assert json.loads(again.stdout)["repeated"] is True
@@ -209,7 +209,7 @@ def test_replacing_a_release_warns_that_its_spend_remains(folder: Path, call: Ca
     assert "notice" not in call(*words).stderr
     result = call(*words, "--force")
     assert result.exit_code == 0
-    assert "notice: 'out.json' will be replaced; what was spent on the release in it stays spent" in result.stderr
+    assert "notice: 'out.json' will be replaced; the budget spent on the release in it stays spent" in result.stderr
 
 
 def test_a_file_that_cannot_be_written_after_the_spend_names_the_request(books, call, monkeypatch) -> None:
@@ -278,7 +278,7 @@ def test_verify_compares_a_release_with_its_ledger(books: Path, call: Call) -> N
     call(*RELEASE, "out.json")
     result = call("ledger", "verify", "books.db", "out.json")
     assert result.exit_code == 0, result.stderr
-    assert "3 events, each follows from the one before\nout.json is recorded in it\nAnchor" in result.stdout
+    assert "3 events, whose chain of hashes is intact\nout.json is recorded in this ledger\nAnchor" in result.stdout
     assert json.loads(call("ledger", "verify", "books.db", "--json").stdout)["events"] == 3
     assert call("ledger", "verify", "books.db", "income.release.json").exit_code == 4
     for name in ("people.csv", "design.toml", "none.json"):

@@ -103,7 +103,7 @@ def test_the_command_prints_tables_and_answers(planned_folder: Path, call: Call)
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
     assert "smallest epsilon for a 95% interval of x of width 0.2" in result.stdout
-    assert "No data was opened" in result.stdout
+    assert "No data was read" in result.stdout
     assert (planned_folder / "widths.svg").read_text().startswith("<?xml")
 
 
@@ -168,7 +168,7 @@ def test_json_of_a_plan_and_of_a_second_release(planned_folder: Path, call: Call
     assert second.exit_code == 0, second.stderr
     assert set(json.loads(second.stdout)) == {"now", "second", "both"}
     shown = call("plan", "--from", "income.release.json", *options[:-1]).stdout
-    assert "2 a second one, epsilon 1; 3 both together" in shown
+    assert "2 a second release, epsilon 1; 3 both together" in shown
     assert "width 3" in shown
 
 
@@ -217,7 +217,7 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
     assert further["noise"]["cross"] > robust["noise"]["cross"]
     assert "residual_diagonal_1" in further["noise"]
     text = " ".join(call(*words[:-1], "--robust", "--robust-model", "y ~ 1").stdout.split())
-    assert "robust standard errors too, of the full model, 'y ~ 1'; the widths here are of plain ones" in text
+    assert "also have robust standard errors of the full model, 'y ~ 1'; the widths above are for plain ones" in text
     assert "robust" not in call(*words[:-1]).stdout
 
 
@@ -255,7 +255,7 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
             "no table with these means, sds, shares and correlations could be simulated",
         ),
         ((*ASKED, "--correlation", "x,b=.1", "--correlation", "b,x=.1"), "is given twice"),
-        ((*ASKED, "--correlation", "0.1", "--correlation", "x,b=0.1"), "give one number, or pairs only"),
+        ((*ASKED, "--correlation", "0.1", "--correlation", "x,b=0.1"), "pass one number for all pairs, or only pairs"),
         (("--from", "income.release.json", "--epsilon", "1", "--share", "b=0.2"), "--share cannot be used with --from"),
         (
             ("--from", "income.release.json", "--epsilon", "1", "--target-spread", ".2"),

@@ -69,7 +69,7 @@ def test_a_prediction_is_drawn_over_a_column_with_the_others_as_stated(folder: P
         ([], "--output"),
         (["-o", "c.docx"], "must end in .svg, .png or .pdf"),
         (["-o", "none/c.svg"], "does not exist"),
-        (["-o", f"./{PATH}", "--force"], "is the input"),
+        (["-o", f"./{PATH}", "--force"], "is the same file as the input"),
         (["-o", "c.svg", "--level", "2"], "level"),
         (["-o", "c.svg", "--level", "much"], "not a number"),
         (["-o", "c.svg", "--scale", "ranges"], "Did you mean 'range'?"),

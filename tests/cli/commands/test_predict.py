@@ -288,11 +288,11 @@ def test_unbounded_sets_are_written_with_their_kind(folder: Path, call: Call) ->
     weak.save("weak.NOT-PRIVATE.json")
     (folder / "rows.csv").write_text("x\n0\n1\n")
     plain = call("predict", "weak.NOT-PRIVATE.json", "rows.csv", "-o", "plain.csv")
-    assert "does not bound" in plain.stderr
+    assert "are unbounded, so predictions may be far off" in plain.stderr
     assert "--intervals" in plain.stderr
     result = call("predict", "weak.NOT-PRIVATE.json", "rows.csv", "--intervals", "-o", "out.csv")
     assert result.exit_code == 0
-    assert "does not bound" not in result.stderr
+    assert "are unbounded, so predictions may be far off" not in result.stderr
     kinds = arrow_csv.read_csv("out.csv").column("mean_ci_kind").to_pylist()
     assert "everything" in kinds
     line = (folder / "out.csv").read_text().splitlines()[1 + kinds.index("everything")]

@@ -48,8 +48,8 @@ def test_a_release_is_written_and_told_without_a_count(folder: Path, call: Call)
     ("words", "problem"),
     [
         (("--engine", "dask"), "unknown engine 'dask'; allowed: here, spark"),
-        (("--engine", "spark"), "--engine spark needs --master"),
-        (("--master", "local[2]"), "give it with --engine spark"),
+        (("--engine", "spark"), "--engine spark requires --master"),
+        (("--master", "local[2]"), "--master requires --engine spark"),
         (("--engine", "spark", "--master", "local[2]"), "a CSV file, which is not read through Spark"),
         (("--engine", "spark", "--master", "somewhere"), "for --master, got 'somewhere'"),
     ],
@@ -224,7 +224,7 @@ def test_an_unexpected_failure_names_its_type_and_nothing_else(
     result = call(*COMMAND)
     assert result.exit_code == 2
     assert result.stderr == (
-        "error: unexpected failure (ValueError); nothing was written. Run with --debug and report it\n"
+        "error: unexpected failure (ValueError); nothing was written. Run it with --debug and report the output\n"
     )
     traced = call("release", "--debug", *COMMAND[1:])
     assert traced.exit_code == 2
@@ -256,7 +256,7 @@ def test_an_unexpected_failure_after_the_spend_is_exit_5(
 def test_the_summary_says_what_was_published(folder: Path, call: Call) -> None:
     assert "9 noisy sums of products" in call(*COMMAND).stdout
     robust = call(*COMMAND, "--robust", "--force")
-    assert "from a second pass those of residuals" in robust.stdout
+    assert "from a second pass sums over residuals" in robust.stdout
     inside = call(*COMMAND, "--mechanism", "dpme", "--setting", "bins=3", "--force")
     assert "3 coefficients of a model of income" in inside.stdout
     fewer = call(*COMMAND, "--mechanism", "ssp", "--force")
@@ -334,7 +334,7 @@ def test_after_the_spend_a_new_release_is_finished_by_its_id(folder: Path, call:
     with calling(stop):
         result = call(*tracked, "--new-release")
     (name,) = discreet.Ledger("books.db").status("people").waiting
-    assert f"--request-id {name} in place of --new-release finishes it free\n" in result.stderr
+    assert f"--request-id {name} instead of --new-release completes it at no cost\n" in result.stderr
     assert call(*tracked, "--request-id", name).exit_code == 0
     assert discreet.Ledger("books.db").status("people").requests == 1
     promise = json.loads((folder / COMMAND[COMMAND.index("-o") + 1]).read_text())["guarantee"]["conditions"]
@@ -390,13 +390,13 @@ def test_columns_can_be_scaled_privately_and_the_summary_says_so(folder: Path, c
 def test_what_was_published_and_what_comes_next_is_said_in_plain_words(folder: Path, call: Call) -> None:
     text = call(*COMMAND[:-1], "a b.release.json").stdout
     assert text.startswith(
-        "In short    whoever has the file can fit any linear model of its columns, such as income on "
+        "In short    anyone who has the file can fit any linear model of its columns, such as income on "
     )
-    assert "No row, exact sum or exact count is in it; this file is what you publish, and nothing else" in text
+    assert "It contains no row, exact sum or exact count. Publish this file and nothing else" in text
     assert "            discreet report 'a b.release.json' -o 'a b.html'" in text
     one = call(*COMMAND[:-1], "one.json", "--mechanism", "irls").stdout
     assert one.startswith(
-        "In short    whoever has the file has one noisy model of income; no other model can be fitted"
+        "In short    anyone who has the file has one noisy model of income; no other model can be fitted"
     )
 
 

@@ -117,7 +117,7 @@ def test_a_release_is_never_replaced_by_its_report(folder: Path, call: Call) -> 
     (folder / "R.html").write_bytes((folder / PATH).read_bytes())
     result = call("report", "R.html", "-o", "R.html", "--force")
     assert result.exit_code == 2
-    assert "is the input" in result.stderr
+    assert "is the same file as the input" in result.stderr
 
 
 @pytest.fixture

@@ -72,7 +72,7 @@ def test_what_is_not_one_part_of_each_is_refused(parts, call, words, message):
 def test_outputs_are_checked_first(parts, call):
     assert call("merge", *FILES).exit_code == 2
     assert "exists" in call("merge", *FILES, "-o", "existing.json").stderr
-    assert "is the input" in call("merge", *FILES, "-o", "0.part", "--force").stderr
+    assert "is the same file as the input" in call("merge", *FILES, "-o", "0.part", "--force").stderr
 
 
 def test_the_release_of_a_command_is_that_of_the_function(parts, call):
@@ -118,7 +118,7 @@ def test_a_key_is_never_written_over(parts, call, keys_in_pem):
     for words in (("-o", "key.pem", "--sign", "key.pem"), ("-o", "key.pem"), ("-o", "0.key")):
         found = call("merge", *FILES, *words, "--force")
         assert found.exit_code == 2
-        assert "is the input" in found.stderr or "is a private key and is never replaced" in found.stderr
+        assert "is the same file as the input" in found.stderr or "is a private key and is never replaced" in found.stderr
     assert contents(parts) == before
 
 
@@ -139,7 +139,7 @@ def test_every_ledger_knows_its_part_of_a_merged_release(counted, folder, call):
     for place in range(3):
         found = call("ledger", "verify", f"{place}.db", "R.json")
         assert found.exit_code == 0, found.stderr
-        assert "the parts that it counts of R.json are recorded in it" in found.stdout
+        assert "the parts of R.json that were charged to this ledger are recorded in it" in found.stdout
     assert "not checked: the ledgers of 3 curators" in call("verify", "R.json").stdout
     discreet.Ledger.create(folder / "other.db").declare("people", epsilon=1.0, delta=1e-5)
     other = call("ledger", "verify", "other.db", "R.json")

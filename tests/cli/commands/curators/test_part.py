@@ -80,7 +80,7 @@ def test_a_session_is_written_and_says_what_to_compare(keys, call):
 def test_a_part_is_made_once_and_given_again(agreed, call):
     made = part(call)
     assert made.exit_code == 0, made.output
-    assert "used up for this key" in made.stdout
+    assert "now used by this key" in made.stdout
     assert "discreet merge north.part ... --session S.toml -o R.json" in made.stdout
     assert "Spent       epsilon = 1, delta = 1e-06" in made.stdout
     assert "People      each in one part" in made.stdout
@@ -173,8 +173,8 @@ def test_steps_are_not_mixed(agreed, call, words, message):
         (("--ledger", "L.db"), "--ledger and --dataset must be given together"),
         (("--workers", "0"), "workers"),
         (("-o", "existing.json"), "exists"),
-        (("-o", "north.key", "--force"), "is the input"),
-        (("-o", "S.toml", "--force"), "is the input"),
+        (("-o", "north.key", "--force"), "is the same file as the input"),
+        (("-o", "S.toml", "--force"), "is the same file as the input"),
         (("-o", "none/a.part"), "does not exist"),
     ],
 )
@@ -206,7 +206,7 @@ def test_no_key_and_nothing_that_was_read_is_written_over(agreed, call):
     for path in ("design.toml", "north.pub", "north.key"):
         found = new_session(call, "--force", path=path)
         assert found.exit_code == 2
-        assert "is the input" in found.stderr or "is a private key and is never replaced" in found.stderr
+        assert "is the same file as the input" in found.stderr or "is a private key and is never replaced" in found.stderr
     for output in ("north.key", "süd.key"):
         found = call("part", "--new-key", "fourth.key", "-o", output, "--force")
         assert (found.exit_code, "is a private key and is never replaced" in found.stderr) == (2, True)
@@ -262,14 +262,14 @@ def test_a_ledger_that_comes_to_an_untracked_part_is_said_in_one_sentence(agreed
     assert "recorded now" in said
     assert found.count("untracked") == 1
     again = part(call, "--ledger", "L.db", "--dataset", "people", output="third.part").stdout
-    assert "recorded before, so this is the same part" in " ".join(again.split())
+    assert "recorded earlier, so this is the same part" in " ".join(again.split())
 
 
 def test_words_of_single_options(agreed, call):
     assert "1 honest curator of 3 suffices" in new_session(call, "--honest", "1", path="T.toml").stdout
     found = part(call, "--accept-changed-data")
     assert (found.exit_code, "--new-release" in found.stderr) == (2, False)
-    assert "--accept-changed-data is for a ledger; give --ledger and --dataset" in found.stderr
+    assert "--accept-changed-data requires a ledger; pass --ledger and --dataset" in found.stderr
     found = new_session(call, "--curator", "north.key", path="U.toml")
     assert (found.exit_code, "holds PRIVATE keys" in found.stderr) == (2, True)
     found = part(call, output="-")
