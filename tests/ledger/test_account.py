@@ -295,7 +295,7 @@ def test_twins_that_end_differently_show_nothing_but_what_is_recorded(tmp_path):
     assert one.stop is not None
     assert three.stop is not None
     assert one.stop("stopped", Loss.pure(0.01)) == "stopped"
-    with pytest.raises(AfterSpendError, match="another process completed request .* with a different result"):
+    with pytest.raises(AfterSpendError, match=r"another process completed request .* with a different result"):
         committed(two)
     assert three.stop("another verdict", Loss.pure(0.02)) == "stopped"
 

@@ -276,7 +276,7 @@ def test_a_kept_release_of_other_parts_or_a_damaged_one_is_refused(for_merger):
 
 def test_a_kept_release_that_comes_and_goes_is_said(for_merger, monkeypatch):
     monkeypatch.setattr(merging, "write_once", lambda *_: False)
-    with pytest.raises(OutputError, match="another program deleted the stored release .*; nothing was written"):
+    with pytest.raises(OutputError, match=r"another program deleted the stored release .*; nothing was written"):
         discreet.merge(for_merger[1], merger_noise=True)
 
 
@@ -300,7 +300,7 @@ def test_what_is_no_list_of_parts_is_refused(given):
 
 
 def test_no_part_is_refused():
-    with pytest.raises(PartFileError, match="expected one part from each curator, made under one session file, got no parts"):
+    with pytest.raises(PartFileError, match=r"expected one part from each curator, .*, got no parts"):
         discreet.merge([])
 
 

@@ -117,7 +117,8 @@ def test_without_a_place_for_records_nothing_is_used(people, monkeypatch):
 def test_a_folder_of_records_that_others_may_use_is_refused(people, mode):
     folder = record(people).path.parent
     folder.chmod(mode)
-    with pytest.raises(SpecError, match=r"other users may access the folder of session records .*; restrict it to its owner: chmod 700"):
+    words = r"other users may access the folder of session records .*; restrict it to its owner: chmod 700"
+    with pytest.raises(SpecError, match=words):
         record(people)
     folder.chmod(0o700)
     assert record(people)

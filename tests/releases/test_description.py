@@ -145,7 +145,7 @@ def test_it_prints_as_a_table():
         "correlation       x  y\n"
         "x                 1\n"
         "y            0.7559  1\n\n"
-        "Statistics of values clipped to their declared bounds, in original units, including the noise of the release.\n"
+        "Statistics of values clipped to their declared bounds, in original units, with the noise of the release.\n"
         "Intervals for means hold for any distribution. For sd, covariance and correlation, use gaussian_conf_int,\n"
         "which assumes Gaussian rows, or table_conf_int, which describes this table only. All of this costs no budget."
     )

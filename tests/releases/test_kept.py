@@ -149,7 +149,9 @@ FORGED = {
     "output: steps that were not charged": (
         OUTPUT, {"coefficients__trace": [list(OUTPUT.coefficients.values)]}, STEPS,
     ),
-    "a guard in the noise of the mechanism": (GRADIENT, {"noise__sigma__guard": str(10**15)}, "noise.sigma must not contain 'guard'"),
+    "a guard in the noise of the mechanism": (
+        GRADIENT, {"noise__sigma__guard": str(10**15)}, "noise.sigma must not contain 'guard'",
+    ),
     "a condition that is no text": (
         GAUSSIAN, {"guarantee__conditions": ["one-row", "blind-choices", "only-release", []]}, "a release with this",
     ),

@@ -374,7 +374,7 @@ _PERSONS: Final = NotEstimable(
     '"y ~ 1"'
 )
 _NOTE: Final = (
-    "Statistics of values clipped to their {bounds}, in original units, including the noise of the release.\n"
+    "Statistics of values clipped to their {bounds}, in original units, with the noise of the release.\n"
     "Intervals for means hold for any distribution. For sd, covariance and correlation, use gaussian_conf_int,\n"
     "which assumes Gaussian rows, or table_conf_int, which describes this table only. All of this costs no budget."
 )

@@ -186,7 +186,10 @@ def test_a_mechanism_of_coefficients_is_planned_with_its_noise_and_the_reason(pl
     document = json.loads(call(*words, "--mechanism", "frank-wolfe", "--json").stdout)
     assert document["coefficients"][0]["width"] is None
     assert document["noise"]["selection"] > 0
-    for more, message in ((("--coefficient", "x", "--width", "1"), "has no interval widths, whatever the budget"), (("--plot", "w.svg"), "no width")):
+    for more, message in (
+        (("--coefficient", "x", "--width", "1"), "has no interval widths, whatever the budget"),
+        (("--plot", "w.svg"), "no width"),
+    ):
         refused = call(*words, "--mechanism", "frank-wolfe", *more)
         assert refused.exit_code == 2
         assert message in refused.stderr
