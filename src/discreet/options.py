@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, TypeAlias
 
-from discreet.errors import SpecError, shown
+from discreet.errors import OptionError
 from discreet.privacy.checks import check_flag, is_integer, is_number, listed
 
 Scaling: TypeAlias = Literal["declared", "private"]
@@ -26,7 +26,10 @@ _ROLE: Final = "front end"
 
 @dataclass(frozen=True, slots=True)
 class FrontEnd:
-    """Description of an option for the command line (`flag`, `metavar`) and the studio (`label`)."""
+    """Description of an option for the command line (`flag`, `metavar`) and the studio (`label`).
+
+    `needs` names the option without which this one has no effect.
+    """
 
     flag: str
     label: str
@@ -34,11 +37,12 @@ class FrontEnd:
     metavar: str | None = None
     kind: Literal["switch", "text", "integer", "number", "texts"] = "switch"
     choices: tuple[str, ...] = ()
+    needs: str | None = None
 
 
-def offered(*front_end: Any) -> dict[str, FrontEnd]:  # noqa: ANN401  # the fields of `FrontEnd`
+def offered(*front_end: Any, **more: Any) -> dict[str, FrontEnd]:  # noqa: ANN401  # the fields of `FrontEnd`
     """Return the dataclass field metadata that describes an option for front ends."""
-    return {_ROLE: FrontEnd(*front_end)}
+    return {_ROLE: FrontEnd(*front_end, **more)}
 
 
 def front_ends(options: type) -> dict[str, FrontEnd]:
@@ -74,10 +78,11 @@ class RobustErrors:
         metadata=offered(
             "--robust-model",
             "Additional robust models",
-            "With --robust: an additional model with robust standard errors, such as 'y ~ a + b'; can be repeated. "
+            "An additional model with robust standard errors, such as 'y ~ a + b'; can be repeated. "
             "Robust standard errors then take 40% of the budget.",
             "FORMULA",
             "texts",
+            needs="robust",
         ),
     )
     residual_bound: float | None = field(
@@ -85,30 +90,32 @@ class RobustErrors:
         metadata=offered(
             "--residual-bound",
             "Residual bound",
-            "With --robust: clip residuals at B, in units of the target.  [default: computed from the noisy sums]",
+            "Clip residuals at this number, in units of the target. The default is computed from the noisy sums.",
             "B",
             "number",
+            needs="robust",
         ),
     )
 
     def __post_init__(self) -> None:
         formulas = listed(self.models)
         if formulas is None:
-            raise SpecError(
-                f"robust models: expected a list of formulas such as ['y ~ a', 'y ~ a + b'], got {shown(self.models)}"
+            raise OptionError(
+                option="robust_models", given=self.models, allowed="a list of formulas such as ['y ~ a', 'y ~ a + b']"
             )
         if len(formulas) > MOST_MODELS:
-            raise SpecError(
-                f"robust models: expected at most {MOST_MODELS} formulas, got {len(formulas)}; each takes a share of "
-                "the budget, so list only models that need robust standard errors"
+            raise OptionError(
+                f"expected at most {MOST_MODELS} additional robust models, got {len(formulas)}",
+                option="robust_models",
+                remedy="list only models that need robust standard errors, because each takes a share of the budget",
             )
         for formula in formulas:
             if not isinstance(formula, str):
-                raise SpecError(f"robust models: expected a formula such as 'y ~ a + b', got {shown(formula)}")
+                raise OptionError(option="robust_models", given=formula, allowed="a formula such as 'y ~ a + b'")
         object.__setattr__(self, "models", tuple(map(str, formulas)))
         bound: object = self.residual_bound
         if bound is not None and (not is_number(bound) or not 0 < bound < math.inf):
-            raise SpecError(f"residual bound: expected a number above 0, got {shown(bound)}")
+            raise OptionError(option="residual_bound", given=bound, allowed="a number above 0")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,13 +216,13 @@ class ReleaseOptions:
     def __post_init__(self) -> None:
         robust: object = self.robust
         if not isinstance(robust, bool | RobustErrors):
-            raise SpecError(f"robust: expected True, False or RobustErrors(...), got {shown(robust)}")
+            raise OptionError(option="robust", given=robust, allowed="True, False or RobustErrors(...)")
         if robust is True:
             object.__setattr__(self, "robust", RobustErrors())
         for name in ("clip_counts", "guard", "allow_weak_privacy"):
             check_flag(name, getattr(self, name))
         if not isinstance(self.scaling, str) or self.scaling not in SCALINGS:
-            raise SpecError.unknown_name("scaling", self.scaling, SCALINGS)
+            raise OptionError.unknown_name("scaling", self.scaling, SCALINGS, option="scaling")
         check_grid_bits(self.grid_bits)
 
     @property
@@ -231,8 +238,8 @@ class ReleaseOptions:
 def check_grid_bits(grid_bits: object) -> None:
     """Refuse an invalid number of grid bits."""
     if not is_integer(grid_bits) or not MIN_GRID_BITS <= grid_bits <= MAX_GRID_BITS:
-        raise SpecError(
-            f"grid_bits: expected an integer from {MIN_GRID_BITS} to {MAX_GRID_BITS}, got {shown(grid_bits)}"
+        raise OptionError(
+            option="grid_bits", given=grid_bits, allowed=f"an integer from {MIN_GRID_BITS} to {MAX_GRID_BITS}"
         )
 
 

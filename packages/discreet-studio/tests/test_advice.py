@@ -12,6 +12,7 @@ from discreet.errors import DataError, OptionError
 from discreet.wording import Call, LeaveOut, Message, Option, SetOption
 from discreet_studio import advice
 from discreet_studio.advice import BOXES, SCREENS, TICKS, WITHOUT, here
+from discreet_studio.views.release_settings import OPTIONS, ROBUST
 from support.studio_client import Browser
 
 
@@ -30,6 +31,8 @@ def test_functions_are_pages(function):
 
 def test_boxes_that_are_named_are_there():
     pages = "".join(one.read_text() for one in sorted((Path(advice.__file__).parent / "templates").iterdir()))
+    # the plan has a field for each of these; a test of the plan looks for their labels
+    pages += " ".join(one.label for one in (*OPTIONS.values(), *ROBUST.values()))
     labels = [label for label, _ in (*BOXES.values(), *TICKS.values())]
     for name in [*labels, *re.findall("“([^”]+)”", " ".join(WITHOUT.values()))]:
         assert name in pages, name

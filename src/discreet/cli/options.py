@@ -7,13 +7,14 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, cast
 
 import click
 
 from discreet.cli.command_session import Session
+from discreet.cli.flags import flag_of
 from discreet.design.dates import day_of_text
 from discreet.errors import OptionError, OutputError, SpecError
 from discreet.options import FrontEnd, ReleaseOptions, RobustErrors, front_ends
@@ -72,6 +73,8 @@ def output_options(command: Command) -> Command:
 def _flag(name: str, front_end: FrontEnd, default: object, shown: str | None = None) -> Callable[[Command], Command]:
     """Return the click option of a field. `shown` is its default as displayed in the help."""
     text = front_end.help if shown is None else f"{front_end.help}  [default: {shown}]"
+    if front_end.needs is not None:
+        text = f"With {flag_of(front_end.needs)}: {text[0].lower()}{text[1:]}"
     if front_end.kind == "switch":
         return click.option(front_end.flag, name, is_flag=True, help=text)
     if front_end.kind == "texts":
@@ -281,6 +284,11 @@ design_option = click.option(
     "--design", "design_path", required=True, metavar="FILE", help="The design: declared bounds and levels, as TOML."
 )
 weak_privacy_option = _flag("allow_weak_privacy", front_ends(ReleaseOptions)["allow_weak_privacy"], default=False)
+
+
+def session_term(name: str, shown: str | None = None) -> Callable[[Command], Command]:
+    """Return an option of a release for use with --new-session. `shown` is its default as displayed in the help."""
+    return _flag(name, replace(front_ends(ReleaseOptions)[name], needs="new_session"), None, shown)
 
 
 def number(name: str, text: str, like: str = "1.5 or 1e-6, with a decimal point") -> float:

@@ -17,6 +17,7 @@ from discreet.cli.options import (
     output_options,
     reading_options,
     refuse_overwriting,
+    session_term,
     table_options,
     table_path,
     weak_privacy_option,
@@ -24,6 +25,7 @@ from discreet.cli.options import (
 from discreet.cli.release import ledger_account, recorded_words, spending
 from discreet.cli.terminal import ReadProgress, say, say_json
 from discreet.errors import AfterSpendError, OptionError, OutputError
+from discreet.options import DEFAULT_GRID_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,15 +59,8 @@ _MODES: Final = "give DATA with --session and --key, or --new-key FILE, or --new
 )
 @click.option("--epsilon", metavar="E", help="With --new-session: privacy loss to spend, such as 1.")
 @click.option("--delta", metavar="D", help="With --new-session: delta of the guarantee, such as 1e-6.")
-@click.option(
-    "--mechanism", metavar="NAME", help="With --new-session and --merger-noise: a mechanism that needs one pass."
-)
-@click.option(
-    "--grid-bits",
-    type=int,
-    metavar="BITS",
-    help="With --new-session: round scaled values to multiples of 2^-BITS.  [default: 16]",
-)
+@session_term("mechanism")
+@session_term("grid_bits", str(DEFAULT_GRID_BITS))
 @click.option(
     "--honest",
     type=int,
@@ -146,7 +141,6 @@ def command(
         _refuse(about, "--new-session")
         refuse_overwriting(new_session, *filter(None, [design_path]), *curators)
         design = load_design(_needed("--design", design_path, "--new-session"))
-        from discreet.options import DEFAULT_GRID_BITS
         from discreet.parts.agreement import SHARED_MECHANISM, Session
         from discreet.parts.keys import Curator
 

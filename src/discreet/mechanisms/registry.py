@@ -176,7 +176,9 @@ def _counting(name: str, budget: PrivacyBudget) -> Mechanism:
 
         return LaplaceMoments(clip_counts=True)
     able = " and ".join(repr(one.name) for one in mechanisms().values() if one.info.clip_counts)
-    raise SpecError(f"clip_counts works only with the mechanisms {able}, got {chosen!r}")
+    raise UnsupportedError(
+        Message(Option("clip_counts"), f" works only with the mechanisms {able}, got {chosen!r}"), option="clip_counts"
+    )
 
 
 def _prepared(

@@ -49,9 +49,9 @@ def test_models_have_one_order_however_they_are_listed_and_any_list_will_do():
 
 MANY = Design("y", {"y": (0, 1)} | {f"x{k}": (0, 1) for k in range(12)})
 BAD = {
-    "text": ("y ~ x", r"^robust models: expected a list of formulas such as \['y ~ a', 'y ~ a \+ b'\], got 'y ~ x'"),
+    "text": ("y ~ x", r"^expected a list of formulas such as \['y ~ a', 'y ~ a \+ b'\] for robust_models, got 'y ~ x'"),
     "a number": (5, "expected a list of formulas"),
-    "a number in it": ([5], "expected a formula such as 'y ~ a [+] b', got 5"),
+    "a number in it": ([5], "expected a formula such as 'y ~ a [+] b' for robust_models, got 5"),
     "an unknown column": (["y ~ q"], "^additional model: unknown column 'q'"),
     "an unknown target": (["q ~ x"], "^additional model: unknown target 'q'"),
     "a category as the target": (["g ~ x"], "the target 'g' is categorical"),
@@ -77,5 +77,5 @@ def test_bad_models_are_refused_in_words(given, message):
 def test_there_are_at_most_ten_of_them():
     models = [f"y ~ x{k}" for k in range(12)]
     assert len(declared_models(MANY, RobustErrors(models=models[:MOST_MODELS]).models)) == 10
-    with pytest.raises(SpecError, match="robust models: expected at most 10, got 11"):
+    with pytest.raises(SpecError, match="expected at most 10 additional robust models, got 11"):
         RobustErrors(models=models[:11])

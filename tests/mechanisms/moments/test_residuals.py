@@ -153,8 +153,8 @@ def test_a_robust_release_survives_its_file(tmp_path):
 
 
 BAD = [
-    ("1", "expected a number above 0, got '1'"),
-    (True, "expected a number above 0, got True"),
+    ("1", "expected a number above 0 for residual_bound, got '1'"),
+    (True, "expected a number above 0 for residual_bound, got True"),
     (0.0, "expected a number above 0"),
     (float("nan"), "expected a number above 0"),
     (99.0, "expected a number above 0 and at most 2"),
@@ -171,7 +171,7 @@ def test_bad_robust_requests_are_refused(bound, message):
 
 @pytest.mark.parametrize("robust", ["robsut", 1, None, ["y ~ x"]])
 def test_robust_is_a_flag_or_robust_errors(robust):
-    with pytest.raises(SpecError, match="robust: expected True, False or RobustErrors"):
+    with pytest.raises(SpecError, match=r"expected True, False or RobustErrors\(\.\.\.\) for robust, got"):
         discreet.release({}, Design("y", {"x": (0, 1), "y": (0, 1)}), epsilon=1.0, delta=1e-6, robust=robust)
 
 

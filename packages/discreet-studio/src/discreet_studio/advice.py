@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from typing import Final
 
+import discreet
+from discreet.options import front_ends
 from discreet.wording import PYTHON, worded
 
+_ON_PLAN: Final = {
+    name: one for name, one in front_ends(discreet.ReleaseOptions).items() if name != "allow_weak_privacy"
+}
 #: the field of each option that has one, and its page
 BOXES: Final = {
+    **{name: (one.label, "plan") for name, one in _ON_PLAN.items() if one.kind != "switch"},
+    "robust_models": (front_ends(discreet.RobustErrors)["models"].label, "plan"),
+    "residual_bound": (front_ends(discreet.RobustErrors)["residual_bound"].label, "plan"),
     "decimal": ("Decimal character", "table"),
     "delimiter": ("Separator", "table"),
     "encoding": ("Encoding", "table"),
     "level": ("Level of the intervals, %", "analyse"),
-    "mechanism": ("Mechanism", "plan"),
     "penalty": ("Penalty", "analyse"),
     "strength": ("Strength", "analyse"),
     "thousands": ("Thousands character", "table"),
 }
 #: the box to tick for an option, and its page
 TICKS: Final = {
+    **{name: (one.label, "plan") for name, one in _ON_PLAN.items() if one.kind == "switch"},
     "accept_changed_data": ("The table is a newer state of the same data set", "release"),
     "cov_type": ("Robust standard errors", "analyse"),
     "robust": ("Also pay for robust standard errors", "plan"),

@@ -7,6 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import discreet
+
+
+def _code(value: object) -> str:
+    return f"discreet.{value!r}" if isinstance(value, discreet.RobustErrors) else repr(value)
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -34,7 +40,7 @@ class Recipe:
             if self.database_table
             else repr(self.table)
         )
-        options = "".join(f"    {name}={value!r},\n" for name, value in self.options.items())
+        options = "".join(f"    {name}={_code(value)},\n" for name, value in self.options.items())
         if self.reading:
             given = ", ".join(f"{name}={value!r}" for name, value in self.reading.items())
             options += f"    reading=discreet.ReadOptions({given}),\n"

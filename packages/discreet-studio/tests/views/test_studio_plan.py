@@ -9,6 +9,7 @@ import pytest
 
 import discreet
 from discreet_studio.views import expected_results
+from discreet_studio.views.release_settings import OPTIONS, ROBUST
 from support.studio_client import DESIGN, Browser, errors, hidden
 
 
@@ -62,6 +63,23 @@ def test_bad_input_is_refused_beside_its_field(browser, field, value):
     assert answer.status_code == 422
     assert len(errors(answer.text)) == 1
     assert f'id="{field}-error"' in answer.text
+
+
+def test_every_option_of_a_release_has_a_field_and_its_error_is_beside_it(browser):
+    text = html.unescape(browser.get("/plan").text)
+    for name, one in (OPTIONS | ROBUST).items():
+        assert one.label in text
+        assert one.help in text
+        assert f'name="{name}"' in text
+    answer = browser.post("/plan", GOOD | {"grid_bits": "27"})
+    assert answer.status_code == 422
+    assert 'id="grid_bits-error"' in answer.text
+    # what depends on the mechanism is known only with the design
+    answer = browser.post("/plan", GOOD | {"mechanism": "refined", "clip_counts": "yes"})
+    assert 'id="clip_counts-error">“Clip counts” on the plan page works only with' in answer.text
+    planned = browser.post("/plan", GOOD | {"clip_counts": "yes", "guard": "yes"}).text
+    made = discreet.plan(DESIGN, rows=30_000, epsilon=1.0, delta=1e-6, clip_counts=True, guard=True, **CAUTIOUS)
+    assert f"<td>{made.coefficients[1].width:.4g}</td>" in planned
 
 
 def test_a_mechanism_that_is_not_there(browser):

@@ -51,6 +51,22 @@ def test_the_whole_way(tmp_path, caplog):
     assert SECRET not in (tmp_path / ".discreet-studio.json").read_text()
 
 
+def test_a_guard_that_stops_ends_the_request(browser):
+    """All rows have a region that the design does not list and are dropped, so the guard stops."""
+    rows = (browser.folder / "people.csv").read_text().replace("north", "west").replace("south", "west")
+    (browser.folder / "people.csv").write_text(rows)
+    region = {"levels": ["north", "south"], "missing": "drop"}
+    dropping = discreet.Design("pay", {"pay": (0, 5000), "age": (18, 90), "region": region})
+    dropping.save(browser.folder / "people.toml", force=True)
+    browser.post("/design/load", {"design": "people.toml"})
+    browser.space.store.change(plan=browser.space.state.plan | {"guard": "yes"})
+    browser.confirm("pay")
+    browser.waited()
+    assert 0 < browser.spent() < 0.2
+    assert browser.space.state.begun == {}
+    assert not (browser.folder / "pay.release.json").exists()
+
+
 def test_consent_is_needed(browser):
     page = browser.get("/release").text
     answer = browser.post("/release/confirm", {**seen(page), "name": "pay"})

@@ -6,9 +6,10 @@ from datetime import date
 
 import pytest
 
+import discreet
 from discreet_studio.forms import Form
 from discreet_studio.studio_folder import FieldError
-from discreet_studio.views.release_settings import settings_of, width_of
+from discreet_studio.views.release_settings import OPTIONS, settings_of, width_of
 
 
 def settings(**fields):
@@ -20,6 +21,41 @@ def test_blank_fields_have_their_defaults():
     assert (made.epsilon, made.delta, made.rows) == (1.0, 1e-6, 1000.0)
     assert made.released == {"mechanism": "auto", "robust": False}
     assert made.options["assume"] is None
+
+
+def test_options_of_a_release_come_from_the_form():
+    made = settings(clip_counts="yes", guard="yes", grid_bits="18", scaling="private", settings="a=1; b = x")
+    assert made.released == {
+        "mechanism": "auto", "robust": False, "clip_counts": True, "guard": True, "grid_bits": 18,
+        "scaling": "private", "settings": {"a": "1", "b": "x"},
+    }  # fmt: skip
+    robust = settings(robust="yes", models="pay ~ age; pay ~ region", residual_bound="100").released["robust"]
+    assert robust == discreet.RobustErrors(models=["pay ~ age", "pay ~ region"], residual_bound=100.0)
+    # without robust errors their options have no effect
+    assert settings(models="pay ~ age").released == {"mechanism": "auto", "robust": False}
+
+
+def test_the_form_offers_every_option_of_a_release():
+    assert {"mechanism", "robust", "allow_weak_privacy", *OPTIONS} == set(discreet.ReleaseOptions().keywords())
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("grid_bits", "27"),
+        ("grid_bits", "16.5"),
+        ("grid_bits", "fine"),
+        ("scaling", "none"),
+        ("settings", "a"),
+        ("settings", "a=1; a=2"),
+        ("residual_bound", "-1"),
+        ("models", ";".join(["pay ~ age"] * 11)),
+    ],
+)
+def test_a_bad_option_is_refused_beside_its_field(field, value):
+    with pytest.raises(FieldError) as refused:
+        settings(robust="yes", **{field: value})
+    assert refused.value.field == field
 
 
 def test_what_is_supposed_of_single_columns():

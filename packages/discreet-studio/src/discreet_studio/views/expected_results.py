@@ -83,7 +83,7 @@ def _other_budgets(design: discreet.Design, asked: Settings, run: Run) -> list[d
 
 
 def _mechanisms(design: discreet.Design, asked: Settings, run: Run) -> dict[str, Any]:
-    options = {name: value for name, value in asked.planned.items() if name != "mechanism"}
+    options = {name: value for name, value in asked.planned.items() if name not in ("mechanism", "settings")}
     return dict(discreet.planning.compare_mechanisms(design, **options, cancel=run.token))
 
 

@@ -13,7 +13,7 @@ from discreet_studio.forms import Form
 from discreet_studio.rendering import environment, render, see_other
 from discreet_studio.studio_folder import FieldError
 from discreet_studio.views.expected_results import PIECES, choices_of, cost_of, drawn_plan, piece, waits
-from discreet_studio.views.release_settings import DEFAULTS, Settings, settings_of
+from discreet_studio.views.release_settings import DEFAULTS, OPTIONS, ROBUST, Settings, settings_of
 from discreet_studio.workspace import DRAWN_AT_ONCE, Workspace, notices
 
 KINDS: Final = {"moments": "any model", "coefficients": "one model, the declared one"}
@@ -117,13 +117,14 @@ def _page(
     except FieldError as error:
         errors, refusal = (errors | {error.field: here(error)}, "") if error.field else (errors, here(error))
     except discreet.DiscreetError as error:
-        field = error.option if error.option in ("mechanism", "epsilon", "delta") else ""
+        field = error.option if error.option in ("mechanism", "epsilon", "delta", *OPTIONS) else ""
         errors, refusal = (errors | {field: here(error)}, "") if field else (errors, here(error))
     typed = DEFAULTS | {key: value for key, value in form.fields if value}
     shown = facts | {
         "typed": typed, "refusal": refusal, "errors": errors, "columns": columns, "names": names,
         "single": [f"{what}:{name}" for name, _ in columns for what in ("mean", "sd", "share")],
         "choices": _choices(space, form), "kinds": KINDS, "opened": opened if opened in PIECES else "",
+        "options": OPTIONS, "robust_options": ROBUST,
     }  # fmt: skip
     return render(space, "plan", "plan", status, **shown)
 

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any, Final
 
 import discreet
+from discreet.options import FrontEnd, front_ends
 from discreet_studio.advice import here
 from discreet_studio.draft import levels_of
 from discreet_studio.forms import Form, as_number
@@ -19,6 +20,16 @@ DEFAULTS: Final = {
     "by": "epsilon", "epsilon": "1", "delta": "1e-6", "rows": "", "level": "95", "rsquared": "0.1", "spread": "0.2",
     "correlation": "", "mechanism": "auto", "coefficient": "", "width": "",
 }  # fmt: skip
+
+
+#: options of a release under "More options"; mechanism and robust errors are elsewhere, and weak privacy is not allowed
+OPTIONS: Final[dict[str, FrontEnd]] = {
+    name: front_end
+    for name, front_end in front_ends(discreet.ReleaseOptions).items()
+    if name not in ("mechanism", "robust", "allow_weak_privacy")
+}
+ROBUST: Final[dict[str, FrontEnd]] = front_ends(discreet.RobustErrors)
+_USUAL: Final = discreet.ReleaseOptions().keywords()
 
 
 @dataclass(frozen=True)
@@ -43,7 +54,7 @@ class Settings:
     @property
     def released(self) -> dict[str, Any]:
         """Arguments of `discreet.release` and `discreet.cost`."""
-        return {key: self.options[key] for key in ("mechanism", "robust")}
+        return {key: value for key, value in self.options.items() if key in _USUAL}
 
 
 def settings_of(form: Form) -> Settings:
@@ -72,10 +83,60 @@ def settings_of(form: Form) -> Settings:
         if value is not None and not low <= value <= high:
             raise FieldError(name, f"expected a number from {low:g} to {high:g}, got {value:g}")
     options: dict[str, Any] = {
-        **stated, "level": level / 100, "mechanism": filled["mechanism"],
-        "robust": "robust" in form, "assume": _assumed(form) or None,
+        **stated, "level": level / 100, "assume": _assumed(form) or None, "mechanism": filled["mechanism"],
+        **_release_options(form),
     }  # fmt: skip
     return Settings(epsilon, delta, rows, options)
+
+
+def _release_options(form: Form) -> dict[str, Any]:
+    """Return the other options of a release: robust errors, and those that differ from their defaults."""
+    values = {name: _option(form, name, front_end) for name, front_end in OPTIONS.items()}
+    robust: bool | discreet.RobustErrors = "robust" in form
+    try:
+        if robust and any(form.get(name) for name in ROBUST):
+            robust = discreet.RobustErrors(**{
+                name: value
+                for name, front_end in ROBUST.items()
+                if (value := _option(form, name, front_end)) is not None
+            })  # fmt: skip
+        options = discreet.ReleaseOptions(**{name: value for name, value in values.items() if value is not None})
+    except discreet.DiscreetError as error:
+        field = {"robust_models": "models"}.get(error.option or "", error.option or "")
+        raise FieldError(field, here(error)) from None
+    changed = {name: getattr(options, name) for name in OPTIONS if getattr(options, name) != _USUAL[name]}
+    return {"robust": robust} | changed
+
+
+def _option(form: Form, name: str, front_end: FrontEnd) -> Any:  # noqa: ANN401  # by the kind of the option
+    """Parse the field of an option; None if it is blank."""
+    text = form.get(name).strip()
+    if front_end.kind == "switch":
+        return name in form
+    if not text:
+        return None
+    if front_end.kind == "texts":
+        parts = [part.strip() for part in text.split(";") if part.strip()]
+        return _named_values(name, parts) if name == "settings" else parts
+    if front_end.kind == "text":
+        return text
+    value = as_number(text, name, front_end.label)
+    if front_end.kind == "integer":
+        if value != int(value):
+            raise FieldError(name, f"expected an integer, got {value:g}")
+        return int(value)
+    return value
+
+
+def _named_values(field: str, parts: list[str]) -> dict[str, object]:
+    """Parse settings such as `iterations=10`."""
+    table: dict[str, object] = {}
+    for part in parts:
+        name, sign, value = (each.strip() for each in part.partition("="))
+        if not sign or not name or name in table:
+            raise FieldError(field, f"expected each setting once, as name=value, got {part}")
+        table[name] = value
+    return table
 
 
 def kept_settings(space: Workspace) -> Settings:

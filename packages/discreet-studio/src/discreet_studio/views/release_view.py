@@ -202,8 +202,8 @@ def _work(space: Workspace, begun: dict[str, Any]) -> Callable[[Job], None]:
             space.store.change(begun={})
             raise
         except discreet.DiscreetError as error:
-            if error.exit_code in (2, 3):
-                # refused before the spend
+            # refused before the spend, or stopped by noisy counts: there is nothing to finish
+            if error.exit_code in (2, 3) or error.code in ("stopped-by-guard", "bounds-not-found"):
                 space.store.change(begun={})
             raise FieldError("", space.hidden(error)) from None
         job.share, job.stage = None, "writing files"
