@@ -13,7 +13,7 @@ def test_a_status_names_budget_spent_and_left(tmp_path):
     status = ledger.status(DATASET)
     assert requests(status) == "1 request"
     lines = status_text(status).splitlines()
-    assert lines[0] == "Data set    people: hides one row, add-remove neighbours"
+    assert lines[0] == "Data set    people: protects one row, add-remove neighbours"
     assert lines[3] == "Left        epsilon 0.5, delta 0"
 
 

@@ -129,7 +129,7 @@ def test_found_bounds_are_not_called_declared_and_their_counts_are_listed() -> N
     design = Design("y", {"y": (0, 8), "x": {"bounds": "private"}})
     release = seeded_release(table, design, seed=1, epsilon=20.0, delta=1e-6)
     lines = {line.block: line.sd for line in provenance(release).noise}
-    assert lines["counts from which private bounds were computed"] == release.full_noise.sd("discovery")
+    assert lines["counts that bounds were found from"] == release.full_noise.sd("discovery")
     text = words(page_of(release))
     assert "Declared, or found privately: 2 columns" in text
     assert "Declared before any row was read" not in text

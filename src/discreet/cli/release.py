@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from discreet.tables.csv_format import ReadOptions
 
 _LABEL: Final = 12  # width of the labels on the left
-_AGAIN: Final = "the same command finishes it at no further cost"
-_LOOK: Final = "discreet ledger history shows it, and --request-id with its name finishes it free"
+_AGAIN: Final = "run the same command again to complete it at no additional cost"
+_LOOK: Final = "find its id with `discreet ledger history`, and pass --request-id ID to complete it at no cost"
 
 
 @click.command("release", short_help="Publish a table's noisy moments; spends budget.")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _MOST_COLUMNS: Final = 12
 _DIGITS: Final = 19  # shown characters of the digest, including "sha256:"
-_UNTRACKED: Final = "untracked: other releases of this table are not counted"
+_UNTRACKED: Final = "untracked: repeated releases of this table are not counted"
 
 
 def outline(release: Release) -> list[tuple[str, str]]:
@@ -79,7 +79,7 @@ def describe_ledger(anchor: str) -> str:
     """Describe where the spend of a release is recorded.
 
     >>> describe_ledger("untracked")
-    'untracked: other releases of this table are not counted'
+    'untracked: repeated releases of this table are not counted'
     >>> describe_ledger(str(MergedAnchor("0" * 32, ("a", "b", "c"))))[:34]
     'the ledgers of 3 curators, session'
     """

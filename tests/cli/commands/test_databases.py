@@ -71,7 +71,7 @@ def test_a_view_is_a_query_and_the_promise_says_so(stored: Path, call: Call) -> 
 
 
 BAD = {
-    ("people.csv", *PEOPLE): "expected DATA or --database with --table, got both; leave one of them out",
+    ("people.csv", *PEOPLE): "or --database with --table, got both; leave one of them out",
     ("people.csv", "--table", "people"): "--database with --table, got both",
     PEOPLE[:2]: "--database and --table must be given together",
     PEOPLE[2:]: "--database and --table must be given together",

@@ -250,7 +250,7 @@ def test_what_a_refusal_advises_can_be_typed(hopeless: str, inside: str, call: C
         (("path", inside), "discreet fit"),
         (
             ("release", "no.csv", "--design", "d.toml", "--epsilon", "1", "--residual-bound", "1", "-o", "o.json"),
-            "--residual-bound needs --robust",
+            "--residual-bound requires --robust",
         ),
     ):
         Design("y", {"x": (0, 1), "y": (0, 1)}).save("d.toml", force=True)

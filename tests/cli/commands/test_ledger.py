@@ -34,7 +34,7 @@ def test_a_data_set_is_given_a_budget(folder: Path, call: Call) -> None:
         "--id", "person", "--max-rows", "3", "--neighbours", "replace", "--curve-share", "0.9",
     )  # fmt: skip
     assert more.exit_code == 0, more.stderr
-    assert "hides one person with at most 3 rows, replace neighbours" in more.stdout
+    assert "protects one person with at most 3 rows, replace neighbours" in more.stdout
     assert [one.rule for one in Ledger("books.db").statuses()] == ["basic", "zcdp"]
 
 
@@ -255,7 +255,7 @@ def test_an_unfinished_request_and_a_gaussian_example_are_shown(folder: Path, ca
     call("ledger", "init", "books.db", "--dataset", "people", "--epsilon", "1", "--delta", "1e-6")
     receipt = Ledger("books.db").account("people")(asking(0.05))
     said = call("ledger", "status", "books.db").stdout
-    assert f"Unfinished  {receipt.request_id}: the same command finishes it" in said
+    assert f"Unfinished  {receipt.request_id}: repeat the same command to complete it" in said
     assert "Left        one Gaussian release of epsilon = " in said
 
 
@@ -263,7 +263,7 @@ def test_a_grant_raises_the_budget_and_history_lists_it(books: Path, call: Call)
     call(*RELEASE, "out.json")
     result = call("ledger", "grant", "books.db", "--dataset", "people", "--epsilon", "2", "--reason", "second wave")
     assert result.exit_code == 0, result.stderr
-    assert "epsilon = 2, delta = 0 for everything" in result.stdout
+    assert "epsilon = 2, delta = 0 in total" in result.stdout
     lines = call("ledger", "history", "books.db").stdout.splitlines()
     assert [line.split()[2] for line in lines] == ["dataset", "reserve", "commit", "grant"]
     assert "second wave" in lines[-1]

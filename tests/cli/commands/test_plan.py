@@ -241,7 +241,7 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
         ((*ASKED, "--share", "g=u:.5,v"), "'v' has no ':'"),
         ((*ASKED, "--share", "g=u:.5,u:.5"), "the level 'u' is listed twice"),
         ((*ASKED, "--share", "g=u:x"), "--share u 'x' is not a number"),
-        ((*ASKED, "--share", "b=0.2", "--share", "b=0.3"), "--share of 'b' is given twice"),
+        ((*ASKED, "--share", "b=0.2", "--share", "b=0.3"), "--share of 'b' was given twice"),
         ((*ASKED, "--mean", "x=1.5"), "expected a number inside the bounds [-1, 1]"),
         ((*ASKED, "--sd", "x=1.5"), "at most 1, the largest sd"),
         ((*ASKED, "--mean", "x=abc"), "--mean x 'abc' is not a number"),
@@ -257,7 +257,7 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
             (*ASKED, "--correlation", "x,b=0.9"),
             "no table with these means, sds, shares and correlations could be simulated",
         ),
-        ((*ASKED, "--correlation", "x,b=.1", "--correlation", "b,x=.1"), "is given twice"),
+        ((*ASKED, "--correlation", "x,b=.1", "--correlation", "b,x=.1"), "was given twice; pass it once"),
         ((*ASKED, "--correlation", "0.1", "--correlation", "x,b=0.1"), "pass one number for all pairs, or only pairs"),
         (("--from", "income.release.json", "--epsilon", "1", "--share", "b=0.2"), "--share cannot be used with --from"),
         (
@@ -301,7 +301,7 @@ def test_with_persons_a_plan_says_which_rows_are_meant(planned_folder: Path, cal
     persons = Design("y", SMALL.columns, unit={"id": "person", "max_rows": 3})
     (planned_folder / "persons.toml").write_text(persons.to_toml())
     assert "about 20,000 rows (at most 3 per person), mechanism" in call(*words, "persons.toml").stdout
-    assert "with an id, at most max_rows of each person count" in " ".join(call("plan", "--help").stdout.split())
+    assert "with an id, count at most max_rows rows per person" in " ".join(call("plan", "--help").stdout.split())
 
 
 def test_budgets_that_nobody_asked_for_may_be_refused_without_a_word(planned_folder: Path, call: Call) -> None:

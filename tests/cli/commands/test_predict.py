@@ -210,7 +210,7 @@ def test_a_column_that_no_csv_can_hold_is_refused_by_name(out, cell, kind, folde
     before = contents(folder)
     result = call("predict", PATH, "new.parquet", "-o", out, "--keep", "notes")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert f"column 'notes' has type {kind}; numbers, text" in result.stderr
+    assert f"column 'notes' has type {kind}, but --keep supports only numbers, text" in result.stderr
     assert "SECRETCELL" not in result.stderr
     assert contents(folder) == before
 

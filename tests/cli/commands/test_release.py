@@ -292,14 +292,17 @@ def test_robust_standard_errors_are_paid_for_by_a_flag(folder: Path, call: Call)
     assert Release.load("robust.json").residuals is not None
     refused = call(*words, "--residual-bound", "0.5", "-o", "plain.json")
     assert refused.exit_code == 2
-    assert "--residual-bound needs --robust" in refused.stderr
+    assert "--residual-bound requires --robust" in refused.stderr
 
 
 @pytest.mark.parametrize(
     ("more", "how"),
     [
-        ((), "the same command finishes it at no further cost"),
-        (("--new-release",), "discreet ledger history shows it, and --request-id with its name finishes it free"),
+        ((), "run the same command again to complete it at no additional cost"),
+        (
+            ("--new-release",),
+            "find its id with `discreet ledger history`, and pass --request-id ID to complete it at no cost",
+        ),
     ],
 )
 @pytest.mark.parametrize("step", ["summed", "reserving", "reserved"])
@@ -367,7 +370,7 @@ def test_private_bounds_are_told_where_they_are_found_and_named_where_not(folder
     assert "The search has spent epsilon = " in result.stderr
     result = call("plan", "--design", "private.toml", "--rows", "100", "--epsilon", "1")
     assert result.exit_code == 2
-    assert "are private" in result.stderr
+    assert "has private bounds, so a plan needs its expected mean and sd" in result.stderr
     result = call("check", "rows.csv", "--design", "private.toml")
     assert "Private bounds: x0, x1" in result.stdout
 

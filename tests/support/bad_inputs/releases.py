@@ -73,10 +73,20 @@ CASES: Final = [
         "of the guarantee does not match its epsilon and delta",
     ),
     Case(100, "newer format", edited(lambda body: body.update(schema=99)), 2, "update discreet"),
-    Case(100, "field missing", edited(lambda body: body.pop("noise")), 2, "no field 'noise'"),
-    Case(100, "field too many", edited(lambda body: body.update(remark="?")), 0, "does not know"),
+    Case(100, "field missing", edited(lambda body: body.pop("noise")), 2, "must have the field 'noise'"),
     Case(
-        100, "key twice", text(lambda whole: whole.replace("{", '{"format": "discreet-release",', 1)), 2, "listed twice"
+        100,
+        "field too many",
+        edited(lambda body: body.update(remark="?")),
+        0,
+        "has an unknown field 'remark', which is ignored",
+    ),
+    Case(
+        100,
+        "key twice",
+        text(lambda whole: whole.replace("{", '{"format": "discreet-release",', 1)),
+        2,
+        "has a duplicate key",
     ),
     Case(101, "NaN", text(lambda whole: whole.replace('"schema"', '"odd": NaN, "schema"', 1)), 2, "NaN"),
     Case(101, "1e400", text(lambda whole: whole.replace('"settings"', '"odd": 1e400, "settings"', 1)), 2, "bad.json"),

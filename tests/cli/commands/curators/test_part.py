@@ -139,8 +139,8 @@ def test_a_part_that_cannot_be_saved_is_kept(agreed, call, monkeypatch):
         (("--new-key", "a.key", "-o", "a.key"), "is the private key"),
         (("--new-key", "a.key", "-o", "existing.json"), "exists"),
         (("--new-session", "T.toml", "--key", "north.key"), "--key cannot be used with --new-session"),
-        (("--new-session", "T.toml"), "--new-session needs --design"),
-        (("--new-session", "T.toml", "--design", "design.toml"), "--new-session needs --epsilon"),
+        (("--new-session", "T.toml"), "--new-session requires --design"),
+        (("--new-session", "T.toml", "--design", "design.toml"), "--new-session requires --epsilon"),
         (("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "one"), "epsilon"),
         (
             ("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "1", "--delta", "1e-6"),
