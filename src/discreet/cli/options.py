@@ -388,7 +388,7 @@ class Columns(TypedDict):
 
 
 def chosen_columns(choice: ColumnChoice) -> Columns:
-    """Parse the column options. Missing ones are left to the library."""
+    """Parse the column options. The library supplies defaults for missing options."""
     features = choice["features"]
     return {
         "target": choice["target"],
@@ -398,7 +398,7 @@ def chosen_columns(choice: ColumnChoice) -> Columns:
 
 
 def refuse_overwriting(output: str, *inputs: str) -> None:
-    """Refuse an output that is one of the inputs, which `--force` would destroy."""
+    """Raise an error if the output is one of the inputs, because `--force` would destroy it."""
     for given in inputs:
         try:
             same = Path(output).samefile(given)
@@ -600,8 +600,8 @@ def table_of(
 
 @contextmanager
 def opened(given: str | DatabaseTable | SparkInput) -> Iterator[object]:
-    """Yield the input of a release: a Spark table while its session lasts, or the given file or table."""
-    # a path needs no check of what it would be on Spark
+    """Yield the input of a release: an open Spark table, or the given file or table."""
+    # a path is passed on as it is, without importing Spark support
     if isinstance(given, str):
         yield given
         return
@@ -615,7 +615,7 @@ def opened(given: str | DatabaseTable | SparkInput) -> Iterator[object]:
 
 
 def written_over(given: str | DatabaseTable | SparkInput) -> list[str]:
-    """Return the paths that contain the table and must not be overwritten."""
+    """Return the paths of the table, which must not be overwritten."""
     if isinstance(given, str):
         return [table_path(given)]
     from discreet.spark.spark_session import SparkInput

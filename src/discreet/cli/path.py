@@ -144,7 +144,7 @@ def criteria(found: Path) -> list[float] | list[None]:
 
 
 def repeated(release_path: str, penalty: str, strength: str, l1_ratio: str | None, choice: ColumnChoice) -> str:
-    """Return the command that fits the model at the best strength, or at one to be filled in."""
+    """Return the command that fits the model at this strength."""
     given = {"--target": choice["target"], "--features": choice["features"], "--l1-ratio": l1_ratio}
     words = ["discreet", "fit", release_path, "--penalty", penalty, "--strength", strength]
     for flag, text in given.items():
