@@ -21,7 +21,7 @@ def text(number, scheme):
     [None, "", "x25519:", ZERO, f"ed25519:{ZERO}", "x25519:AAAA", f"x25519:{'A' * 42}B=", f"x25519: {ZERO}", []],
 )  # fmt: skip
 def test_a_text_that_is_no_key_is_refused(given):
-    with pytest.raises(SpecError, match="expected x25519: and 32 bytes in base64"):
+    with pytest.raises(SpecError, match="expected a public key as x25519: and 32 bytes in base64"):
         mask_key_bytes(given)
 
 

@@ -70,10 +70,10 @@ def test_any_change_is_another_fingerprint(change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"id": "00"}, "the id of a session is '00'; it must have 32 hexadecimal digits"),
+        ({"id": "00"}, "expected 32 hexadecimal digits as the id of a session, got '00'"),
         ({"id": 5}, "the id of a session"),
         ({"design": 5}, "expected a digest such as sha256"),
-        ({"unit": None}, "it must be a PrivacyUnit"),
+        ({"unit": None}, "expected a PrivacyUnit as the unit of a session"),
         ({"grid_bits": 27}, "expected an integer from 8 to 26 for grid_bits, got 27"),
         ({"epsilon": float("nan")}, "epsilon"),
         ({"delta": 1.0}, "delta"),
@@ -148,7 +148,7 @@ def test_the_digest_of_a_design_keeps_the_order_of_columns():
         ({"delta": 0.0}, "'gaussian' needs delta above 0"),
         ({"noise": "merger", "delta": 0.0}, "'gaussian' needs delta above 0"),
         ({"noise": "merger", "mechanism": "auto"}, "name the mechanism that all curators agree on"),
-        ({"noise": "merger", "mechanism": "irls"}, "one pass of sums of products"),
+        ({"noise": "merger", "mechanism": "irls"}, "a single pass of sums of products"),
         ({"noise": "merger", "mechanism": "gausian"}, "Did you mean 'gaussian'"),
         ({"epsilon": 1e9, "grid_bits": 8, "allow_weak_privacy": True}, "steps of the grid; expected at least 16"),
         ({"epsilon": 1e-9, "grid_bits": 26}, "too much"),
