@@ -192,7 +192,7 @@ def test_terms_that_are_not_served_are_refused_when_the_session_is_made(keys, ca
     for more, message in (
         (("--honest", "3"), "expected an integer from 1 to 2, got 3"),
         (("--mechanism", "laplace"), "noise in shares requires the mechanism 'gaussian'"),
-        (("--merger-noise", "--mechanism", "irls"), "one pass"),
+        (("--merger-noise", "--mechanism", "irls"), "requires a mechanism with a single pass"),
         (("--delta", "0"), "needs delta above 0"),
     ):
         found = new_session(call, *more)
