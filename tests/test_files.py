@@ -49,7 +49,7 @@ def test_a_long_name_that_the_folder_allows_is_written_and_a_longer_one_is_told(
     assert Release.load(row_norm) == release
     assert [p.name for p in tmp_path.iterdir()] == [row_norm.name]
     for name in ("n" * 300, f"{'n' * 300}/r.json"):
-        with pytest.raises(OutputError, match=r"the name 'n{20}\.\.\.' is too long; choose a shorter one"):
+        with pytest.raises(OutputError, match=r"the name 'n{20}\.\.\.' is too long; choose a shorter name"):
             check_output(tmp_path / name, force=False)
 
 
@@ -121,7 +121,7 @@ def test_a_file_that_cannot_be_looked_into_is_replaced_as_any_other(tmp_path, mo
 
 def test_why_a_file_stays_is_said_in_the_words_of_its_kind(tmp_path):
     (tmp_path / "a").write_bytes(b"")
-    with pytest.raises(OutputError, match=r"'.*a' exists; keys stay$"):
+    with pytest.raises(OutputError, match=r"'.*a' already exists; keys stay$"):
         check_output(tmp_path / "a", force=False, stays="keys stay")
 
 

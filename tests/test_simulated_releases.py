@@ -59,13 +59,13 @@ def test_a_plan_of_private_bounds_is_within_a_quarter_of_real_releases():
 
 @pytest.mark.parametrize("assume", [None, {"x": {"mean": 40}}, {"x": {"sd": 12}}, {"x": {"mean": 40, "sd": 0}}])
 def test_private_bounds_need_a_stated_mean_and_sd(assume):
-    with pytest.raises(SpecError, match="the bounds of 'x' are private"):
+    with pytest.raises(SpecError, match="column 'x' has private bounds"):
         discreet.plan(Design("y", {"y": (0, 1), "x": "private"}), rows=ROWS, **BUDGET, assume=assume)
 
 
 def test_bounds_that_a_search_would_not_find_are_refused():
     design = Design("y", {"y": (0, 1_000_000), "x": "private"})
-    with pytest.raises(SpecError, match="a search would not find the bounds of 'x' with 20 rows"):
+    with pytest.raises(SpecError, match="a private search would not find the bounds of 'x' with 20 rows"):
         discreet.plan(design, rows=20, **BUDGET, assume={"x": ASSUME["x"]})
 
 

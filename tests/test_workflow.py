@@ -254,7 +254,7 @@ def test_a_table_that_can_be_read_once_serves_every_mechanism(mechanism):
 
 def test_a_spend_hook_that_cannot_be_called_is_refused_before_the_table_is_opened():
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
-    with pytest.raises(SpecError, match=r"spend: expected ledger.account\(name\), or a function like it, got NoneType"):
+    with pytest.raises(SpecError, match=r"spend: expected ledger.account\(name\) or another callable, got NoneType"):
         discreet.release("no such file.csv", design, epsilon=1.0, delta=1e-6, spend=None)
 
 

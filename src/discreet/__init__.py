@@ -88,8 +88,8 @@ _HOMES = {
     "verify": "discreet.releases.verification",
 }
 
-# rooms that users visit by name; they are no public names of their own
-_ROOMS = ("audit", "datasets", "planning", "primitives", "privacy", "testing")
+# submodules that are available as attributes, such as `discreet.audit`
+_SUBMODULES = ("audit", "datasets", "planning", "primitives", "privacy", "testing")
 
 __all__ = [
     "CancelToken",
@@ -137,8 +137,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Resolve a public name on first use, so that importing the package imports nothing heavy."""
-    if name in _ROOMS:
+    """Import a public name on first use, so that `import discreet` is fast."""
+    if name in _SUBMODULES:
         return import_module(f"discreet.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The program `discreet`, also as `python -m discreet`: signals are handled before anything else is loaded."""
+"""Entry point of `discreet` and `python -m discreet`. Signals are handled before anything else is imported."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Final, NoReturn
 
 from discreet.cli.command_session import Stop
 
-# of what loading makes hardly anything is garbage: it is looked for less often than Python does by itself
-_SELDOM: Final = (100_000, 50, 100)
+# imports create almost no garbage, so collect less often than by default
+_RARE_COLLECTION: Final = (100_000, 50, 100)
 
 
 def run() -> NoReturn:
-    """Entry point of the console script."""
-    gc.set_threshold(*_SELDOM)
-    atexit.register(_spare_last_look)
+    """Run the command line."""
+    gc.set_threshold(*_RARE_COLLECTION)
+    atexit.register(_skip_final_collection)
     stop = Stop()
     try:
         stop.handle_signals()
@@ -30,9 +30,9 @@ def run() -> NoReturn:
     run_program(stop)
 
 
-def _spare_last_look() -> None:
-    """Keep Python from looking for garbage at its end: all that was loaded goes with the process."""
-    # DuckDB takes what is left for leaks, and says so; an interrupted import leaves its inner module alone
+def _skip_final_collection() -> None:
+    """Skip the garbage collection at exit, because all memory is freed with the process."""
+    # DuckDB would report uncollected objects as leaks; after an interrupted import only `_duckdb` is in sys.modules
     if "_duckdb" not in sys.modules:
         gc.freeze()
 

@@ -41,11 +41,11 @@ class Cost:
 
     @property
     def attacker(self) -> Attacker:
-        """The most that an attacker who knows everything else could learn."""
+        """The most that an attacker who knows everything else could learn about one unit."""
         return attacker(self.guarantee)
 
     def plot(self) -> Figure:
-        """Plot the largest power of a test for the presence of one unit against its false positive rate."""
+        """Plot the highest power of any test for one unit's presence, against the false positive rate of the test."""
         from discreet.pages.attack_plot import attack_figure
 
         return attack_figure(self.guarantee)
@@ -65,7 +65,7 @@ def cost(
     grid_bits: int = DEFAULT_GRID_BITS,
     allow_weak_privacy: bool = False,
 ) -> Cost:
-    """Compute the privacy cost and guarantee of `discreet.release` with the same options, without opening or spending.
+    """Compute the privacy cost and guarantee of a release. No data is read and no budget is spent.
 
     Parameters
     ----------
@@ -78,8 +78,8 @@ def cost(
     --------
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
-    >>> planned = discreet.cost(design, epsilon=1.0, delta=1e-6)
-    >>> planned.mechanism, planned.guarantee.epsilon, round(planned.attacker.power, 3)
+    >>> cost = discreet.cost(design, epsilon=1.0, delta=1e-6)
+    >>> cost.mechanism, cost.guarantee.epsilon, round(cost.attacker.power, 3)
     ('gaussian', 1.0, 0.136)
     """
     check_design(design)
@@ -93,23 +93,23 @@ def cost(
         grid_bits=grid_bits,
         allow_weak_privacy=allow_weak_privacy,
     )
-    asked = ReleaseRequest.checked(design.redeclared(), checked_budget(epsilon, delta, options), options)
-    promised = Guarantee.promised(asked.design.unit, asked.budget, tracked=True)
-    return Cost(asked.mechanism.name, with_curve(promised, asked.distribution), asked.request.loss)
+    request = ReleaseRequest.checked(design.redeclared(), checked_budget(epsilon, delta, options), options)
+    guarantee = Guarantee.promised(request.design.unit, request.budget, tracked=True)
+    return Cost(request.mechanism.name, with_curve(guarantee, request.distribution), request.request.loss)
 
 
 @dataclass(frozen=True, slots=True)
 class MechanismChoice:
-    """A mechanism, and whether a design and a budget allow it.
+    """A mechanism, and why it cannot be used for a design and budget, if so.
 
     Attributes
     ----------
     name, summary
         Value of `mechanism` in `discreet.release`, and a one-line description.
     kind
-        What it publishes: `moments`, from which any model is fitted, or `coefficients` of one model.
+        What it publishes: `moments`, from which any model can be fitted, or `coefficients` of one model.
     refusal
-        Why it cannot be used; empty if it can.
+        Why it cannot be used; empty if it can be used.
     """
 
     name: str
@@ -130,20 +130,20 @@ def mechanism_choices(
     grid_bits: int = DEFAULT_GRID_BITS,
     allow_weak_privacy: bool = False,
 ) -> tuple[MechanismChoice, ...]:
-    """List every mechanism, with the reason if `discreet.release` would refuse it for this design and budget.
+    """List every mechanism, with the reason if it cannot be used for this design and budget.
 
     Parameters
     ----------
     design
         The declarations.
     epsilon, delta, robust, clip_counts, scaling, guard, grid_bits, allow_weak_privacy
-        As for `discreet.release`. Options that no mechanism supports raise an error.
+        As for `discreet.release`. Raises an error if no mechanism supports these options.
 
     Examples
     --------
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
-    >>> [one.name for one in discreet.mechanism_choices(design, epsilon=1.0) if one.refusal][:2]
+    >>> [choice.name for choice in discreet.mechanism_choices(design, epsilon=1.0) if choice.refusal][:2]
     ['gaussian', 'wishart']
     """
     check_design(design)
@@ -164,9 +164,9 @@ def mechanism_choices(
 
 
 def _refusal(design: Design, budget: PrivacyBudget, options: ReleaseOptions) -> str:
-    """Return why a release would be refused before it opens the table; empty if it would not."""
+    """Return why a release would be refused before it opens the table; empty if it would be accepted."""
     try:
-        # an unused delta is not a reason to refuse
+        # quiet: an unused delta only causes a notice
         ReleaseRequest.checked(design, budget, options, quiet=True)
     except SpecError as refused:
         return str(refused)

@@ -1,26 +1,28 @@
-"""Errors of the library: what is wrong with which option, what is allowed, and what to do.
+"""Errors that say what is wrong with which option, what is allowed, and what to do.
 
 How to raise:
 
 - Choose the class by what is wrong. `OptionError`: the value of an option or argument. `DesignError`: a declaration.
-  `FormulaError`: the text of a formula. `ModelError`: what an analyst asks of a release. `UnsupportedError`: a
-  combination that a mechanism or release does not serve. `DataError`, `CellError`: a table. `SpecError` is their base.
-- Name the option, the value and what is allowed; the message follows from them:
+  `FormulaError`: the text of a formula. `ModelError`: a model or test that the release cannot provide.
+  `UnsupportedError`: a combination that a mechanism or release does not support. `DataError`, `CellError`: a table.
+  All but the last two are subclasses of `SpecError`.
+- Pass the option, the value and what is allowed. The message is built from them:
   `OptionError(option="delimiter", given=";;", allowed="one character")` reads
   "expected one character for delimiter, got ';;'". `allowed` is a phrase, or a list of names.
-- Where a sentence says more, write it first and pass the same data:
+- If that is not clear enough, write a sentence and pass the same data:
   `OptionError("bounds are reversed", option="bounds", given=(9, 1), allowed="the lower bound first")`.
 - For a name that is not in a list: `OptionError.unknown_name("mechanism", name, NAMES, option="mechanism")`.
-- `remedy` says what to do, after a semicolon. What a front end words differently is a value of `discreet.wording`:
-  `SetOption("encoding", "utf-16")`, `LeaveOut("guard")`, `Call("Ledger.grant", "raise the budget")`, `Install("plot")`.
-  Several remedies are a tuple and are joined by "or"; other advice is plain text.
-- An option inside a sentence is `Message("got ", Option("seed"), " without ", Option("rows"))`. Never write a flag.
+- `remedy` says what to do, and follows the problem after a semicolon. It is plain text, or a value of
+  `discreet.wording` if front ends word it differently: `SetOption("encoding", "utf-16")`, `LeaveOut("guard")`,
+  `Call("Ledger.grant", "raise the budget")`, `Install("plot")`. A tuple of remedies is joined by "or".
+- To name an option inside a sentence, write `Message("got ", Option("seed"), " without ", Option("rows"))`. Never write
+  a command-line flag.
 - `code` tells errors of a class apart for programs, in kebab-case: `code="encoding-mismatch"`. Never reuse one.
-- Quote another error as a part, so that it keeps its wording: `LedgerError(Message("the ledger is damaged: ", error))`.
-- Once data is open, raise `DataError` or `CellError`. They take no `given`: a message names a column, or a line where
-  the structure of a file is at fault, never a value and never a count.
+- To quote another error, pass it as an argument of `Message`: `LedgerError(Message("the ledger is damaged: ", error))`.
+- Once data is open, raise `DataError` or `CellError`. They take no `given`. Their messages may name a column, or a line
+  of a file with a wrong structure, but never a value or a count.
 
-Front ends call `error.message(wording)` and `error.to_dict(wording)`; `str(error)` has the wording of Python.
+Front ends call `error.message(wording)` and `error.to_dict(wording)`. `str(error)` has the wording of Python.
 """
 
 from __future__ import annotations
@@ -32,12 +34,12 @@ from typing import Final, Self
 
 from discreet.wording import PYTHON, Install, Message, Option, Worded, Wording, worded
 
-_LONGEST: Final = 60  # characters of a value that a message repeats
+_LONGEST: Final = 60  # maximum number of characters of a value in a message
 _UNSET: Final = object()
 
 
 def shown(value: object) -> str:
-    r"""Return a value as a message repeats it: on one line of bounded length, whatever the object does.
+    r"""Format a value for a message, on one line of bounded length, even if its `repr` fails.
 
     >>> print(shown([1, "two"]), shown("x" * 200)[-9:], shown("\x1b[31m"))
     [1, 'two'] xxxxxx... '\x1b[31m'
@@ -46,7 +48,7 @@ def shown(value: object) -> str:
 
 
 def written(value: object) -> str:
-    """Return a declared value as a design file writes it, on one line of bounded length.
+    """Format a declared value as in a design file, on one line of bounded length.
 
     >>> print(written((True, "a")), written({"fill": [False, 1.5]}), written(float))
     [true, 'a'] {fill = [false, 1.5]} <class 'float'>
@@ -58,7 +60,7 @@ def _one_line(value: object, text_of: Callable[[object], str]) -> str:
     try:
         text = text_of(value)
     except Exception:
-        # also an integer of too many digits
+        # for example an integer with too many digits
         return f"an object of type {type(value).__name__}"
     text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
@@ -75,7 +77,7 @@ def _in_toml(value: object) -> str:
         return f"[{', '.join(map(_in_toml, value))}]"
     if isinstance(value, dict):
         return f"{{{', '.join(f'{key} = {_in_toml(item)}' for key, item in value.items())}}}"
-    # dates and times; the classes have the method too
+    # dates and times, but not their classes
     if hasattr(value, "isoformat") and not isinstance(value, type):
         return str(value.isoformat())
     return _in_python(value)
@@ -90,23 +92,23 @@ class DiscreetError(Exception):
     Attributes
     ----------
     exit_code
-        What the command line returns.
+        Exit code of the command line.
     code
         Stable name of the error for programs.
     problem
         What is wrong, without the remedy.
     option
-        Name of the option of the library that is wrong, or None.
+        Name of the option that is wrong, or None.
     given
-        What was passed, as a message repeats it, or None. Never a cell of a table.
+        The value that was passed, formatted for a message, or None. Never a cell of a table.
     allowed
         What is allowed: a phrase, a tuple of names, or None.
     remedy
         What to do, or None.
     column
-        Name of the column of a table that is wrong, or None.
+        Name of the table column that is wrong, or None.
     line
-        Line of a file whose structure is wrong, counted from 1, or None.
+        Line number, from 1, at which a file's structure is wrong, or None.
 
     Examples
     --------
@@ -158,11 +160,11 @@ class DiscreetError(Exception):
         return f"{problem}; {remedy}" if remedy else problem
 
     def advice(self, wording: Wording) -> str:
-        """Return the remedy in the terms of a front end, or an empty text."""
+        """Return the remedy in the terms of a front end, or an empty string."""
         if self.remedy is None:
             return ""
         remedies = self.remedy if isinstance(self.remedy, tuple) else (self.remedy,)
-        # a front end may have one word for two options
+        # a front end may word two remedies in the same way
         return ", or ".join(dict.fromkeys(worded(remedy, wording) for remedy in remedies))
 
     def to_dict(self, wording: Wording = PYTHON) -> dict[str, object]:
@@ -194,7 +196,7 @@ class DiscreetError(Exception):
 
 
 def _restored(kind: type[DiscreetError], args: tuple[object, ...], state: dict[str, object]) -> DiscreetError:
-    """Rebuild an error that was pickled, without its constructor."""
+    """Rebuild a pickled error without calling its constructor."""
     error = kind.__new__(kind, *args)
     error.__dict__.update(state)
     return error
@@ -205,7 +207,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 class SpecError(DiscreetError, ValueError):
-    """A request that is wrong before data is opened: base class of the errors below it."""
+    """Base class of errors in a request that are found before data is opened."""
 
     code = "invalid-request"
 
@@ -222,7 +224,7 @@ class SpecError(DiscreetError, ValueError):
     ) -> Self:
         """Build the error for a name that is not in a public list, with the nearest match as a hint.
 
-        `of` says what the name would belong to, with the blank before it.
+        `of` says what the name would belong to, and starts with a space.
 
         >>> print(OptionError.unknown_name("column", "aeg", ["age", "income"]))
         unknown column 'aeg'; allowed: age, income. Did you mean 'age'?
@@ -250,25 +252,25 @@ class OptionError(SpecError):
 
 
 class FormulaError(SpecError):
-    """A formula that cannot be read, or that has no value for some declared cells."""
+    """A formula that cannot be read, or that is undefined for some cells within the declared bounds."""
 
     code = "invalid-formula"
 
 
 class ModelError(SpecError):
-    """A model, test or prediction that a release does not answer as asked."""
+    """A model, test or prediction that a release cannot provide."""
 
     code = "invalid-model"
 
 
 class UnsupportedError(SpecError):
-    """A combination that a mechanism or a release does not serve."""
+    """A combination of options that a mechanism or a release does not support."""
 
     code = "unsupported"
 
 
 class GridTooFineError(UnsupportedError):
-    """Noise with more steps of the grid than the sampler draws.
+    """A grid so fine that the noise spans more grid steps than the sampler supports.
 
     >>> print(GridTooFineError("too much noise at grid_bits = 26"))
     too much noise at grid_bits = 26; lower grid_bits or raise epsilon
@@ -304,12 +306,12 @@ class DesignProblem:
     message
         What was given, what is allowed, what to do.
     column
-        Name of the declared column; empty where the problem is not about one column.
+        Name of the declared column; empty if the problem does not concern exactly one column.
     key
-        Key of the declaration, such as `bounds` or `unit.max_rows`; `name` where the name of the column is wrong, empty
-        where no single key is.
+        Key of the declaration, such as `bounds` or `unit.max_rows`; `name` if the name of the column is wrong; empty if
+        no single key is wrong.
     line
-        Line of the design file, counted from 1; none where the design is not from a file, or the key is missing.
+        Line of the design file, counted from 1. None if the design is not from a file, or if the key is missing.
 
     Examples
     --------
@@ -323,7 +325,7 @@ class DesignProblem:
     line: int | None = None
 
     def text(self, wording: Wording) -> str:
-        """Return where the problem is and what it is, in the terms of a front end."""
+        """Return the location and description of the problem in the terms of a front end."""
         column = f"column {shown(self.column)}" if self.column and self.key != "name" else ""
         position = ", ".join(filter(None, ["" if self.line is None else f"line {self.line}", column]))
         message = worded(self.message, wording)
@@ -339,14 +341,14 @@ class DesignProblem:
 
 
 class DesignError(SpecError):
-    """A design that is wrong, with all of its problems.
+    """An invalid design, with all its problems.
 
     Attributes
     ----------
     problems
-        Every problem, as a `DesignProblem`; of a file in the order of its lines.
+        Every problem as a `DesignProblem`, in line order if the design is from a file.
     file
-        Name of the design file; empty for a design that is not from a file.
+        Name of the design file; empty if the design is not from a file.
 
     Examples
     --------
@@ -364,18 +366,18 @@ class DesignError(SpecError):
         super().__init__("the design is wrong", column=(columns.pop() or None) if len(columns) == 1 else None)
 
     def lines(self, wording: Wording = PYTHON) -> list[str]:
-        """Return one line for one problem, or a heading and a line for each of several."""
+        """Return one line for a single problem, or a heading and one line per problem."""
         texts = [problem.text(wording) for problem in self.problems]
         if len(texts) == 1:
             return [f"{self.file}: {texts[0]}" if self.file else texts[0]]
         return [f"{self.file}: {len(texts)} problems" if self.file else f"the design has {len(texts)} problems", *texts]
 
     def message(self, wording: Wording) -> str:
-        """Return the problems in the terms of a front end, each on a line."""
+        """Return the problems in the terms of a front end, one per line."""
         return "\n  ".join(self.lines(wording))
 
     def on_one_line(self, wording: Wording = PYTHON) -> str:
-        """Return the problems in one line, for a message that quotes them."""
+        """Return all problems on one line, for a message that quotes them."""
         return "; ".join(self.lines(wording))
 
     def to_dict(self, wording: Wording = PYTHON) -> dict[str, object]:
@@ -385,7 +387,7 @@ class DesignError(SpecError):
 
 
 class DataError(DiscreetError, ValueError):
-    """A table that does not fit the design. Names columns, files or lines, never a value."""
+    """A table that does not fit the design. The message names columns, files or lines, never a value."""
 
     code = "invalid-table"
 
@@ -404,7 +406,7 @@ class DataError(DiscreetError, ValueError):
 
 
 class CellError(DataError):
-    """A cell that does not fit the declaration of its column, whose rule for such cells is `error`.
+    """A cell that does not fit its column's declaration, if the column's rule for such cells is `error`.
 
     Attributes
     ----------
@@ -444,7 +446,7 @@ class OutputError(DiscreetError):
 
 
 class BudgetError(DiscreetError):
-    """A request that the budget refuses; nothing was spent."""
+    """A request that does not fit the budget; nothing was spent."""
 
     exit_code = 3
     code = "budget-refused"
@@ -489,13 +491,13 @@ class AfterSpendError(DiscreetError):
 
 
 class GuardStop(AfterSpendError):  # noqa: N818  # a verdict, not a failure
-    """The verdict of a guard: two noisy counts were spent, and nothing else was published."""
+    """A release stopped by its guard: the budget of two noisy counts was spent, and nothing else was published."""
 
     code = "stopped-by-guard"
 
 
 class BoundsNotFound(AfterSpendError):  # noqa: N818  # as above
-    """Private bounds that were not found: the noisy counts were spent, and nothing was published.
+    """A release stopped because private bounds were not found; the budget of the search was spent.
 
     Attributes
     ----------
@@ -516,7 +518,7 @@ class BoundsNotFound(AfterSpendError):  # noqa: N818  # as above
 
 
 class Cancelled(DiscreetError):  # noqa: N818  # requested, not a failure
-    """Work that was cancelled before anything was spent.
+    """A run that was cancelled before anything was spent.
 
     >>> print(Cancelled())
     cancelled: nothing was spent and nothing was written
@@ -533,4 +535,4 @@ class PrivacyNotice(UserWarning):
 
 
 class ColumnNotice(UserWarning):
-    """A notice of how a table without column names was read."""
+    """A notice about how a table without column names was read."""

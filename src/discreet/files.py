@@ -14,19 +14,19 @@ from typing import Final
 from discreet.errors import DataError, OptionError, OutputError, shown
 from discreet.wording import Call, Message, Option, SetOption
 
-# short and fixed, so that it makes no valid file name too long
+# short, so that a temporary file name is never too long
 _PREFIX: Final = ".discreet-"
-_LARGEST: Final = 1 << 30  # largest size of a file that is read as a whole
+_LARGEST: Final = 1 << 30  # largest file that is read as a whole, in bytes
 _LONGEST_PATH: Final = 4096  # bytes, as the system counts them
-# first bytes of record files, and a text in every file of a curator's private keys
+# first bytes of record files, and a string in every private key file of a curator
 PART_RECORD: Final = b"discreet part record 1\n"
 MERGE_RECORD: Final = b"discreet merge record 1 "
 KEY_MARK: Final = "discreet-curator-key"
-# first bytes of a part, and a text in every session and public key file
+# first bytes of a part, and strings in every session and public key file
 PART_MARK: Final = b"discreet part 1\n"
 SESSION_MARK: Final = "discreet-session"
 _PUBLIC_KEYS: Final = b"[[curators]]"
-# what would be lost with a file that begins with these bytes, or has this text near its beginning
+# files that are never replaced, by their first bytes, and strings near the beginning of private key files
 _KEPT: Final = {
     b"SQLite format 3\0": "a database, such as a ledger,",
     PART_RECORD: "the record of a session",
@@ -113,7 +113,7 @@ def read_kept(path: Path, largest: int = _LARGEST) -> bytes | None:
 
 
 def regular_state(path: Path) -> os.stat_result:
-    """Return the status of a regular file; refuse anything else before it is opened."""
+    """Return the status of a regular file, or raise an error for anything else before it is opened."""
     try:
         state = path.stat()
     except FileNotFoundError:
@@ -135,7 +135,7 @@ def regular_state(path: Path) -> os.stat_result:
 
 
 def check_unchanged(path: Path, before: os.stat_result) -> None:
-    """Refuse a file that has changed."""
+    """Raise an error if a file has changed since `before`."""
     now = regular_state(path)
     if any(getattr(now, name) != getattr(before, name) for name in ("st_dev", "st_ino", "st_size", "st_mtime_ns")):
         raise DataError(
@@ -146,10 +146,10 @@ def check_unchanged(path: Path, before: os.stat_result) -> None:
 
 
 def check_output(path: str | Path, *, force: bool, stays: str = "") -> Path:
-    """Refuse a path that cannot be written; call it before anything is spent.
+    """Check that a path can be written. Call this before anything is spent.
 
-    Databases, private keys and records are never replaced. If given, `stays` replaces the advice on how to replace a
-    file by the reason why it is kept.
+    Databases, private keys and records are never replaced. `stays` is the remedy for an existing file, if it must be
+    kept.
 
     >>> check_output("no-such-folder/out.json", force=False)
     Traceback (most recent call last):
@@ -158,7 +158,7 @@ def check_output(path: str | Path, *, force: bool, stays: str = "") -> Path:
     """
     if isinstance(path, str) and path == "-":
         raise OutputError(
-            "the output '-' would not be printed", given=path, allowed="a file", remedy="name a file such as out.json"
+            "cannot write to standard output ('-')", given=path, allowed="a file", remedy="name a file such as out.json"
         )
     target = checked_path(path)
     folder = target.parent
@@ -171,8 +171,7 @@ def check_output(path: str | Path, *, force: bool, stays: str = "") -> Path:
             remedy="create it first",
         )
     if mode is not None and not stat.S_ISREG(mode):
-        known = stat.S_ISLNK(mode) or stat.S_ISDIR(mode)
-        what = "a link or a folder" if known else "a pipe, socket or device"
+        what = "a link or a folder" if stat.S_ISLNK(mode) or stat.S_ISDIR(mode) else "a pipe, socket or device"
         raise OutputError(
             f"{str(target)!r} is {what}",
             code="not-a-plain-file",
@@ -182,13 +181,13 @@ def check_output(path: str | Path, *, force: bool, stays: str = "") -> Path:
         )
     if mode is not None and not force:
         raise OutputError(
-            f"{str(target)!r} exists",
+            f"{str(target)!r} already exists",
             code="file-exists",
             given=str(target),
             remedy=stays or ("choose another name", SetOption("force", True)),
         )
     if mode is not None and (what := _never_replaced(target)):
-        # replacing a ledger would lose the spent budget, and replacing a key everything that depends on it
+        # replacing a ledger would lose the record of the spent budget, and replacing a key would make it unusable
         raise OutputError(
             f"{str(target)!r} is {what} and is never replaced",
             code="never-replaced",
@@ -197,7 +196,7 @@ def check_output(path: str | Path, *, force: bool, stays: str = "") -> Path:
         )
     temporary = _temporary(folder)
     try:
-        # permissions do not show it: some system folders refuse even privileged users
+        # try it: permissions are not enough, because some system folders refuse even privileged users
         _create(temporary)
     except OSError as error:
         raise OutputError(
@@ -211,16 +210,16 @@ def check_output(path: str | Path, *, force: bool, stays: str = "") -> Path:
 
 
 def check_suffix(path: str | Path, *suffixes: str, example: str) -> None:
-    """Refuse a name without the suffix of its kind of result; no table has one, so `force` cannot destroy a table.
+    """Refuse a file name without one of these suffixes. No table has them, so `force` cannot overwrite a table.
 
     >>> check_suffix("people.csv", ".html", ".htm", example="R.html")
     Traceback (most recent call last):
         ...
-    discreet.errors.OutputError: the output 'people.csv' does not end in .html; choose a name such as R.html
+    discreet.errors.OutputError: the output 'people.csv' must end in .html; choose a name such as R.html
     """
     if Path(path).suffix.lower() not in suffixes:
         raise OutputError(
-            f"the output {str(path)!r} does not end in {suffixes[0]}",
+            f"the output {str(path)!r} must end in {suffixes[0]}",
             code="wrong-extension",
             given=str(path),
             allowed=suffixes,
@@ -235,7 +234,7 @@ def replacing(path: str | Path, *, force: bool = False, secret: bool = False) ->
     A secret file is readable by this user only.
     """
     target = check_output(path, force=force)
-    # registered before it exists, so that a signal can never leave it behind
+    # named before it is created, so that it is deleted even if a signal arrives in between
     temporary = _temporary(target.parent)
     try:
         _create(temporary)
@@ -254,7 +253,7 @@ def replacing(path: str | Path, *, force: bool = False, secret: bool = False) ->
 
 
 def write_bytes(path: str | Path, content: bytes, *, force: bool = False, secret: bool = False) -> None:
-    """Write a whole file atomically; a secret one is readable by this user only."""
+    """Write a whole file atomically. A secret file is readable by this user only."""
     with replacing(path, force=force, secret=secret) as temporary:
         temporary.write_bytes(content)
 
@@ -268,7 +267,7 @@ def write_once(path: Path, content: bytes) -> bool:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        # unlike a replacement, it fails if another process was first
+        # unlike a replacement, a link fails if another process was first
         os.link(temporary, path)
         _flush_folder(path.parent)
     except FileExistsError:
@@ -281,7 +280,7 @@ def write_once(path: Path, content: bytes) -> bool:
 
 
 def _flush_folder(folder: Path) -> None:
-    """Flush the names in a folder to disk if the system can."""
+    """Flush a folder's entries to disk, if the system supports it."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -305,47 +304,47 @@ def _discard(path: Path) -> None:
 
 
 def _never_replaced(path: Path) -> str:
-    """Describe a file that no output may replace; return an empty text for other files."""
+    """Describe a file that must never be replaced; return an empty string for other files."""
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD)
     except OSError:
         return ""
-    found = next((what for mark, what in _KEPT.items() if head.startswith(mark)), "")
-    return "a private key" if any(mark in head for mark in _SECRETS) else found
+    if any(mark in head for mark in _SECRETS):
+        return "a private key"
+    return next((what for mark, what in _KEPT.items() if head.startswith(mark)), "")
 
 
 def of_several_curators(content: bytes) -> str:
-    r"""Describe a file of several curators and the function that reads it; return an empty text for other files.
+    r"""Describe a file of a joint release and the function that reads it; return an empty string for other files.
 
     >>> of_several_curators(b"discreet part 1\n...")
-    "is a curator's part; discreet.merge reads it, with those of all others"
+    "is a curator's part; pass it to discreet.merge, together with the parts of all other curators"
     """
     head = content[:_HEAD]
     if head.startswith(PART_MARK):
-        return Message("is a curator's part; ", Call("discreet.merge"), " reads it, with those of all others")
+        merge = Call("discreet.merge")
+        return Message("is a curator's part; pass it to ", merge, ", together with the parts of all other curators")
     if head.startswith((PART_RECORD, MERGE_RECORD)):
         return "is the record of a session; leave it where it is"
     if KEY_MARK.encode() in head:
         return Message(
-            "is a curator's PRIVATE key, which nobody else may have; ",
+            "is a curator's PRIVATE key, which nobody else may have; pass it to ",
             Call("discreet.part"),
-            " reads it as ",
+            " as ",
             Option("key"),
         )
     if SESSION_MARK.encode() in head:
         return Message(
-            "is a session of several curators; ",
+            "is a session of several curators; pass it to ",
             Call("discreet.part"),
             " and ",
             Call("discreet.merge"),
-            " read it as ",
+            " as ",
             Option("session"),
         )
     if _PUBLIC_KEYS in head:
-        return Message(
-            "holds the public keys of a curator; ", Call("Session.new"), " reads them as ", Option("curators")
-        )
+        return Message("holds a curator's public keys; pass it to ", Call("Session.new"), " in ", Option("curators"))
     return ""
 
 
@@ -355,11 +354,11 @@ def _mode(path: Path, *, follow: bool) -> int | None:
         return path.stat(follow_symlinks=follow).st_mode
     except OSError as error:
         if error.errno != errno.ENAMETOOLONG:
-            # any other obstacle appears when a file is written next to it
+            # writing a file next to it will report any other problem
             return None
         raise OutputError(
             f"the name '{path.name[:_SHOWN]}...' is too long",
             code="name-too-long",
             given=path.name,
-            remedy="choose a shorter one",
+            remedy="choose a shorter name",
         ) from None

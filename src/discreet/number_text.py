@@ -6,12 +6,12 @@ import math
 import re
 from typing import Final
 
-DASH: Final = "–"  # a number that does not exist
+DASH: Final = "–"  # shown for an undefined number
 _DIGITS: Final = 4
 _DIGITS_OF_ERROR: Final = 3
 _MOST_DECIMALS: Final = 9
 _LARGE: Final = 1e9
-_LARGEST_POWER: Final = 9  # powers of ten from this one on need an exponent
+_LARGEST_POWER: Final = 9  # numbers from this power of ten on have an exponent
 _SMALLEST_POWER: Final = -4
 _DOUBLE_DIGITS: Final = 15
 _SMALLEST_P: Final = 0.001
@@ -34,7 +34,7 @@ def number(value: float | None) -> str:
 
 
 def significant(value: float, digits: int) -> str:
-    """Format a number to at least this many significant digits, with trailing zeros.
+    """Format a number to at least `digits` significant digits, with trailing zeros.
 
     >>> significant(12345.678, 4), significant(-0.0012345, 4), significant(0.0, 4), significant(9.99996, 4)
     ('12346', '-0.001234', '0', '10.00')
@@ -113,7 +113,7 @@ def p_value(value: float | None) -> str:
 
 
 def decimals_for(error: float) -> int:
-    """Return the decimals that show three digits of an error. It is negative for errors of 1000 or more.
+    """Return the number of decimals that shows three digits of an error; negative for errors of 1000 or more.
 
     >>> decimals_for(0.0123), decimals_for(286.7), decimals_for(4.8e6)
     (4, 0, -4)
@@ -122,7 +122,7 @@ def decimals_for(error: float) -> int:
 
 
 def fixed(value: float, decimals: int) -> str:
-    """Format a number to this many decimals, with an exponent where the text would be too long.
+    """Format a number to this many decimals, or with an exponent if that would be too long.
 
     >>> fixed(11_615.62, 0), fixed(906.2512, 2), fixed(-0.0001, 2), fixed(1.23456e-12, 14), fixed(2.345678e12, -9)
     ('11,616', '906.25', '0.00', '1.23e-12', '2.346e12')
@@ -135,7 +135,7 @@ def fixed(value: float, decimals: int) -> str:
 
 
 def with_error(value: float | None, error: float | None) -> str:
-    """Format a number to the decimals that show three digits of its error.
+    """Format a number with as many decimals as show three digits of its error.
 
     >>> with_error(793.2, 17.84), with_error(17.84, 17.84), with_error(None, 17.84), with_error(0.123456, None)
     ('793.2', '17.8', '–', '0.1235')

@@ -19,32 +19,16 @@ SCALINGS: Final = (DECLARED, PRIVATE)
 DEFAULT_GRID_BITS: Final = 16
 MIN_GRID_BITS: Final = 8
 MAX_GRID_BITS: Final = 26
-# each additional model takes its share of the budget
-MOST_MODELS: Final = 10
+MOST_MODELS: Final = 10  # each additional model takes a share of the budget
 
 _ROLE: Final = "front end"
 
 
 @dataclass(frozen=True, slots=True)
 class FrontEnd:
-    """How the command line and the studio offer an option.
+    """Description of an option for the command line (`flag`, `metavar`) and the studio (`label`).
 
-    Attributes
-    ----------
-    flag
-        Option of the command line.
-    label
-        Label of the field in a form.
-    help
-        One-sentence description.
-    metavar
-        Placeholder of the value; none for a switch.
-    kind
-        Type of the value: a switch, text, an integer, a number, or several texts.
-    choices
-        Allowed values, if there are few.
-    needs
-        Name of the option without which this one has no effect, if there is one.
+    `needs` names the option without which this one has no effect.
     """
 
     flag: str
@@ -57,12 +41,12 @@ class FrontEnd:
 
 
 def offered(*front_end: Any, **more: Any) -> dict[str, FrontEnd]:  # noqa: ANN401  # the fields of `FrontEnd`
-    """Return the metadata of a field that front ends offer."""
+    """Return the dataclass field metadata that describes an option for front ends."""
     return {_ROLE: FrontEnd(*front_end, **more)}
 
 
 def front_ends(options: type) -> dict[str, FrontEnd]:
-    """Return how each field of an options class is offered, in the order of the fields.
+    """Return the front-end description of each field of an options class, in field order.
 
     >>> front_ends(RobustErrors)["residual_bound"].flag
     '--residual-bound'
@@ -72,16 +56,16 @@ def front_ends(options: type) -> dict[str, FrontEnd]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobustErrors:
-    """Robust standard errors (HC1) of a release, which a second pass over the table provides.
+    """Settings of robust standard errors (HC1), which need a second pass over the table.
 
     Parameters
     ----------
     models
-        Up to 10 additional models with robust standard errors, as formulas such as `"income ~ age"`. The full model
-        always has them. With additional models the sums over residuals take 40% of the budget instead of 30%.
+        Up to 10 additional models with robust standard errors, as formulas such as `"income ~ age"`. The full model is
+        always included. With additional models, robust standard errors take 40% of the budget instead of 30%.
     residual_bound
-        Public bound at which residuals are clipped, in units of the target. If omitted, twenty residual standard
-        deviations, computed from the noisy moments, and at most the width of the target's bounds.
+        Public bound at which residuals are clipped, in units of the target. The default is twenty residual standard
+        deviations, computed from the noisy moments, but at most the width of the target's bounds.
 
     Examples
     --------
@@ -106,7 +90,7 @@ class RobustErrors:
         metadata=offered(
             "--residual-bound",
             "Residual bound",
-            "Clip residuals at this number, in the units of the target. Otherwise the noisy sums set it.",
+            "Clip residuals at this number, in units of the target. The default is computed from the noisy sums.",
             "B",
             "number",
             needs="robust",
@@ -123,7 +107,7 @@ class RobustErrors:
             raise OptionError(
                 f"expected at most {MOST_MODELS} additional robust models, got {len(formulas)}",
                 option="robust_models",
-                remedy="keep those that need robust standard errors, because each takes a share of the budget",
+                remedy="list only models that need robust standard errors, because each takes a share of the budget",
             )
         for formula in formulas:
             if not isinstance(formula, str):
@@ -136,28 +120,29 @@ class RobustErrors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseOptions:
-    """Options of a release besides its design and budget, the same for `release`, `cost` and `plan`.
+    """All options of a release except its design and budget. `release`, `cost` and `plan` accept the same options.
 
     Parameters
     ----------
     mechanism
-        Name of the mechanism. `auto`: the joint Gaussian release, or without delta the pure one of least error.
+        Name of the mechanism. `auto` selects the joint Gaussian mechanism, or the pure mechanism with the smallest
+        error if there is no delta.
     settings
         Public settings of the mechanism by name. `discreet mechanisms` lists them.
     robust
-        True to release also what heteroskedasticity-consistent standard errors (HC1) of the full model need, from a
-        second pass over the table, for 30% of the budget. With an id in the unit they are clustered by it. Pass
-        `RobustErrors` for additional models or a public bound of residuals.
+        True to also release the sums for heteroskedasticity-consistent standard errors (HC1) of the full model. This
+        takes a second pass over the table and 30% of the budget. If the unit has an id, the errors are clustered by it.
+        Pass `RobustErrors` for additional models or a public bound on residuals.
     clip_counts
-        True to release also, for each numeric column, a noisy count of the rows that were clipped to its bounds.
+        True to also release, for each numeric column, a noisy count of the rows that were clipped to its bounds.
     scaling
-        `declared`: scale columns by their declared bounds. `private`: find centre and scale of each column by noisy
-        searches.
+        `declared` scales columns by their declared bounds. `private` estimates the centre and scale of each column by
+        noisy searches.
     guard
-        True to release first noisy counts of rows that fit the design and of rows that do not, for 1% of the budget,
-        and to stop if far more rows do not fit.
+        True to first spend 1% of the budget on noisy counts of rows that fit the design and of rows that do not. The
+        release stops if far more rows do not fit.
     grid_bits
-        Scaled values are rounded to multiples of 2**-grid_bits, 8 to 26.
+        Scaled values are rounded to multiples of 2**-grid_bits, where grid_bits is from 8 to 26.
     allow_weak_privacy
         True to accept epsilon above 20 or delta above 1e-3.
 
@@ -168,12 +153,15 @@ class ReleaseOptions:
     """
 
     mechanism: str = field(
-        default=AUTO, metadata=offered("--mechanism", "Mechanism", "One of `discreet mechanisms`.", "NAME", "text")
+        default=AUTO,
+        metadata=offered("--mechanism", "Mechanism", "A mechanism listed by `discreet mechanisms`.", "NAME", "text"),
     )
     settings: Mapping[str, object] | None = field(
         default=None,
         hash=False,
-        metadata=offered("--setting", "Settings", "Public setting of the mechanism.", "NAME=VALUE", "texts"),
+        metadata=offered(
+            "--setting", "Settings", "A public setting of the mechanism; can be repeated.", "NAME=VALUE", "texts"
+        ),
     )
     robust: bool | RobustErrors = field(
         default=False,
@@ -186,7 +174,7 @@ class ReleaseOptions:
         metadata=offered(
             "--clip-counts",
             "Clip counts",
-            "Also publish noisy counts of clipped rows by column; adds 2% to 3% noise elsewhere.",
+            "Also publish a noisy count of clipped rows for each column; all other noise grows by 2% to 3%.",
         ),
     )
     scaling: Scaling = field(
@@ -194,7 +182,7 @@ class ReleaseOptions:
         metadata=offered(
             "--scaling",
             "Scaling",
-            "`private`: find centre and scale of each column with noise, for bounds that are far too wide.",
+            "`private`: estimate each column's centre and scale by noisy searches, for bounds that are far too wide.",
             "HOW",
             "text",
             SCALINGS,
@@ -205,7 +193,7 @@ class ReleaseOptions:
         metadata=offered(
             "--guard",
             "Guard",
-            "Spend 1% of the budget on noisy counts of the rows that fit the design and of those that do not, and stop "
+            "First spend 1% of the budget on noisy counts of rows that fit the design and rows that do not, and stop "
             "if far more do not fit.",
         ),
     )
@@ -214,8 +202,8 @@ class ReleaseOptions:
         metadata=offered(
             "--grid-bits",
             "Grid bits",
-            f"Round scaled values to multiples of 2^-BITS, from {MIN_GRID_BITS} to {MAX_GRID_BITS}, as far as the "
-            "noise allows.",
+            f"Round scaled values to multiples of 2^-BITS, with BITS from {MIN_GRID_BITS} to {MAX_GRID_BITS}. Large "
+            "noise lowers the maximum.",
             "BITS",
             "integer",
         ),
@@ -239,11 +227,11 @@ class ReleaseOptions:
 
     @property
     def robust_errors(self) -> RobustErrors | None:
-        """Settings of the released robust standard errors; None for a release without them."""
+        """Settings of robust standard errors, or None if they are not released."""
         return self.robust if isinstance(self.robust, RobustErrors) else None
 
     def keywords(self) -> dict[str, Any]:
-        """Return the options by name, as arguments of the public functions."""
+        """Return the options as keyword arguments of the public functions."""
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
 

@@ -1,4 +1,4 @@
-"""Plan a release from the noise distribution of its mechanism and the inference of the library, before reading data."""
+"""Plan a release before reading data: predict its accuracy from the mechanism's noise and stated assumptions."""
 
 from __future__ import annotations
 
@@ -87,57 +87,57 @@ def plan(
 ) -> Plan:
     """Predict the accuracy of the full model from declarations and stated assumptions only.
 
-    Sums of such a table and the noise of the release are drawn 300 times (fewer for more than 30 columns) from a fixed
-    seed. A coefficient is estimable if at least 90% of the draws give it a bounded interval, and its numbers are
-    medians.
+    The sums of a table that satisfies the assumptions, and the noise of the release, are drawn 300 times (fewer for
+    more than 30 columns) from a fixed seed. A coefficient is estimable if at least 90% of the draws give it a bounded
+    interval. Its results are medians over the draws.
 
-    With `scaling="private"`, 25 releases of synthetic rows are simulated, including their searches. Numbers follow a
-    beta distribution within their bounds, the target is linear in the regressors plus normal errors, and the results
-    are medians over the releases. A column with private bounds needs its mean and sd in `assume`. It is assumed to be
-    normal, with the bounds that the expected counts give.
+    With `scaling="private"`, 25 releases of synthetic rows are simulated, including their searches. Numeric columns
+    follow a beta distribution within their bounds, and the target is linear in the regressors plus normal errors. The
+    results are medians over the releases. For a column with private bounds, state its mean and sd in `assume`. The
+    column is assumed to be normal, and its bounds are those that the expected counts would give.
 
-    For a mechanism that publishes coefficients the widths of intervals are unknown. The plan then gives and explains
-    its noise and, if that noise is added to the coefficients, the `privacy_sd` of each coefficient.
+    For a mechanism that publishes coefficients, interval widths are unknown. The plan then describes the noise and, if
+    noise is added to the coefficients, gives the `privacy_sd` of each coefficient.
 
     Parameters
     ----------
     design
         The declarations of the planned release.
     rows
-        Expected number of included rows; with ids, at most `max_rows` per person.
+        Expected number of included rows. If the unit has an id, count at most `max_rows` rows per person.
     epsilon, delta, mechanism, settings, robust, clip_counts, scaling, guard, grid_bits, allow_weak_privacy
         As for `discreet.release`.
     rsquared
-        Share of the target's variance that the model explains; 0.5 by default.
+        Fraction of the target's variance that the model explains; 0.5 by default.
     spread, target_spread
-        Standard deviation of every numeric regressor, and of the target, without a stated sd: as a share of the largest
-        that its bounds allow, which is half their width for a mean in the middle. The default 0.577 is that of a
-        uniform distribution over the bounds.
+        Standard deviation of every numeric regressor, and of the target, for which `assume` states no sd. It is given
+        as a fraction of the largest sd that the bounds allow, which is half their width if the mean is in the middle.
+        The default is 0.577, as for a uniform distribution over the bounds.
     assume
-        By column: `{"mean": 40, "sd": 12}` of a number, either or both, in its units and after clipping to its bounds;
-        `{"share": 0.02}` of a boolean; `{"share": {"north": 0.7, "south": 0.3}}` of levels. By default the mean of a
-        number is the middle of its bounds, a boolean is true in half of the rows and levels are equally frequent. A
-        column with a formula follows from the columns it uses; its mean and sd are stated only if it is the target. Any
-        regressor except a spline may have a `"slope"`, the assumed coefficient, as in the table of a fit (for levels
-        and interactions by level, `{"south": 2, "east": 0}`). The other regressors share the rest of `rsquared`. The
-        mean of a date is a date.
+        Assumptions by column. For a numeric column: `{"mean": 40, "sd": 12}`, either or both, in the units of the
+        column and after clipping to its bounds. For a boolean: `{"share": 0.02}`. For levels: `{"share": {"north": 0.7,
+        "south": 0.3}}`. By default the mean of a numeric column is the middle of its bounds, a boolean is true in half
+        of the rows, and levels are equally frequent. A column with a formula follows from the columns it uses, so state
+        its mean and sd only if it is the target. Any regressor except a spline may have a `"slope"`, the assumed
+        coefficient, as in the table of a fit (for levels, and for interactions by level, `{"south": 2, "east": 0}`).
+        The other regressors share the rest of `rsquared`. The mean of a date is a date.
     correlation
-        One number for every pair of numeric columns except the target, or `{("age", "hours"): 0.9}` for pairs of
+        One number for all pairs of numeric columns except the target, or `{("age", "hours"): 0.9}` for single pairs of
         numeric or boolean columns; 0 by default.
     level
-        Level of the intervals.
+        Confidence level of the intervals.
     cancel
-        Token with which another thread can stop the plan, which then raises `Cancelled`. One token can serve several
-        plans.
+        Token with which another thread can stop the plan. The plan then raises `Cancelled`. The same token can be
+        passed to several plans.
 
     Examples
     --------
     >>> design = Design("y", {"y": (0, 10), "x": (0, 5)})
-    >>> made = plan(design, rows=10_000, epsilon=1.0, delta=1e-6)
-    >>> made.estimable, [coefficient.name for coefficient in made.coefficients]
+    >>> default = plan(design, rows=10_000, epsilon=1.0, delta=1e-6)
+    >>> default.estimable, [coefficient.name for coefficient in default.coefficients]
     (True, ['Intercept', 'x'])
     >>> narrow = plan(design, rows=10_000, epsilon=1.0, delta=1e-6, assume={"x": {"mean": 1.0, "sd": 0.2}})
-    >>> narrow.coefficients[1].std_error > 5 * made.coefficients[1].std_error
+    >>> narrow.coefficients[1].std_error > 5 * default.coefficients[1].std_error
     True
     """
     options = ReleaseOptions(
@@ -190,20 +190,18 @@ def _question(
     """Check the arguments of a plan."""
     check_design(design)
     request = _request(design, budget, options)
-    known = expected_bounds(request, rows, stated.assume)
-    assumptions = settled(known, read_assumptions(known, rows, **stated._asdict()))
+    design = expected_bounds(request, rows, stated.assume)
+    assumptions = settled(design, read_assumptions(design, rows, **stated._asdict()))
     asked = Asked(*budget, rows, checked_level(level), request.mechanism.name, assumptions)
-    return _Question(replace(request, design=known), asked, assumptions)
+    return _Question(replace(request, design=design), asked, assumptions)
 
 
 def _request(design: Design, budget: tuple[float, float], options: ReleaseOptions) -> ReleaseRequest:
-    """Check the planned release."""
     checked = checked_budget(*budget, options, stacklevel=5)
     return ReleaseRequest.checked(design.redeclared(), checked, options, quiet=True)
 
 
 def _plan(question: _Question, check: Callable[[], None]) -> Plan:
-    """Compute a plan."""
     request, asked, _ = question
     if request.mechanism.kind == "coefficients":
         return planned_inside(request.design, question.distribution, asked)
@@ -226,7 +224,7 @@ def noise_distribution_for(
     grid_bits: int = DEFAULT_GRID_BITS,
     allow_weak_privacy: bool = False,
 ) -> NoiseDistribution:
-    """Return the noise distribution of a release with this budget, by statistic; options as in `discreet.release`.
+    """Return the noise distribution of a release. The options are those of `discreet.release`.
 
     Examples
     --------
@@ -258,7 +256,7 @@ def compare_mechanisms(
     delta: float = 0.0,
     **options: Any,  # noqa: ANN401  # those of plan
 ) -> dict[str, Plan | str]:
-    """Plan every mechanism at one budget, by name; the value is a text if a mechanism refuses the design or the budget.
+    """Plan every mechanism at one budget. The result maps each name to a plan, or to the reason why there is none.
 
     `options` are those of `plan`, without `mechanism` and `settings`.
 
@@ -272,8 +270,11 @@ def compare_mechanisms(
     """
     for name in ("mechanism", "settings"):
         if name in options:
-            raise SpecError(f"got {name}; every mechanism is compared, each with its own settings: leave it out")
-    # an error that applies to all mechanisms is raised once
+            raise SpecError(
+                f"compare_mechanisms got the option {name}, but it plans every mechanism with default settings; leave "
+                f"{name} out"
+            )
+    # raise an error that applies to all mechanisms instead of returning it for each
     _from_keywords(design, rows=rows, epsilon=epsilon, delta=delta, **options)
     plans: dict[str, Plan | str] = {}
     for name in HOMES:
@@ -300,11 +301,11 @@ def bound_savings(
     delta: float = 0.0,
     **options: Any,  # noqa: ANN401  # those of plan
 ) -> dict[str, float]:
-    """Return the share of the privacy noise in predictions that bounds half as wide would save, by column.
+    """Return, by column, the fraction of privacy noise in predictions that halving the width of its bounds would save.
 
-    Narrower bounds help only if the rows stay inside them, which only public knowledge can tell. Options are those of
-    `plan`. The costliest column is first. The result is empty for a mechanism that publishes coefficients, for weighted
-    rows and for private scaling, which do not depend on the bounds in this way.
+    Narrower bounds help only if the values stay inside them, which must be judged from public knowledge. `options` are
+    those of `plan`. The column with the largest saving is first. The result is empty for mechanisms that publish
+    coefficients, for weighted rows and for private scaling, because their noise depends on the bounds in other ways.
 
     Examples
     --------
@@ -330,7 +331,7 @@ def smallest_epsilon(
     delta: float,
     **options: Any,  # noqa: ANN401  # those of plan
 ) -> float | None:
-    """Return the smallest epsilon, at most 20, at which an interval has the given width; `None` if none does.
+    """Return the smallest epsilon, up to 20, at which the coefficient's interval has this width; None if none does.
 
     `options` are those of `plan`, without epsilon.
 
@@ -359,7 +360,7 @@ def smallest_rows(
     epsilon: float,
     **options: Any,  # noqa: ANN401  # those of plan
 ) -> float | None:
-    """Return the smallest number of rows at which an interval has the given width; `None` if none does.
+    """Return the smallest number of rows at which the coefficient's interval has this width; None if none does.
 
     `options` are those of `plan`, without rows.
 
@@ -385,11 +386,11 @@ def _width_at(
     cancel: CancelToken | None = None,
     **options: Any,  # noqa: ANN401  # those of plan
 ) -> float | None:
-    """Return the width that a plan gives for one coefficient, without computing the others."""
+    """Return the planned interval width of one coefficient, without planning the others if possible."""
     question = _from_keywords(design, **options)
     if "target_square" not in question.distribution.sigma:
         reason = _plan(question, checking(cancel)).coefficients[0].reason
-        raise SpecError(f"no budget and no number of rows gives a width: {reason}. Leave the width out")
+        raise SpecError(f"this plan has no interval widths, whatever the budget: {reason}. Leave the width out")
     if question.request.options.scaling == PRIVATE:
         planned_coefficients = _plan(question, checking(cancel)).coefficients
         widths = {each.name: each.width for each in planned_coefficients}
@@ -422,9 +423,9 @@ def second_release(
 ) -> SecondRelease:
     """Plan a second release of the same table, from the sums of the first.
 
-    The sums of the first release, on its grid, are used as those of the table. The second release would spend an
-    additional budget. In `both`, every sum is the mean of the two releases, weighted by inverse variance. Options are
-    those of `discreet.release`, with declared scaling.
+    The noisy sums of the first release stand in for those of the table, and the second release uses the same grid. It
+    would spend an additional budget. In `both`, every sum is the mean of the two releases, weighted by inverse
+    variance. The options are those of `discreet.release`, with declared scaling.
 
     Examples
     --------
@@ -441,7 +442,7 @@ def second_release(
     guarantee = release.guarantee
     if guarantee is None:
         raise SpecError(
-            "this release is NOT PRIVATE: it spent no budget, so a second release cannot be compared with it"
+            "cannot plan a second release: the first release is NOT PRIVATE and spent no budget; pass a private release"
         )
     check_moments(release, "a plan for a second release")
     options = ReleaseOptions(
@@ -477,4 +478,4 @@ def second_release(
 
 def _check_width(width: object) -> None:
     if not is_number(width) or not width > 0:
-        raise SpecError(f"the wanted width is {shown(width)}; give a positive number in units of the coefficient")
+        raise SpecError(f"width: expected a positive number in units of the coefficient, got {shown(width)}")

@@ -46,13 +46,13 @@ from discreet.tables.frames import Origin
 
 
 def check_design(design: object) -> None:
-    """Refuse an object that is not a design."""
+    """Raise an error unless the object is a design."""
     if not isinstance(design, Design):
         raise SpecError(f"expected a Design, got {type(design).__name__}; use Design(...) or Design.load(path)")
 
 
 def checked_budget(epsilon: float, delta: float, options: ReleaseOptions, *, stacklevel: int = 3) -> PrivacyBudget:
-    """Check a budget and warn if it protects little."""
+    """Check a budget and warn if its privacy protection is weak."""
     budget = PrivacyBudget(epsilon, delta)
     for notice in check_strength(budget, options.allow_weak_privacy):
         warnings.warn(notice, PrivacyNotice, stacklevel=stacklevel)
@@ -63,16 +63,8 @@ def checked_budget(epsilon: float, delta: float, options: ReleaseOptions, *, sta
 class ReleaseRequest:
     """A request for a release, checked from public numbers only, before the table is opened.
 
-    Attributes
-    ----------
-    budget
-        Budget of the guarantee; delta is 0 if the noise satisfies epsilon alone.
-    domain
-        Public geometry of a row.
-    settings, distribution
-        Public settings of the mechanism, and its noise distribution, including that of preliminary counts.
-    residual_bound
-        Public bound of residuals in scaled units of the target, if there is one.
+    The delta of `budget` is 0 if the noise satisfies pure DP. `distribution` includes the noise of preliminary counts.
+    `residual_bound` is in scaled units of the target.
     """
 
     design: Design
@@ -88,7 +80,7 @@ class ReleaseRequest:
     def checked(
         cls, design: Design, budget: PrivacyBudget, options: ReleaseOptions = DEFAULT_OPTIONS, *, quiet: bool = False
     ) -> ReleaseRequest:
-        """Check a request, or raise an error that explains what to change; `quiet` suppresses notices."""
+        """Build a checked request. `quiet` suppresses the notice about an unused delta."""
         domain = RowDomain.of(design, options.grid_bits)
         errors = options.robust_errors
         bound = None if errors is None else scaled_residual_bound(design, errors)
@@ -96,12 +88,12 @@ class ReleaseRequest:
         if distribution.calibration == "pure":
             if budget.delta > 0 and not quiet:
                 warnings.warn(
-                    f"delta = {budget.delta:g} is not used by {mechanism.name!r} with these settings: the release "
-                    "promises delta = 0; leave delta out, or choose a mechanism that uses it",
+                    f"the mechanism {mechanism.name!r} does not use delta = {budget.delta:g} with these settings, so "
+                    "the release guarantees delta = 0; leave delta out, or choose a mechanism that uses it",
                     PrivacyNotice,
                     stacklevel=4,
                 )
-            # the guarantee holds without delta, so it states none
+            # the guarantee holds with delta = 0
             budget = PrivacyBudget(budget.epsilon)
 
         def distribution_for(part: PrivacyBudget) -> NoiseDistribution:
@@ -152,7 +144,7 @@ class ReleaseRequest:
         return replace(loss, epsilon=epsilon, delta=delta, failure=min(loss.failure, delta))
 
     def guarded(self, first: Totals, receipt: SpendReceipt, sampler: Sampler) -> GuardCounts:
-        """Return the noisy counts of the guard, as committed by the ledger for this request."""
+        """Return the guard's noisy counts that the ledger committed for this request."""
         return GuardCounts(
             *committed_counts(
                 receipt,
@@ -164,7 +156,7 @@ class ReleaseRequest:
         )
 
     def searched(self, first: Totals, receipt: SpendReceipt, sampler: Sampler) -> DiscoveryPart:
-        """Return the noisy counts by cell, as committed by the ledger, or new ones without a ledger."""
+        """Return the noisy counts of the bounds search that the ledger committed, or new ones without a ledger."""
 
         def draw() -> list[int]:
             part = discovered(first, self.design, self.distribution, sampler)
@@ -178,18 +170,18 @@ class ReleaseRequest:
         )
 
     def stopped(self, *, found_nothing: bool = False) -> Loss:
-        """Return the loss of a release that a guard, or a search without a result, stops."""
+        """Return the loss of a release that is stopped by its guard or, with `found_nothing`, by its bounds search."""
         return stopped_loss(
             self.design, self.distribution, self.budget.epsilon, self.budget.delta, found_nothing=found_nothing
         )
 
     def not_found(self, part: DiscoveryPart) -> list[str]:
-        """Return the columns whose bounds the noisy counts do not show."""
+        """Return the columns whose bounds cannot be found from the noisy counts."""
         found = found_bounds(part, self.design, self.distribution.family)
         return [name for name, ends in found.items() if ends is None]
 
     def resolved(self, part: DiscoveryPart | None) -> ReleaseRequest:
-        """Return the request with the bounds that were found; the noise does not depend on them."""
+        """Return the request with the private bounds filled in. The noise does not depend on them."""
         if part is None:
             return self
         found = found_bounds(part, self.design, self.distribution.family)
@@ -199,7 +191,7 @@ class ReleaseRequest:
     def specification(self) -> dict[str, object]:
         """All public inputs that determine the published result, equal for equivalent requests."""
         options = self.options.keywords()
-        # does not change the published result
+        # it does not change the published result
         del options["allow_weak_privacy"]
         return {
             "design": self.design.to_dict() | {"order": list(self.design.columns)},
@@ -229,7 +221,7 @@ class ReleaseRequest:
         counts: GuardCounts | None = None,
         discovery: DiscoveryPart | None = None,
     ) -> Release:
-        """Build the release; of the exact sums it includes only the number of units, if that is public."""
+        """Build the release. From the exact sums it takes only the number of units, if that is public."""
         unit, tracked = self.design.unit, anchor != UNTRACKED
         noisy = published if isinstance(published, NoisyMoments) else None
         return Release(

@@ -1,4 +1,4 @@
-"""Simulate releases of synthetic rows, for plans of releases with noisy searches. NOT PRIVATE."""
+"""Simulate releases of synthetic rows, to plan releases that make noisy searches. NOT PRIVATE."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _CHUNK: Final = 2**14
 
 
 class _Seeded:
-    """Rounded variates from a seed, without privacy protection."""
+    """A seeded source of rounded random numbers. It protects nobody."""
 
     private = False
 
@@ -56,9 +56,9 @@ class _Seeded:
 
 
 class SimulatedTable:
-    """Synthetic rows on the grid. Their sums stand in for a table of the assumed size.
+    """Synthetic rows on the grid.
 
-    If the table has more rows than are drawn, sums are multiplied; if it has fewer, each draw uses a subset.
+    If the assumed table has more rows than are drawn, sums are scaled up. If it has fewer, each release uses a subset.
     """
 
     def __init__(self, request: ReleaseRequest, assumptions: Assumptions) -> None:
@@ -92,7 +92,7 @@ def simulated_release(request: ReleaseRequest, table: SimulatedTable, seed: int)
     first = read(next(passes))
     release = request.release(run_passes(passes, first, read), first, UNTRACKED, None)
     if request.robust:
-        # only this needs the rooms that read rows
+        # imported here because `workflow` imports the packages that read rows
         from discreet.workflow import with_residuals
 
         release = with_residuals(release, request.domain, request.residual_bound, read, sampler)
@@ -102,9 +102,9 @@ def simulated_release(request: ReleaseRequest, table: SimulatedTable, seed: int)
 def simulated_plan(
     request: ReleaseRequest, asked: Asked, supposed: Sequence[float | None], check: Callable[[], None]
 ) -> Plan:
-    """Plan from simulated releases: medians over the noise of the inference for each coefficient."""
+    """Plan from simulated releases. The results of each coefficient are medians over the releases."""
     if asked.assumptions is None:
-        raise SpecError("a simulated plan needs assumptions about the table")
+        raise SpecError("a simulated plan requires assumptions about the table")
     table = SimulatedTable(request, asked.assumptions)
     drawn: list[FloatArray] = []
     names: tuple[str, ...] = ()
@@ -129,7 +129,7 @@ def simulated_plan(
 
 
 def _read(model: Fit, level: float) -> FloatArray:
-    """Return standard errors, widths of intervals and privacy shares, shape (3, k); infinite if undefined."""
+    """Return standard errors, interval widths and privacy shares, shape (3, k); infinite if undefined."""
     if not model.estimable:
         return np.full((3, len(model.params)), np.inf)
     errors, shares, sets = model.bse, model.privacy_share, model.conf_int(level)
@@ -149,10 +149,9 @@ def _number(value: Any) -> float:  # noqa: ANN401  # a number, or why there is n
 
 
 def expected_bounds(request: ReleaseRequest, rows: float, assume: Mapping[str, Mapping[str, Any]] | None) -> Design:
-    """Return the design with the bounds that its search is expected to find.
+    """Return the design with the bounds that a search of the expected cell counts would find.
 
-    A column with private bounds is assumed to be normal with the stated mean and sd, and the counts of its cells to be
-    the expected ones.
+    A column with private bounds is assumed to be normal with the stated mean and sd.
     """
     design, distribution = request.design, request.distribution
     if not design.searched or not is_number(rows):
@@ -166,11 +165,11 @@ def expected_bounds(request: ReleaseRequest, rows: float, assume: Mapping[str, M
         mean, sd = (None, None) if not isinstance(stated, Mapping) else (stated.get("mean"), stated.get("sd"))
         if not is_number(mean) or not is_number(sd) or not sd > 0:
             raise SpecError(
-                f"the bounds of {name!r} are private, and what a release gives depends on those that it finds; state "
-                "the mean and the sd that you expect of the column, or declare its bounds"
+                f"column {name!r} has private bounds, so a plan needs its expected mean and sd; state both, or declare "
+                "its bounds"
             )
         below = ndtr((np.array(cell_edges(*design.ranges[name])) - mean) / sd)
-        # the lowest and the highest cell include everything beyond them
+        # the outermost cells include all values beyond them
         below[0], below[-1] = 0.0, 1.0
         cells[name] = tuple(round(rows * unit * share) for share in np.diff(below).tolist())
     part = DiscoveryPart(distribution.sigma[DISCOVERY], round(rows * unit), cells)
@@ -178,7 +177,7 @@ def expected_bounds(request: ReleaseRequest, rows: float, assume: Mapping[str, M
     missing = [name for name, ends in bounds.items() if ends is None]
     if missing:
         raise SpecError(
-            f"a search would not find the bounds of {missing[0]!r} with {rows:,.0f} rows at this budget; declare them, "
-            "or plan with more rows or a larger epsilon"
+            f"a private search would not find the bounds of {missing[0]!r} with {rows:,.0f} rows at this budget; "
+            "declare the bounds, or plan with more rows or a larger epsilon"
         )
     return design.with_found({name: ends for name, ends in bounds.items() if ends is not None})

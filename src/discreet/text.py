@@ -19,7 +19,7 @@ _BLANK: Final = frozenset(
         ),
     )
 )  # fmt: skip
-# letters of Cyrillic and Greek, and the Latin ones of the same shape
+# Cyrillic and Greek letters, and the Latin letters of the same shape
 _SHAPES: Final = str.maketrans(
     "\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425\u0405\u0406\u0408"
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0455\u0456\u0458\u0501\u04bb"
@@ -62,15 +62,15 @@ def twins(texts: Iterable[str]) -> Iterator[tuple[str, str]]:
     """
     first: dict[str, str] = {}
     for text in texts:
-        other = first.setdefault(unicodedata.normalize("NFC", text), text)
-        if other != text:
-            yield other, text
+        twin = first.setdefault(unicodedata.normalize("NFC", text), text)
+        if twin != text:
+            yield twin, text
 
 
 def lookalikes(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    r"""Yield pairs of names that are easily confused: equal except for case, blanks, width or letters of other scripts.
+    r"""Yield pairs of names that differ only in case, blanks, width or similar letters of other scripts.
 
-    Greek and Cyrillic letters with the shape of a Latin letter are treated as that letter.
+    A Greek or Cyrillic letter that looks like a Latin letter is treated as that letter.
 
     >>> [[ascii(name) for name in pair] for pair in lookalikes(["north", "NORTH", "s\xfcd", "sud", "n\u043erth"])]
     [["'north'", "'NORTH'"], ["'north'", "'n\\u043erth'"]]
@@ -78,16 +78,16 @@ def lookalikes(names: Iterable[str]) -> Iterator[tuple[str, str]]:
     first: dict[str, str] = {}
     for name in names:
         plain = " ".join(unicodedata.normalize("NFKC", name).split())
-        # letters of another script may only have the shape of a capital
-        shapes = {unicodedata.normalize("NFKC", one.casefold()) for one in (plain, plain.translate(_SHAPES))}
-        other = next((first[shape] for shape in sorted(shapes) if shape in first), None)
-        if other is not None:
-            yield other, name
+        # translate before folding case, because some letters resemble a Latin letter only as capitals
+        shapes = {unicodedata.normalize("NFKC", text.casefold()) for text in (plain, plain.translate(_SHAPES))}
+        similar = next((first[shape] for shape in sorted(shapes) if shape in first), None)
+        if similar is not None:
+            yield similar, name
         first |= {shape: first.get(shape, name) for shape in shapes}
 
 
 def in_groups(digits: str) -> str:
-    """Group digits for reading aloud.
+    """Split digits into groups of four, for reading aloud.
 
     >>> in_groups("0123456789")
     '0123 4567 89'
@@ -96,7 +96,7 @@ def in_groups(digits: str) -> str:
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    r"""Format the lines of a table, the first column left-aligned and the others right-aligned; rows may be shorter.
+    r"""Format a table with its first column left-aligned and the others right-aligned. Rows may have missing cells.
 
     >>> print("\n".join(aligned([("name", "value"), ("age", "1.5"), ("height",)])))
     name    value
@@ -111,7 +111,7 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def html_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
-    """Format a titled HTML table with notes below it; the first column is text, the others are numbers.
+    """Format an HTML table with a title, and notes below it. The first column is text, the others are numbers.
 
     >>> print(html_table("<b>", ["name", "value"], [["x", "1"]], []))
     <table><caption>&lt;b&gt;</caption><thead><tr><th style="text-align:left">name</th><th>value</th></tr></thead>\

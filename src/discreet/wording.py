@@ -1,7 +1,7 @@
 """Messages that each front end words in its own terms.
 
-A message that names an option, a function or an extra holds it as a value. Python writes `encoding='utf-16'`, the
-command line `--encoding utf-16`, and the studio names the box of a form.
+A message holds the option, function or extra that it names as a value. Python then writes `encoding='utf-16'`, the
+command line writes `--encoding utf-16`, and the studio names the field of a form.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ class Wording(Protocol):
     """The terms of one front end."""
 
     def option(self, name: str, value: object) -> str:
-        """Name an option of the library, with its value unless that is None."""
+        """Name an option, with its value unless the value is None."""
 
     def set_option(self, name: str, value: object) -> str:
-        """Advise to pass an option, with a value unless that is None."""
+        """Advise to pass an option, with a value unless the value is None."""
 
     def leave_out(self, name: str) -> str:
         """Advise not to pass an option."""
 
     def call(self, function: str, purpose: str) -> str:
-        """Advise to call a public function. Without a purpose, name the function."""
+        """Advise to call a public function for a purpose. If the purpose is empty, only name the function."""
 
     def install(self, extra: str) -> str:
-        """Advise to install an extra of the library."""
+        """Advise to install an optional extra."""
 
 
 class Worded(Protocol):
-    """A value that a front end words."""
+    """A value that each front end words in its own terms."""
 
     def message(self, wording: Wording) -> str:
         """Return the text in the terms of a front end."""
@@ -61,7 +61,7 @@ class PythonWording:
         return f"{purpose} with {function}" if purpose else function
 
     def install(self, extra: str) -> str:
-        """Give the command of pip."""
+        """Return the pip command."""
         return f"install it with: pip install 'discreet[{extra}]'"
 
 
@@ -70,7 +70,7 @@ PYTHON: Final = PythonWording()
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """The name of an option, with a value unless that is None.
+    """The name of an option, with its value unless the value is None.
 
     >>> print(Option("mechanism", "gaussian"), Option("mechanism"))
     mechanism='gaussian' mechanism
@@ -128,7 +128,7 @@ class LeaveOut:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The advice to call a public function, named as in Python; the purpose comes first.
+    """The advice to call a public function, given by its Python name, for a purpose.
 
     >>> print(Call("Ledger.grant", "raise the budget"))
     raise the budget with Ledger.grant
@@ -168,7 +168,7 @@ class Install:
 class Message(str):
     """A text that holds structured values. As a `str` it has the wording of Python.
 
-    Slices and other methods of `str` return plain text. To extend a message, make it a part of another one.
+    Slices and other methods of `str` return plain text. To extend a message, pass it to a new `Message`.
 
     >>> note = Message("A release with ", Option("clip_counts", True), " counts them.")
     >>> print(note)
@@ -195,7 +195,7 @@ class Message(str):
 
 
 def worded(text: object, wording: Wording) -> str:
-    """Return a text in the terms of a front end. A plain text is returned unchanged.
+    """Return a text in the terms of a front end. Plain text is returned unchanged.
 
     >>> worded("plain", PYTHON), worded(SetOption("force", True), PYTHON)
     ('plain', 'pass force=True')

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from discreet.analyst.residual_plan import ResidualPlan
 
 # -- workflow ----------------------------------------------------------------------------------------------------------
-# The main sequence: source, bounded rows, moments, mechanism, release, fit. Start reading here.
+# The main sequence: source, encoded rows, exact sums, mechanism, release.
 
 Made = TypeVar("Made")
 
@@ -72,61 +72,66 @@ def release(
     spend: SpendHook = untracked,
     sign: str | Path | None = None,
 ) -> Release:
-    """Release differentially private statistics of a table. Only this call reads rows and spends budget.
+    """Release differentially private statistics of a table. Only this step reads rows and spends budget.
 
     Parameters
     ----------
     data
         A path (CSV, Parquet, Arrow, Stata, SPSS, SAS, a folder or a glob), or an in-memory table: pandas, polars,
         pyarrow, a DuckDB relation, a mapping of names to arrays or lists, or a NumPy array; or a Spark DataFrame, whose
-        executors sum the rows where they are (extra 'spark'). Each cell is read separately: text in a list is always
-        text, and follows the `missing` rule of its column. An array without names is read by position, in declared
-        order (ids last), and a `ColumnNotice` reports the column at each position. A query is not a table: the privacy
-        unit is a row of its result, and a join, a window or an aggregate may let one person affect many rows or combine
-        many people in one row. For a stream, or a relation that is not a plain scan of a table, the guarantee therefore
-        adds the condition that each row represents one person and depends on that person only.
+        executors sum the rows (extra 'spark'). Each cell is read separately: text in a list is always text, and follows
+        the `missing` rule of its column. An array without names is read by position, in declared order (ids last), and
+        a `ColumnNotice` reports the column at each position. If the data is the result of a query, the privacy unit is
+        a row of that result. A join, a window or an aggregate may let one person affect many rows, or combine many
+        people in one row. For a stream, or a relation that is not a plain scan of a table, the guarantee therefore adds
+        the condition that each row represents one person and depends on that person only.
     design
-        Bounds, levels and rules, declared without looking at the data. Private bounds are found first, for 5% of the
-        budget. If they are not found, the release stops with `BoundsNotFound`, and a ledger refunds the rest. Without a
-        ledger every run draws new counts and spends again.
+        Bounds, levels and rules, declared without looking at the data. Private bounds are estimated first, for 5% of
+        the budget. If they are not found, the release stops with `BoundsNotFound`, and a ledger refunds the rest of the
+        budget. Without a ledger, every attempt draws new counts and spends again.
     epsilon, delta
         The budget. With `delta` = 0 the guarantee is pure, and the noise is larger.
     mechanism
-        Name of the mechanism. `auto`: the joint Gaussian release, or without delta the pure one of least error.
+        Name of the mechanism. `auto` selects the joint Gaussian mechanism, or the pure mechanism with the smallest
+        error if there is no delta.
     settings
         Public settings of the mechanism by name; `discreet mechanisms` lists them.
     robust
-        True to release also the sums for heteroskedasticity-consistent standard errors (HC1) of the full model, from a
-        second pass over the table, for 30% of the budget. With an id in the unit they are clustered by it. Pass
-        `discreet.RobustErrors(models=..., residual_bound=...)` for additional models or a public bound of residuals.
+        True to also release the sums for heteroskedasticity-consistent standard errors (HC1) of the full model. This
+        takes a second pass over the table and 30% of the budget. If the unit has an id, the errors are clustered by it.
+        Pass `discreet.RobustErrors(models=..., residual_bound=...)` for additional models or a public bound on
+        residuals.
     clip_counts
-        True to release also, for each numeric column, a noisy count of the rows that were clipped to its bounds. The
-        other numbers have 2% more noise, or 3% with `robust`. Requires `gaussian` or `laplace`, so without delta `auto`
+        True to also release, for each numeric column, a noisy count of the rows that were clipped to its bounds. All
+        other noise grows by 2%, or by 3% with `robust`. Requires `gaussian` or `laplace`, so without delta `auto`
         selects `laplace` instead of `k-norm`.
     grid_bits
-        Rows are rounded to the grid of 2**-grid_bits scaled units, 8 to 26. More noise allows fewer bits.
+        Scaled values are rounded to multiples of 2**-grid_bits, where grid_bits is from 8 to 26. Large noise lowers the
+        maximum.
     allow_weak_privacy
-        Accept epsilon above 20 or delta above 1e-3.
+        True to accept epsilon above 20 or delta above 1e-3.
     reading
         Format of CSV files: encoding, delimiter, decimal and thousands marks; see `discreet.ReadOptions`.
     compute
-        Settings of the computation; they cannot change the result.
+        Settings of the computation, such as the number of threads. They cannot change the result.
     spend
-        Called with the planned spend before any noise is drawn, such as the `Ledger.account` of a data set, which
-        returns the same release for a repeated request. By default no spend is recorded.
+        Function that is called with the planned spend before any noise is drawn. Pass the `Ledger.account` of a data
+        set, which returns the same release for a repeated request. By default no spend is recorded.
     sign
-        Path of an Ed25519 private key in PEM, without a password, to sign the release. The key is tested before
+        Path of an Ed25519 private key in PEM format, without a password, to sign the release. The key is tested before
         anything is spent.
     guard
-        True to spend 1% of the budget first on noisy counts of the rows that fit the design and of those that its rules
-        drop. If far more rows do not fit, the release stops with a `GuardStop`, and the ledger refunds the rest.
-        Otherwise the release includes both counts. Requires a ledger, which records the counts before they are used.
+        True to first spend 1% of the budget on noisy counts of the rows that fit the design and of the rows that its
+        rules drop. If far more rows do not fit, the release stops with a `GuardStop`, and the ledger refunds the rest
+        of the budget. Otherwise the release includes both counts. Requires a ledger, which records the counts before
+        they are used.
     scaling
-        `declared`: scale columns by their declared bounds. `private`: find the centre and scale of every column, and a
-        bound for the length of a row, by noisy searches within the same budget, and give less weight to unusually long
-        rows. Bounds that are far too wide then cost little. The coefficients are those of weighted least squares. The
-        target is clipped at bounds found in the same way, `Release.target_clipping`. If hardly any row is clipped there
-        and the mean of the target is linear, these are the coefficients of the model. Requires `gaussian`.
+        `declared` scales columns by their declared bounds. `private` estimates the centre and scale of every column,
+        and a bound on the length of a row, by noisy searches within the same budget, and gives less weight to unusually
+        long rows. Bounds that are far too wide then cost little. The coefficients are those of weighted least squares.
+        The target is clipped at bounds found in the same way, `Release.target_clipping`. If hardly any target value is
+        clipped and the mean of the target is linear in the regressors, these are the coefficients of the model.
+        Requires `gaussian`.
 
     Returns
     -------
@@ -169,13 +174,13 @@ def release_with(
     spend: SpendHook = untracked,
     sign: str | Path | None = None,
 ) -> Release:
-    """Make a release with any source of noise; only a private source gives it a guarantee."""
-    # bounds found by an earlier release are public
+    """Make a release with any source of noise. Without a private source the release has no guarantee."""
+    # bounds that an earlier release published are used as declared bounds
     design = design.redeclared()
     asked = ReleaseRequest.checked(design, budget, options)
     work = checked_options(compute)
     if not callable(spend):
-        raise SpecError(f"spend: expected ledger.account(name), or a function like it, got {type(spend).__name__}")
+        raise SpecError(f"spend: expected ledger.account(name) or another callable, got {type(spend).__name__}")
     # a key that cannot sign is refused before anything is spent
     key = None if sign is None else SigningKey.load(sign)
     positions = position_notice(data, [*design.table_columns, *filter(None, [design.unit.id])])
@@ -184,7 +189,7 @@ def release_with(
     source = open_table(data, reading=checked_reading(reading))
     books = spend if isinstance(spend, AdvisingHook) else None
     check_books(books, guard=options.guard)
-    # reading the same bytes in another way is another request
+    # the same bytes read with other options are a different request
     request = replace(asked.request, specification=asked.specification | {"read_as": dict(source.read_as)})
     if books is not None:
         books.advise(request)
@@ -201,7 +206,7 @@ def release_with(
         passes = None if design.searched else asked.mechanism.passes(asked.context(sampler))
         # an error in the table costs nothing
         first = table.sums(DyadicCells(design) if passes is None else next(passes))
-        # recorded before the draw: a crash must not give a free answer
+        # spend before any noise is drawn, so that a crash cannot give a free answer
         fingerprint = None if books is None else source.fingerprint or table.fingerprint
         work.close_cancel()
         receipt = checked_receipt(spend(replace(request, fingerprint=fingerprint)))
@@ -233,7 +238,7 @@ def release_with(
             if asked.robust:
                 made = with_residuals(made, known.domain, known.residual_bound, table.sums, sampler)
             made = made if key is None else replace(made, signature=key.signature(made.digest))
-            # publish the recorded release, read back
+            # publish what the ledger recorded
             return made if receipt.commit is None else Release.from_json(receipt.commit(made.to_json()))
 
         made = after_spend(build, receipt.request_id)
@@ -243,8 +248,8 @@ def release_with(
 
 
 def after_spend(made: Callable[[], Made], request_id: str, name: str = "release") -> Made:
-    """Run the steps after the spend. Errors state that the budget is spent and quote no other library."""
-    again = f"ask for request {request_id} again, which finishes it at no cost" if request_id else None
+    """Run the steps after the spend. Errors state that the budget was spent, and quote no other library's message."""
+    again = f"repeat request {request_id} to finish it at no additional cost" if request_id else None
     try:
         return made()
     except DiscreetError as error:
@@ -258,7 +263,7 @@ def after_spend(made: Callable[[], Made], request_id: str, name: str = "release"
 
 
 def _on_found_bounds(known: ReleaseRequest, table: Table, sampler: Sampler) -> Published:
-    """Run the mechanism on rows clipped to the bounds that were found."""
+    """Run the mechanism on rows clipped to the private bounds."""
     table.resolve(known.design)
     passes = known.mechanism.passes(known.context(sampler))
     return run_passes(passes, table.sums(next(passes)), table.sums)
@@ -271,12 +276,12 @@ def _on_found_bounds(known: ReleaseRequest, table: Table, sampler: Sampler) -> P
 def with_residuals(
     made: Release, domain: RowDomain, bound: float | None, read: Callable[[Sums], Totals], sampler: Sampler
 ) -> Release:
-    """Add the sums for robust standard errors of the full model and of additional models, from one pass.
+    """Add the sums for robust standard errors of the full and additional models, from one pass over the table.
 
     The noisy moments of `made` determine the coefficients and the clipping of residuals. `bound` is the declared bound
-    of a residual in scaled units of the target, if there is one; `read` makes the pass over the table.
+    on residuals in scaled units of the target.
     """
-    # only this step needs the analyst's packages, which plain releases do not import
+    # imported here because other releases do not need the analyst's packages
     from discreet.analyst.residual_plan import residual_plan
 
     plans = [residual_plan(made, bound, columns) for columns in (None, *made.noise.models)]
@@ -297,7 +302,7 @@ def with_residuals(
 
 
 def _grams(made: Release, domain: RowDomain, plans: Sequence[ResidualPlan]) -> list[ResidualGram]:
-    """Create the sums of each plan, the full model first."""
+    """Create the residual sums of each plan, the full model first."""
     design, rows = made.design, made.design.unit.max_rows
     places = [(domain, None), *((model_domain(design, domain, columns), columns) for columns in made.noise.models)]
     return [
@@ -307,7 +312,7 @@ def _grams(made: Release, domain: RowDomain, plans: Sequence[ResidualPlan]) -> l
 
 
 def _parts(plans: Sequence[ResidualPlan], noisy: Sequence[int]) -> list[ResidualPart]:
-    """Split the noisy numbers by model."""
+    """Split the noisy sums by model."""
     parts, behind = [], 0
     for plan in plans:
         first, behind = behind, behind + entry_count(len(plan.coefficients))

@@ -27,7 +27,7 @@ def test_several_options_about_one_column_are_put_together():
     [
         ({"mean": ["age"]}, "--mean 'age' has no '='; write it like age=40"),
         ({"mean": ["agee=4"]}, "--mean: unknown column 'agee'"),
-        ({"sd": ["age=1", "age=1"]}, "--sd of 'age' is given twice"),
+        ({"sd": ["age=1", "age=1"]}, "--sd of 'age' was given twice"),
         ({"share": ["g=north:.5,south"]}, "'south' has no ':'"),
         ({"share": ["g=north:.5,north:.5"]}, "the level 'north' is listed twice"),
         ({"mean": ["age=north:4"]}, "--mean age 'north:4' is not a number"),
@@ -47,8 +47,8 @@ def test_a_correlation_is_one_number_or_one_for_each_pair():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["0.1", "0.2"], "give one number, or pairs only"),
-        (["a,b=.1", "b,a=.2"], "--correlation of 'b' and 'a' is given twice"),
+        (["0.1", "0.2"], "pass one number for all pairs, or only pairs"),
+        (["a,b=.1", "b,a=.2"], "--correlation of 'b' and 'a' was given twice"),
         (["a,b,c=.1"], "does not name two columns; write it like 0.9, or age,hours=0.9"),
         (["a,b=x"], "'x' is not a number"),
     ],

@@ -223,7 +223,7 @@ CASES: dict[str, tuple[Prepare, str]] = {
     "output is a link": (output_link, "link"),
     "output is a pipe": (output_pipe, "name a plain file"),
     "output in a folder of the system": (options("-o", "/proc/x.json"), "cannot create a file in '/proc'"),
-    "output name too long": (options("-o", "n" * 300), "is too long; choose a shorter one"),
+    "output name too long": (options("-o", "n" * 300), "is too long; choose a shorter name"),
     "output is the data": (options("-o", "people.csv", "--force"), "people.csv"),
     "output is the design": (options("-o", "./design.toml", "--force"), "design.toml"),
     # release files
@@ -304,7 +304,7 @@ CASES: dict[str, tuple[Prepare, str]] = {
     "argument missing": (arguments("predict", "income.release.json", "-o", "out.csv"), "NEW"),
     "argument too many": (arguments("fit", "a", "b"), "unexpected extra argument"),
     "demo folder is a file": (arguments("demo", "-o", "people.csv"), "people.csv"),
-    "demo over a design": (arguments("demo", "-o", "."), "not from the demo"),
+    "demo over a design": (arguments("demo", "-o", "."), "was not written by the demo"),
 }
 
 

@@ -39,9 +39,9 @@ def test_spark(monkeypatch):
     ("words", "problem"),
     [
         (("dask", None, "p.csv", None, None), "unknown engine 'dask'; allowed: here, spark"),
-        (("here", "local[2]", "p.csv", None, None), "--master is where Spark runs"),
-        (("spark", None, "p.parquet", None, None), "--engine spark needs --master"),
-        (("spark", "local[2]", None, "p.duckdb", "people"), "--database is a DuckDB file"),
+        (("here", "local[2]", "p.csv", None, None), "--master requires --engine spark"),
+        (("spark", None, "p.parquet", None, None), "--engine spark requires --master"),
+        (("spark", "local[2]", None, "p.duckdb", "people"), "--engine spark cannot read a DuckDB file"),
         (("spark", "local[2]", "p.csv", None, None), "a CSV file; CSV files are not read through Spark"),
         (("spark", "somewhere", "p.parquet", None, None), "for master, got 'somewhere'"),
         (("spark", "local[2]", None, None, None), "expected a path or a table, got neither"),

@@ -76,7 +76,7 @@ def test_a_ledger_knows_the_same_rows_in_any_order(tmp_path):
         first = discreet.release(frame(), design, **BUDGET, spend=account)
         shuffled = TABLE.take(list(reversed(range(TABLE.num_rows))))
         assert discreet.release(frame(shuffled, (7,)), design, **BUDGET, spend=account) == first
-        with pytest.raises(SpecError, match="is not the one that data set"):
+        with pytest.raises(SpecError, match="differs from the last table of data set"):
             discreet.release(frame(fewer), design, **BUDGET, spend=account)
 
 

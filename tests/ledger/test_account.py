@@ -71,7 +71,7 @@ def test_another_question_is_another_request_and_cannot_have_its_id(tmp_path, ot
     assert ledger.status(DATASET).requests == 2
     named = ledger.account(DATASET, "march")
     committed(named(asking(0.01)))
-    with pytest.raises(SpecError, match="'march' is recorded for another question"):
+    with pytest.raises(SpecError, match="'march' is already recorded for other options"):
         named(other)
     assert named(asking(0.01)).stored == "a release"
     assert ledger.status(DATASET).requests == 3
@@ -107,7 +107,7 @@ def test_a_new_release_is_paid_for_and_can_be_resumed_by_its_id(tmp_path):
 def test_a_changed_table_needs_leave_and_spends_the_same_budget(tmp_path):
     ledger = ledger_of(tmp_path)
     committed(ledger.account(DATASET)(asking()), "one")
-    with pytest.raises(SpecError, match="not the one that data set 'people' had before"):
+    with pytest.raises(SpecError, match="differs from the last table of data set 'people'"):
         ledger.account(DATASET)(asking(table="newer"))
     assert ledger.status(DATASET).requests == 1
     committed(ledger.account(DATASET, accept_changed_data=True)(asking(table="newer")), "two")
@@ -115,7 +115,7 @@ def test_a_changed_table_needs_leave_and_spends_the_same_budget(tmp_path):
     # now the newer one is the table, and what was given for the old one is still given for it
     assert ledger.account(DATASET)(asking(table="newer")).stored == "two"
     assert ledger.account(DATASET)(asking()).stored == "one"
-    with pytest.raises(SpecError, match="not the one"):
+    with pytest.raises(SpecError, match="differs from the last table"):
         ledger.account(DATASET)(asking(0.3))
 
 
@@ -127,7 +127,7 @@ def test_a_table_of_another_data_set_is_refused_on_request(tmp_path):
     own = ledger.account("other", refuse_shared_table=True)
     # every table that was charged counts, not the last one alone
     for table in ("first", "newer"):
-        with pytest.raises(SpecError, match=f"recorded under data set '{DATASET}'.*Nothing was spent"):
+        with pytest.raises(SpecError, match=f"already charged to data set '{DATASET}'.*Nothing was spent"):
             own(asking(table=table))
     assert ledger.status("other").requests == 0
     committed(own(asking(table="third")), "three")
@@ -146,7 +146,7 @@ def test_fingerprints_of_different_kinds_are_not_compared(tmp_path):
 
 def test_a_table_without_a_fingerprint_needs_an_id_or_pays_anew(tmp_path):
     ledger = ledger_of(tmp_path)
-    with pytest.raises(SpecError, match=r"pass request_id=\.\.\., or pass new_release=True to ask for a new release"):
+    with pytest.raises(SpecError, match=r"pass request_id=\.\.\., or pass new_release=True for a new release"):
         ledger.account(DATASET)(asking(table=None))
     committed(ledger.account(DATASET, "stream-1")(asking(table=None)))
     assert ledger.account(DATASET, "stream-1")(asking(table=None)).stored == "a release"
@@ -183,7 +183,7 @@ def test_another_unit_is_refused(tmp_path, unit):
             ask(asking(unit=unit))
     ledger.declare("persons", epsilon=1.0, unit=unit)
     ledger.account("persons")(asking(unit=unit))
-    with pytest.raises(SpecError, match="change the design or the data set"):
+    with pytest.raises(SpecError, match="change the unit in the design, or choose another data set"):
         ledger.account("persons")(asking())
 
 
@@ -223,7 +223,7 @@ def test_a_request_that_was_taken_as_the_only_one_gets_nothing_back(tmp_path):
 def test_a_stop_that_costs_more_than_was_reserved_is_refused(tmp_path):
     receipt = ledger_of(tmp_path).account(DATASET)(asking(0.1))
     assert receipt.stop is not None
-    with pytest.raises(LedgerError, match="cannot cost more"):
+    with pytest.raises(LedgerError, match="must not cost more than was reserved"):
         receipt.stop("{}", Loss.pure(0.2))
 
 
@@ -295,7 +295,7 @@ def test_twins_that_end_differently_show_nothing_but_what_is_recorded(tmp_path):
     assert one.stop is not None
     assert three.stop is not None
     assert one.stop("stopped", Loss.pure(0.01)) == "stopped"
-    with pytest.raises(AfterSpendError, match="ended otherwise in another process"):
+    with pytest.raises(AfterSpendError, match=r"another process completed request .* with a different result"):
         committed(two)
     assert three.stop("another verdict", Loss.pure(0.02)) == "stopped"
 

@@ -68,9 +68,11 @@ def test_equal_facts_have_different_hashes_by_their_salt():
 
 @pytest.mark.parametrize("text", ["", "tracked", "discreet-ledger:x:1:y", f"discreet-ledger:{'a' * 32}:0:{'b' * 64}"])
 def test_what_is_no_anchor_is_refused(text):
-    with pytest.raises(LedgerError, match="is not an anchor of a ledger"):
+    with pytest.raises(LedgerError, match="expected an anchor such as discreet-ledger:"):
         Anchor.parsed(text)
-    with pytest.raises(LedgerError, match="the release is untracked: it was made without a ledger"):
+    with pytest.raises(
+        LedgerError, match="the release is untracked, so no ledger can be checked: it was made without a ledger"
+    ):
         Anchor.parsed("untracked")
 
 

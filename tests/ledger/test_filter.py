@@ -283,7 +283,7 @@ def test_the_oracle_sees_a_total_above_its_budget():
         (("gdp", 1.0, 1e-25), "delta"),
         (("gdp", 1.0, -1e-6), "delta"),
         (("gdp", 1.0, 0.6), "delta"),
-        (("gdp", 1.0, 0.0), "needs delta above 0"),
+        (("gdp", 1.0, 0.0), "requires delta above 0"),
         (("gdp", 1.0, 1e-6, 0.2), "curve share"),
         (("gdp", 1.0, 1e-6, 1.0), "curve share"),
     ],

@@ -44,7 +44,7 @@ def test_what_is_named_as_left_is_taken(rule):
 def test_pure_requests_are_told_by_their_sum():
     assert spent_epsilon(Terms("gdp", 1.0, 1e-6), Charge.of(Loss.pure(0.5))) == 0.5
     words = left_words(Terms("gdp", 1.0, 1e-6), Charge.of(Loss.pure(0.3)))
-    assert words.startswith("releases without delta up to epsilon = 0.7 together, and none with delta (mu^2 0")
+    assert words.startswith("releases without delta up to a total epsilon of 0.7, and none with delta (mu^2 0")
 
 
 def test_of_a_budget_that_is_pure_or_used_up_no_gaussian_release_is_left():

@@ -80,7 +80,7 @@ def test_a_known_method_that_is_not_offered_says_why_and_what_to_take(name):
 )
 def test_a_delta_that_is_not_used_is_told(name, settings):
     table = {"x": [0.5] * 9, "z": [0.1] * 9, "y": [0.2] * 9}
-    words = f"delta = 1e-06 is not used by '{name}'.*promises delta = 0; leave delta out"
+    words = f"the mechanism '{name}' does not use delta = 1e-06.*guarantees delta = 0; leave delta out"
     with pytest.warns(PrivacyNotice, match=words) as told:
         release = discreet.release(table, Design("y", BOX), epsilon=1.0, delta=1e-6, mechanism=name, settings=settings)
     assert [Path(one.filename).name for one in told] == ["test_choice.py"]

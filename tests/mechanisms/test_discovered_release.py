@@ -71,14 +71,17 @@ def test_the_file_holds_everything_and_is_verified():
 COUNTS = [str(one) for one in MADE.discovery.cells["x"]]
 REFUSED = {
     "counts that show other bounds": ({"discovery__cells__x": [str(10**20), *COUNTS[1:]]}, "are not those of the"),
-    "other bounds": ({"design__columns__x__bounds": [0.0, 30.0]}, "are not those of the design"),
+    "other bounds": ({"design__columns__x__bounds": [0.0, 30.0]}, "do not follow from the counts in 'discovery'"),
     "another range": ({"design__columns__x__within": [0, 8]}, "are not those of the|must have"),
     "a cell too many": ({"discovery__cells__x": [*COUNTS, "0"]}, "must have 41 counts for 'x'"),
     "a column missing": ({"discovery__cells": {"x": COUNTS}}, "exactly the columns"),
     "no counts": ({"discovery__cells": {}}, "exactly the columns"),
     "less noise than was promised": ({"discovery__sigma": str(MADE.discovery.sigma // 3)}, "are not|is stronger"),
     "no noise": ({"discovery__sigma": "0"}, "are not|expected noise"),
-    "bounds that are yet private": ({"design__columns__x": {"bounds": "private"}}, "does not have the counts"),
+    "bounds that are yet private": (
+        {"design__columns__x": {"bounds": "private"}},
+        "so the release must have the field 'discovery'",
+    ),
     "a bound that nobody found": ({"design__columns__x": {"bounds": list(MADE.found_bounds["x"])}}, "exactly the"),
 }
 
@@ -94,7 +97,7 @@ def test_a_file_without_the_counts_is_refused():
     body = json.loads(MADE.to_json())
     del body["discovery"]
     body["digest"] = digest_of(body)
-    with pytest.raises(ReleaseFileError, match="does not have the counts for them"):
+    with pytest.raises(ReleaseFileError, match="so the release must have the field 'discovery'"):
         Release.from_json(json.dumps(body))
 
 
@@ -297,7 +300,9 @@ def test_a_check_copes_and_a_plan_needs_a_mean_and_an_sd():
         lambda: discreet.plan(DESIGN, rows=100, epsilon=1.0),
         lambda: discreet.planning.smallest_rows(DESIGN, "x", 1.0, epsilon=1.0),
     ):
-        with pytest.raises(SpecError, match="the bounds of 'y' are private, and what a release gives depends on"):
+        with pytest.raises(
+            SpecError, match="column 'y' has private bounds, so a plan needs its expected mean and sd; state both"
+        ):
             plan()
     # the noise does not depend on the bounds
     assert discreet.planning.noise_distribution_for(DESIGN, 4.0, 1e-6).sigma == MADE.noise.sigma

@@ -252,7 +252,7 @@ def test_a_committed_verdict_is_not_used_for_another_table(ledger, stage):
 
     with calling(kill), pytest.raises(Killed):
         scripted(ledger, stage, Scripted("go"))
-    with pytest.raises(SpecError, match="'one' is recorded for another question, table or version"):
+    with pytest.raises(SpecError, match="'one' is already recorded for other options, another table or another"):
         scripted(ledger, stage, Scripted("go"), {"x": [0.5] * 5000, "y": [0.5] * 5000})
     assert recorded(ledger) == ["reserve", "go"]
 

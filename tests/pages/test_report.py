@@ -38,7 +38,7 @@ def test_a_page_is_saved_whole_and_replaces_nothing_unasked(tmp_path: Path) -> N
     with pytest.raises(OutputError, match="exists"):
         page.save(tmp_path / "R.html")
     page.save(tmp_path / "R.html", force=True)
-    with pytest.raises(OutputError, match=r"does not end in \.html"):
+    with pytest.raises(OutputError, match=r"must end in \.html"):
         page.save(tmp_path / "R.csv", force=True)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["R.html"]
 

@@ -120,21 +120,21 @@ def anybody_signs(people, parts, others):
 
 
 ATTACKS = {
-    two_files: (SpecError, "was used before with this key"),
-    altered_header: (PartFileError, "its signature is not valid"),
-    altered_sums: (PartFileError, "its signature is not valid"),
+    two_files: (SpecError, "this key already used session"),
+    altered_header: (PartFileError, "the signature of the part is not valid"),
+    altered_sums: (PartFileError, "the signature of the part is not valid"),
     altered_terms_signed_anew: (PartFileError, "does not belong to the session of the part of"),
-    swapped: (PartFileError, "its signature is not valid"),
+    swapped: (PartFileError, "the signature of the part is not valid"),
     missing: (PartFileError, "there are two parts of 'süd'"),
     fewer: (PartFileError, "the part of 'west' is missing"),
     doubled: (PartFileError, "there are two parts of 'west'"),
     replayed: (PartFileError, "does not belong to the session of the part of"),
     foreign: (PartFileError, "does not belong to the session of the part of"),
-    unsigned: (PartFileError, "its signature is not valid"),
+    unsigned: (PartFileError, "the signature of the part is not valid"),
     other_masks: (PartFileError, "the masks of the parts do not cancel"),
     low_order: (SpecError, "gives no secret"),
-    known_masks: (SpecError, "gives secrets that everybody knows"),
-    anybody_signs: (SpecError, "takes signatures that nobody made"),
+    known_masks: (SpecError, "gives secrets that anyone can compute"),
+    anybody_signs: (SpecError, "accepts forged signatures"),
 }
 
 

@@ -40,18 +40,18 @@ def test_a_key_is_never_replaced(saved):
 def test_a_key_that_others_may_read_is_refused(saved, mode):
     _, path = saved
     path.chmod(mode)
-    with pytest.raises(SpecError, match=r"others may read the key .*chmod 600"):
+    with pytest.raises(SpecError, match=r"other users may read the private key .*chmod 600"):
         CuratorKey.load(path)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("discreet-curator-key", "other", "is not a curator's key; make one with"),
-        ("version = 1", "version = 2", "a key of version 2; expected 1"),
+        ("discreet-curator-key", "other", "is not a curator's key file; make a key with"),
+        ("version = 1", "version = 2", "a key file of version 2, expected version 1"),
         ("mask = ", "more = ", "unknown key file field"),
-        ('sign = "', 'sign = "=', "a private key is not 32 bytes"),
-        ('sign = "', 'sign = "AAAA', "a private key is not 32 bytes"),
+        ('sign = "', 'sign = "=', "a private key must be 32 bytes"),
+        ('sign = "', 'sign = "AAAA', "a private key must be 32 bytes"),
         ('name = "süd"', 'name = " "', "the name of a curator"),
     ],
 )

@@ -60,7 +60,7 @@ def test_the_same_table_again_gives_the_same_bytes_and_another_table_nothing(peo
         spent.append(request)
         return untracked(request)
 
-    with pytest.raises(SpecError, match="was used before with this key"):
+    with pytest.raises(SpecError, match="this key already used session"):
         people.part(0, rows(2), ExactSampler(), spend=spend)
     assert not spent
 
@@ -159,7 +159,7 @@ def test_a_ledger_takes_one_part_of_a_session_whatever_the_records_say(people, t
         "other data set": (rows(1), books.account("others")),
     }
     for name, (table, account) in tries.items():
-        with pytest.raises(SpecError, match=r"a session is used once.*Nothing was spent"):
+        with pytest.raises(SpecError, match=r"A session can be used once.*Nothing was spent"):
             moved(people, name).part(0, table, ExactSampler(), spend=account)
     assert (books.status("people").spent_epsilon, books.status("people").requests) == (spent, 1)
     assert books.status("others").requests == 0
@@ -175,7 +175,7 @@ def test_a_used_session_is_refused_before_the_table_is_read(people, tmp_path):
     books = ledger(tmp_path, epsilon=5.0)
     books.declare("others", epsilon=5.0, delta=1e-5)
     people.part(0, rows(1), ExactSampler(), spend=books.account("people"))
-    with pytest.raises(SpecError, match="a session is used once"):
+    with pytest.raises(SpecError, match="A session can be used once"):
         moved(people, "again").part(0, {"x": ["no number"]}, ExactSampler(), spend=books.account("others"))
 
 
@@ -200,7 +200,7 @@ def test_of_two_tables_at_a_time_the_second_is_refused_with_nothing_spent(people
     thread.start()
     assert people.part(0, rows(1), ExactSampler(), spend=slow).curator == "north"
     thread.join()
-    assert "was used before with this key" in outcomes["late"]
+    assert "this key already used session" in outcomes["late"]
     assert books.status("people").requests == 0
 
 
@@ -233,7 +233,7 @@ def test_weak_privacy_needs_a_word(tmp_path):
 
 def test_a_key_that_is_not_in_the_session_is_refused(people, tmp_path):
     other = curators(tmp_path / "other")
-    with pytest.raises(SpecError, match=r"the key of 'north' is not in session.*'north', 'süd', 'west'"):
+    with pytest.raises(SpecError, match=r"the key of 'north' does not belong to session.*'north', 'süd', 'west'"):
         place_of(people.session, other.keys[0])
 
 
@@ -241,7 +241,7 @@ def test_half_of_a_pair_of_keys_is_not_enough(people, tmp_path):
     other = curators(tmp_path / "other").session.curators[1]
     mixed = replace(people.session.curators[1], sign_key=other.sign_key)
     session = replace(people.session, curators=(people.session.curators[0], mixed, people.session.curators[2]))
-    with pytest.raises(SpecError, match="is not in session"):
+    with pytest.raises(SpecError, match="does not belong to session"):
         place_of(session, people.keys[1])
 
 

@@ -88,7 +88,7 @@ def test_a_merged_release_is_an_ordinary_one(release, tmp_path):
     assert 0.99 < found.epsilon_given <= 1
     fit = discreet.fit(release)
     assert fit.release is release
-    assert "merged from 3 parts, noise in shares, 2 of them counted" in release.summary()
+    assert "merged from 3 parts, noise in shares, of which 2 are counted" in release.summary()
     page = discreet.report(release).html
     assert "at least 2 of the 3 curators" in page
     assert "the sum of 3 shares, one from each curator" in page
@@ -99,9 +99,9 @@ def test_a_merged_release_is_an_ordinary_one(release, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"curators__honest": 1}, "the shares in noise.parameters are not those"),
-        ({"curators__parts": 4}, "the shares in noise.parameters are not those"),
-        ({"curators__parts_per_person": 2}, "the shares in noise.parameters are not those"),
+        ({"curators__honest": 1}, "the noise shares in noise.parameters do not match"),
+        ({"curators__parts": 4}, "the noise shares in noise.parameters do not match"),
+        ({"curators__parts_per_person": 2}, "the noise shares in noise.parameters do not match"),
         ({"curators": DELETE}, "conditions: expected"),
         ({"curators__parts": 2}, "expected an integer from 3"),
         ({"curators": 5}, "curators"),
@@ -181,7 +181,7 @@ def test_origins_and_ledgers_of_parts_become_conditions(tmp_path):
     ]
     assert discreet.merge(doubled).anchor == "untracked"
     assert Release.from_json(found.to_json()) == found
-    assert any("the ledgers of its curators" in line for line in discreet.verify(found).cannot_see)
+    assert any("the curators' ledgers recorded the spend" in line for line in discreet.verify(found).cannot_see)
 
 
 # -- noise of the merger ----------------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ def test_a_kept_release_of_other_parts_or_a_damaged_one_is_refused(for_merger):
     people, paths = for_merger
     kept = paths[0].parent / f"discreet-merge-{people.session.id}"
     kept.write_text(f"discreet merge record 1 {'0' * 64}\n{{}}")
-    with pytest.raises(SpecError, match=r"has the release of other parts.*Nothing was drawn"):
+    with pytest.raises(SpecError, match=r"is the release of other parts.*Nothing was drawn"):
         discreet.merge(paths, merger_noise=True)
     kept.unlink()
     discreet.merge(paths, merger_noise=True)
@@ -265,18 +265,18 @@ def test_a_kept_release_of_other_parts_or_a_damaged_one_is_refused(for_merger):
         whole.replace(b'"epsilon"', b'"epsilom"'),
     ):
         kept.write_bytes(damaged)
-        with pytest.raises(OutputError, match=rf"{kept.name}' is damaged; nothing was drawn.*restore the file"):
+        with pytest.raises(OutputError, match=rf"{kept.name}' is damaged. Nothing was drawn.*restore the file"):
             discreet.merge(paths, merger_noise=True)
     for make in (lambda: kept.symlink_to("nowhere"), kept.mkdir):
         kept.unlink()
         make()
-        with pytest.raises(OutputError, match=r"cannot read the kept release .*: it is a link, a folder or a device"):
+        with pytest.raises(OutputError, match=r"cannot read the stored release .*: it is a link, a folder or a device"):
             discreet.merge(paths, merger_noise=True)
 
 
 def test_a_kept_release_that_comes_and_goes_is_said(for_merger, monkeypatch):
     monkeypatch.setattr(merging, "write_once", lambda *_: False)
-    with pytest.raises(OutputError, match="written and deleted by another program; nothing was written"):
+    with pytest.raises(OutputError, match=r"another program deleted the stored release .*; nothing was written"):
         discreet.merge(for_merger[1], merger_noise=True)
 
 
@@ -286,7 +286,7 @@ def test_who_draws_the_noise_is_said_by_both(for_merger, parts):
         discreet.merge(paths)
     with pytest.raises(SpecError, match="leave merger_noise out"):
         discreet.merge(parts, merger_noise=True)
-    with pytest.raises(SpecError, match="give paths of the parts"):
+    with pytest.raises(SpecError, match="pass the paths of the parts"):
         discreet.merge([discreet.Part.load(path) for path in paths], merger_noise=True)
 
 
@@ -300,7 +300,7 @@ def test_what_is_no_list_of_parts_is_refused(given):
 
 
 def test_no_part_is_refused():
-    with pytest.raises(PartFileError, match="got no part; expected one part from each curator"):
+    with pytest.raises(PartFileError, match=r"expected one part from each curator, .*, got no parts"):
         discreet.merge([])
 
 
@@ -327,7 +327,7 @@ def test_a_design_in_the_parts_that_is_not_that_of_the_session_is_refused(parts,
 def test_another_number_of_sums_is_refused(parts, people):
     short = replace(parts[0].header, numbers=parts[0].header.numbers - 1)
     cut = Part.signed(short, parts[0].numbers[:-16], people.keys[0].sign)
-    with pytest.raises(PartFileError, match="another number of sums"):
+    with pytest.raises(PartFileError, match="the number of sums in a part does not match"):
         discreet.merge([cut, *parts[1:]])
 
 

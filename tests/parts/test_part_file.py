@@ -54,7 +54,7 @@ def test_a_cut_part_is_refused(part, cut):
 
 
 def test_a_longer_part_is_refused(part):
-    with pytest.raises(PartFileError, match="shorter or longer than its header says"):
+    with pytest.raises(PartFileError, match="its length does not match its header"):
         Part.from_bytes(part.content + b"x")
 
 
@@ -72,20 +72,20 @@ def signed_header(people, text):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"curator": 3}, "a curator who is not in its session"),
-        ({"curator": -1}, "a curator who is not in its session"),
-        ({"curator": True}, "a curator who is not in its session"),
+        ({"curator": 3}, "the curator of the part is not in its session"),
+        ({"curator": -1}, "the curator of the part is not in its session"),
+        ({"curator": True}, "the curator of the part is not in its session"),
         ({"curator": 0}, "curator 'north' did not sign it"),
         ({"numbers": 0}, "masked numbers"),
         ({"numbers": 2**40}, "masked numbers"),
-        ({"numbers": 2}, "shorter or longer"),
+        ({"numbers": 2}, "its length does not match"),
         ({"origin": "moon"}, "its design or its origin"),
         ({"design": []}, "its design or its origin"),
-        ({"anchor": ""}, "'anchor' is not text"),
-        ({"anchor": "a\nb"}, "'anchor' is not text"),
-        ({"made_by": 5}, "'made_by' is not text"),
-        ({"more": 5}, "other fields"),
-        ({"session": {}}, "the session in the part is refused"),
+        ({"anchor": ""}, "'anchor' must be text without invisible characters"),
+        ({"anchor": "a\nb"}, "'anchor' must be text without invisible characters"),
+        ({"made_by": 5}, "'made_by' must be text without invisible characters"),
+        ({"more": 5}, "missing or unknown fields"),
+        ({"session": {}}, "the session in the part is invalid"),
     ],
 )
 def test_a_header_that_cannot_be_is_refused_though_it_is_signed(people, header, change, message):
@@ -104,7 +104,7 @@ def test_a_signature_key_that_is_no_point_is_refused(people, header):
     keys = [replace(one, sign_key="ed25519:" + "A" * 42 + "I=") for one in people.session.curators]
     session = replace(people.session, curators=(people.session.curators[0], keys[1], people.session.curators[2]))
     text = replace(header, session=session).to_bytes()
-    with pytest.raises(PartFileError, match="its signature is not valid"):
+    with pytest.raises(PartFileError, match="the signature of the part is not valid"):
         Part.from_bytes(signed_header(people, text))
 
 

@@ -21,7 +21,7 @@ def text(number, scheme):
     [None, "", "x25519:", ZERO, f"ed25519:{ZERO}", "x25519:AAAA", f"x25519:{'A' * 42}B=", f"x25519: {ZERO}", []],
 )  # fmt: skip
 def test_a_text_that_is_no_key_is_refused(given):
-    with pytest.raises(SpecError, match="expected x25519: and 32 bytes in base64"):
+    with pytest.raises(SpecError, match="expected a public key as x25519: and 32 bytes in base64"):
         mask_key_bytes(given)
 
 
@@ -45,7 +45,7 @@ def low_order():
 def test_a_mask_key_of_low_order_is_refused_and_would_give_everybody_zero(place):
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
-    with pytest.raises(SpecError, match="gives no secret; it is not a key that was drawn"):
+    with pytest.raises(SpecError, match="gives no secret; it was not generated at random"):
         mask_key_bytes(text(place, MASK_SCHEME))
     with pytest.raises(ValueError, match="shared key"):
         X25519PrivateKey.generate().exchange(X25519PublicKey.from_public_bytes(place.to_bytes(32, "little")))
@@ -62,7 +62,7 @@ def test_a_mask_key_has_one_text():
     assert len(secrets) == 1
     assert mask_key_bytes(text(base, MASK_SCHEME))
     for other in (base + HIGH, base + PRIME, PRIME, PRIME + 1, HIGH, PRIME + HIGH, 2**256 - 1):
-        with pytest.raises(SpecError, match="is not written as RFC 7748 has it"):
+        with pytest.raises(SpecError, match="is not encoded as in RFC 7748"):
             mask_key_bytes(text(other, MASK_SCHEME))
 
 
@@ -113,7 +113,7 @@ def test_signature_keys_of_small_order_are_refused():
     assert len(points) == 8
     for x, y in points:
         for sign in (0, HIGH):
-            with pytest.raises(SpecError, match="takes signatures that nobody made"):
+            with pytest.raises(SpecError, match="accepts forged signatures"):
                 sign_key_bytes(text(y + sign, SIGN_SCHEME))
         assert x * x % PRIME == (PRIME - x) ** 2 % PRIME
 
@@ -134,14 +134,14 @@ def test_mask_keys_of_the_base_point_are_refused_and_would_give_everybody_the_ot
         own = X25519PrivateKey.generate()
         secret = own.exchange(X25519PublicKey.from_public_bytes(place.to_bytes(32, "little")))
         assert secret == own.public_key().public_bytes_raw()
-        with pytest.raises(SpecError, match="gives secrets that everybody knows"):
+        with pytest.raises(SpecError, match="gives secrets that anyone can compute"):
             mask_key_bytes(text(place, MASK_SCHEME))
 
 
 def test_signature_keys_of_the_base_point_are_refused():
     for _, y in known():
         for sign in (0, HIGH):
-            with pytest.raises(SpecError, match="takes signatures that anybody can make"):
+            with pytest.raises(SpecError, match="accepts signatures that anyone can make"):
                 sign_key_bytes(text(y + sign, SIGN_SCHEME))
 
 
@@ -169,7 +169,7 @@ def test_the_library_takes_a_signature_of_nobody_for_such_a_key():
 
 @pytest.mark.parametrize("y", [PRIME, PRIME + 1, 2**255 - 1, HIGH + PRIME])
 def test_a_signature_key_has_one_text(y):
-    with pytest.raises(SpecError, match="is not written as RFC 8032 has it"):
+    with pytest.raises(SpecError, match="is not encoded as in RFC 8032"):
         sign_key_bytes(text(y, SIGN_SCHEME))
 
 
@@ -177,5 +177,5 @@ def test_a_signature_key_that_is_no_point_is_refused():
     off = next(y for y in range(2, 60) if point(y) is None)
     on = next(y for y in range(2, 60) if point(y) is not None)
     assert sign_key_bytes(text(on, SIGN_SCHEME))
-    with pytest.raises(SpecError, match="is not written as RFC 8032 has it"):
+    with pytest.raises(SpecError, match="is not encoded as in RFC 8032"):
         sign_key_bytes(text(off, SIGN_SCHEME))

@@ -37,7 +37,7 @@ def test_the_same_sums_find_their_part_and_others_are_refused(people):
     assert kept.keep(VALUES, part) == part
     assert record(people).find(VALUES) == part
     for other in ([5, -7, 2**70 + 1], [5, -7], [5, -(72**70)], []):
-        with pytest.raises(SpecError, match=r"was used before with this key, for another table.*Nothing was written"):
+        with pytest.raises(SpecError, match=r"this key already used session .* for another table.*Nothing was written"):
             record(people).find(other)
 
 
@@ -61,7 +61,7 @@ def test_the_first_of_two_processes_decides(people):
     one, other = signed(people), signed(people, bytes([1] * 48))
     assert first.keep(VALUES, one) == one
     assert second.keep(VALUES, other) == one
-    with pytest.raises(SpecError, match="was used before"):
+    with pytest.raises(SpecError, match="this key already used session"):
         second.keep([1, 2, 3], other)
 
 
@@ -100,16 +100,16 @@ def test_a_record_that_is_a_folder_is_refused(people):
 
 def test_a_record_that_comes_and_goes_is_refused(people, monkeypatch):
     monkeypatch.setattr(module, "write_once", lambda *_: False)
-    with pytest.raises(OutputError, match="written and deleted by another program"):
+    with pytest.raises(OutputError, match="another program deleted the session record"):
         record(people).keep(VALUES, signed(people))
 
 
 def test_without_a_place_for_records_nothing_is_used(people, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(OutputError, match="cannot write records into"):
+    with pytest.raises(OutputError, match="cannot write a session record into"):
         record(people)
     (people.folder / folder_of(b"")).write_text("")
-    with pytest.raises(OutputError, match="cannot make the folder"):
+    with pytest.raises(OutputError, match="cannot create the folder"):
         Record.beside(people.path(1), people.session, b"")
 
 
@@ -117,26 +117,27 @@ def test_without_a_place_for_records_nothing_is_used(people, monkeypatch):
 def test_a_folder_of_records_that_others_may_use_is_refused(people, mode):
     folder = record(people).path.parent
     folder.chmod(mode)
-    with pytest.raises(SpecError, match=r"others may use the folder of records .*; allow its owner alone: chmod 700"):
+    words = r"other users may access the folder of session records .*; restrict it to its owner: chmod 700"
+    with pytest.raises(SpecError, match=words):
         record(people)
     folder.chmod(0o700)
     assert record(people)
 
 
 def test_what_two_parts_would_show_depends_on_who_draws_the_noise(people, tmp_path):
-    for made, what in ((people, "the noise of two shares alone"), (curators(tmp_path / "m", noise="merger"), "exact")):
+    for made, what in ((people, "too little noise"), (curators(tmp_path / "m", noise="merger"), "exact")):
         record(made).keep(VALUES, signed(made))
-        with pytest.raises(SpecError, match=f"two parts under one mask would show .*{what}"):
+        with pytest.raises(SpecError, match=f"Two parts under one mask would reveal .*{what}"):
             record(made).find([1])
 
 
 def test_another_key_or_session_has_another_digest(people, tmp_path):
     kept = record(people)
     kept.keep(VALUES, signed(people))
-    with pytest.raises(SpecError, match="was used before"):
+    with pytest.raises(SpecError, match="this key already used session"):
         Record(kept.path, people.session, b"another key").find(VALUES)
     altered = curators(tmp_path / "other").session
-    with pytest.raises(SpecError, match="was used before"):
+    with pytest.raises(SpecError, match="this key already used session"):
         Record(kept.path, altered, kept.key).find(VALUES)
 
 

@@ -70,18 +70,18 @@ def test_any_change_is_another_fingerprint(change):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"id": "00"}, "the id of a session is '00'; it must have 32 hexadecimal digits"),
+        ({"id": "00"}, "expected 32 hexadecimal digits as the id of a session, got '00'"),
         ({"id": 5}, "the id of a session"),
-        ({"design": 5}, "expected its digest"),
-        ({"unit": None}, "it must be a PrivacyUnit"),
+        ({"design": 5}, "expected a digest such as sha256"),
+        ({"unit": None}, "expected a PrivacyUnit as the unit of a session"),
         ({"grid_bits": 27}, "expected an integer from 8 to 26 for grid_bits, got 27"),
         ({"epsilon": float("nan")}, "epsilon"),
         ({"delta": 1.0}, "delta"),
-        ({"mechanism": 5}, "expected its name"),
-        ({"mechanism": "ssp"}, "noise in shares needs the mechanism 'gaussian', got 'ssp'"),
-        ({"noise": "merger", "honest": 0, "mechanism": "ssp", "parts_per_person": 2}, "in several parts needs"),
-        ({"parts_per_person": 2, "unit": PrivacyUnit(neighbours="replace")}, "combined with replaced neighbours"),
-        ({"curators": PEOPLE[:2]}, "the session has 2 curators; expected at least 3: with two, each would"),
+        ({"mechanism": 5}, "expected the name of a mechanism"),
+        ({"mechanism": "ssp"}, "noise in shares requires the mechanism 'gaussian', got 'ssp'"),
+        ({"noise": "merger", "honest": 0, "mechanism": "ssp", "parts_per_person": 2}, "parts_per_person above 1"),
+        ({"parts_per_person": 2, "unit": PrivacyUnit(neighbours="replace")}, "with 'replace' neighbours requires 1"),
+        ({"curators": PEOPLE[:2]}, "expected at least 3 curators in a session, got 2: with two, each"),
         ({"curators": (*PEOPLE[:2], PEOPLE[0])}, "a public key is listed twice"),
         ({"curators": (*PEOPLE[:2], replace(PEOPLE[2], sign_key=PEOPLE[0].sign_key))}, "a public key is listed twice"),
         ({"curators": (*PEOPLE[:2], replace(PEOPLE[2], name="north"))}, "have the same name"),
@@ -118,7 +118,7 @@ def test_what_is_no_design_is_refused():
         ("epsilon = 1.0", "epsilon = 1.0\nextra = 2", "extra"),
         ("honest = 2", "honest = 3", "from 1 to 2, got 3"),
         ('name = "west"', 'name = "west"\nage = 3', "unknown curator field 'age'"),
-        ("[[curators]]", "[curators.a]", "has a key or a table twice, the second time on line 22"),
+        ("[[curators]]", "[curators.a]", "has a duplicate key or table on line 22"),
     ],
 )
 def test_an_edited_file_is_refused_by_name(old, new, message, tmp_path):
@@ -132,7 +132,7 @@ def test_an_edited_file_is_refused_by_name(old, new, message, tmp_path):
 
 
 def test_curators_that_are_no_list_are_refused():
-    with pytest.raises(SpecError, match="expected one table"):
+    with pytest.raises(SpecError, match="must have one table"):
         Session.from_dict(session().to_dict() | {"curators": {}})
 
 
@@ -147,8 +147,8 @@ def test_the_digest_of_a_design_keeps_the_order_of_columns():
     [
         ({"delta": 0.0}, "'gaussian' needs delta above 0"),
         ({"noise": "merger", "delta": 0.0}, "'gaussian' needs delta above 0"),
-        ({"noise": "merger", "mechanism": "auto"}, "name the one that all curators agree on"),
-        ({"noise": "merger", "mechanism": "irls"}, "one pass of sums of products"),
+        ({"noise": "merger", "mechanism": "auto"}, "name the mechanism that all curators agree on"),
+        ({"noise": "merger", "mechanism": "irls"}, "a single pass of sums of products"),
         ({"noise": "merger", "mechanism": "gausian"}, "Did you mean 'gaussian'"),
         ({"epsilon": 1e9, "grid_bits": 8, "allow_weak_privacy": True}, "expected a scale of at least 16 grid steps"),
         ({"epsilon": 1e-9, "grid_bits": 26}, "which the 64-bit sampler cannot draw"),

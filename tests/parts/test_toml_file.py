@@ -28,7 +28,7 @@ def test_a_byte_order_mark_is_passed_over(tmp_path):
 @pytest.mark.parametrize("content", [b"b = 1\na = 1\na = 2\n", b"[t]\na = 1\n[t]\n", b"\n\na = {b = 1, b = 2}"])
 def test_what_is_there_twice_is_said(content, tmp_path):
     (tmp_path / "a.toml").write_bytes(content)
-    with pytest.raises(SpecError, match="has a key or a table twice, the second time on line 3; keep one of them"):
+    with pytest.raises(SpecError, match="has a duplicate key or table on line 3; keep one of the two"):
         toml_table(tmp_path / "a.toml")
 
 

@@ -104,8 +104,8 @@ def test_sums_that_are_not_released_have_a_reason():
     last = len(release.totals) - 1
     totals = tuple(None if index == last else total for index, total in enumerate(release.totals))
     found = replace(release, totals=totals).describe()
-    assert "does not hold" in found.sd["income"].reason
-    assert "does not hold" in found.correlation["age"]["income"].reason
+    assert "does not include the sums" in found.sd["income"].reason
+    assert "does not include the sums" in found.correlation["age"]["income"].reason
     assert found.sd["age"] > 0
     assert found.mean["income"] > 0
 
@@ -145,9 +145,9 @@ def test_it_prints_as_a_table():
         "correlation       x  y\n"
         "x                 1\n"
         "y            0.7559  1\n\n"
-        "Of values clipped to their declared bounds, in original units, with the noise of the release.\n"
-        "Intervals of means hold for any rows. For sd, covariance and correlation there are gaussian_conf_int, which\n"
-        "assumes Gaussian rows, and table_conf_int for the values of this very table. Reading all this is free."
+        "Statistics of values clipped to their declared bounds, in original units, with the noise of the release.\n"
+        "Intervals for means hold for any distribution. For sd, covariance and correlation, use gaussian_conf_int,\n"
+        "which assumes Gaussian rows, or table_conf_int, which describes this table only. All of this costs no budget."
     )
     noisy = seeded_release(table(2), DESIGN, seed=1, epsilon=0.2, delta=1e-6).describe()
     assert "not estimable" in repr(noisy)
@@ -155,7 +155,7 @@ def test_it_prints_as_a_table():
 
 def test_a_release_of_coefficients_is_refused_in_words():
     made = discreet.release(table(), DESIGN, epsilon=1.0, delta=1e-6, mechanism="irls", settings={"iterations": 2})
-    with pytest.raises(SpecError, match="holds the coefficients of one model and no moments"):
+    with pytest.raises(SpecError, match="has the coefficients of one model and no moments"):
         made.describe()
 
 

@@ -66,7 +66,7 @@ WISHART, DPME = made("wishart", settings={"degrees": 200}), made("dpme", 0.0, se
 IRLS, OBJECTIVE, FRANK = made("irls", settings={"iterations": 10}), made("objective"), made("frank-wolfe", 0.0)
 ROBUST, COUNTED, K_NORM = made(robust=True), made(clip_counts=True), made("k-norm", 0.0)
 GUARDED = guarded()
-STRONGER, CURVE = "the guarantee is stronger than the noise", "is not that of this noise"
+STRONGER, CURVE = "the guarantee is stronger than the noise", "of the guarantee does not match its epsilon and delta"
 STEPS = "the number of steps in"
 
 FORGED = {
@@ -74,14 +74,14 @@ FORGED = {
     "epsilon with its curve": (GAUSSIAN, curve(0.5), STRONGER),
     "epsilon a little lower": (GAUSSIAN, curve(0.999), STRONGER),
     "delta a thousandth": (GAUSSIAN, curve(1.0, 1e-9), STRONGER),
-    "epsilon 0": (GAUSSIAN, no_curve(guarantee__epsilon=0.0), "epsilon = 0, which no noise satisfies"),
-    "delta 0": (GAUSSIAN, no_curve(guarantee__delta=0.0), "delta = 0, which this kind of noise does not satisfy"),
+    "epsilon 0": (GAUSSIAN, no_curve(guarantee__epsilon=0.0), "epsilon = 0, but no noise satisfies it"),
+    "delta 0": (GAUSSIAN, no_curve(guarantee__delta=0.0), "delta = 0, but this kind of noise needs delta above 0"),
     "mu lowered": (GAUSSIAN, {"guarantee__mu": 0.1}, CURVE),
     "gap lowered": (GAUSSIAN, {"guarantee__mu_gap": 1e-20}, CURVE),
     "rho of another account": (
         GAUSSIAN,
         no_curve(noise__calibration="discrete-zcdp", guarantee__rho=rho_from(1.0, 1e-6)),
-        "rho of the guarantee is",
+        "the guarantee states rho = 0.024356, but the noise gives rho = 0.028",
     ),
     "a sigma of one step": (GAUSSIAN, {"noise__sigma__cross": "1"}, STRONGER),
     "half of one sigma": (GAUSSIAN, halved(GAUSSIAN, "cross"), STRONGER),
@@ -99,7 +99,7 @@ FORGED = {
     "another mechanism": (
         GAUSSIAN, {"mechanism__name": "laplace", "mechanism__version": "1"}, "the noise family must be",
     ),
-    "unknown version": (GAUSSIAN, {"mechanism__version": "9"}, "has the version '9'"),
+    "unknown version": (GAUSSIAN, {"mechanism__version": "9"}, "has version '9'"),
     "empty conditions": (GAUSSIAN, {"guarantee__conditions": []}, "conditions: expected one-row"),
     "unknown condition": (
         GAUSSIAN, {"guarantee__conditions": ["one-row", "blind-choices", "always"]}, "conditions: expected one-row",
@@ -149,7 +149,9 @@ FORGED = {
     "output: steps that were not charged": (
         OUTPUT, {"coefficients__trace": [list(OUTPUT.coefficients.values)]}, STEPS,
     ),
-    "a guard in the noise of the mechanism": (GRADIENT, {"noise__sigma__guard": str(10**15)}, "of a guard"),
+    "a guard in the noise of the mechanism": (
+        GRADIENT, {"noise__sigma__guard": str(10**15)}, "noise.sigma must not contain 'guard'",
+    ),
     "a condition that is no text": (
         GAUSSIAN, {"guarantee__conditions": ["one-row", "blind-choices", "only-release", []]}, "conditions: expected",
     ),
@@ -238,13 +240,13 @@ def test_conditions_and_noise_of_a_file_are_checked(changes, message):
 
 
 def test_an_unknown_version_of_a_mechanism_is_not_verified():
-    with pytest.raises(ReleaseFileError, match="has the version '2', but this version of discreet knows version 1"):
+    with pytest.raises(ReleaseFileError, match="has version '2', but this version of discreet supports version 1"):
         discreet.verify(replace(GAUSSIAN, mechanism_version="2"))
 
 
 def test_noise_without_an_epsilon_is_said_to_have_none():
     wild = discreet.verify(GAUSSIAN).loss
-    assert "no epsilon" in given_in_words(replace(wild, mu=1e7, rho=1e13), GAUSSIAN.guarantee)
+    assert "no finite epsilon" in given_in_words(replace(wild, mu=1e7, rho=1e13), GAUSSIAN.guarantee)
     assert "delta = " in discreet.verify(WISHART).given()
 
 

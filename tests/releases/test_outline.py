@@ -38,7 +38,7 @@ def test_a_release_of_sums_in_ten_lines(made):
     assert lines["Features"] == "x (0 to 2), flag (true or false), g (3 levels), s (spline(x, 1))"
     assert lines["Rows"].startswith("about ")
     assert lines["Promise"] == "epsilon = 1, delta = 1e-06, add-remove neighbours, unit: a row"
-    assert lines["Also"] == "sums for robust standard errors, numbers of clipped rows"
+    assert lines["Also"] == "sums for robust standard errors, counts of clipped rows"
     assert lines["Ledger"].startswith("untracked")
     assert lines["Digest"].endswith("..., not signed")
     assert made.summary().splitlines() == [f"{label:<11}{text}" for label, text in lines.items()]
@@ -80,7 +80,7 @@ def test_a_release_of_one_model_says_so():
         mechanism="gradient",
     )  # fmt: skip
     lines = dict(outline(made))
-    assert lines["Holds"] == "the coefficients of one model, 2 of them; no other can be fitted"
+    assert lines["Holds"] == "2 coefficients of one model; no other model can be fitted"
     assert lines["Rows"] == "not released"
     assert outline_facts(made)["rows"] is None
     assert outline_facts(made)["guarantee"] is None
@@ -96,10 +96,10 @@ def test_private_scaling_guards_and_found_bounds_are_named():
     assert " weighted columns" in dict(outline(scaled))["Holds"]
     low, high = scaled.target_clipping.bounds
     assert low < 0 < high < 8
-    assert f"; in rows of full weight limited to 0 to {high:.4g}" in dict(outline(scaled))["Target"]
+    assert f"; clipped to 0 to {high:.4g} in rows of full weight" in dict(outline(scaled))["Target"]
     assert dict(outline(scaled))["Also"] == (
         "a noisy number of rows, centres, scales and the radius of the weights, sums with fourth powers of weights, "
-        "for standard errors, numbers of rows with a clipped target"
+        "for standard errors, counts of rows with a clipped target"
     )
     assert outline_facts(scaled)["target_clipping"] == scaled.target_clipping.to_dict()
     found = seeded_release(
@@ -107,7 +107,7 @@ def test_private_scaling_guards_and_found_bounds_are_named():
     )
     lines = dict(outline(found))
     assert "found privately)" in lines["Features"]
-    assert lines["Also"] == "counts that bounds were found from"
+    assert lines["Also"] == "counts from which private bounds were computed"
 
 
 def test_dates_are_shown_as_dates():

@@ -37,9 +37,9 @@ def test_a_robust_part_that_does_not_hold_together_is_refused():
         "residuals__ratio": (DELETE, "must list the blocks"),
         "residuals__ratio__total": (3, "must hold integers"),
         "residuals__ratio__mean": ("0", "must be 3 numbers"),
-        "residuals__ratio__bound": (0.0, "a bound above 0 and up to 2, a ratio from 0 to 1"),
-        "residuals__ratio__ratio": (1.5, "a bound above 0 and up to 2, a ratio from 0 to 1"),
-        "scalars": ({"residual_ratio": "5"}, "is that of a block"),
+        "residuals__ratio__bound": (0.0, "a bound above 0 and at most 2, a ratio from 0 to 1"),
+        "residuals__ratio__ratio": (1.5, "a bound above 0 and at most 2, a ratio from 0 to 1"),
+        "scalars": ({"residual_ratio": "5"}, "must not contain the name of a block"),
     }
     for path, (value, message) in bad.items():
         with pytest.raises(ReleaseFileError, match=message):
@@ -64,18 +64,18 @@ def test_counts_of_clipped_rows_survive_their_file_and_must_fit_design_and_noise
     assert count.value == int(json.loads(release.to_json())["clip_counts"]["x"]) / 4**16
     assert count.sd == release.noise.sd("clipped") > 0
     bad = {
-        "clip_counts": ({"x": "1"}, "must list exactly the columns whose values can be clipped"),
-        "clip_counts__b": ("1", "must list exactly the columns whose values can be clipped"),
+        "clip_counts": ({"x": "1"}, "must have exactly one count for each column whose values can be clipped"),
+        "clip_counts__b": ("1", "must have exactly one count for each column whose values can be clipped"),
         "clip_counts__x": (1.5, "integers as decimal text"),
         "noise__sigma__clipped": (DELETE, "must list the blocks"),
-        "scalars": ({"clipped": "5"}, "is that of a block"),
+        "scalars": ({"clipped": "5"}, "must not contain the name of a block"),
     }
     for path, (value, message) in bad.items():
         with pytest.raises(ReleaseFileError, match=message):
             Release.from_json(edited(release, **{path: value}))
     for changes, message in (
         ({"clip_counts": DELETE}, "must list the blocks"),
-        ({"clip_counts": {}}, "must list exactly the columns"),
+        ({"clip_counts": {}}, "must have exactly one count for each column"),
         ({"clip_counts": 3}, "'clip_counts' must be a table"),
         ({"noise__sigma__clipped": "0"}, "must be positive"),
     ):
@@ -97,11 +97,11 @@ def test_a_forged_gap_or_residual_part_is_refused():
     table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
     made = discreet.release(table, design, epsilon=1.0, delta=1e-6, robust=True)
     for changes, message in (
-        ({"guarantee__mu_gap": 0.0}, "mu or rho"),
-        ({"residuals__bound": 1e200}, "residuals.bound must be a number above 0 and up to 4"),
-        ({"residuals__ratio__bound": 1e200}, "residuals.ratio needs a bound above 0 and up to 2"),
+        ({"guarantee__mu_gap": 0.0}, "mu, mu_gap or rho"),
+        ({"residuals__bound": 1e200}, "residuals.bound must be a number above 0 and at most 4"),
+        ({"residuals__ratio__bound": 1e200}, "residuals.ratio must have a bound above 0 and at most 2"),
         ({"residuals__ratio__mean": 1.5}, "a mean from -1 to 1"),
-        ({"design__intercept": False}, "the model has no intercept"),
+        ({"design__intercept": False}, "requires a design with an intercept"),
     ):
         with pytest.raises(ReleaseFileError, match=message):
             Release.from_json(edited(made, **changes))
@@ -126,7 +126,7 @@ def test_ranges_are_read_back_and_ranges_that_cannot_be_are_refused():
     for ranges, message in (
         ([[-1.0, 1.0]], "must be 2 pairs of numbers"),
         (3, "must be 2 pairs of numbers"),
-        ([[-1.0, 1.0], [0.5]], "a pair of coefficients.ranges must be 2 numbers"),
+        ([[-1.0, 1.0], [0.5]], "each pair of coefficients.ranges must be 2 numbers"),
         ([[-1.0, 1.0], [0.5, 0.25]], "a lower and an upper end, both from -1 to 1"),
         ([[-1.0, 1.5], [0.0, 1.0]], "a lower and an upper end, both from -1 to 1"),
     ):
@@ -159,18 +159,18 @@ def test_numbers_that_scaled_the_rows_are_read_back_and_must_hold_together(robus
         ({"scaling__radius": 2.0**30}, "multiple of 2"),
         ({"scaling__target_bound": "1"}, "must be 3 numbers"),
         ({"scaling__fourth": ["1"]}, "upper triangle of a 3 x 3 matrix"),
-        ({"scaling__target_clipped": ["1"]}, "must be two counts, or none for a boolean target"),
-        ({"scaling__target_clipped": DELETE}, "must be two counts, or none for a boolean target"),
+        ({"scaling__target_clipped": ["1"]}, "must be two counts, or empty for a boolean target"),
+        ({"scaling__target_clipped": DELETE}, "must be two counts, or empty for a boolean target"),
         ({"scaling__fourth": other["fourth"]}, "either scaling.fourth or residuals"),
         ({"scaling": DELETE}, "must list the blocks"),
-        ({"mechanism__version": "scaled-1"}, "knows version 1; update discreet"),
-        ({"noise__sigma__count": "0"}, "the noise of the count"),
+        ({"mechanism__version": "scaled-1"}, "supports version 1; update discreet"),
+        ({"noise__sigma__count": "0"}, "noise.sigma.count contradicts"),
         ({"noise__sigma__radius": DELETE}, "must list the blocks"),
-        (rows, "their number in 'scalars' unless it is public"),
+        (rows, "the number of rows in 'scalars', unless that number is public"),
     ):
         with pytest.raises(ReleaseFileError, match=message):
             Release.from_json(edited(made, **changes))
-    with pytest.raises(SpecError, match="rows without weights"):
+    with pytest.raises(SpecError, match="cannot describe a release"):
         made.describe()
 
 
@@ -181,7 +181,7 @@ def test_a_release_without_scaling_cannot_say_that_it_has_it():
         {"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6, scaling="private"
     )  # fmt: skip
     scaling = json.loads(private.to_json())["scaling"]
-    with pytest.raises(ReleaseFileError, match="their number in 'scalars' unless it is public"):
+    with pytest.raises(ReleaseFileError, match="the number of rows in 'scalars', unless that number is public"):
         Release.from_json(edited(made, scaling=scaling))
     wider = dict.fromkeys(set(private.noise.sigma) - set(made.noise.sigma), str(10**9))
     with pytest.raises(ReleaseFileError, match="must list the blocks"):
@@ -216,14 +216,14 @@ MODELS = {
     "twice": ({"noise__models": [[1, 4], [1, 4], [1]]}, "each additional model once"),
     "other columns": ({"noise__models": [[2, 1, 4], [2, 3, 4], [1]]}, "each additional model once"),
     "a longer model": ({"noise__models": [[1, 2, 4], [2, 3, 4], [1]]}, "must be 3 numbers"),
-    "fewer models": ({"noise__models": [[1, 4], [2, 3, 4]]}, "residuals.further must list the sums of the models"),
-    "no models": ({"noise__models": DELETE}, "residuals.further must list the sums of the models"),
-    "no sums": ({"residuals__further": DELETE}, "residuals.further must list the sums of the models"),
-    "sums in a table": ({"residuals__further": {}}, "residuals.further must list the sums of the models"),
+    "fewer models": ({"noise__models": [[1, 4], [2, 3, 4]]}, "residuals.further must have one entry for each model"),
+    "no models": ({"noise__models": DELETE}, "residuals.further must have one entry for each model"),
+    "no sums": ({"residuals__further": DELETE}, "residuals.further must have one entry for each model"),
+    "sums in a table": ({"residuals__further": {}}, "residuals.further must have one entry for each model"),
     "a sum that is none": ({"residuals__further": [1, 2, 3]}, "'residuals.further' must be a table"),
     "no noise": ({"noise__sigma__residual_diagonal_2": DELETE}, "must list the blocks"),
     "less noise": ({"noise__sigma__residual_diagonal_3": "5"}, "the noise .*delta"),
-    "a number of that name": ({"scalars": {"residual_diagonal_1": "5"}}, "is that of a block"),
+    "a number of that name": ({"scalars": {"residual_diagonal_1": "5"}}, "must not contain the name of a block"),
 }
 
 
@@ -240,5 +240,5 @@ def test_a_field_inside_that_is_not_known_is_said_as_one_outside_is(with_models,
         first, *others = json.loads(with_models.to_json())["residuals"]["further"]
         changes = {table: [first | {"tail": 1}, *others]}
     field = f"'{table.replace('__', '.')}.tail'"
-    with pytest.warns(UserWarning, match=f"the release file has a field {field} that this version does not know"):
+    with pytest.warns(UserWarning, match=f"the release file has an unknown field {field}, which is ignored"):
         assert Release.from_json(edited(with_models, **changes)) == with_models

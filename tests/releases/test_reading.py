@@ -19,7 +19,7 @@ BAD_CHANGES = {
     "newer": ({"schema": 7}, "schema version 7, but this version of discreet reads version 1; update discreet"),
     "another version of the mechanism": (
         {"mechanism__version": "2"},
-        "'gaussian' has the version '2', but this version of discreet knows version 1; update discreet",
+        "'gaussian' has version '2', but this version of discreet supports version 1; update discreet",
     ),
     "indicators of another design": (
         {"noise__indicators": [[2, 4]]},
@@ -28,7 +28,7 @@ BAD_CHANGES = {
     "no indicators": ({"noise__indicators": DELETE}, r"expected noise\.indicators = \[\[2, 2\], \[3, 4\]\], got \[\]"),
     "a square that is not a sum": (
         {"totals": list(map(str, range(20)))},
-        "an indicator whose sum of squares is not its sum",
+        "the sum of squares of each indicator in 'totals' must equal its sum",
     ),
     "factors of another design": ({"noise__factors": [[2, 3]]}, "must hold the first and last column of each factor"),
     "factors that are none": ({"noise__factors": [3, 4]}, "must hold the first and last column of each factor"),
@@ -37,12 +37,18 @@ BAD_CHANGES = {
         r"expected noise\.factors = \[\[3, 4\]\], got \[\]",
     ),
     "zeros that are not listed": ({"totals": ["1"] * 21}, "6 x 6 matrix without the products inside noise.factors"),
-    "no version": ({"schema": True}, "no schema version"),
-    "other kind": ({"kind": "samples"}, "kind 'samples' is unknown to this version"),
-    "kind without its part": ({"kind": "coefficients"}, "a release of coefficients has no sums"),
-    "both kinds": ({"coefficients": {"values": [], "trace": []}}, "a release of moments has no field 'coefficients'"),
+    "no version": ({"schema": True}, "must have a schema version"),
+    "other kind": ({"kind": "samples"}, "the kind 'samples', which this version does not support"),
+    "kind without its part": ({"kind": "coefficients"}, "a release of coefficients must not contain sums"),
+    "both kinds": (
+        {"coefficients": {"values": [], "trace": []}},
+        "a release of moments must not have the field 'coefficients'",
+    ),
     "numerics": ({"mechanism__numerics": "perfect"}, "must be 'exact' or 'idealised'"),
-    "settings": ({"mechanism__settings": {"passes": [1]}}, "mechanism.settings.passes is not a plain value"),
+    "settings": (
+        {"mechanism__settings": {"passes": [1]}},
+        "mechanism.settings.passes must be a boolean, a number or a string",
+    ),
     "parameters": (
         {"noise__family": "k-norm"},
         "noise.parameters must hold positive parameters of the family 'k-norm'",
@@ -61,12 +67,12 @@ BAD_CHANGES = {
         "differ on whether the block 'target_square'",
     ),
     "distribution without its sum": ({"totals": ["1"] * 19 + [None]}, "differ on whether the block 'target_square'"),
-    "missing field": ({"anchor": DELETE}, "no field 'anchor'"),
+    "missing field": ({"anchor": DELETE}, "must have the field 'anchor'"),
     "not private yet promised": ({"private": False}, "contradict each other"),
     "promise gone": ({"guarantee": None}, "contradict each other"),
     "other unit": ({"guarantee__unit__neighbours": "replace"}, "contradict each other"),
     "negative epsilon": ({"guarantee__epsilon": -1.0}, "is inconsistent"),
-    "columns renamed": ({"columns": ["1", "y"]}, "not those of the design"),
+    "columns renamed": ({"columns": ["1", "y"]}, "the field 'columns' does not match the design"),
     "order wrong": ({"design__order": ["x"]}, "design.order"),
     "design not a table": ({"design": 3}, "'design' must be a table"),
     "design broken": ({"design__target": "q"}, "is inconsistent: unknown target"),
@@ -81,38 +87,44 @@ BAD_CHANGES = {
     "sigma block missing": ({"noise__sigma__cross": DELETE}, "must list the blocks"),
     "sigma zero": ({"noise__sigma__cross": "0"}, "noise.sigma must be positive"),
     "sigma negative": ({"noise__sigma__count": "-1"}, "must not contain negative numbers"),
-    "anchor that commands": ({"anchor": "a\x1b[31m"}, "a text with invisible characters"),
-    "author that commands": ({"made_by": "discreet\u202e"}, "a text with invisible characters"),
-    "condition of two lines": ({"guarantee__conditions": ["yes\nepsilon = 0"]}, "a text with invisible characters"),
-    "version of two lines": ({"mechanism__version": "1\r2"}, "a text with invisible characters"),
-    "setting that commands": ({"mechanism__settings": {"a\x1b": 1}}, "a text with invisible characters"),
-    "value that commands": ({"mechanism__settings": {"a": "\ud800"}}, "has no canonical JSON"),
+    "anchor that commands": ({"anchor": "a\x1b[31m"}, "a string with invisible characters"),
+    "author that commands": ({"made_by": "discreet\u202e"}, "a string with invisible characters"),
+    "condition of two lines": ({"guarantee__conditions": ["yes\nepsilon = 0"]}, "a string with invisible characters"),
+    "version of two lines": ({"mechanism__version": "1\r2"}, "a string with invisible characters"),
+    "setting that commands": ({"mechanism__settings": {"a\x1b": 1}}, "a string with invisible characters"),
+    "value that commands": ({"mechanism__settings": {"a": "\ud800"}}, "has a value without a canonical JSON form"),
     "id that commands": (
         {"design__unit": {"id": "p\x1b"}},
         "unit id: expected a column name without invisible characters",
     ),
     "mechanism": ({"mechanism__name": ""}, "'mechanism.name' must be nonempty text"),
-    "count without noise": ({"noise__sigma__count": "0"}, "the noise of the count contradicts"),
-    "public where hidden": ({"units_public": "2"}, "the public number of units contradicts the neighbouring relation"),
+    "count without noise": ({"noise__sigma__count": "0"}, "noise.sigma.count contradicts the neighbouring relation"),
+    "public where hidden": ({"units_public": "2"}, "the field 'units_public' contradicts the neighbouring relation"),
     "private without an account": ({"noise__calibration": "none"}, "not calibrated to a guarantee"),
     "no delta over Gaussian noise": (
         {"guarantee__delta": 0.0},
-        "the guarantee has delta = 0, which this kind of noise does not satisfy",
+        "the guarantee states delta = 0, but this kind of noise needs delta above 0",
     ),
-    "mu too small": ({"guarantee__mu": 0.1}, "is not that of this noise"),
-    "mu too large": ({"guarantee__mu": 0.24}, "is not that of this noise"),
-    "gap too small": ({"guarantee__mu_gap": 1e-12}, "is not that of this noise"),
-    "gap gone": ({"guarantee__mu_gap": DELETE}, "is not that of this noise"),
+    "mu too small": ({"guarantee__mu": 0.1}, "of the guarantee does not match its epsilon and delta"),
+    "mu too large": ({"guarantee__mu": 0.24}, "of the guarantee does not match its epsilon and delta"),
+    "gap too small": ({"guarantee__mu_gap": 1e-12}, "of the guarantee does not match its epsilon and delta"),
+    "gap gone": ({"guarantee__mu_gap": DELETE}, "of the guarantee does not match its epsilon and delta"),
     "mu gone": ({"guarantee__mu": None}, "is inconsistent: mu_gap needs mu, but mu is missing"),
-    "mu of another epsilon": ({"guarantee__epsilon": 2.0}, "is not that of this noise"),
-    "mu over another account": ({"noise__calibration": "discrete-zcdp"}, "is not that of this noise"),
+    "mu of another epsilon": ({"guarantee__epsilon": 2.0}, "of the guarantee does not match its epsilon and delta"),
+    "mu over another account": (
+        {"noise__calibration": "discrete-zcdp"},
+        "of the guarantee does not match its epsilon and delta",
+    ),
     "mu over other noise": (
         {"noise__family": "discrete-laplace", "noise__calibration": "pure"},
-        "is not that of this noise",
+        "of the guarantee does not match its epsilon and delta",
     ),
     "mu at a delta without one": ({"guarantee__delta": 0.9}, "is inconsistent: delta"),
-    "rho over Gaussian accounting": ({"guarantee__rho": 0.028}, "is not that of this noise"),
-    "scalar called like a block": ({"scalars": {"count": "5"}}, "is that of a block"),
+    "rho over Gaussian accounting": (
+        {"guarantee__rho": 0.028},
+        "of the guarantee does not match its epsilon and delta",
+    ),
+    "scalar called like a block": ({"scalars": {"count": "5"}}, "must not contain the name of a block"),
     "coarse grid": ({"noise__grid_bits": 7}, "noise.grid_bits must be an integer from 8"),
     "rows": ({"units_public": 3}, "'units_public' must hold integers"),
 }
@@ -145,7 +157,7 @@ def test_noise_by_zcdp_keeps_its_rho_and_no_other():
     assert Release.from_json(release.to_json()) == release
     jsonschema.validate(json.loads(release.to_json()), SCHEMA)
     for rho in (0.99 * release.guarantee.rho, 1.01 * release.guarantee.rho):
-        with pytest.raises(ReleaseFileError, match="is not that of this noise"):
+        with pytest.raises(ReleaseFileError, match="of the guarantee does not match its epsilon and delta"):
             Release.from_json(edited(release, guarantee__rho=rho))
 
 
@@ -161,7 +173,7 @@ def test_only_gaussian_releases_are_scaled_privately():
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
     table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
     scaled = discreet.release(table, design, epsilon=1.0, delta=1e-6, scaling="private")
-    with pytest.raises(ReleaseFileError, match="contradicts the field 'scaling'"):
+    with pytest.raises(ReleaseFileError, match="the field 'scaling' contradicts the noise or the mechanism"):
         Release.from_json(edited(scaled, mechanism__name="ssp"))
     with pytest.raises(ReleaseFileError, match=r"noise\.sigma must list the blocks"):
         Release.from_json(edited(scaled, scaling=DELETE))
@@ -170,8 +182,8 @@ def test_only_gaussian_releases_are_scaled_privately():
 BAD_WEIGHTED = {
     "no bits": ({}, {"noise__parameters": DELETE}, "of a design with weights must have weight_bits = 14"),
     "other bits": ({}, {"noise__parameters": {"weight_bits": "12"}}, "must have weight_bits = 14"),
-    "no rows": ({}, {"scalars": DELETE}, "must have their number in 'scalars' unless it is public"),
-    "rows that are public": ({"neighbours": "replace"}, {"scalars": {"rows": "5"}}, "unless it is public"),
+    "no rows": ({}, {"scalars": DELETE}, "must have the number of rows in 'scalars', unless that number is public"),
+    "rows that are public": ({"neighbours": "replace"}, {"scalars": {"rows": "5"}}, "unless that number is public"),
 }
 
 
@@ -188,11 +200,14 @@ def test_sums_of_rows_with_weights_that_do_not_hold_together_are_refused(name):
 
 def test_a_number_of_units_that_is_public_must_be_given():
     text = edited(a_release(unit={"neighbours": "replace"}), units_public=None)
-    with pytest.raises(ReleaseFileError, match="the public number of units contradicts the neighbouring relation"):
+    with pytest.raises(ReleaseFileError, match="the field 'units_public' contradicts the neighbouring relation"):
         Release.from_json(text)
 
 
-@pytest.mark.parametrize(("units", "message"), [("17", "not the number of rows"), ("-3", "is negative")])
+@pytest.mark.parametrize(
+    ("units", "message"),
+    [("17", "units_public must equal the number of rows"), ("-3", "units_public must not be negative")],
+)
 def test_a_public_number_of_units_must_be_that_of_the_sums(units, message):
     text = edited(a_release(unit={"neighbours": "replace"}), units_public=units)
     with pytest.raises(ReleaseFileError, match=message):
@@ -200,9 +215,9 @@ def test_a_public_number_of_units_must_be_that_of_the_sums(units, message):
 
 
 BAD_COEFFICIENTS = {
-    "sums": ({"totals": ["1"]}, "a release of coefficients has no sums"),
-    "scalars": ({"scalars": {}}, "a release of coefficients has no sums"),
-    "clip counts": ({"clip_counts": {"x": "1"}}, "a release of coefficients has no sums"),
+    "sums": ({"totals": ["1"]}, "a release of coefficients must not contain sums"),
+    "scalars": ({"scalars": {}}, "a release of coefficients must not contain sums"),
+    "clip counts": ({"clip_counts": {"x": "1"}}, "a release of coefficients must not contain sums"),
     "none": ({"coefficients": DELETE}, "'coefficients' must be a table"),
     "short": ({"coefficients__values": [1.0]}, "coefficients.values must be 5 numbers"),
     "integers": ({"coefficients__values": [1] * 5}, "coefficients.values must be 5 numbers"),
@@ -222,7 +237,7 @@ def test_a_release_of_coefficients_that_does_not_hold_together_is_refused(name):
 
 def test_a_model_without_intercept_has_no_constant():
     text = edited(fitted_inside(intercept=False), coefficients__values=[1.0, 0.5, -0.125, 0.0, 2.0])
-    with pytest.raises(ReleaseFileError, match="has no intercept, but"):
+    with pytest.raises(ReleaseFileError, match="has no intercept, so the first of the 'coefficients' must be 0"):
         Release.from_json(text)
 
 
@@ -253,7 +268,7 @@ def test_a_damaged_file_is_refused(tmp_path, name):
 
 def test_a_number_beyond_every_double_is_refused():
     text = edited(a_release(), mechanism__settings={"odd": 0.5}).replace("0.5", "1e400")
-    with pytest.raises(ReleaseFileError, match="has no canonical JSON"):
+    with pytest.raises(ReleaseFileError, match="has a value without a canonical JSON form"):
         Release.from_json(text)
 
 
@@ -266,5 +281,5 @@ def test_fields_that_are_not_known_are_found_in_every_table(inside):
 
 
 def test_a_setting_that_is_not_finite_is_refused():
-    with pytest.raises(ReleaseFileError, match=r"mechanism\.settings\.share is not a finite number"):
+    with pytest.raises(ReleaseFileError, match=r"mechanism\.settings\.share must be a finite number"):
         _settings({"share": float("inf")})

@@ -143,7 +143,7 @@ def test_binary_and_missing_files_are_refused(tmp_path):
 
 def test_unknown_fields_are_ignored_with_a_notice():
     release = a_release()
-    with pytest.warns(UserWarning, match="'colour' that this version does not know"):
+    with pytest.warns(UserWarning, match="an unknown field 'colour', which is ignored"):
         assert Release.from_json(edited(release, colour="red")) == release
 
 

@@ -27,7 +27,7 @@ def test_sums_are_exact_fractions_of_the_scaled_columns():
 
 def test_a_number_of_rows_that_noise_took_away_is_refused():
     sums = ReleasedSums(replace(RELEASE, totals=(0, *RELEASE.totals[1:])))
-    with pytest.raises(NoNumberError, match="no number of rows"):
+    with pytest.raises(NoNumberError, match="the noisy number of rows is not above 1"):
         sums.count()
 
 
@@ -37,6 +37,6 @@ def test_an_interaction_is_the_sum_of_two_columns_in_its_own_units():
     about = exact_release(table, discreet.Design("y", columns)).describe()
     assert about.mean["xg[b]"] == pytest.approx((3 + 6) / 4)
     assert about.sd["xg[b]"] == pytest.approx(statistics.stdev([0, 3, 6, 0]))
-    assert "sum of two released columns" in str(about.mean_conf_int()["xg[b]"])
+    assert "combines two released columns" in str(about.mean_conf_int()["xg[b]"])
     # the number itself is in the design, so its own interval is there
     assert about.mean_conf_int()["x"] is not None

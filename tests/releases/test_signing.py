@@ -53,7 +53,7 @@ def test_a_signed_release_is_valid_for_its_key_and_no_other(keys, options):
     assert found.signature == "valid"
     assert discreet.verify(release, key=str(keys / "pub.pem")).signature == "valid"
     assert discreet.verify(release).signature == "not checked"
-    with pytest.raises(ReleaseFileError, match="not made with the given key"):
+    with pytest.raises(ReleaseFileError, match="was made with another key"):
         discreet.verify(release, key=keys / "other.pem")
 
 
@@ -69,11 +69,11 @@ def test_an_edited_total_is_refused_when_signed(keys):
     body["totals"][1] = str(int(body["totals"][1]) + 1)
     (keys / "r.json").write_text(json.dumps(body | {"digest": digest_of(body)}))
     assert discreet.verify(keys / "r.json").signature == "not checked"
-    with pytest.raises(ReleaseFileError, match="not for this content"):
+    with pytest.raises(ReleaseFileError, match="made with another key, or for other content"):
         discreet.verify(keys / "r.json", key=keys / "pub.pem")
 
 
-@pytest.mark.filterwarnings("ignore:the release file has a field")
+@pytest.mark.filterwarnings("ignore:the release file has an unknown field")
 @pytest.mark.parametrize("where", [(), ("mechanism",), ("noise",)], ids=str)
 def test_what_the_signature_does_not_cover_is_refused(keys, where):
     body = json.loads(signed(keys).to_json())
@@ -89,7 +89,7 @@ def test_what_the_signature_does_not_cover_is_refused(keys, where):
 def test_a_release_without_a_signature_is_refused_where_a_key_is_given(keys):
     release = discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6)
     assert discreet.verify(release).signature == "none"
-    with pytest.raises(ReleaseFileError, match="has no signature, but a key"):
+    with pytest.raises(ReleaseFileError, match="but the release is not signed"):
         discreet.verify(release, key=keys / "pub.pem")
 
 
@@ -125,7 +125,7 @@ def test_a_key_that_cannot_sign_costs_nothing(keys):
     for name, message in bad_keys(keys).items():
         with pytest.raises(SpecError, match=message):
             discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=hook, sign=keys / name)
-    with pytest.raises(SpecError, match="expected the path of a key, got int"):
+    with pytest.raises(SpecError, match="expected the path of a key file, got int"):
         discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=hook, sign=3)
     assert spent == []
 

@@ -34,7 +34,7 @@ def test_a_release_of_every_mechanism_is_verified(name):
 
 def test_what_cannot_be_seen_is_said():
     found = discreet.verify(discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6))
-    assert "changed the numbers after the release" in found.cannot_see[0]
+    assert "the file was changed after the release" in found.cannot_see[0]
     assert any("drawn at all" in line for line in found.cannot_see)
 
 
@@ -47,11 +47,11 @@ def test_whether_a_ledger_has_the_release_is_not_seen(tmp_path):
     made = discreet.release(TABLE, DESIGN, epsilon=1.0, delta=1e-6, spend=ledger.account("people"))
     tracked = discreet.verify(made)
     assert tracked.anchor == made.anchor
-    assert any("see Ledger.verify" in line for line in tracked.cannot_see)
+    assert any("its owner can run Ledger.verify" in line for line in tracked.cannot_see)
     for anchor in ("x", "9" * 5000, made.anchor.replace(":", ";")):
         text = edited(made, anchor=anchor)
         (line,) = (line for line in discreet.verify(Release.from_json(text)).cannot_see if "anchor" in line)
-        assert "is not of a ledger of discreet" in line
+        assert "is not that of a discreet ledger" in line
         assert len(line) < 300
 
 
@@ -60,5 +60,5 @@ def test_what_promises_nothing_is_refused():
         discreet.verify(exact_release(TABLE, DESIGN))
     with pytest.raises(ReleaseFileError, match="cannot read"):
         discreet.verify("none.json")
-    with pytest.raises(SpecError, match="expected a release or the path of its file, got int"):
+    with pytest.raises(SpecError, match="expected a release or the path of a release file, got int"):
         discreet.verify(3)

@@ -227,7 +227,7 @@ MUTANTS: dict[str, Mutant] = {
     "verify: less noise than promised": Mutant("promise and noise", "", "True", GUARDED, "forged"),
     "verify: the signature is not checked": Mutant(
         "check of a release",
-        "trusted.check(found.signature, found.digest)",
+        "public_key.check(loaded.signature, loaded.digest)",
         "pass",
         "tests/releases/test_signing.py",
         "valid_for_its_key",
@@ -255,7 +255,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "verify: a signature that leaves out unknown fields": Mutant(
         "reading of a release",
-        'made.digest != body["digest"]',
+        'release.digest != body["digest"]',
         "False",
         "tests/releases/test_signing.py",
         "does_not_cover",

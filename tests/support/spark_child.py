@@ -280,7 +280,9 @@ class Cases:
         first = discreet.release(self.frame, FEW, epsilon=1.0, delta=1e-6, spend=account)
         again = discreet.release(self.frame.repartition(3), FEW, epsilon=1.0, delta=1e-6, spend=account)
         changed = self.frame.where("who <> 'p7'")
-        return first == again and "not the one that data set" in self._refused(changed, FEW, spend=account)
+        return first == again and "differs from the last table of data set" in self._refused(
+            changed, FEW, spend=account
+        )
 
     def killed(self) -> bool:
         """An executor process is killed in the middle of a job: the totals are the same."""

@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from discreet.audit.membership_result import MembershipResult
 
 
-@click.command("audit", short_help="Attack the mechanisms, and compare what is certified with what is claimed.")
+@click.command("audit", short_help="Attack the mechanisms to test their privacy claims.")
 @click.argument("mechanism", required=False)
-@click.option("--full", is_flag=True, help="Also every pair through the whole public path; takes an hour on two cores.")
-@click.option("--membership", is_flag=True, help="Ask who is in a public table: attacks with and without noise.")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes.  [default: all cores]")
-@click.option("-o", "--output", metavar="DIR", help="Folder to write a picture and the JSON document to.")
+@click.option(
+    "--full",
+    is_flag=True,
+    help="Also attack every pair of tables through the whole public function; takes an hour on two cores.",
+)
+@click.option("--membership", is_flag=True, help="Run membership attacks on a public table, with and without noise.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Number of processes.  [default: all cores]")
+@click.option("-o", "--output", metavar="DIR", help="Folder to write a plot and the JSON document to.")
 @json_option
 @debug_option
 def command(

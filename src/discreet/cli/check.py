@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from discreet.tables.csv_format import ReadOptions
 
 
-@click.command("check", short_help="Count what fits, for your eyes only; spends nothing.")
+@click.command("check", short_help="Count rows that fit the design; for the curator only.")
 @click.argument("data", required=False)
 @table_options
 @design_option

@@ -122,7 +122,7 @@ class Session:
     _outputs: dict[str, int | None] = field(default_factory=dict)
 
     def will_write(self, *outputs: str) -> None:
-        """Remember the files that are about to be written, under the user's names, and what exists there now."""
+        """Remember the output files as the user named them, and whether they exist before they are written."""
         self._outputs |= {output: _file_number(output) for output in outputs}
 
     @property
@@ -132,7 +132,7 @@ class Session:
 
     @property
     def outcome(self) -> str:
-        """What is left behind if the command ends here.
+        """Description of what was spent and written so far.
 
         >>> Session().outcome, Session(spent="epsilon = 1").outcome
         ('nothing was written', 'the budget was spent (epsilon = 1), but nothing was written')

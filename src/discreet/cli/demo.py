@@ -31,7 +31,7 @@ _WIDTH: Final = 100
 _INDENT: Final = " " * 4
 
 
-@click.command("demo", short_help="The whole story on a public sample, in one go.")
+@click.command("demo", short_help="Run all steps on a public census sample.")
 @click.option(
     "-o", "--output", default="discreet-demo", show_default=True, metavar="DIR", help="Folder to write the files to."
 )
@@ -98,8 +98,8 @@ def check_rows(dataset: Dataset) -> None:
     clipped = {one.name: one.clipped_low.count + one.clipped_high.count for one in found.columns}
     outside = ", ".join(f"{name} {count:,}" for name, count in clipped.items() if count) or "none"
     paragraph(
-        f"{found.rows_fit:,} of {found.rows_read:,} rows fit; cells beyond their bounds, which are clipped: {outside}. "
-        "Of a private table such counts are NOT FOR PUBLICATION.",
+        f"{found.rows_fit:,} of {found.rows_read:,} rows fit; clipped cells outside their bounds: {outside}. "
+        "For a private table, such counts are NOT FOR PUBLICATION.",
         indent=_INDENT,
     )
 
@@ -122,7 +122,7 @@ def draw(session: Session, picture: Path, drawing: Callable[[], object]) -> None
         session.will_write(str(picture))
         drawing()
     except MissingDependencyError as missing:
-        paragraph(f"No picture was written: {missing}", indent=_INDENT)
+        paragraph(f"No plot was written: {missing}", indent=_INDENT)
     else:
         say(f"Written  {picture}")
 
@@ -170,7 +170,7 @@ def own_folder(output: str) -> Path:
     except OSError as error:
         raise OutputError(f"cannot use {output!r} as a folder for the demo: {error.strerror}") from None
     if not ours:
-        raise OutputError(f"{str(folder / DESIGN)!r} is not from the demo; choose another folder with -o DIR")
+        raise OutputError(f"{str(folder / DESIGN)!r} was not written by the demo; choose another folder with -o DIR")
     return folder
 
 

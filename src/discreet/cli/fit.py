@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option(
     "--cov-type",
     metavar="NAME",
-    help="Kind of standard errors in statsmodels' words: nonrobust, HC0 or HC1; the last two need a release made with "
+    help="Kind of standard errors, as in statsmodels: nonrobust, HC0 or HC1; the last two require a release made with "
     "--robust.",
 )
 @level_option
@@ -69,7 +69,7 @@ def command(
 
     wanted = checked_level(number("level", level))
     if robust and cov_type is not None:
-        raise OptionError("--robust is --cov-type HC1; pass one of the two options", option="robust")
+        raise OptionError("--robust means --cov-type HC1; pass only one of these options", option="robust")
     chosen = chosen_format(kind, output, as_json=as_json)
     if output is not None:
         refuse_overwriting(output, release_path)
@@ -101,13 +101,15 @@ def chosen_format(kind: str | None, output: str | None, *, as_json: bool) -> For
     if kind is None and output is None:
         return None
     if as_json:
-        raise OptionError("--json prints one JSON document; leave out --format and -o, or --json", option="json")
+        raise OptionError(
+            "--json cannot be used with --format or -o; leave --json out, or leave out --format and -o", option="json"
+        )
     for known in FORMATS:
         if kind == known:
             found = known if output is None else format_of(output)
             if found != known:
                 raise OptionError(
-                    f"--format {known} cannot be used with the name {output!r}, which asks for {found}; "
+                    f"--format {known} does not match the output name {output!r}, which selects {found}; "
                     "leave --format out, or choose another name",
                     option="format",
                 )

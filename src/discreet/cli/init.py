@@ -33,7 +33,7 @@ _SPELLED = {"\t": "tab"}
 @table_options
 @click.option("--target", metavar="NAME", help="Name of the target column.  [default: asked for, or left blank]")
 @click.option("--columns", metavar="A,B", help="Columns to release besides the target.  [default: every column]")
-@click.option("--id", "person", metavar="NAME", help="Column that names a person who may have several rows.")
+@click.option("--id", "person", metavar="NAME", help="Column that identifies a person who may have several rows.")
 @proposed_reading_options
 @click.option(
     "-o", "--output", default="design.toml", show_default=True, metavar="FILE", help="Where to write the design."

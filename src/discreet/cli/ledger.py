@@ -32,7 +32,7 @@ _DATASET = click.option("--dataset", required=True, metavar="NAME", help="Name o
 _ONE_DATASET = click.option("--dataset", metavar="NAME", help="Only this data set.  [default: all]")
 
 
-@click.group("ledger", invoke_without_command=True, short_help="Keep count of what is spent on a data set.")
+@click.group("ledger", invoke_without_command=True, short_help="Record what is spent, and enforce budgets.")
 @click.pass_context
 def command(context: click.Context) -> None:
     """Record what is spent on data sets, in one file. Requests that exceed a budget are refused.
@@ -44,29 +44,31 @@ def command(context: click.Context) -> None:
         say(context.get_help())
 
 
-@command.command("init", short_help="Give a data set a budget.")
+@command.command("init", short_help="Declare the budget of a data set.")
 @click.argument("ledger")
 @_DATASET
-@click.option("--epsilon", required=True, metavar="E", help="Epsilon of all requests together.")
-@click.option("--delta", default="0", show_default=True, metavar="D", help="Delta of all requests together.")
+@click.option("--epsilon", required=True, metavar="E", help="Total epsilon of all requests.")
+@click.option("--delta", default="0", show_default=True, metavar="D", help="Total delta of all requests.")
 @click.option(
-    "--rule", metavar="NAME", help="How requests are counted: gdp, zcdp or basic.  [default: gdp; basic if delta is 0]"
+    "--rule", metavar="NAME", help="Accounting rule: gdp, zcdp or basic.  [default: gdp; basic if delta is 0]"
 )
-@click.option("--id", "person", metavar="COLUMN", help="Column that names the person behind several rows.")
-@click.option("--max-rows", type=int, default=1, show_default=True, metavar="K", help="How many rows of one id count.")
+@click.option("--id", "person", metavar="COLUMN", help="Column that identifies a person who may have several rows.")
+@click.option(
+    "--max-rows", type=int, default=1, show_default=True, metavar="K", help="Largest number of rows per person."
+)
 @click.option(
     "--neighbours",
     default="add-remove",
     show_default=True,
     metavar="NAME",
-    help="add-remove or replace, as designs say.",
+    help="Neighbouring relation: add-remove or replace, as in the design.",
 )
 @click.option(
     "--curve-share",
     default="0.999",
     show_default=True,
     metavar="S",
-    help="Part of delta for the curve of gdp or zcdp; the rest is for lattice gaps and for requests without a curve.",
+    help="Fraction of delta for the privacy curve of gdp or zcdp; the rest covers other terms.",
 )
 @weak_privacy_option
 @json_option
@@ -84,7 +86,7 @@ def init(
     allow_weak_privacy: bool,
     as_json: bool,
 ) -> None:
-    """Give a data set a budget in LEDGER, which is created if it does not exist.
+    """Declare the budget of a data set in LEDGER, which is created if it does not exist.
 
     The budget belongs to the name of the data set: a changed table spends the same budget.
     """
@@ -125,8 +127,10 @@ def init(
 @command.command("grant", short_help="Raise the budget of a data set.")
 @click.argument("ledger")
 @_DATASET
-@click.option("--epsilon", required=True, metavar="E", help="New epsilon of all requests, earlier ones included.")
-@click.option("--delta", metavar="D", help="New delta of all requests.  [default: as before]")
+@click.option(
+    "--epsilon", required=True, metavar="E", help="New total epsilon of all requests, including earlier ones."
+)
+@click.option("--delta", metavar="D", help="New total delta of all requests.  [default: as before]")
 @click.option("--reason", required=True, metavar="TEXT", help="Reason, recorded in the history.")
 @weak_privacy_option
 @json_option
@@ -142,7 +146,7 @@ def grant(
 ) -> None:
     """Raise the budget of a data set in LEDGER.
 
-    The guarantee of everything released so far becomes the larger one.
+    The new, weaker guarantee then also applies to everything released so far.
     """
     from discreet.ledger.ledger import Ledger
 
@@ -161,10 +165,10 @@ def grant(
         say(status_text(granted))
 
 
-@command.command("status", short_help="What is spent, what is left.")
+@command.command("status", short_help="Show what is spent and what is left.")
 @click.argument("ledger")
 @_ONE_DATASET
-@click.option("--epsilon", metavar="E", help="Epsilon of a planned release: what would it leave?")
+@click.option("--epsilon", metavar="E", help="Epsilon of a planned release; shows what it would leave.")
 @click.option("--delta", metavar="D", help="Delta of the planned release.  [default: 0]")
 @click.option("--design", "design_path", metavar="FILE", help="Design of the planned release, for its exact cost.")
 @click.option("--mechanism", metavar="NAME", help="With --design: mechanism of the planned release.  [default: auto]")
@@ -189,10 +193,11 @@ def status(
     plan = {"--delta": delta, "--design": design_path, "--mechanism": mechanism}
     for option, text in plan.items():
         if epsilon is None and text is not None:
-            raise OptionError(f"a planned release needs --epsilon; give it, or leave {option} out", option="epsilon")
+            raise OptionError(f"{option} requires --epsilon; pass --epsilon, or leave {option} out", option="epsilon")
     if mechanism is not None and design_path is None:
         raise OptionError(
-            "the cost of a mechanism depends on the design; give --design, or leave --mechanism out", option="design"
+            "--mechanism requires --design, on which the cost depends; pass --design, or leave --mechanism out",
+            option="design",
         )
     books = Ledger(ledger)
     found = books.statuses() if dataset is None else [books.status(dataset)]
@@ -230,7 +235,7 @@ def _planned(
     return typical_loss(epsilon, delta), None
 
 
-@command.command("history", short_help="Every event in order.")
+@command.command("history", short_help="List every event in order.")
 @click.argument("ledger")
 @_ONE_DATASET
 @json_option
@@ -266,18 +271,19 @@ def verify(ledger: str, release: str | None, as_json: bool) -> None:
     if as_json:
         say_json({"ledger": ledger, "verified": True, "events": head.seq, "anchor": str(head), "release": release})
         return
-    say(f"{head.seq} events, each follows from the one before")
+    say(f"{head.seq} events, whose chain of hashes is intact")
     if release is not None:
         merged = given is not None and given.curators is not None
-        say(_parts_words(release) if merged else f"{release} is recorded in it")
+        say(_parts_words(release) if merged else f"{release} is recorded in this ledger")
     say(f"Anchor      {head}")
 
 
 def _parts_words(release: str) -> str:
     """Describe what one ledger shows about a federated release, and what it cannot show."""
     return (
-        f"the parts that it counts of {release} are recorded in it, for a release of this session, design and terms; "
-        "whether its numbers are the sum of all parts, no single ledger shows: merge the parts again"
+        f"the parts of {release} that were charged to this ledger are recorded in it, with the same session, design "
+        "and terms; "
+        "to check that the release is the sum of all parts, merge the parts again"
     )
 
 
@@ -314,14 +320,14 @@ def status_text(status: Status) -> str:
     unit = status.unit
     one = "one row" if unit.id is None else f"one {unit.id} with at most {unit.max_rows} rows"
     fields = [
-        ("Data set", f"{status.dataset}: hides {one}, {unit.neighbours} neighbours"),
-        ("Budget", f"epsilon = {status.epsilon:g}, delta = {status.delta:g} for everything, counted by {status.rule}"),
+        ("Data set", f"{status.dataset}: protects {one}, {unit.neighbours} neighbours"),
+        ("Budget", f"epsilon = {status.epsilon:g}, delta = {status.delta:g} in total, accounting rule {status.rule}"),
         ("Spent", f"epsilon = {status.spent_epsilon:.4g} at delta = {status.delta:g}, in {requests(status)}"),
         ("Left", status.left_words),
     ]
     if status.waiting:
         names = ", ".join(status.waiting)
-        fields.append(("Unfinished", f"{names}: the same command finishes it at no further cost"))
+        fields.append(("Unfinished", f"{names}: repeat the same command to complete it at no additional cost"))
     return "\n".join(labelled(*field, _LABEL) for field in fields)
 
 
@@ -339,7 +345,7 @@ def planned_text(loss: Loss, after: Status | None, *, same_unit: bool = True) ->
     more = "no second one like it would be taken"
     if after.alike > 1:
         number = f"{after.alike} or more" if after.alike == MOST_ALIKE else f"{after.alike}"
-        more = f"{number} releases like it would be taken in all"
+        more = f"{number} such releases would be accepted in total"
     return labelled("Planned", f"{planned} would leave {after.left_words}; {more}", _LABEL)
 
 

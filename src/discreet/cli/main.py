@@ -54,7 +54,10 @@ def report_failure(error: BaseException, session: Session) -> int:
         if session.as_json:
             say_json({"error": error.to_dict(FLAGS)})
         return AfterSpendError.exit_code if session.spent else error.exit_code
-    complain("error", f"unexpected failure ({type(error).__name__}); {session.outcome}. Run with --debug and report it")
+    complain(
+        "error",
+        f"unexpected failure ({type(error).__name__}); {session.outcome}. Run it with --debug and report the output",
+    )
     return AfterSpendError.exit_code if session.spent else BAD_INPUT
 
 

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _LABEL: Final = 13  # width of the labels on the left
 HEADERS: Final = ("mechanism", "publishes", "delta", "relation", "numerics", "noise of", "d = 5", "d = 20")
 FIGURES: Final = (
-    "standard deviation of the noise at epsilon = 1 and delta = 1e-6 (0 where delta is none), in scaled units, for 5 "
+    "standard deviation of the noise at epsilon = 1 and delta = 1e-6 (0 for pure mechanisms), in scaled units, for 5 "
     "and 20 regressors; figures for different statistics cannot be compared"
 )
 _AUTO: Final = (
-    "gaussian where delta is above 0; otherwise laplace or k-norm, whichever has the smaller predicted error. The "
-    "scikit-learn estimator, which is for predictions, takes refined where delta is above 0 and nothing asks for "
+    "gaussian if delta is above 0; otherwise laplace or k-norm, whichever has the smaller predicted error. The "
+    "scikit-learn estimator is for predictions and selects refined if delta is above 0 and no option requires "
     "moments"
 )
 _DELTA: Final = {"pure": "none", "approximate": "needed", "both": "optional"}

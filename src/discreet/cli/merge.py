@@ -10,10 +10,14 @@ from discreet.cli.release import facts, summary
 from discreet.cli.terminal import say, say_json
 
 
-@click.command("merge", short_help="Make one release from the parts of several curators.")
+@click.command("merge", short_help="Merge the parts of several curators into a release.")
 @click.argument("parts", nargs=-1, required=True, metavar="PART...")
-@click.option("--session", "session_path", metavar="S.toml", help="The session of which the parts must be.")
-@click.option("--merger-noise", is_flag=True, help="See the exact pooled sums and draw the noise, if so agreed.")
+@click.option("--session", "session_path", metavar="S.toml", help="The session to which the parts must belong.")
+@click.option(
+    "--merger-noise",
+    is_flag=True,
+    help="Draw the noise while merging, which shows you the exact pooled sums; required if the session says so.",
+)
 @click.option("--sign", metavar="KEY.pem", help="Sign with this Ed25519 private key (extra 'sign').")
 @click.option("-o", "--output", required=True, metavar="R.json", help="Where to write the release.")
 @output_options

@@ -157,7 +157,7 @@ def _release_options(values: dict[str, Any]) -> ReleaseOptions:
     if not values["robust"]:
         for name, given in (("models", models or None), ("residual_bound", bound)):
             if given is not None:
-                raise SpecError(f"{flags[name]} needs --robust; add it, or leave {flags[name]} out")
+                raise SpecError(f"{flags[name]} requires --robust; add --robust, or leave {flags[name]} out")
     else:
         limit = None if bound is None else number("residual-bound", bound)
         values["robust"] = RobustErrors(models=models, residual_bound=limit)
@@ -166,9 +166,9 @@ def _release_options(values: dict[str, Any]) -> ReleaseOptions:
 
 def table_options(command: Command) -> Command:
     """Add the options that name a table of a database instead of a file."""
-    command = click.option("--table", metavar="NAME", help="Table or view of the database; needs --database.")(command)
+    command = click.option("--table", metavar="NAME", help="Name of the table or view; requires --database.")(command)
     return click.option(
-        "--database", metavar="FILE", help="Read a table of this DuckDB file, in place of a file of rows."
+        "--database", metavar="FILE", help="Read a table of this DuckDB file instead of a file of rows."
     )(command)
 
 
@@ -179,12 +179,12 @@ def chosen_table(file: str | None, database: str | None, table: str | None, what
     'people.csv'
     """
     if file is not None and (database is not None or table is not None):
-        raise OptionError(f"both {what} ({file!r}) and a table of a database are given; give one of them")
+        raise OptionError(f"expected {what} or --database with --table, got both; leave one of them out")
     if file is not None:
         return file
     if database is None and table is None:
         raise OptionError(
-            f"no table is given; give {what}, the path of a file, or --database FILE with --table NAME",
+            f"no table was given; pass {what}, the path of a file, or --database FILE with --table NAME",
             option="database",
         )
     if database is None or table is None:
@@ -273,7 +273,7 @@ def model_options(command: Command) -> Command:
 robust_option = click.option(
     "--robust",
     is_flag=True,
-    help="Robust standard errors (HC1), clustered by person if the design has an id; needs a release made with "
+    help="Robust standard errors (HC1), clustered by person if the design has an id; requires a release made with "
     "--robust.",
 )
 level_option = click.option(
@@ -388,7 +388,7 @@ class Columns(TypedDict):
 
 
 def chosen_columns(choice: ColumnChoice) -> Columns:
-    """Parse the column options. Missing ones are left to the library."""
+    """Parse the column options. The library supplies defaults for missing options."""
     features = choice["features"]
     return {
         "target": choice["target"],
@@ -398,7 +398,7 @@ def chosen_columns(choice: ColumnChoice) -> Columns:
 
 
 def refuse_overwriting(output: str, *inputs: str) -> None:
-    """Refuse an output that is one of the inputs, which `--force` would destroy."""
+    """Raise an error if the output is one of the inputs, because `--force` would destroy it."""
     for given in inputs:
         try:
             same = Path(output).samefile(given)
@@ -407,7 +407,7 @@ def refuse_overwriting(output: str, *inputs: str) -> None:
             continue
         if same:
             raise OutputError(
-                f"the output {output!r} is the input {given!r}",
+                f"the output {output!r} is the same file as the input {given!r}",
                 code="output-is-input",
                 option="output",
                 given=output,
@@ -435,11 +435,11 @@ _LIKE: Final = {
     "share": "treated=0.02, or region=north:0.7,south:0.3",
     "mean": "age=40, or day=2021-06-30",
     "sd": "age=12",
-    "slope": "age=150, or region=south:-2,east:1 (of an interaction likewise: ar=south:3,east:0)",
+    "slope": "age=150, or region=south:-2,east:1 (for an interaction: ar=south:3,east:0)",
     "correlation": "0.9, or age,hours=0.9",
 }
 _HELP: Final = {
-    "share": ("Share of rows that are true, or that have each level", "equal shares"),
+    "share": ("Fraction of rows that are true, or that have each level", "equal fractions"),
     "mean": ("Mean of a numeric column", "the middle of its bounds"),
     "sd": ("Standard deviation of a numeric column", "that of a uniform distribution"),
     "slope": ("Assumed coefficient of a column", "set so that the model explains --rsquared"),
@@ -475,7 +475,7 @@ def assume_table(words: Mapping[str, Iterable[str]], columns: Mapping[str, objec
             name, text = _split(key, word, columns)
             stated = out.setdefault(name, {})
             if key in stated:
-                raise OptionError(f"--{key} of {name!r} is given twice; give it once", option=key)
+                raise OptionError(f"--{key} of {name!r} was given twice; pass it once", option=key)
             by_level = key in ("share", "slope") and ":" in text
             if key == "mean" and day_of_text(text.strip()) is not None:
                 stated[key] = text.strip()
@@ -498,7 +498,8 @@ def correlation_table(words: Iterable[str]) -> float | dict[tuple[str, str], flo
         names, equals, text = word.rpartition("=")
         if not equals:
             raise OptionError(
-                "--correlation was given more than once; give one number, or pairs only", option="correlation"
+                "--correlation was given more than once; pass one number for all pairs, or only pairs",
+                option="correlation",
             )
         pair = split_names(names)
         if len(pair) != 2:
@@ -509,7 +510,7 @@ def correlation_table(words: Iterable[str]) -> float | dict[tuple[str, str], flo
         first, second = pair
         if (first, second) in pairs or (second, first) in pairs:
             raise OptionError(
-                f"--correlation of {first!r} and {second!r} is given twice; give it once", option="correlation"
+                f"--correlation of {first!r} and {second!r} was given twice; pass it once", option="correlation"
             )
         pairs[first, second] = number(f"--correlation {names}", text)
     return pairs or None
@@ -566,7 +567,7 @@ def engine_options(command: Command) -> Command:
         default="here",
         show_default=True,
         metavar="NAME",
-        help="`spark`: sum Parquet files or a --table of its catalogue on a cluster; needs --master.",
+        help="`spark`: sum Parquet files, or a --table of the Spark catalogue, on a cluster; requires --master.",
     )(command)
 
 
@@ -582,17 +583,15 @@ def table_of(
         raise OptionError.unknown_name("engine", engine, _ENGINES, option="engine")
     if engine == "here":
         if master is not None:
-            raise OptionError(
-                "--master is where Spark runs; give it with --engine spark, or leave it out", option="master"
-            )
+            raise OptionError("--master requires --engine spark; pass both, or leave --master out", option="master")
         return chosen_table(data, database, table)
     if master is None:
         raise OptionError(
-            "--engine spark needs --master, such as local[2], spark://HOST:7077 or sc://HOST:15002", option="engine"
+            "--engine spark requires --master, such as local[2], spark://HOST:7077 or sc://HOST:15002", option="engine"
         )
     if database is not None:
         raise OptionError(
-            "--database is a DuckDB file, which Spark does not read; leave --engine spark out", option="database"
+            "--engine spark cannot read a DuckDB file; leave --database or --engine spark out", option="database"
         )
     from discreet.spark.spark_session import SparkInput
 
@@ -601,8 +600,8 @@ def table_of(
 
 @contextmanager
 def opened(given: str | DatabaseTable | SparkInput) -> Iterator[object]:
-    """Yield the input of a release: a Spark table while its session lasts, or the given file or table."""
-    # a path needs no check of what it would be on Spark
+    """Yield the input of a release: an open Spark table, or the given file or table."""
+    # a path is passed on as it is, without importing Spark support
     if isinstance(given, str):
         yield given
         return
@@ -616,7 +615,7 @@ def opened(given: str | DatabaseTable | SparkInput) -> Iterator[object]:
 
 
 def written_over(given: str | DatabaseTable | SparkInput) -> list[str]:
-    """Return the paths that contain the table and must not be overwritten."""
+    """Return the paths of the table, which must not be overwritten."""
     if isinstance(given, str):
         return [table_path(given)]
     from discreet.spark.spark_session import SparkInput

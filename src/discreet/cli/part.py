@@ -39,7 +39,7 @@ _LABEL: Final = 12
 _MODES: Final = "give DATA with --session and --key, or --new-key FILE, or --new-session S.toml"
 
 
-@click.command("part", short_help="Make one curator's masked part of a release of several.")
+@click.command("part", short_help="Make one curator's part of a joint release; spends budget.")
 @click.argument("data", required=False)
 @table_options
 @click.option("--design", "design_path", metavar="FILE", help="The design, the same for all curators.")
@@ -47,24 +47,44 @@ _MODES: Final = "give DATA with --session and --key, or --new-key FILE, or --new
 @click.option("--key", metavar="FILE", help="This curator's private keys, from --new-key.")
 @click.option("--new-key", metavar="FILE", help="Write new private keys, with mode 0600, and print the public ones.")
 @click.option("--name", metavar="NAME", help="With --new-key: name of the curator.  [default: the name of the file]")
-@click.option("--new-session", metavar="S.toml", help="Write a new session; needs --design, --epsilon and --curator.")
-@click.option("--curator", "curators", multiple=True, metavar="PUB", help="File with a curator's public keys; repeat.")
+@click.option(
+    "--new-session", metavar="S.toml", help="Write a new session; requires --design, --epsilon and --curator."
+)
+@click.option(
+    "--curator",
+    "curators",
+    multiple=True,
+    metavar="PUB",
+    help="With --new-session: file with a curator's public keys; repeat for each curator.",
+)
 @click.option("--epsilon", metavar="E", help="With --new-session: privacy loss to spend, such as 1.")
 @click.option("--delta", metavar="D", help="With --new-session: delta of the guarantee, such as 1e-6.")
 @session_term("mechanism")
 @session_term("grid_bits", str(DEFAULT_GRID_BITS))
-@click.option("--honest", type=int, metavar="H", help="With --new-session: honest curators.  [default: all but one]")
-@click.option("--parts-per-person", type=int, metavar="M", help="With --new-session: parts a person may be in.")
 @click.option(
-    "--merger-noise", is_flag=True, help="With --new-session: the merger draws the noise and sees exact sums."
+    "--honest",
+    type=int,
+    metavar="H",
+    help="With --new-session: number of honest curators that the guarantee assumes.  [default: all but one]",
+)
+@click.option(
+    "--parts-per-person",
+    type=int,
+    metavar="M",
+    help="With --new-session: largest number of parts in which a person may be.",
+)
+@click.option(
+    "--merger-noise",
+    is_flag=True,
+    help="With --new-session: the merger draws the noise and sees the exact pooled sums.",
 )
 @reading_options
 @click.option("--workers", type=int, metavar="N", help="Threads that read and sum at once; cannot change the result.")
-@click.option("--ledger", "ledger_path", metavar="L.db", help="Record the spend in this ledger; needs --dataset.")
+@click.option("--ledger", "ledger_path", metavar="L.db", help="Record the spend in this ledger; requires --dataset.")
 @click.option("--dataset", metavar="NAME", help="Data set of the ledger whose budget is spent.")
 @click.option("--accept-changed-data", is_flag=True, help="Accept that the table changed since the last release.")
 @weak_privacy_option
-@click.option("-o", "--output", metavar="PART", help="Where to write the part; with --new-key the public keys.")
+@click.option("-o", "--output", metavar="PART", help="File for the part, or for the public keys with --new-key.")
 @output_options
 def command(
     run: Run,
@@ -193,7 +213,7 @@ def _account(ledger_path: str | None, dataset: str | None, *, accept_changed_dat
     """Open the account that the options name, or return None without a ledger."""
     if accept_changed_data and ledger_path is None and dataset is None:
         raise OptionError(
-            "--accept-changed-data is for a ledger; give --ledger and --dataset", option="accept_changed_data"
+            "--accept-changed-data requires a ledger; pass --ledger and --dataset", option="accept_changed_data"
         )
     return ledger_account(
         ledger_path, dataset, request_id=None, new_release=False, accept_changed_data=accept_changed_data
@@ -209,7 +229,7 @@ def _refuse(options: Mapping[str, object], mode: str) -> None:
 
 def _needed(option: str, value: str | None, mode: str) -> str:
     if value is None:
-        raise OptionError(f"{mode} needs {option}")
+        raise OptionError(f"{mode} requires {option}; pass it")
     return value
 
 
@@ -297,7 +317,7 @@ def summary(made: Part, output: str, session_path: str, recorded: str = "", *, a
     fields = [
         ("In short", "masked sums of this table, for whoever merges; without the parts of all others they say nothing"),
         ("Curator", f"{made.curator}, one of {len(session.curators)}"),
-        ("Session", f"{session.id}, used up for this key"),
+        ("Session", f"{session.id}, now used by this key"),
         ("Fingerprint", in_groups(session.fingerprint)),
         ("Noise", noise_words(session)),
         ("People", people_words(session)),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.analyst.solvers.penalised import Penalty
 
 
-@click.command("path", short_help="Fit a penalised model at many strengths; free.")
+@click.command("path", short_help="Fit a penalised model at many penalty strengths; free.")
 @click.argument("release_path", metavar="R.json")
 @column_options
 @click.option("--penalty", default="lasso", show_default=True, metavar="NAME", help="lasso, elastic-net or ridge.")
@@ -124,7 +124,7 @@ def print_path(found: Path) -> None:
     print_table(title, HEADERS, found.cells(places))
     if len(places) < len(found.strengths):
         weaker = len(found.strengths) - places.stop
-        say(f"{places.start} stronger and {weaker} weaker ones are not shown; --json has all.")
+        say(f"{places.start} stronger and {weaker} weaker penalties are not shown; --json has all.")
     shown = found.fit(None if chosen is not None else 0)
     choice = penalty_line(shown) if chosen is not None else f"none: {worded(reason_of(found.criterion), FLAGS)}"
     say(labelled("Chosen", choice, LABEL))
@@ -144,7 +144,7 @@ def criteria(found: Path) -> list[float] | list[None]:
 
 
 def repeated(release_path: str, penalty: str, strength: str, l1_ratio: str | None, choice: ColumnChoice) -> str:
-    """Return the command that fits the model at the best strength, or at one to be filled in."""
+    """Return the command that fits the model at this strength."""
     given = {"--target": choice["target"], "--features": choice["features"], "--l1-ratio": l1_ratio}
     words = ["discreet", "fit", release_path, "--penalty", penalty, "--strength", strength]
     for flag, text in given.items():

@@ -122,16 +122,23 @@ _ANSWERS: Final = {"smallest_epsilon": "smallest epsilon", "smallest_rows": "sma
 EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
-@click.command("plan", short_help="What accuracy to expect; no data is opened.")
+@click.command("plan", short_help="Predict the accuracy of a release; reads no data.")
 @click.option("--design", "design_path", metavar="FILE", help="The design of the planned release, as TOML.")
-@click.option("--rows", metavar="N", help="Expected number of rows; with an id, at most max_rows of each person count.")
+@click.option(
+    "--rows", metavar="N", help="Expected number of rows; with an id, count at most max_rows rows per person."
+)
 @click.option("--epsilon", metavar="E", required=True, help="Epsilon of the planned release.")
 @click.option(
-    "--delta", metavar="D", default="0", help="Its delta; must be above 0 for a Gaussian mechanism.  [default: 0]"
+    "--delta",
+    metavar="D",
+    default="0",
+    help="Delta of the planned release; must be above 0 for a Gaussian mechanism.  [default: 0]",
 )
 @release_options
 @assumption_options
-@click.option("--rsquared", metavar="R", help="Share of the target's variance that the model explains.  [default: 0.5]")
+@click.option(
+    "--rsquared", metavar="R", help="Fraction of the target's variance that the model explains.  [default: 0.5]"
+)
 @click.option(
     "--spread",
     metavar="S",
@@ -140,7 +147,7 @@ EPSILONS: Final = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 )
 @click.option("--target-spread", metavar="S", help="The same for the target.  [default: 0.577]")
 @level_option
-@click.option("--coefficient", metavar="NAME", help="The coefficient that --width is about.")
+@click.option("--coefficient", metavar="NAME", help="The coefficient whose interval has the --width.")
 @click.option(
     "--width",
     metavar="W",
@@ -249,13 +256,14 @@ def command(
     print_over(over, made)
     if options.robust_errors is not None:
         named = "".join(f", {model!r}" for model in options.robust_errors.models)
-        say(f"It has robust standard errors too, of the full model{named}; the widths here are of plain ones.")
+        say(
+            f"The release would also have robust standard errors of the full model{named}; the widths above are for "
+            "plain ones."
+        )
     for name, answer in answers.items():
         found = "not attainable" if answer is None else _three_digits(answer)
         say(f"{_ANSWERS[name]} for a {percent(wanted)} interval of {coefficient} of width {width}: {found}")
-    say(
-        "No data was opened. To change an assumption, pass --share, --mean, --sd, --correlation, --slope or --rsquared."
-    )
+    say("No data was read. To change an assumption, pass --share, --mean, --sd, --correlation, --slope or --rsquared.")
 
 
 def _three_digits(value: float) -> str:
@@ -298,6 +306,6 @@ def _second(path: str, budget: tuple[float, float], level: float, options: Relea
         say_json({name: plan.to_dict() for name, plan in found._asdict().items()})
         return
     now, then, _ = found
-    title = f"1 this release, epsilon {now.epsilon:g}; 2 a second one, epsilon {then.epsilon:g}; 3 both together"
+    title = f"1 this release, epsilon {now.epsilon:g}; 2 a second release, epsilon {then.epsilon:g}; 3 both together"
     print_plans(title, found)
-    say("The second release spends its own budget on top of the first.")
+    say("The second release would spend its budget in addition to that of the first.")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from discreet.design.columns import Base
 
 
-@click.command("plot", short_help="Draw the coefficients or predictions of a model; free.")
+@click.command("plot", short_help="Plot the coefficients or predictions of a model; free.")
 @click.argument("release_path", metavar="R.json")
 @model_options
 @robust_option
@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     help="Value of another column in --prediction; may be repeated.  [default: the middle of its bounds, false, or the "
     "reference level]",
 )
-@click.option("--obs", is_flag=True, help="Intervals of --prediction for a new observation, not for the mean.")
-@click.option("-o", "--output", metavar="FILE", help="Where to draw: a .svg, .png or .pdf file; optional with --json.")
+@click.option("--obs", is_flag=True, help="Show intervals of --prediction for a new observation instead of the mean.")
+@click.option("-o", "--output", metavar="FILE", help="File for the plot: .svg, .png or .pdf; optional with --json.")
 @output_options
 def command(
     session: Session,
@@ -82,7 +82,7 @@ def command(
         checked_destination(output, force=force)
     if prediction is None and (at_words or obs):
         raise OptionError(
-            f"{'--at' if at_words else '--obs'} needs --prediction COLUMN; pass it, or leave the option out",
+            f"{'--at' if at_words else '--obs'} requires --prediction COLUMN; pass it, or leave the option out",
             option="at",
         )
     if prediction is not None and scale is not None:

@@ -22,8 +22,8 @@ GROUP: Final = "discreet.commands"
 _NAME: Final = re.compile(r"[a-z][a-z0-9-]*")
 # commands of the other packages of this repository, which the help lists even if they are not installed
 PACKAGED: Final = {
-    "studio": ("discreet-studio", "Open all of this as a local page in your browser."),
-    "reproduce": ("discreet-papers", "Run the figures of the source documents again."),
+    "studio": ("discreet-studio", "Do all of this in your browser, on a local page."),
+    "reproduce": ("discreet-papers", "Reproduce the figures of the source documents."),
     "compare-methods": ("discreet-papers", "Compare methods on public data, NOT PRIVATE."),
 }
 

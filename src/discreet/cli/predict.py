@@ -98,7 +98,7 @@ def command(
     kind = Path(output).suffix.lower()
     if kind not in _KINDS:
         raise OutputError(
-            f"the output {output!r} ends in none of {', '.join(_KINDS)}",
+            f"the output {output!r} must end in {' or '.join(_KINDS)}",
             code="wrong-extension",
             option="output",
             given=output,
@@ -110,7 +110,9 @@ def command(
     if not model.estimable:
         raise NotEstimableError.because(reason_of(next(iter(model.params.values()))) or "")
     if not model.features:
-        raise ModelError("the model has no features; every prediction is its intercept", option="features")
+        raise ModelError(
+            "the model has no features, so every prediction would be its intercept; choose features", option="features"
+        )
     wanted = _wanted_level(model, level, intervals=intervals)
     written = (PREDICTION, *(() if wanted is None else SETS))
     for name in written:
@@ -132,8 +134,8 @@ def command(
     if weak and wanted is None:
         complain(
             "notice",
-            f"the release does not bound the coefficients of {', '.join(weak)}: predictions may be far off; "
-            "--intervals adds a confidence set to each",
+            f"the confidence sets of {', '.join(weak)} are unbounded, so predictions may be far off; "
+            "--intervals adds a confidence set to each prediction",
         )
     about_radius = radius_notes(model)
     if as_json:
@@ -213,7 +215,7 @@ def write_batches(batches: Iterator[RecordBatch], path: Path, kind: str) -> int:
     """Write batches as they arrive, one in memory at a time, and return the number of rows."""
     first = next(batches, None)
     if first is None:
-        raise DataError("the table has no rows; there is nothing to predict", code="no-rows")
+        raise DataError("the table has no rows to predict", code="no-rows")
     with _writer(path, kind, first.schema) as write:
         write(first)
         rows: int = first.num_rows
@@ -257,7 +259,8 @@ def _check_plain(name: str, kind: DataType) -> None:
     if not (number or text or when or kinds.is_boolean(stored) or kinds.is_null(stored)):
         shown = str(stored).partition("<")[0]
         raise DataError(
-            f"column {name!r} has type {shown}; numbers, text, booleans, dates and times can be kept", column=name
+            f"column {name!r} has type {shown}, but --keep supports only numbers, text, booleans, dates and times",
+            column=name,
         )
 
 

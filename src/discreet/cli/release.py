@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from discreet.tables.csv_format import ReadOptions
 
 _LABEL: Final = 12  # width of the labels on the left
-_AGAIN: Final = "the same command finishes it at no further cost"
-_LOOK: Final = "discreet ledger history shows it, and --request-id with its name finishes it free"
+_AGAIN: Final = "run the same command again to complete it at no additional cost"
+_LOOK: Final = "find its id with `discreet ledger history`, and pass --request-id ID to complete it at no cost"
 
 
 @click.command("release", short_help="Publish a table's noisy moments; spends budget.")
@@ -64,10 +64,10 @@ _LOOK: Final = "discreet ledger history shows it, and --request-id with its name
     metavar="N",
     help="Threads that read and sum at once; cannot change the result.  [default: the number of cores, at most 4]",
 )
-@click.option("--ledger", "ledger_path", metavar="L.db", help="Record the spend in this ledger; needs --dataset.")
+@click.option("--ledger", "ledger_path", metavar="L.db", help="Record the spend in this ledger; requires --dataset.")
 @click.option("--dataset", metavar="NAME", help="Data set of the ledger whose budget is spent.")
-@click.option("--request-id", metavar="ID", help="Name of the request.  [default: a digest of all that is asked for]")
-@click.option("--new-release", is_flag=True, help="Pay for another release although the same one is recorded.")
+@click.option("--request-id", metavar="ID", help="Id of the request.  [default: a digest of the request]")
+@click.option("--new-release", is_flag=True, help="Spend budget on a new release even if this request already has one.")
 @click.option(
     "--accept-changed-data",
     is_flag=True,
@@ -98,7 +98,7 @@ def command(
     as_json: bool,
     reading: ReadOptions,
 ) -> None:
-    """Publish noisy moments of DATA: the one command that spends budget.
+    """Publish noisy moments of DATA. This spends budget.
 
     DATA is a CSV, Parquet, Arrow, Stata, SPSS or SAS file, a folder of Parquet files, or a quoted pattern such as
     'data/*.parquet'. You can give --database and --table instead. With --engine spark, give a path of Parquet files
@@ -125,12 +125,12 @@ def command(
     refuse_overwriting(output, *written_over(given), design_path, *filter(None, [ledger_path, sign]))
     # before the data is opened and any budget is spent
     if check_output(output, force=force).exists():
-        complain("notice", f"{output!r} will be replaced; what was spent on the release in it stays spent")
+        complain("notice", f"{output!r} will be replaced; the budget spent on the release in it stays spent")
     if account is None and design.searched:
         complain(
             "notice",
-            "private bounds without --ledger: every run draws new counts and spends again, also after a run that found "
-            "no bounds or was cut off",
+            "private bounds without --ledger: every run draws new counts and spends again, even after a run that found "
+            "no bounds or was interrupted",
         )
     with opened(given) as rows:
         with ReadProgress() as progress:
@@ -153,13 +153,13 @@ def command(
             how = (
                 "run the command again"
                 if account is None
-                else f"the same command, or export, writes it free (request {session.request})"
+                else f"run the same command, or `discreet ledger export`, at no cost (request {session.request})"
             )
             raise AfterSpendError(
                 "the release was made but not saved: ",
                 reason=error,
                 code="not-saved",
-                remedy=f"nobody has seen it; fix that and {how}",
+                remedy=f"nobody has seen it; fix the problem and {how}",
             ) from None
         at("written")
     if as_json:
@@ -179,13 +179,13 @@ def ledger_account(
     """Open the account that the options name, or return None without a ledger."""
     if (ledger_path is None) != (dataset is None):
         raise OptionError(
-            "--ledger and --dataset must be given together; give both, or neither for a release that is not recorded",
+            "--ledger and --dataset must be given together; pass both, or neither if the release is not to be recorded",
             option="ledger",
         )
     if ledger_path is None or dataset is None:
         if request_id is not None or new_release or accept_changed_data:
             raise OptionError(
-                "--request-id, --new-release and --accept-changed-data are for a ledger; give --ledger and --dataset",
+                "--request-id, --new-release and --accept-changed-data require a ledger; pass --ledger and --dataset",
                 option="request_id",
             )
         return None
@@ -216,7 +216,7 @@ def spending(session: Session, account: Account | None) -> SpendHook:
         if receipt.request_id:
             session.spent += f", request {receipt.request_id}"
         if account is not None and account.new_release:
-            session.again = f"--request-id {receipt.request_id} in place of --new-release finishes it free"
+            session.again = f"--request-id {receipt.request_id} instead of --new-release completes it at no cost"
 
     return ObservedHook(untracked if account is None else account, before=asked, after=remember)
 
@@ -225,7 +225,7 @@ def recorded_words(session: Session, what: str = "release") -> str:
     """Describe what the ledger has recorded, or return an empty text without a ledger."""
     if not session.request:
         return ""
-    before = f"recorded before, so this is the same {what}, and nothing more was spent"
+    before = f"recorded earlier, so this is the same {what} and nothing more was spent"
     return f"{session.request}, {before if session.repeated else 'recorded now'}. {session.balance()}"
 
 
@@ -278,7 +278,7 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
     if made.residuals is not None:
         named = "".join(f", {model!r}" for model in made.robust_models)
         models = f" of the full model{named}" if named else ""
-        published += f", and from a second pass those of residuals, for robust standard errors{models}"
+        published += f", and from a second pass sums over residuals for robust standard errors{models}"
     if made.clip_counts is not None:
         published += f"; noisy counts of clipped rows in {', '.join(made.clip_counts)}"
     if made.coefficients is not None:
@@ -323,11 +323,11 @@ def _in_short(made: Release) -> str:
     """Describe in plain language what recipients of the file can do with it."""
     target = made.design.target
     if made.coefficients is not None:
-        can = f"whoever has the file has one noisy model of {target}; no other model can be fitted from it"
+        can = f"anyone who has the file has one noisy model of {target}; no other model can be fitted from it"
     else:
         model = f"{target} on {', '.join(made.design.regressors) or 'no other column'}"
-        can = f"whoever has the file can fit any linear model of its columns, such as {model}, at no further cost"
-    return f"{can}. No row, exact sum or exact count is in it; this file is what you publish, and nothing else"
+        can = f"anyone who has the file can fit any linear model of its columns, such as {model}, at no additional cost"
+    return f"{can}. It contains no row, exact sum or exact count. Publish this file and nothing else"
 
 
 def _next_steps(output: str) -> list[str]:

@@ -10,7 +10,7 @@ from discreet.cli.terminal import say, say_json
 _LABEL = 11
 
 
-@click.command("show", short_help="Show in ten lines what a release holds; free.")
+@click.command("show", short_help="Summarise a release in ten lines; free.")
 @click.argument("release_path", metavar="R.json")
 @json_option
 @debug_option

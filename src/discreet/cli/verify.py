@@ -17,18 +17,16 @@ if TYPE_CHECKING:
 
 _LABEL: Final = 12
 _SIGNATURE: Final = {
-    "none": "none: changed numbers would not be noticed",
-    "not checked": "there is one; give --key to check it",
+    "none": "none: changed numbers would not be detected",
+    "not checked": "present; pass --key to check it",
     "valid": "valid for the given key",
 }
 _UNTRACKED: Final = "untracked: repeated releases of the table are not counted"
 
 
-@click.command("verify", short_help="Check a release's promise against its noise, and its signature.")
+@click.command("verify", short_help="Check that the noise of a release satisfies its guarantee.")
 @click.argument("release_path", metavar="R.json")
-@click.option(
-    "--key", metavar="PUB.pem", help="Public key of the curator; a release that it did not sign is then refused."
-)
+@click.option("--key", metavar="PUB.pem", help="Public key of the curator, with which the release must be signed.")
 @json_option
 @debug_option
 def command(release_path: str, key: str | None, as_json: bool) -> None:
@@ -55,7 +53,7 @@ def summary(found: Verification) -> str:
     promised = found.promised
     fields = [
         ("Promised", f"epsilon = {promised.epsilon:g}, delta = {promised.delta:g}, {promised.neighbours} neighbours"),
-        ("Noise", f"{found.given()}: the promise is kept"),
+        ("Noise", f"{found.given()}: the guarantee is satisfied"),
         ("Digest", "matches the content"),
         ("Signature", _SIGNATURE[found.signature]),
         *([] if found.session is None else [("Session", f"fingerprint {in_groups(found.session)}")]),

@@ -1,4 +1,4 @@
-"""Spend from the account of a data set: reserve, draw, commit, then publish."""
+"""Spend from the account of a data set: reserve the cost, draw noise, commit the release, then publish it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from discreet.wording import Call, LeaveOut, Message, Option, SetOption
 
 
 def as_json(facts: Mapping[str, object]) -> str:
-    """Serialise facts canonically: equal facts give equal texts."""
+    """Serialise facts canonically, so that equal facts give equal strings."""
     return json.dumps(facts, sort_keys=True, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
 
 
@@ -42,16 +42,8 @@ def as_json(facts: Mapping[str, object]) -> str:
 class Reservation:
     """An accepted request.
 
-    Attributes
-    ----------
-    anchor
-        Its event in the ledger.
-    digest, question
-        Keyed digests of the request, with and without the table's fingerprint.
-    whole, charge, route
-        Reserved charge, actual charge, and the rule that accepted it.
-    ending, content
-        `commit` or `stop` with the recorded text; None while the request is pending.
+    `digest` and `question` are keyed digests of the request with and without the table's fingerprint. `whole` is the
+    reserved charge, and `charge` the actual one. `ending` is `commit` or `stop`, or None while the request is pending.
     """
 
     request: str
@@ -73,12 +65,12 @@ class AccountState:
     unit: PrivacyUnit
     terms: Terms
     reservations: dict[str, Reservation] = field(default_factory=dict)
-    # the last recorded one of each kind
+    # the latest table fingerprint of each kind
     fingerprints: dict[str, str] = field(default_factory=dict)
 
     @property
     def spent(self) -> Charge:
-        """Total charge of all requests; a pending request is charged in full."""
+        """Total charge of all requests. A pending request is charged in full."""
         total = Charge()
         for one in self.reservations.values():
             total = total + one.charge  # [P:filter-reserved]
@@ -91,7 +83,7 @@ class AccountState:
 
     @property
     def holds(self) -> bool:
-        """Whether the spent amount satisfies the budget."""
+        """Whether the spent amount fits the budget."""
         first = next(iter(self.reservations.values()), None)
         return self.terms.holds(self.spent, self.requests, Charge() if first is None else first.whole)
 
@@ -118,7 +110,7 @@ class AccountState:
             if event.kind not in ("stage", "commit", "stop") or event.content is None:
                 raise ValueError(event.kind)
             if event.kind == "stage":
-                # its cost is part of the reserved charge
+                # the cost of a stage is part of the reserved charge
                 return
             charge = Charge.from_dict(body["charge"]) if event.kind == "stop" else known.charge
             self.reservations[known.request] = Reservation(
@@ -138,12 +130,12 @@ def facts_of(event: Event) -> dict[str, Any]:
 
 @contextmanager
 def understood(event: Event) -> Iterator[None]:
-    """Convert errors from missing or malformed facts of an event to a ledger error."""
+    """Raise a ledger error if the facts of an event are missing or malformed."""
     try:
         yield
     except (LookupError, ValueError, TypeError, AttributeError, ArithmeticError, RecursionError, SpecError):
         raise LedgerError(
-            f"event {event.seq} of the ledger is not understood; it was written by another program or version",
+            f"event {event.seq} of the ledger cannot be read; it was written by another program or version",
             code="ledger-not-understood",
         ) from None
 
@@ -163,7 +155,7 @@ def budget_words(terms: Terms) -> str:
 
 
 def every_book(log: EventLog, ledger_id: str, dataset: str | None = None) -> dict[str, AccountState]:
-    """Return the state of all data sets, or of one, by name."""
+    """Return the state of every data set by name, or only that of `dataset`."""
     events = log.events() if dataset is None else log.events("dataset = ?", dataset)
     return books_of(events, ledger_id)
 
@@ -183,26 +175,26 @@ def books_of(events: Iterable[Event], ledger_id: str) -> dict[str, AccountState]
 
 
 def used_once(log: EventLog, once: str) -> str | None:
-    """Return the request, of any data set, that used a single-use resource; None if it is unused."""
+    """Return the request of any data set that used a single-use resource, or None if it is unused."""
     events = log.events("kind = 'reserve'")
     return next((event.request for event in events if facts_of(event).get("once") == once), None)
 
 
 def recorded_under(log: EventLog, fingerprint: Mapping[str, str], dataset: str) -> str | None:
-    """Return the first other data set to which a table with this fingerprint was charged; None if there is none."""
+    """Return the first other data set to which a table with this fingerprint was charged, or None."""
     events = log.events("kind = 'reserve' AND dataset != ?", dataset)
     return next((event.dataset for event in events if facts_of(event).get("fingerprint") == fingerprint), None)
 
 
 def used_by(event: Event) -> str:
-    """Return the first word of the single-use resource of an event, such as a session id, or an empty text."""
+    """Return the first word of an event's single-use resource, such as a session id, or an empty string."""
     return str(facts_of(event).get("once", "")).partition(" ")[0]
 
 
 def contradicted(event: Event, text: str) -> str | None:
-    """Return the first field in which the text of a release contradicts a part's event; None if all agree.
+    """Return the first field in which a release contradicts the event of a part, or None if they agree.
 
-    A part without a description of its release belongs to no release.
+    A part whose event does not describe a release contradicts every release.
     """
     answer, body = facts_of(event).get("answer", {"curators": None}), json.loads(text)
     with understood(event):
@@ -224,7 +216,7 @@ def book(log: EventLog, ledger_id: str, dataset: str) -> AccountState:
             OptionError.unknown_name("data set", dataset, known, option="dataset")
             if known
             else OptionError(
-                "the ledger has no data set yet",
+                "the ledger has no data sets yet",
                 code="no-data-set",
                 option="dataset",
                 given=dataset,
@@ -242,16 +234,12 @@ _DIGITS: Final = 3
 
 
 def steps_of(name: str) -> int:
-    """Return the number of steps in one unit of an amount.
-
-    >>> steps_of("delta") == CHANCE
-    True
-    """
+    """Return the number of steps per unit of an amount."""
     return CHANCE if name == "delta" else AMOUNT
 
 
 def left_words(terms: Terms, spent: Charge) -> str:
-    """Describe the remaining budget: examples of accepted requests, and the remainder of each sum.
+    """Describe the remaining budget by examples of accepted requests and by the remainder of each sum.
 
     >>> left_words(Terms("basic", 1.0, 1e-6), Charge(epsilon=25 * 10**10))
     'epsilon 0.75, delta 1e-06'
@@ -265,12 +253,12 @@ def left_words(terms: Terms, spent: Charge) -> str:
     # a first request may use the whole budget exactly
     gaussian = terms.epsilon if spent == Charge() else _rounded_down(largest_gaussian(terms, spent), _DIGITS)
     pure = _rounded_down(left.get("pure_epsilon", 0) / AMOUNT, 2 * _DIGITS)
-    one = f"one Gaussian release of epsilon = {gaussian:g} at delta = {terms.delta:g}"
-    several = f"releases without delta up to epsilon = {pure:g} together"
+    single = f"one Gaussian release of epsilon = {gaussian:g} at delta = {terms.delta:g}"
+    several = f"releases without delta up to a total epsilon of {pure:g}"
     if pure:
-        examples = f"{one}, or {several}" if gaussian else f"{several}, and none with delta"
+        examples = f"{single}, or {several}" if gaussian else f"{several}, and none with delta"
     else:
-        examples = one if gaussian else "nothing"
+        examples = single if gaussian else "nothing"
     return f"{examples} ({sums})"
 
 
@@ -285,7 +273,7 @@ def _rounded_down(value: float, digits: int) -> float:
 
 
 def spent_epsilon(terms: Terms, spent: Charge) -> float:
-    """Return the total epsilon spent at the budget's delta, for display; the filter does not use it.
+    """Return the total epsilon spent at the budget's delta, for display only.
 
     >>> spent_epsilon(Terms("basic", 1.0, 1e-6), Charge(epsilon=25 * 10**10))
     0.25
@@ -294,7 +282,7 @@ def spent_epsilon(terms: Terms, spent: Charge) -> float:
     if terms.rule == "basic" or (spent.pure and terms.within_pure(spent)):
         return by_sum
     if terms.rule == "zcdp":
-        # a sum of rho does not convert to a sum of mu^2: the two differ for a pure request
+        # mu^2 cannot be used, because it is not 2 rho for a pure request
         rho = up(Fraction(spent.rho, AMOUNT))
         return min(terms.epsilon, epsilon_from_rho(rho, terms.curve_delta)) if spent.rho else 0.0
     square = Fraction(spent.mu2, AMOUNT)
@@ -302,7 +290,7 @@ def spent_epsilon(terms: Terms, spent: Charge) -> float:
 
 
 def largest_gaussian(terms: Terms, spent: Charge) -> float:
-    """Return the epsilon, at the budget's delta, of the largest Gaussian release still accepted, or 0.
+    """Return the epsilon of the largest Gaussian release that fits the remaining budget at its delta, or 0.
 
     >>> round(largest_gaussian(Terms("gdp", 1.0, 1e-6), Charge()), 3)
     1.0
@@ -318,7 +306,7 @@ def largest_gaussian(terms: Terms, spent: Charge) -> float:
 
 
 # -- account -----------------------------------------------------------------------------------------------------------
-# A data set's account as a spend hook: reserve, draw noise, commit; only committed results are published.
+# A data set's account as a spend hook. Only committed results are published.
 
 _REQUEST: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,99}", re.ASCII)
 _ID_SIGNS: Final = 32
@@ -347,7 +335,7 @@ class Account:
                         Option("request_id"),
                         " and ",
                         Option("new_release", True),
-                        "; a request id names one release",
+                        ", but a request id names exactly one release",
                     ),
                     option="request_id",
                     given=self.request_id,
@@ -355,10 +343,10 @@ class Account:
                 )
 
     def advise(self, request: SpendRequest) -> None:
-        """Refuse early what would be refused later; record nothing."""
+        """Refuse a request early if it would be refused later. Nothing is recorded."""
         with self.storage.reading() as log:
             books = book(log, self.storage.ledger_id, self.dataset)
-            # the same request may have been answered already, which costs nothing
+            # repeating a completed request costs nothing
             question = self._question(request)
             known = {one.request for one in books.reservations.values() if one.question == question}
             _check_unused(log, request, known)
@@ -369,7 +357,7 @@ class Account:
         at("advised")
 
     def __call__(self, request: SpendRequest) -> SpendReceipt:
-        """Record the request or find its record; a refusal spends nothing."""
+        """Record the request, or find its record. A refusal spends nothing."""
         at("summed")
         fingerprint = None if request.fingerprint is None else request.fingerprint(self.storage.key)
         digest = self._digest(request, fingerprint)
@@ -387,7 +375,7 @@ class Account:
                         given=name,
                         remedy="choose another request id",
                     )
-                # for any table: two answers under one mask reveal their difference
+                # whatever the table: two parts under one mask reveal their difference
                 _check_unused(log, request, ())
                 self._check_same_table(books, fingerprint)
                 self._check_own_table(log, fingerprint)
@@ -406,16 +394,17 @@ class Account:
         at("reserved")
         if known.digest != digest:
             raise OptionError(
-                f"request {name!r} is recorded for another question, table or version, and nothing was spent",
+                f"request {name!r} is already recorded for other options, another table or another version of "
+                "discreet. Nothing was spent",
                 code="request-differs",
                 option="request_id",
                 given=name,
-                remedy="ask for the same as before, or choose another request id",
+                remedy="repeat the recorded request exactly, or choose another request id",
             )
         return self._receipt(known)
 
     def _receipt(self, known: Reservation) -> SpendReceipt:
-        """Build the receipt: the recorded release or stop if there is one, otherwise permission to draw noise."""
+        """Return a receipt with the recorded result, or with functions that record one if the request is pending."""
         receipt = SpendReceipt(str(known.anchor), request_id=known.request, balance=self._balance)
         if known.ending == "commit":
             return replace(receipt, stored=known.content)
@@ -432,8 +421,8 @@ class Account:
         def stop(record: str, spent: Loss) -> str:
             charge = Charge.of(spent)
             if not known.whole.covers(charge):
-                raise LedgerError("a stop cannot cost more than was reserved", code="stop-costs-too-much")
-            # a request accepted as the only one keeps its full charge: a request after a stop would be a second choice
+                raise LedgerError("a stopped request must not cost more than was reserved", code="stop-costs-too-much")
+            # a request accepted as the only request keeps its full charge, because a refund would admit a second one
             kept = known.whole if known.route == "first" else charge  # [P:filter-stop]
             return self._ended(known, "stop", record, {"charge": kept.to_dict()})
 
@@ -445,8 +434,8 @@ class Account:
             books = book(log, self.storage.ledger_id, self.dataset)
         spent = spent_epsilon(books.terms, books.spent)
         return (
-            f"Data set {self.dataset!r} has spent epsilon = {spent:.4g} at delta = {books.terms.delta:g} in all; left: "
-            f"{left_words(books.terms, books.spent)}"
+            f"Data set {self.dataset!r} has spent epsilon = {spent:.4g} at delta = {books.terms.delta:g} in total; "
+            f"left: {left_words(books.terms, books.spent)}"
         )
 
     def _staged(self, known: Reservation, name: str, draw: Callable[[], str]) -> str:
@@ -455,7 +444,7 @@ class Account:
         committed = "request = ? AND kind = 'stage' AND body = ?"
         with self.storage.writing() as log:
             if next(log.events(committed, known.request, body), None) is None:
-                # drawn under the write lock: which process draws does not depend on the result
+                # draw under the write lock, so that exactly one process draws, whatever the result
                 log.append("stage", self.dataset, known.request, body, draw())  # [P:one-stage]
                 at("staging")
         at("staged")
@@ -464,7 +453,7 @@ class Account:
         return str(event.content)
 
     def _ended(self, known: Reservation, kind: str, text: str, facts: Mapping[str, object]) -> str:
-        """Record how the request ended unless another process did, and return the recorded text."""
+        """Record how the request ended, unless another process did, and return the recorded text."""
         ends = "request = ? AND kind IN ('commit', 'stop')"
         with self.storage.writing() as log:
             if next(log.events(ends, known.request), None) is None:
@@ -475,9 +464,9 @@ class Account:
             (event,) = log.events(ends, known.request)
         if event.kind != kind:
             raise AfterSpendError(
-                f"request {known.request!r} ended otherwise in another process",
+                f"another process completed request {known.request!r} with a different result",
                 code="ended-otherwise",
-                remedy="ask again to see how",
+                remedy="repeat the request to get that result",
             )
         at("read")
         return str(event.content)
@@ -502,10 +491,10 @@ class Account:
             return secrets.token_hex(_ID_SIGNS // 2)
         if fingerprint is None:
             raise OptionError(
-                "this table has no fingerprint by which a repeated request would be recognised",
+                "this table has no fingerprint, so a repeated request cannot be recognised",
                 code="no-fingerprint",
                 option="request_id",
-                remedy=(SetOption("request_id"), Message(SetOption("new_release", True), " to ask for a new release")),
+                remedy=(SetOption("request_id"), Message(SetOption("new_release", True), " for a new release")),
             )
         return digest[:_ID_SIGNS]
 
@@ -514,11 +503,11 @@ class Account:
         before = None if kept is None else books.fingerprints.get(kept["kind"])
         if kept is not None and before not in (None, kept["value"]) and not self.accept_changed_data:
             raise UnsupportedError(
-                f"the table is not the one that data set {self.dataset!r} had before, and nothing was spent",
+                f"the table differs from the last table of data set {self.dataset!r}. Nothing was spent",
                 code="table-changed",
                 option="accept_changed_data",
                 remedy=Message(
-                    "if it is its newer state, ", SetOption("accept_changed_data", True), ": the budget stays the same"
+                    "if it is an updated version, ", SetOption("accept_changed_data", True), " to spend the same budget"
                 ),
             )
 
@@ -527,27 +516,23 @@ class Account:
         other = recorded_under(log, kept, self.dataset) if kept is not None and self.refuse_shared_table else None
         if other is not None:
             raise UnsupportedError(
-                f"this table is recorded under data set {other!r} of this ledger, and would now be charged to "
-                f"{self.dataset!r}: its people would lose the sum of both budgets. Nothing was spent",
+                f"this table was already charged to data set {other!r} of this ledger. Charging it to {self.dataset!r} "
+                "too would expose its people to the sum of both budgets. Nothing was spent",
                 code="table-shared",
                 option="refuse_shared_table",
-                remedy=(f"charge {other!r}", Message(LeaveOut("refuse_shared_table"), " to accept the sum")),
+                remedy=(f"use the data set {other!r}", Message(LeaveOut("refuse_shared_table"), " to accept the sum")),
             )
 
 
 def checked_request(name: object) -> str:
-    """Check that a request id is valid in a file name and in a command.
-
-    >>> checked_request("march-2026")
-    'march-2026'
-    """
+    """Check that a request id is valid in file names and commands."""
     if not isinstance(name, str) or not _REQUEST.fullmatch(name):
         raise OptionError(
             f"request id {shown(name)} is not allowed",
             option="request_id",
             given=name,
             allowed="up to 100 letters, digits and . _ : -",
-            remedy="write up to 100 letters, digits and . _ : - beginning with a letter or digit",
+            remedy="use up to 100 letters, digits and . _ : - and begin with a letter or digit",
         )
     return name
 
@@ -560,16 +545,16 @@ def _kept(fingerprint: str | None) -> dict[str, str] | None:
 
 
 def _check_unused(log: EventLog, request: SpendRequest, known: Collection[str]) -> None:
-    """Refuse a single-use resource that another request of this ledger, of any data set, has used."""
+    """Refuse a single-use resource that another request of this ledger has used."""
     other = used_once(log, request.once) if request.once else None
     if other is not None and other not in known:
         raise UnsupportedError(
-            f"request {other!r} of this ledger has used up what is asked for ({request.description}), and a session is "
-            "used once: two parts under one mask would show a difference that no guarantee covers. Nothing was spent",
+            f"request {other!r} of this ledger has already used this session ({request.description}). A session can be "
+            "used once, because the difference of two parts under one mask is not protected. Nothing was spent",
             code="session-used",
             remedy=(
                 Call("Ledger.export", f"write the part of {other!r} again"),
-                "agree on a new session for any other table",
+                "agree on a new session for another table",
             ),
         )  # [P:ledger-once]
 
@@ -577,47 +562,47 @@ def _check_unused(log: EventLog, request: SpendRequest, known: Collection[str]) 
 def _check_unit(books: AccountState, unit: PrivacyUnit) -> None:
     if unit != books.unit:
         raise UnsupportedError(
-            f"data set {books.dataset!r} protects {_unit_words(books.unit)}, and this request "
-            f"{_unit_words(unit)}; losses of different units do not add up",
+            f"data set {books.dataset!r} protects {_unit_words(books.unit)}, but this request protects "
+            f"{_unit_words(unit)}. Losses of different privacy units cannot be added",
             code="units-differ",
             option="dataset",
             given=books.dataset,
-            remedy="change the design or the data set",
+            remedy="change the unit in the design, or choose another data set",
         )
 
 
 def _unit_words(unit: PrivacyUnit) -> str:
-    one = "one row" if unit.id is None else f"one {unit.id!r} with at most {unit.max_rows} rows"
-    return f"{one} ({unit.neighbours})"
+    individual = "one row" if unit.id is None else f"one {unit.id!r} with at most {unit.max_rows} rows"
+    return f"{individual} ({unit.neighbours})"
 
 
 def _route(books: AccountState, request: SpendRequest) -> str:
-    """Return the rule that accepts the request, or refuse it; depends on the ledger and on the request only."""
+    """Return why the request is accepted, or refuse it. This depends only on the ledger and the request."""
     route = books.terms.route(books.spent, books.requests, Charge.of(request.loss))
     if route is None:
         terms = books.terms
         raise BudgetError(
             f"the budget of data set {books.dataset!r} (epsilon = {terms.epsilon:g}, delta = {terms.delta:g}, rule "
-            f"{terms.rule}) does not take a request of epsilon = {request.budget.epsilon:g}, "
+            f"{terms.rule}) does not allow a request of epsilon = {request.budget.epsilon:g}, "
             f"delta = {request.budget.delta:g}; left: {left_words(terms, books.spent)}. Nothing was spent",
             option="epsilon",
             given=request.budget.epsilon,
-            remedy=("ask for less", Call("Ledger.grant", "raise the budget")),
+            remedy=("request a smaller epsilon or delta", Call("Ledger.grant", "raise the budget")),
         )
     return route
 
 
 # -- session -----------------------------------------------------------------------------------------------------------
-# The total loss of the fits in one process, kept in memory and composed as by the rule `gdp` of a ledger.
+# The total loss of the fits in one process, kept in memory and composed as under the rule `gdp` of a ledger.
 #
-# All fits under one data set's name and one unit are assumed to use the same rows. Folds of a cross-validation
-# overlap, so the total is an upper bound. Other processes are not included: a ledger covers all of them.
+# All fits with the same data set name and unit are assumed to use the same rows. This makes the total an upper bound
+# for the overlapping folds of a cross-validation. Other processes are not included; use a ledger to include them.
 
 _LARGEST_DELTA: Final = 1 - 2**-20
 
 
 class SessionAccount:
-    """Losses of a process by data set and unit; thread-safe.
+    """Thread-safe record of the losses in this process, by data set and unit.
 
     >>> account = SessionAccount()
     >>> [account.add("survey", PrivacyUnit(), Loss.pure(0.5)).epsilon for _ in range(3)]
@@ -629,13 +614,13 @@ class SessionAccount:
         self._lock = threading.Lock()
 
     def total(self, dataset: str | None, unit: PrivacyUnit) -> Together | None:
-        """Return the total loss of all fits so far; None without fits."""
+        """Return the total loss of all fits so far, or None without fits."""
         with self._lock:
             losses = self._losses.get((dataset, unit))
             return None if not losses else together(losses)
 
     def with_one_more(self, dataset: str | None, unit: PrivacyUnit, loss: Loss) -> Together:
-        """Return the total loss of all fits so far and one more; record nothing."""
+        """Return the total loss of all fits so far and one more, without recording it."""
         with self._lock:
             return together([*self._losses.get((dataset, unit), ()), loss])
 
@@ -648,10 +633,11 @@ class SessionAccount:
 
 
 def together(losses: Sequence[Loss]) -> Together:
-    """Compose the losses of fits: the sum of epsilons if all are pure, otherwise epsilon at the largest delta.
+    """Compose the losses of fits into one guarantee.
 
-    As under the rule `gdp`, 99.9% of that delta covers the curve of the summed mu^2 and the rest covers the remaining
-    terms. If the rest is too small, a larger delta is reported.
+    If all fits are pure, their epsilons are added. Otherwise epsilon is computed at the largest delta. As under the
+    rule `gdp`, 99.9% of that delta is for the privacy curve of the summed mu^2, and the rest for the remaining terms.
+    If the rest is too small, a larger delta is reported.
 
     >>> eleven = together([Loss.gaussian(1.0, 1e-6, mu=0.2367, tau=1e-20)] * 11)
     >>> eleven.fits, round(eleven.epsilon, 2), eleven.delta
@@ -667,7 +653,7 @@ def together(losses: Sequence[Loss]) -> Together:
     delta = max(loss.delta for loss in losses)
     curve = CURVE_SHARE * min(delta, DELTA_HIGHEST)
     if mu > MU_HIGHEST or tau + failure >= _LARGEST_DELTA:
-        # nothing is kept
+        # these losses give no useful guarantee
         return Together(fits, up(sum((Fraction(loss.epsilon) for loss in losses), Fraction(0))), _LARGEST_DELTA)
     epsilon = epsilon_from(max(mu, MU_LOWEST), curve)
     rest = (failure + distance_cost(epsilon, tau)) * ROUNDING
@@ -675,9 +661,9 @@ def together(losses: Sequence[Loss]) -> Together:
 
 
 def is_worker() -> bool:
-    """Return whether another Python process started this one as a worker, as joblib does."""
+    """Return whether this process is a worker of another Python process, as with joblib."""
     return multiprocessing.parent_process() is not None
 
 
-# for this process; estimators without a data set name share one unnamed account
+# the account of this process; estimators without a data set name share one unnamed account
 SESSION: Final = SessionAccount()

@@ -27,13 +27,13 @@ from discreet.wording import Call
 # -- chain -------------------------------------------------------------------------------------------------------------
 # A tamper-evident chain of events: each event contains the hash of the previous one.
 #
-# A hash is salted, so that an anchor, which is published, reveals nothing about its event.
+# Hashes are salted, because anchors are published and must not reveal anything about their events.
 
 Kind = Literal["dataset", "grant", "reserve", "stage", "commit", "stop"]
 
 _ANCHOR: Final = re.compile(r"discreet-ledger:([0-9a-f]{32}):([1-9][0-9]{0,17}):([0-9a-f]{64})(:\S*)?", re.ASCII)
 _LEDGER: Final = "discreet-ledger:"
-_RESTORE: Final = "restore it from a copy and compare that with the anchors in your releases"
+_RESTORE: Final = "restore a backup and compare it with the anchors in your releases"
 # prefix of the anchor of a release of several curators
 PARTS: Final = "discreet-parts:"
 _SESSION: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
@@ -43,16 +43,9 @@ _SESSION: Final = re.compile(r"[0-9a-f]{32}", re.ASCII)
 class Event:
     """One event of the ledger.
 
-    Attributes
-    ----------
-    seq, time
-        Its number, consecutive from 1, and the local time of writing, which defines no order.
-    kind, dataset, request
-        Type of event, data set and request.
-    body, content
-        Facts as JSON, and the released text of a stage, a commit or a stop.
-    salt, previous, hash
-        Random characters, the hash of the previous event, and the hash of all fields.
+    Events are numbered from 1 by `seq`; `time` does not define their order. `body` holds facts as JSON, and `content`
+    the recorded text of a stage, commit or stop. `hash` covers all other fields, including the hash of the `previous`
+    event.
     """
 
     seq: int
@@ -77,22 +70,17 @@ class Event:
 
 
 def genesis(ledger_id: str, key: bytes) -> str:
-    """Compute the hash before the first event, which binds the ledger's name and key.
-
-    >>> genesis("0" * 32, b"key") == genesis("0" * 32, b"other")
-    False
-    """
+    """Return the hash that precedes the first event. It depends on the ledger's id and key."""
     inner = hashlib.sha256(b"discreet ledger key\n" + key).hexdigest()
     return hashlib.sha256(f"discreet ledger 1\n{ledger_id}\n{inner}".encode()).hexdigest()
 
 
 def checked_chain(events: Iterable[Event], seq: int, last: str) -> tuple[int, str]:
-    """Verify the events after number `seq` with hash `last`; return the number and hash of the last event."""
+    """Verify the events that follow event `seq` with hash `last`. Return the number and hash of the last event."""
     for event in events:
         if event.seq != seq + 1 or event.previous != last or event.hashed().hash != event.hash:
             raise LedgerError(
-                f"the ledger was changed or damaged at event {event.seq}: its hash does not follow from the event "
-                "before",
+                f"the ledger was changed or damaged at event {event.seq}: its hash does not match",
                 code="ledger-damaged",
                 remedy=_RESTORE,
             )
@@ -102,9 +90,9 @@ def checked_chain(events: Iterable[Event], seq: int, last: str) -> tuple[int, st
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """Location of a recorded spend: ledger, event number and event hash, which covers all earlier events.
+    """Reference to a recorded spend: ledger, event number and event hash. The hash covers all earlier events.
 
-    The text of an anchor ends with the data set's total budget at that time, for information.
+    The text of an anchor ends with the total budget of the data set at that time, for information.
 
     Examples
     --------
@@ -127,13 +115,13 @@ class Anchor:
         found = _ANCHOR.fullmatch(text)
         if text == UNTRACKED:
             raise LedgerError(
-                "the release is untracked: it was made without a ledger, or one of several curators has none; no "
-                "anchor says where its spend is recorded",
+                "the release is untracked, so no ledger can be checked: it was made without a ledger, or at least one "
+                "of its curators had none",
                 code="untracked",
             )
         if found is None:
             raise LedgerError(
-                f"{shown(text)} is not an anchor of a ledger; a tracked release has one such as discreet-ledger:...",
+                f"expected an anchor such as discreet-ledger:..., got {shown(text)}",
                 code="not-an-anchor",
                 given=text,
             )
@@ -142,7 +130,7 @@ class Anchor:
 
 @dataclass(frozen=True, slots=True)
 class MergedAnchor:
-    """Anchor of a release of several curators: their session, and the anchor of each part in its curator's ledger.
+    """Anchor of a merged release: the session, and for each part the anchor in the ledger of its curator.
 
     Examples
     --------
@@ -159,7 +147,7 @@ class MergedAnchor:
 
     @classmethod
     def parsed(cls, text: str) -> MergedAnchor | None:
-        """Parse a merged anchor; return None for other texts."""
+        """Parse a merged anchor, or return None for other strings."""
         session, _, rest = text.removeprefix(PARTS).partition(":")
         if not text.startswith(PARTS) or not _SESSION.fullmatch(session):
             return None
@@ -170,11 +158,11 @@ class MergedAnchor:
         if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
             return None
         made = cls(session, tuple(found))
-        # each anchor has exactly one text
+        # accept only the canonical text
         return made if str(made) == text else None
 
     def names_each(self, curators: int) -> bool:
-        """Return whether the anchor lists one distinct, valid spend record for each of `curators` curators.
+        """Return whether the anchor lists a different spend for each of this number of curators.
 
         >>> MergedAnchor("0" * 32, ("one", "two", "three")).names_each(3)
         True
@@ -182,7 +170,7 @@ class MergedAnchor:
         False
         """
         known = [(one, _ANCHOR.fullmatch(one)) for one in self.anchors]
-        # the same event with and without its budget is one spend
+        # anchors of the same event with and without its budget refer to the same spend
         spends = {one if found is None else found.group(1, 2) for one, found in known}
         one_part = not any(
             one == UNTRACKED or one.startswith(PARTS) or (one.startswith(_LEDGER) and found is None)
@@ -197,18 +185,18 @@ class MergedAnchor:
 
 
 # -- storage -----------------------------------------------------------------------------------------------------------
-# The file of a ledger: SQLite with a rollback journal that is on disk before a transaction is complete.
+# The ledger file: SQLite with a rollback journal that is on disk before a transaction is complete.
 #
-# Every operation opens and closes the file, so that no connection crosses a fork or a thread.
+# Every operation opens and closes the file, so that no connection is shared by processes or threads.
 
-# "disc" in ASCII, which identifies the file, and the version of its format
+# the file's type ("disc" in ASCII) and the version of its format
 APPLICATION: Final = 0x64697363
 VERSION: Final = 1
 BUSY_SECONDS: Final = 60.0
 FREE_BYTES: Final = 10_000_000
 # a longer chain is verified only on request
 _SMALL_BYTES: Final = 64_000_000
-# of the ledger's name, and of its key
+# format of the ledger's id and of its key
 _HEXADECIMAL: Final = {"id": re.compile(r"[0-9a-f]{32}", re.ASCII), "key": re.compile(r"[0-9a-f]{64}", re.ASCII)}
 _NAMES: Final = tuple(one.name for one in fields(Event))
 _COLUMNS: Final = ", ".join(_NAMES)
@@ -230,27 +218,27 @@ _SCHEMA: Final = (
     f"CREATE TRIGGER meta_insert BEFORE INSERT ON meta {_FIXED}",
 )
 _REASONS: Final = {
-    "SQLITE_BUSY": "another program has been using it for too long; try again when it has ended",
-    "SQLITE_LOCKED": "another program is using it; try again when it has ended",
-    "SQLITE_FULL": "the disk is full; make room and ask for the same again",
-    "SQLITE_READONLY": "it, or its folder, cannot be written; change the permissions or take it elsewhere",
-    "SQLITE_CANTOPEN": "it, or a file beside it, cannot be opened; look at the permissions of its folder",
-    "SQLITE_PERM": "the permissions of the file forbid it",
-    "SQLITE_CORRUPT": "the file is damaged; restore it from a copy and compare that with the anchors in your releases",
+    "SQLITE_BUSY": "another program has been using it for too long; try again when that program has ended",
+    "SQLITE_LOCKED": "another program is using it; try again when that program has ended",
+    "SQLITE_FULL": "the disk is full; free some space and repeat the request",
+    "SQLITE_READONLY": "the file or its folder is not writable; change the permissions or move the ledger",
+    "SQLITE_CANTOPEN": "the file or its journal cannot be opened; check the permissions of the folder",
+    "SQLITE_PERM": "the file permissions do not allow access",
+    "SQLITE_CORRUPT": "the file is damaged; restore a backup and compare it with the anchors in your releases",
     "SQLITE_NOTADB": "the file is not a ledger, or its beginning is damaged",
-    "SQLITE_IOERR": "the disk failed or is full; ask for the same again",
-    "SQLITE_CONSTRAINT": "it refuses a second event of a kind that happens once; ask for the same again",
+    "SQLITE_IOERR": "the disk failed or is full; repeat the request",
+    "SQLITE_CONSTRAINT": "another process recorded the same event first; repeat the request",
 }
 
 
 @contextmanager
 def plain_words(path: Path) -> Iterator[None]:
-    """Replace SQLite's errors, which may quote the content of the file, by ledger errors."""
+    """Replace SQLite's errors, which may quote the ledger's content, with ledger errors."""
     name = ""
     try:
         yield
     except sqlite3.Error as error:
-        # such as SQLITE_IOERR_WRITE; none for errors of Python's own layer
+        # such as SQLITE_IOERR_WRITE; errors of Python's sqlite3 module have no such name
         name = "_".join((getattr(error, "sqlite_errorname", None) or "unknown").split("_")[:2])
     except (UnicodeDecodeError, OverflowError, MemoryError):
         name = "SQLITE_CORRUPT"
@@ -267,7 +255,7 @@ def created(path: object) -> Storage:
         number = os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), 0o600)
     except FileExistsError:
         raise OutputError(
-            f"{str(target)!r} exists",
+            f"{str(target)!r} already exists",
             code="file-exists",
             option="ledger",
             given=str(target),
@@ -327,14 +315,7 @@ def _transaction(connection: sqlite3.Connection, kind: str = "IMMEDIATE") -> Ite
 class Storage:
     """File of a ledger, verified on opening unless it is too large.
 
-    Attributes
-    ----------
-    path
-        A regular file.
-    ledger_id, key
-        Its name, and the secret key of fingerprints.
-    seen
-        Number and hash of the last verified event, from which later verification continues.
+    `key` is the secret key of fingerprints. `seen` is the last verified event, from which later verification continues.
     """
 
     path: Path
@@ -350,7 +331,7 @@ class Storage:
             if not all(
                 isinstance(meta.get(name), str) and form.fullmatch(meta[name]) for name, form in _HEXADECIMAL.items()
             ):
-                raise self._damaged("its name or its key is missing")
+                raise self._damaged("the ledger id or the key is missing")
             self.ledger_id, self.key = meta["id"], bytes.fromhex(meta["key"])
             self.seen = (0, genesis(self.ledger_id, self.key))
             if self.path.stat().st_size > _SMALL_BYTES:
@@ -359,7 +340,7 @@ class Storage:
             self._follow(connection)
 
     def check_whole(self) -> tuple[int, str]:
-        """Verify every page of the file and every event; return the number and hash of the last event."""
+        """Verify every page of the file and every event. Return the number and hash of the last event."""
         self._refuse_other_files()
         with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection, "DEFERRED"):
             self._check_form(connection)
@@ -379,27 +360,27 @@ class Storage:
 
     @contextmanager
     def writing(self) -> Iterator[EventLog]:
-        """Open the ledger for writing, exclusively; appended events are committed if the block succeeds."""
+        """Open the ledger for exclusive writing. Appended events are committed if the block succeeds."""
         self._refuse_other_files()
         with plain_words(self.path), closing(_connected(self.path)) as connection, _transaction(connection):
             yield EventLog(connection, *self._follow(connection))
 
     def check_space(self) -> None:
-        """Refuse to start if a full disk could interrupt the work."""
+        """Raise an error if the disk is nearly full."""
         if shutil.disk_usage(self.path.parent).free < FREE_BYTES:
             raise LedgerError(
                 f"fewer than {FREE_BYTES // 1_000_000} MB are free on the disk of the ledger {self.path.name!r}",
                 code="disk-full",
                 option="ledger",
-                remedy="make room",
+                remedy="free some space",
             )
 
     def _follow(self, connection: sqlite3.Connection) -> tuple[int, str]:
-        """Verify events appended since the last check and that none is missing; return the last event."""
+        """Verify the events appended since the last check, and that none is missing. Return the last event."""
         log, (seq, last) = EventLog(connection), self.seen
         if seq and [event.hash for event in log.events("seq = ?", seq)] != [last]:
-            raise self._damaged(f"event {seq} is gone or was changed while it was open")
-        # threads may set it in any order: each value was verified, and all belong to one chain
+            raise self._damaged(f"event {seq} was removed or changed while the ledger was in use")
+        # threads may set this in any order, because each value was verified and belongs to the same chain
         self.seen = found = checked_chain(log.events("seq > ?", seq), seq, last)
         return found
 
@@ -407,7 +388,7 @@ class Storage:
         try:
             state = self.path.lstat()
         except OSError as error:
-            missing = ("check the path", Call("Ledger.create", "make one"))
+            missing = ("check the path", Call("Ledger.create", "make a ledger"))
             raise LedgerError(
                 f"there is no ledger {str(self.path)!r}",
                 code="no-such-ledger",
@@ -424,29 +405,29 @@ class Storage:
                 option="ledger",
                 given=str(self.path),
                 allowed="a regular file",
-                remedy="name the file of the ledger itself",
+                remedy="pass the path of the ledger file itself",
             )
         if state.st_nlink != 1:
             own = shlex.join(["cp", str(self.path), f"{self.path}.own"])
             raise OptionError(
-                f"{str(self.path)!r} has {state.st_nlink} names (hard links). SQLite finds the journal of a "
-                "ledger under one name only, so a crash could undo a spend that was recorded. If no file ending in "
-                f"-journal is beside any of them, copy it to a new file and use only that copy: {own}. "
-                "Otherwise keep the name that has the journal and delete the others",
+                f"the ledger {str(self.path)!r} has {state.st_nlink} names (hard links). SQLite finds its journal "
+                "under one of them only, so a crash could undo a recorded spend. If none of these names has a file "
+                f"ending in -journal next to it, copy the ledger and use only the copy: {own}. "
+                "Otherwise keep the name that has the journal and delete the other names",
                 code="hard-links",
                 option="ledger",
                 given=str(self.path),
             )
 
     def _check_form(self, connection: sqlite3.Connection) -> None:
-        # not opened here: closing a file releases all locks of the process on it, including those of other threads
+        # do not open the file here: closing it would release all locks of this process, even those of other threads
         if self.path.stat().st_size == 0:
             raise LedgerError(
                 f"{str(self.path)!r} is not a ledger: it is empty",
                 code="not-a-ledger",
                 option="ledger",
                 given=str(self.path),
-                remedy=("name another file", "delete it"),
+                remedy=("pass the path of a ledger", "delete the empty file"),
             )
         application = connection.execute("PRAGMA application_id").fetchone()[0]
         version = connection.execute("PRAGMA user_version").fetchone()[0]
@@ -459,10 +440,10 @@ class Storage:
             )
         if version > VERSION:
             raise LedgerError(
-                f"the ledger {self.path.name!r} was made by a newer version",
+                f"the ledger {self.path.name!r} was made by a newer version of discreet",
                 code="newer-ledger",
                 option="ledger",
-                remedy="install that version",
+                remedy="update discreet",
             )
         schema = {row[0] for row in connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")}
         if version != VERSION or schema != set(_SCHEMA):
@@ -480,7 +461,7 @@ class Storage:
 
 
 def _event(row: Sequence[object]) -> Event:
-    """Build an event from a row; a damaged file may contain a number or bytes instead of text."""
+    """Build an event from a database row, after checking the types, which may be wrong in a damaged file."""
     seq, *texts = row
     for name, value in zip(_NAMES[1:], texts, strict=True):
         if not isinstance(value, str) and not (value is None and name in _MAY_BE_NULL):
@@ -493,7 +474,7 @@ def _event(row: Sequence[object]) -> Event:
 
 
 class EventLog:
-    """Events within a transaction."""
+    """The events of a ledger, within one transaction."""
 
     def __init__(self, connection: sqlite3.Connection, seq: int = 0, last: str = "") -> None:
         self._connection = connection

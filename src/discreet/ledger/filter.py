@@ -17,36 +17,28 @@ from discreet.privacy.gaussian_dp import mu_from, rho_from
 from discreet.privacy.spend import Loss
 
 # -- units -------------------------------------------------------------------------------------------------------------
-# Amounts as integers: sums of many small amounts are exact, and no amount is lost.
+# Amounts are integers, so that sums of many small amounts are exact.
 #
-# SQLite's integers end at 9.2e18, so amounts are stored as decimal text.
+# SQLite's integers end at 9.2e18, so amounts are stored as decimal strings.
 
-# steps of mu^2, rho and epsilon, and steps of delta and tau
+# steps per unit of mu^2, rho and epsilon, and steps per unit of delta and tau
 AMOUNT: Final = 10**12
 CHANCE: Final = 10**30
 _LONGEST: Final = 400  # digits: the largest double has 309, plus 30 for the smallest step
 
 
 def rounded_up(value: Fraction, steps: int) -> int:
-    """Return the smallest number of steps not below a value.
-
-    >>> rounded_up(Fraction(1, 3), 10), rounded_up(Fraction(1, 10**40), AMOUNT)
-    (4, 1)
-    """
+    """Convert a value to a number of steps, rounded up."""
     return math.ceil(value * steps)
 
 
 def rounded_down(value: Fraction, steps: int) -> int:
-    """Return the largest number of steps not above a value.
-
-    >>> rounded_down(Fraction(1, 3), 10)
-    3
-    """
+    """Convert a value to a number of steps, rounded down."""
     return math.floor(value * steps)
 
 
 def as_written(value: float) -> Fraction:
-    """Convert a double to the shortest decimal that parses to it, as the user wrote it.
+    """Convert a double to the shortest decimal that parses to it, which is what the user wrote.
 
     The two differ by less than one part in 2^52.
 
@@ -57,25 +49,21 @@ def as_written(value: float) -> Fraction:
 
 
 def units_from(text: object) -> int:
-    """Read an amount from decimal text.
-
-    >>> units_from("250000000000")
-    250000000000
-    """
+    """Read an amount from a decimal string."""
     if not (isinstance(text, str) and text.isascii() and text.isdigit() and len(text) <= _LONGEST):
         raise LedgerError(
-            "the ledger holds an amount that is not a number",
+            "the ledger is damaged: an amount is not a number",
             code="ledger-damaged",
-            remedy="restore it from a copy and verify that",
+            remedy="restore a backup and verify it",
         )
     return int(text)
 
 
 # -- filter ------------------------------------------------------------------------------------------------------------
-# Accept or refuse requests by one fixed rule, so that later requests may depend on earlier answers.
+# Accept or refuse requests by one fixed rule, so that requests may depend on earlier results.
 
 Rule = Literal["gdp", "zcdp", "basic"]
-# why a request is accepted: by the sums of the rule, as one of only pure requests, or as the only request
+# why a request is accepted: it fits the sums of the rule, all requests are pure, or it is the only request
 Route = Literal["sums", "pure", "first"]
 
 RULES: Final[tuple[Rule, ...]] = get_args(Rule)
@@ -83,13 +71,13 @@ CURVE_SHARE: Final = 0.999
 EPSILON_LOWEST, EPSILON_HIGHEST = 1e-9, 1e3
 DELTA_LOWEST, DELTA_HIGHEST = 1e-20, 0.5
 _ADVICE: Final = "choose an epsilon between 0.1 and 8"
-# far above the rounding error of an exponential and a quotient with eighty digits
+# far above the rounding errors of arithmetic with eighty digits
 _MARGIN: Final = Decimal("1e-70")
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """Cost of requests, in steps of 1e-12 (epsilon, mu2, rho) and of 1e-30 (delta, tau, failure), rounded up.
+    """Cost of one or more requests, rounded up to steps of 1e-12 (epsilon, mu2, rho) and 1e-30 (delta, tau, failure).
 
     >>> Charge.of(Loss.pure(0.1)) + Charge.of(Loss.pure(0.2))
     Charge(epsilon=300000000000, delta=0, mu2=78444535241, rho=25000000002, tau=0, failure=0, pure=True)
@@ -128,39 +116,32 @@ class Charge:
         )
 
     def covers(self, part: Charge) -> bool:
-        """Return whether no amount of `part` exceeds the same amount here."""
-        amounts = [one.name for one in fields(Charge) if one.name != "pure"]
+        """Return whether no amount of `part` exceeds that of this charge."""
+        amounts = [amount.name for amount in fields(Charge) if amount.name != "pure"]
         return all(getattr(self, name) >= getattr(part, name) for name in amounts) and self.pure <= part.pure
 
     def to_dict(self) -> dict[str, object]:
-        """Return the amounts as decimal text, for JSON."""
+        """Return the amounts as decimal strings, for JSON."""
         amounts: dict[str, object] = {
-            one.name: str(getattr(self, one.name)) for one in fields(Charge) if one.name != "pure"
+            amount.name: str(getattr(self, amount.name)) for amount in fields(Charge) if amount.name != "pure"
         }
         return {**amounts, "pure": self.pure}
 
     @classmethod
     def from_dict(cls, mapping: Mapping[str, object]) -> Charge:
         """Read a charge from plain values."""
-        amounts = {one.name: units_from(mapping.get(one.name)) for one in fields(Charge) if one.name != "pure"}
+        names = [amount.name for amount in fields(Charge) if amount.name != "pure"]
+        amounts = {name: units_from(mapping.get(name)) for name in names}
         return cls(**amounts, pure=mapping.get("pure") is True)
 
 
 @dataclass(frozen=True)
 class Terms:
-    """A budget with the rule that accepts requests; public and fixed before the first answer.
+    """The total budget of a data set and its accounting rule, both public and fixed before the first result.
 
-    Parameters
-    ----------
-    rule
-        `gdp` adds mu^2, `zcdp` adds rho, `basic` adds epsilon and delta.
-    epsilon, delta
-        Total budget of all requests.
-    curve_share
-        For `gdp` and `zcdp`: share of delta for the privacy curve; the rest covers the remaining terms.
+    `gdp` adds mu^2, `zcdp` adds rho, and `basic` adds epsilon and delta. With `gdp` and `zcdp` the privacy curve gets
+    the fraction `curve_share` of delta, and the rest covers the remaining terms.
 
-    Examples
-    --------
     >>> Terms("gdp", 1.0, 1e-6).mu2, Terms("zcdp", 1.0, 1e-6).rho
     (56023518509, 24353801839)
     """
@@ -173,7 +154,7 @@ class Terms:
     def __post_init__(self) -> None:
         if not isinstance(self.rule, str) or self.rule not in RULES:
             raise OptionError.unknown_name("rule", self.rule, RULES, option="rule")
-        ranges = f"{_ADVICE}; a ledger takes {EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g}"
+        ranges = f"{_ADVICE}; a ledger accepts {EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g}"
         epsilon = within("epsilon", self.epsilon, EPSILON_LOWEST, EPSILON_HIGHEST, advice=ranges)
         advice = f"give 0 for a pure budget, or a delta such as 1e-6, at least {DELTA_LOWEST:g}"
         delta = probability_below_one("delta", self.delta, advice=advice)
@@ -183,12 +164,12 @@ class Terms:
         object.__setattr__(self, "delta", delta)
         if self.delta == 0 and self.rule != "basic":
             raise OptionError(
-                f"rule {shown(self.rule)} needs delta above 0",
+                f"the rule {shown(self.rule)} requires delta above 0",
                 option="rule",
                 given=self.rule,
                 remedy="for delta = 0 choose the rule 'basic'",
             )
-        share = within("curve share", self.curve_share, 0.5, 1 - 1e-6, advice="the share is 0.999 unless given")
+        share = within("curve share", self.curve_share, 0.5, 1 - 1e-6, advice="the default is 0.999")
         object.__setattr__(self, "curve_share", share)
 
     @cached_property
@@ -203,12 +184,12 @@ class Terms:
 
     @cached_property
     def curve_delta(self) -> float:
-        """Part of delta at which the privacy curve is evaluated."""
+        """The part of delta at which the privacy curve is evaluated."""
         return down(as_written(self.delta) * as_written(self.curve_share))  # [P:filter-parts]
 
     @cached_property
     def rest_units(self) -> int:
-        """Part of delta that the privacy curve does not use, in steps."""
+        """The rest of delta, in steps."""
         return rounded_down(as_written(self.delta) - Fraction(self.curve_delta), CHANCE)
 
     @cached_property
@@ -222,7 +203,7 @@ class Terms:
         return rounded_down(Fraction(rho_from(self.epsilon, self.curve_delta)), AMOUNT)
 
     def lattice_units(self, tau: int) -> int:
-        """Return (1 + e^epsilon) times a sum of total variations, with the budget's epsilon, in steps, rounded up.
+        """Return (1 + e^epsilon) tau in steps, rounded up, where tau is a sum of total variation distances.
 
         >>> Terms("gdp", 1.0, 1e-6).lattice_units(10)
         38
@@ -231,7 +212,7 @@ class Terms:
             return math.ceil((1 + Decimal(self.epsilon).exp()) * tau * (1 + _MARGIN))  # [P:filter-whole-epsilon]
 
     def within_sums(self, total: Charge) -> bool:
-        """Return whether all requests together satisfy the sums of the rule."""
+        """Return whether the total charge fits the budget by the sums of the rule."""
         if self.rule == "basic":
             return total.epsilon <= self.epsilon_units and total.delta <= self.delta_units  # [P:filter-basic]
         if self.rule == "zcdp":
@@ -240,11 +221,11 @@ class Terms:
         return total.mu2 <= self.mu2 and total.failure + self.lattice_units(total.tau) <= self.rest_units
 
     def within_pure(self, total: Charge) -> bool:
-        """Return whether all requests are pure and their epsilons add up to at most the budget's."""
+        """Return whether all requests are pure and the sum of their epsilons fits the budget."""
         return total.pure and total.epsilon <= self.epsilon_units  # [P:filter-pure]
 
     def route(self, spent: Charge, requests: int, charge: Charge) -> Route | None:
-        """Return the rule that accepts a request after `requests` others that cost `spent`; None if it is refused.
+        """Return why a request is accepted after `requests` others that cost `spent`, or None if it is refused.
 
         >>> terms = Terms("gdp", 1.0, 1e-6)
         >>> terms.route(Charge(), 0, Charge.of(Loss.pure(1.0))), terms.route(Charge(), 0, Charge.of(Loss.pure(1.1)))
@@ -259,15 +240,12 @@ class Terms:
         return "first" if requests == 0 and alone else None  # [P:filter-first]
 
     def holds(self, spent: Charge, requests: int, whole: Charge) -> bool:
-        """Return whether the spent amount satisfies this budget: by the sums, as pure requests, or as the only request.
-
-        `whole` is the reserved charge of the first request.
-        """
+        """Return whether the spent amount fits this budget. `whole` is the reserved charge of the first request."""
         alone = requests == 1 and whole.epsilon <= self.epsilon_units and whole.delta <= self.delta_units
         return self.within_sums(spent) or self.within_pure(spent) or alone
 
     def left(self, spent: Charge) -> dict[str, int]:
-        """Return the remainder of each sum of the rule, in steps, by name; never below 0."""
+        """Return the remainder of each sum of the rule by name, in steps, at least 0."""
         if self.rule == "basic":
             sums = {"epsilon": self.epsilon_units - spent.epsilon, "delta": self.delta_units - spent.delta}
         elif self.rule == "zcdp":

@@ -50,18 +50,18 @@ class Status:
     Attributes
     ----------
     dataset, unit, rule, epsilon, delta
-        Its name, the privacy unit, and the total budget with its accounting rule.
+        Name of the data set, its privacy unit, its accounting rule and its total budget.
     requests, waiting
-        Number of accepted requests, and the ids of those without a release yet; repeating the request completes it.
+        Number of accepted requests, and the ids of pending requests. Repeating a pending request completes it.
     spent_epsilon
         Epsilon spent so far, at the budget's delta.
     left
         Remainder of each sum of the rule, by name.
     largest_gaussian
-        Epsilon, at the budget's delta, of the largest Gaussian release that is still accepted.
+        Epsilon of the largest Gaussian release that would still be accepted, at the budget's delta.
     alike
-        For a plan: how many requests like the planned one would be accepted in a row, including that one, at most 1000.
-        0 if nothing is planned.
+        For a planned request: number of identical requests that still fit the budget, including this one, at most 1000.
+        Otherwise 0.
     """
 
     dataset: str
@@ -105,9 +105,9 @@ def _status(books: AccountState, spent: Charge, requests: int, waiting: tuple[st
 
 
 def typical_loss(epsilon: float, delta: float) -> Loss:
-    """Return the loss of a request with this epsilon and delta: pure, or calibrated Gaussian noise.
+    """Return the loss of a pure request, or of Gaussian noise if delta is above 0.
 
-    The gap of the discrete noise depends on the design and is left out because it is small compared with the noise.
+    The gap between discrete and continuous noise depends on the design. It is small and is left out.
 
     >>> typical_loss(1.0, 0.0) == Loss.pure(1.0), round(typical_loss(1.0, 1e-6).mu, 4)
     (True, 0.2367)
@@ -119,7 +119,7 @@ def typical_loss(epsilon: float, delta: float) -> Loss:
 
 
 def planned_status(books: AccountState, loss: Loss) -> Status | None:
-    """Return the status after a request; None if it would be refused."""
+    """Return the status after a planned request, or None if it would be refused."""
     charge = Charge.of(loss)
     if books.terms.route(books.spent, books.requests, charge) is None:
         return None
@@ -129,7 +129,7 @@ def planned_status(books: AccountState, loss: Loss) -> Status | None:
 
 
 def _alike(books: AccountState, charge: Charge) -> int:
-    """Count how many requests of the same cost are accepted in a row."""
+    """Return the number of identical requests that still fit the budget."""
     spent, count = books.spent, 0
     while count < MOST_ALIKE and books.terms.route(spent, books.requests + count, charge) is not None:
         spent, count = spent + charge, count + 1
@@ -138,7 +138,7 @@ def _alike(books: AccountState, charge: Charge) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One event of the history, without fingerprints and released content.
+    """One event of the history, without fingerprints or released content.
 
     Attributes
     ----------
@@ -163,7 +163,7 @@ class Line:
         with understood(event):
             facts = {name: body[name] for name in shown if name in body} | dict(body.get("terms", {}))
             if event.kind == "stage":
-                # without its noisy counts, which are in the release
+                # the noisy counts are omitted, because the release has them
                 facts["verdict"] = json.loads(str(event.content))["verdict"]
             for name, value in facts.items():
                 if not isinstance(value, int | float if name in _NUMBERS else str):
@@ -179,14 +179,14 @@ class Line:
 
 
 # -- ledger ------------------------------------------------------------------------------------------------------------
-# The public ledger: create or open it, declare data sets, inspect, verify, and spend through an account.
+# The public ledger.
 
 _LONGEST_NAME = 100
 _LONGEST_REASON = 1000
 
 
 class Anchored(Protocol):
-    """The interface of a release that a ledger uses."""
+    """The part of a release's interface that a ledger uses."""
 
     @property
     def anchor(self) -> str:
@@ -199,15 +199,15 @@ class Anchored(Protocol):
 
 
 class Ledger:
-    """Record of the privacy budget spent on data sets, in one file; requests that would exceed a budget are refused.
+    """Record of the privacy budget spent on data sets, in one file. Requests that would exceed a budget are refused.
 
-    Opening verifies the chain of events. The file contains the text of every release and a secret key: keep it as safe
-    as the data. Use `Ledger.create` for a new ledger.
+    Opening a ledger verifies its chain of events. The file contains the text of every release and a secret key, so
+    protect it like the data. Use `Ledger.create` for a new ledger.
 
     Parameters
     ----------
     path
-        File of the ledger; a link or a folder is refused.
+        Path of the ledger file. It must not be a link or a folder.
 
     Examples
     --------
@@ -230,13 +230,13 @@ class Ledger:
 
     @classmethod
     def create(cls, path: str | os.PathLike[str]) -> Ledger:
-        """Create a ledger that only this user may read; an existing file is not replaced."""
+        """Create a ledger that only this user can read. An existing file is not replaced."""
         created(path)
         return cls(path)
 
     @property
     def ledger_id(self) -> str:
-        """Name of the ledger in anchors."""
+        """Id of the ledger, as in anchors."""
         return self._storage.ledger_id
 
     def declare(
@@ -252,24 +252,24 @@ class Ledger:
     ) -> None:
         """Declare the budget of a data set, before any request.
 
-        The budget belongs to the name, not to the content: a changed table spends the same budget.
+        The budget belongs to the name of the data set. A changed table under the same name spends the same budget.
 
         Parameters
         ----------
         dataset
-            Its name.
+            Name of the data set.
         epsilon, delta
-            Total budget of all requests; delta = 0 is a pure budget.
+            Total budget of all requests. With delta = 0 the budget is pure.
         rule
             Accounting rule, which cannot be changed later: `gdp` adds mu^2, `zcdp` adds rho, `basic` adds epsilon and
             delta. The default is `gdp`, or `basic` for a pure budget.
         unit
-            Privacy unit; one row by default. Requests with another unit are refused.
+            Privacy unit, by default one row. Requests with another unit are refused.
         curve_share
-            For `gdp` and `zcdp`: share of delta for the privacy curve; the rest is for gaps of discrete noise and for
-            requests that only guarantee (epsilon, delta).
+            For `gdp` and `zcdp`: fraction of delta for the privacy curve. The rest covers the difference between
+            discrete and continuous noise, and requests that only guarantee (epsilon, delta).
         allow_weak_privacy
-            Accept epsilon above 20 or delta above 1e-3.
+            True to accept epsilon above 20 or delta above 1e-3.
         """
         name = checked_name("data set", dataset, _LONGEST_NAME)
         for notice in check_strength(PrivacyBudget(epsilon, delta), allow_weak_privacy):
@@ -284,7 +284,7 @@ class Ledger:
         with self._storage.writing() as log:
             if name in every_book(log, self.ledger_id, name):
                 raise OptionError(
-                    f"data set {name!r} is declared already",
+                    f"data set {name!r} is already declared",
                     code="declared-already",
                     option="dataset",
                     given=name,
@@ -295,18 +295,18 @@ class Ledger:
     def grant(
         self, dataset: str, *, epsilon: float, delta: float | None = None, reason: str, allow_weak_privacy: bool = False
     ) -> Status:
-        """Raise the budget of a data set to a new total; the larger guarantee then also applies to earlier releases.
+        """Raise the total budget of a data set. The new, weaker guarantee then also applies to earlier releases.
 
         Parameters
         ----------
         dataset
-            Its name.
+            Name of the data set.
         epsilon, delta
-            New total budget, including earlier requests; delta is unchanged if omitted.
+            New total budget, including earlier requests. If delta is omitted, it does not change.
         reason
-            Why the budget is raised; recorded in the history.
+            Why the budget is raised. It is recorded in the history.
         allow_weak_privacy
-            Accept epsilon above 20 or delta above 1e-3.
+            True to accept epsilon above 20 or delta above 1e-3.
         """
         why = checked_name("reason", reason, _LONGEST_REASON)
         with self._storage.writing() as log:
@@ -318,7 +318,7 @@ class Ledger:
             terms = Terms(old.rule, epsilon, given, old.curve_share)
             if terms.epsilon < old.epsilon or terms.delta < old.delta or terms == old:
                 raise OptionError(
-                    f"a grant raises the budget; data set {dataset!r} has epsilon = {old.epsilon:g}, "
+                    f"a grant must raise the budget: data set {dataset!r} has epsilon = {old.epsilon:g}, "
                     f"delta = {old.delta:g}, got epsilon = {terms.epsilon:g}, delta = {terms.delta:g}",
                     code="not-a-raise",
                     option="epsilon",
@@ -328,10 +328,10 @@ class Ledger:
             books.terms = terms
             if not books.holds:
                 raise BudgetError(
-                    "what was spent does not fit the new budget: lattice gaps count (1 + e^epsilon) times, with the "
-                    "new epsilon. Nothing was changed",
+                    "the amount already spent does not fit the new budget, because the cost of discrete noise in delta "
+                    "grows with e^epsilon. Nothing was changed",
                     option="delta",
-                    remedy="raise delta, too",
+                    remedy="raise delta too",
                 )
             log.append("grant", dataset, None, as_json({"terms": terms.to_dict(), "reason": why}))
             return Status.of(books)
@@ -352,16 +352,17 @@ class Ledger:
         Parameters
         ----------
         dataset
-            A declared name.
+            Name of a declared data set.
         request_id
-            Name of the request; by default a keyed digest of the request, the table and the version.
+            Id of the request. The default is a keyed digest of the request, the table and the version of discreet.
         new_release
-            Pay for another release although the same one exists.
+            True to spend budget on a new release even if this request already has one.
         accept_changed_data
-            Accept a table that differs from the last one; it spends the same budget.
+            True to accept a table that differs from the last one of this data set. It spends the same budget.
         refuse_shared_table
-            Refuse a table that was charged to another data set of this ledger: its people would lose the sum of both
-            budgets. Files are identified by their bytes, other tables by their rows under the same design.
+            True to refuse a table that was already charged to another data set of this ledger, because its people
+            would be exposed to the sum of both budgets. Files are identified by their bytes, other tables by their
+            rows under the same design.
         """
         account = Account(self._storage, dataset, request_id, new_release, accept_changed_data, refuse_shared_table)
         self._books(dataset)
@@ -372,7 +373,7 @@ class Ledger:
         return Status.of(self._books(dataset))
 
     def planned(self, dataset: str, loss: Loss) -> Status | None:
-        """Return the status after a planned request; None if it would be refused."""
+        """Return the status after a planned request, or None if it would be refused."""
         if not isinstance(loss, Loss):
             raise OptionError(f"loss: expected a Loss, got {type(loss).__name__}", option="loss", allowed="a Loss")
         return planned_status(self._books(dataset), loss)
@@ -391,11 +392,11 @@ class Ledger:
             return [Line.of(event) for event in events]
 
     def verify(self, given: Anchored | str | None = None) -> Anchor:
-        """Verify every event and every page of the file, and that a release or an anchor belongs to it.
+        """Verify every event and every page of the file, and that a release or an anchor belongs to this ledger.
 
-        A restored older copy of the file is valid in itself: only a newer anchor shows that it is outdated. For a
-        release of several curators, the parts charged to this ledger must be recorded in it, for a release of the same
-        session, design and terms. One ledger cannot show whether the release is the sum of its parts.
+        An outdated copy of a ledger passes these checks unless a newer anchor is given. For a merged release, the parts
+        charged to this ledger must be recorded in it, with the same session, design and terms. One ledger cannot show
+        whether the release is the sum of its parts.
 
         Parameters
         ----------
@@ -405,7 +406,7 @@ class Ledger:
         Returns
         -------
         Anchor
-            Anchor of the last event; store it elsewhere.
+            Anchor of the last event. Store it outside the ledger to detect an outdated copy later.
 
         Raises
         ------
@@ -433,7 +434,7 @@ class Ledger:
         anchor = Anchor.parsed(text)
         if anchor.ledger_id != self.ledger_id:
             raise LedgerError(
-                f"the anchor is of another ledger: {anchor.ledger_id}; this one is {self.ledger_id}",
+                f"the anchor belongs to another ledger ({anchor.ledger_id}), not to this one ({self.ledger_id})",
                 code="anchor-elsewhere",
             )
         with self._storage.reading() as log:
@@ -443,7 +444,7 @@ class Ledger:
             ending = next(log.events("request = ? AND kind = 'commit'", found.request), None)
         if ending is None or ending.content != given.to_json():
             raise LedgerError(
-                f"event {anchor.seq} of the anchor has another release in this ledger, or none: the file was edited",
+                f"this ledger recorded another release for event {anchor.seq}, or none: the release file was edited",
                 code="anchor-edited",
             )
 
@@ -451,13 +452,13 @@ class Ledger:
         """Check that the parts of a merged release charged to this ledger are recorded for that release."""
         if not merged.names_each(len(merged.anchors)):
             raise LedgerError(
-                "the anchor does not name the spend of each curator once: it was edited", code="anchor-edited"
+                "the anchor was edited: it must name the spend of each curator exactly once", code="anchor-edited"
             )
         own = merged.of_ledger(self.ledger_id)
         if not own:
             raise LedgerError(
-                f"none of the {len(merged.anchors)} anchors of the release, one of each curator, is of this ledger "
-                f"({self.ledger_id}); each curator's own ledger has that of its part",
+                f"the release has {len(merged.anchors)} anchors, one of each curator, but none belongs to this ledger "
+                f"({self.ledger_id}); verify it with the ledger of one of its curators",
                 code="anchor-elsewhere",
             )
         with self._storage.reading() as log:
@@ -465,14 +466,15 @@ class Ledger:
                 found = self._event(log, anchor)
                 if used_by(found) != merged.session:
                     raise LedgerError(
-                        f"event {anchor.seq} of the anchor is not a part of session {merged.session}: it was edited",
+                        f"the anchor was edited: event {anchor.seq} of this ledger is not a part of session "
+                        f"{merged.session}",
                         code="anchor-edited",
                     )
                 other = None if release is None else contradicted(found, release)
                 if other is not None:
                     raise LedgerError(
-                        f"event {anchor.seq} of the anchor is a part of a release with another {other!r}: the anchor "
-                        "was copied from that one, or the file was edited",
+                        f"event {anchor.seq} of this ledger is a part of a release with another {other!r}: the anchor "
+                        "was copied from another release, or the release file was edited",
                         code="anchor-edited",
                     )
 
@@ -481,23 +483,24 @@ class Ledger:
         found = next(log.events("seq = ?", anchor.seq), None)
         if found is None or found.hash != anchor.hash:
             raise LedgerError(
-                f"event {anchor.seq} of the anchor is not in this ledger: it is an older copy, or was changed",
+                f"the anchor names event {anchor.seq}, which is not in this ledger: the ledger is an older copy, or "
+                "was changed",
                 code="event-missing",
             )
         if anchor.budget:
             before = books_of(log.events("dataset = ? AND seq <= ?", found.dataset, anchor.seq), self.ledger_id)
             if anchor.budget != budget_words(before[found.dataset].terms):
                 raise LedgerError(
-                    f"the anchor names another budget than data set {found.dataset!r} had at event {anchor.seq}: "
-                    "it was edited",
+                    f"the anchor was edited: it does not name the budget that data set {found.dataset!r} had at event "
+                    f"{anchor.seq}",
                     code="anchor-edited",
                 )
         return found
 
     def export(self, request: str) -> str:
-        """Return the text of the release of a request again, at no cost.
+        """Return the recorded text of the release of a request, at no cost.
 
-        For a part of several curators, `Part.from_text` reads the text.
+        If the request made a part of a joint release, read the text with `Part.from_text`.
         """
         checked_request(request)
         with self._storage.reading() as log:
@@ -512,9 +515,9 @@ class Ledger:
             )
         if events[-1].kind != "commit":
             how = (
-                "was stopped by its guard, or did not find private bounds, and has no release"
+                "has no release: it was stopped by its guard, or private bounds were not found"
                 if events[-1].kind == "stop"
-                else "has no release yet: run the same release again"
+                else "has no release yet: repeat the request to complete it"
             )
             raise OptionError(
                 f"request {request!r} {how}", code="request-without-release", option="request", given=request
@@ -538,36 +541,25 @@ def check_declaration(
     curve_share: float,
     allow_weak_privacy: bool,
 ) -> None:
-    """Refuse what `declare` would refuse in any ledger, before a ledger exists.
-
-    >>> check_declaration("trial", epsilon=1.0, delta=0.0, rule=None, curve_share=0.999, allow_weak_privacy=False)
-    """
+    """Check the arguments of `Ledger.declare` before a ledger exists."""
     checked_name("data set", dataset, _LONGEST_NAME)
     check_strength(PrivacyBudget(epsilon, delta), allow_weak_privacy)
     declared_terms(epsilon, delta, rule, curve_share)
 
 
 def declared_terms(epsilon: float, delta: float, rule: Rule | None, curve_share: float) -> Terms:
-    """Build the terms of a budget with the default rule if none is given.
-
-    >>> declared_terms(1.0, 0.0, None, 0.999).rule
-    'basic'
-    """
+    """Return the terms of a budget. The default rule is `gdp`, or `basic` without delta."""
     return Terms(("gdp" if delta > 0 else "basic") if rule is None else rule, epsilon, delta, curve_share)
 
 
 def checked_name(what: str, name: object, longest: int) -> str:
-    """Check that a name or reason is a single line of limited length.
-
-    >>> checked_name("data set", "trial", 100)
-    'trial'
-    """
+    """Check that a name or reason is a single line of limited length."""
     if not isinstance(name, str) or not name.strip() or len(name) > longest or has_invisible_characters(name):
         raise OptionError(
             f"{what} {shown(name)} is not allowed",
             option="dataset" if what == "data set" else what,
             given=name,
             allowed=f"1 to {longest} visible characters on one line",
-            remedy=f"write 1 to {longest} visible characters on one line",
+            remedy=f"use 1 to {longest} visible characters on one line",
         )
     return name

@@ -28,7 +28,7 @@ from discreet.text import lookalikes
 from discreet.wording import Message, SetOption
 
 # -- question ----------------------------------------------------------------------------------------------------------
-# The request of a session, in terms of the workflow; unsupported options are refused with a message.
+# The release request of a session. Unsupported options are refused.
 
 
 class Asking(Protocol):
@@ -86,29 +86,29 @@ def asked_by(session: Asking, design: Design) -> ReleaseRequest:
     """
     if design_digest(design) == session.design and design.unit != session.unit:
         raise OptionError(
-            f"session {session.id} hides {session.unit.words}, and its design {design.unit.words}: the unit in the "
-            "session was changed",
+            f"session {session.id} protects {session.unit.words}, but its design protects {design.unit.words}: the "
+            "unit in the session was changed",
             code="session-differs",
             option="session",
-            remedy="take the file that all curators agreed on",
+            remedy="use the session file that all curators agreed on",
         )
     if design_digest(design) != session.design:
         raise OptionError(
-            f"the design is not the one of session {session.id}: its digest is {design_digest(design)}, expected "
-            f"{session.design}",
+            f"the design is not the one that session {session.id} uses: expected the digest {session.design}, got "
+            f"{design_digest(design)}",
             code="design-differs",
             option="design",
-            remedy="declare the same as all other curators, word for word",
+            remedy="use exactly the same design as all other curators",
         )
     if design.weights is not None:
         raise UnsupportedError(
-            "several curators cannot release a design with weights",
+            "a joint release of several curators does not support weights",
             code="weights-of-several-curators",
-            remedy="leave the weights out",
+            remedy="remove the weights from the design",
         )
     if design.searched:
         raise UnsupportedError(
-            "several curators cannot search for private bounds, which need more than one pass",
+            "a joint release of several curators does not support private bounds",
             code="private-bounds-of-several-curators",
             column=design.searched[0],
             remedy=f"declare the bounds of {design.searched[0]!r}",
@@ -124,8 +124,8 @@ def asked_by(session: Asking, design: Design) -> ReleaseRequest:
     asked = ReleaseRequest.checked(design, budget, options)
     if asked.rereads or not isinstance(next(asked.mechanism.passes(asked.context(ExactSampler()))), ExactGram):
         raise UnsupportedError(
-            "several curators can use mechanisms that need one pass of sums of products, which "
-            f"{session.mechanism!r} is not",
+            "a joint release of several curators requires a mechanism with a single pass of sums of products, which "
+            f"{session.mechanism!r} does not have",
             code="mechanism-of-several-curators",
             option="mechanism",
             given=session.mechanism,
@@ -139,12 +139,7 @@ def design_table(design: Design) -> dict[str, object]:
 
 
 def design_digest(design: Design) -> str:
-    """Compute the digest of a design; only equal declarations have equal digests.
-
-    >>> one, other = (Design("y", {"y": (0, high), "x": (0, 5)}) for high in (10, 11))
-    >>> design_digest(one) == design_digest(other)
-    False
-    """
+    """Return the digest of a design. Only equal designs have equal digests."""
     text = canonical_json(design_table(design.redeclared()))
     return "sha256:" + hashlib.sha256(b"discreet design 1\n" + text).hexdigest()
 
@@ -161,30 +156,32 @@ _FIELDS: Final = (
     "parts_per_person", "curators",
 )  # fmt: skip
 _CURATORS: Final = "expected a list of Curator, such as [Curator.load('north.pub'), ...]"
-# only for this mechanism do shares of noise add up to the same noise distribution
+# the only mechanism whose noise can be drawn in shares
 SHARED_MECHANISM: Final = "gaussian"
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """Request to several curators, and their public keys. A session is used once.
+    """The terms and public keys on which several curators agree for one joint release. It can be used once.
 
     Attributes
     ----------
     id
         32 hexadecimal digits, new for every session.
     design
-        Digest of the design that all curators declare.
+        Digest of the design that all curators use.
     unit
         Privacy unit.
     grid_bits, mechanism, epsilon, delta
         As in `discreet.release`.
     noise
-        `shares`: every curator adds a share. `merger`: the merger draws the noise and sees exact pooled sums.
+        `shares`: every curator adds a share of the noise. `merger`: the merger draws the noise and sees the exact
+        pooled sums.
     honest
-        Minimum number of honest curators; their shares suffice. 0 if the merger draws the noise.
+        Smallest number of honest curators that the guarantee assumes: the noise shares of that many curators suffice
+        for it. 0 if the merger draws the noise.
     parts_per_person
-        Maximum number of parts that contain the same person.
+        Largest number of parts in which a person may be.
     curators
         All curators, in the order of their parts.
 
@@ -214,22 +211,21 @@ class Session:
         session_id: object = self.id
         if not (isinstance(session_id, str) and len(session_id) == _ID_DIGITS and set(session_id) <= _HEX):
             raise OptionError(
-                f"the id of a session is {shown(session_id)}; it must have {_ID_DIGITS} hexadecimal digits, new for "
-                "every session",
+                f"expected {_ID_DIGITS} hexadecimal digits as the id of a session, got {shown(session_id)}",
                 option="id",
                 given=session_id,
                 allowed=f"{_ID_DIGITS} hexadecimal digits",
             )
         if not isinstance(self.design, str) or not self.design.startswith("sha256:"):
             raise OptionError(
-                f"the design of a session is {shown(self.design)}; expected its digest, sha256:...",
+                f"expected a digest such as sha256:... as the design of a session, got {shown(self.design)}",
                 option="design",
                 given=self.design,
                 allowed="a digest, sha256:...",
             )
         if not isinstance(self.unit, PrivacyUnit):
             raise OptionError(
-                f"unit is {shown(self.unit)}; it must be a PrivacyUnit",
+                f"expected a PrivacyUnit as the unit of a session, got {shown(self.unit)}",
                 option="unit",
                 given=self.unit,
                 allowed="a PrivacyUnit",
@@ -239,41 +235,41 @@ class Session:
         PrivacyBudget(self.epsilon, self.delta)
         if not isinstance(self.mechanism, str):
             raise OptionError(
-                f"the mechanism of a session is {shown(self.mechanism)}; expected its name",
+                f"expected the name of a mechanism for a session, got {shown(self.mechanism)}",
                 option="mechanism",
                 given=self.mechanism,
                 allowed="the name of a mechanism",
             )
         if self.mechanism == AUTO:
             raise OptionError(
-                f"the mechanism of a session is {AUTO!r}",
+                f"the mechanism of a session must not be {AUTO!r}",
                 option="mechanism",
                 given=self.mechanism,
-                remedy="name the one that all curators agree on",
+                remedy="name the mechanism that all curators agree on",
             )
         if self.mechanism == SHARED_MECHANISM and self.delta == 0:
             raise OptionError(
-                f"delta is 0; the mechanism {SHARED_MECHANISM!r} needs delta above 0, such as 1e-6",
+                f"the mechanism {SHARED_MECHANISM!r} needs delta above 0, such as 1e-6, got 0",
                 code="delta-needed",
                 option="delta",
                 given=self.delta,
                 allowed="a number above 0",
             )
         self._check_curators()
-        # refuses inconsistent numbers of parts
+        # checks the numbers of curators and parts
         _ = self.terms
         several = self.parts_per_person > 1
         if (self.noise == "shares" or several) and self.mechanism != SHARED_MECHANISM:
-            what = "noise in shares" if self.noise == "shares" else "a person in several parts"
+            what = "noise in shares" if self.noise == "shares" else "parts_per_person above 1"
             raise UnsupportedError(
-                f"{what} needs the mechanism {SHARED_MECHANISM!r}, got {shown(self.mechanism)}",
+                f"{what} requires the mechanism {SHARED_MECHANISM!r}, got {shown(self.mechanism)}",
                 option="mechanism",
                 given=self.mechanism,
                 allowed=(SHARED_MECHANISM,),
             )
         if several and self.unit.neighbours == "replace":
             raise UnsupportedError(
-                f"parts_per_person is {self.parts_per_person}, which cannot be combined with replaced neighbours",
+                f"got parts_per_person {self.parts_per_person}, but a unit with 'replace' neighbours requires 1",
                 option="parts_per_person",
                 given=self.parts_per_person,
                 remedy=("choose add-remove neighbours", SetOption("parts_per_person", 1)),
@@ -285,14 +281,14 @@ class Session:
         keys = [key for one in self.curators for key in (one.mask_key, one.sign_key)]
         if len(set(keys)) != len(keys):
             raise OptionError(
-                "a public key is listed twice in the session; every curator has different keys",
+                "a public key is listed twice in the session; every curator must have different keys",
                 code="key-listed-twice",
                 option="curators",
             )
         if len(self.curators) < FEWEST_PARTS:
             raise OptionError(
-                f"the session has {_count(len(self.curators))}; expected at least {FEWEST_PARTS}: with two, each would "
-                "read the other's sums off the merged ones",
+                f"expected at least {FEWEST_PARTS} curators in a session, got {len(self.curators)}: with two, each "
+                "could compute the other's sums from the merged ones",
                 code="too-few-curators",
                 option="curators",
                 given=len(self.curators),
@@ -321,24 +317,25 @@ class Session:
         parts_per_person: int = 1,
         allow_weak_privacy: bool = False,
     ) -> Session:
-        """Create a session with a new id; refuse now what `part` or `merge` would refuse later.
+        """Create a session with a new id.
 
         Parameters
         ----------
         design
-            Design that all curators declare identically.
+            Design that all curators use.
         curators
-            At least three.
+            Public keys of at least three curators.
         epsilon, delta, mechanism, grid_bits
-            As in `discreet.release`; shares of the noise require `gaussian`.
+            As in `discreet.release`. Noise in shares requires the mechanism `gaussian`.
         noise
-            `shares`, or `merger` if the merger may see exact pooled sums.
+            `shares`, or `merger` if the merger may see the exact pooled sums.
         honest
-            Minimum number of honest curators; by default all but one, which is also the largest allowed value.
+            Smallest number of honest curators that the guarantee assumes. The default is all but one, which is also the
+            largest allowed value.
         parts_per_person
-            Maximum number of parts that contain the same person; the noise grows with it.
+            Largest number of parts in which a person may be. The noise grows with it.
         allow_weak_privacy
-            Accept epsilon above 20 or delta above 1e-3.
+            True to accept epsilon above 20 or delta above 1e-3.
         """
         if not isinstance(design, Design):
             raise OptionError(
@@ -367,18 +364,18 @@ class Session:
         )
         for notice in check_strength(PrivacyBudget(made.epsilon, made.delta), allow_weak_privacy):
             warnings.warn(notice, PrivacyNotice, stacklevel=2)
-        # refuses a grid that is too coarse or too fine, and designs and mechanisms not supported for several curators
+        # checks the grid, and that joint releases support the design and the mechanism
         asked_by(made, design)
         return made
 
     @property
     def terms(self) -> CuratorTerms:
-        """Terms about the curators that the release states."""
+        """Assumptions about the curators, as stated in the release."""
         return CuratorTerms(len(self.curators), self.honest, self.parts_per_person, self.noise, self.fingerprint)
 
     @property
     def fingerprint(self) -> str:
-        """Digest of the whole session, which curators compare through a channel other than that of the file."""
+        """Digest of the whole session. Curators should compare it over another channel, such as the telephone."""
         return hashlib.sha256(self.canonical()).hexdigest()
 
     def canonical(self) -> bytes:
@@ -406,7 +403,7 @@ class Session:
 
     @classmethod
     def from_dict(cls, mapping: object) -> Session:
-        """Read a session from plain values; missing or unknown fields and wrong values are refused."""
+        """Read a session from plain values. Missing, unknown or invalid fields raise an error."""
         fields = exact_fields("session", mapping, _FIELDS)
         if fields["format"] != _FORMAT or fields["version"] != _VERSION or isinstance(fields["version"], bool):
             raise OptionError(
@@ -417,7 +414,7 @@ class Session:
             )
         given = fields["curators"]
         if not isinstance(given, list):
-            raise OptionError("the curators of a session: expected one table [[curators]] for each", option="curators")
+            raise OptionError("a session must have one table [[curators]] for each curator", option="curators")
         unit = PrivacyUnit.from_dict(cast("Mapping[str, object]", fields["unit"]))
         for name in ("epsilon", "delta"):
             if not is_number(fields[name]):
@@ -456,14 +453,10 @@ class Session:
             raise OptionError(Message(f"{str(path)!r}: ", error), code=error.code, option=error.option) from None
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the session file, which is the same for all curators and contains no secret."""
+        """Write the session file. It contains no secrets, and all curators use the same file."""
         import tomli_w
 
         write_bytes(path, tomli_w.dumps(self.to_dict()).encode(), force=force)
 
     def __repr__(self) -> str:
         return f"<Session {self.id[:8]}: {len(self.curators)} curators, epsilon={self.epsilon:g}, noise {self.noise}>"
-
-
-def _count(curators: int) -> str:
-    return "1 curator" if curators == 1 else f"{curators} curators"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 # -- public keys -------------------------------------------------------------------------------------------------------
-# Public keys as text, with one text for each key. Weak keys are refused. Proof: parts.proof.md.
+# Public keys as text. Each key has exactly one text, and weak keys are refused. Proof: parts.proof.md.
 
 MASK_SCHEME: Final = "x25519:"
 SIGN_SCHEME: Final = "ed25519:"
@@ -36,7 +36,7 @@ _PRIME: Final = 2**255 - 19
 _SIGN_BIT: Final = 1 << 255
 # -x^2 + y^2 = 1 + D x^2 y^2
 _D: Final = -121665 * pow(121666, -1, _PRIME) % _PRIME
-# u of all points of Curve25519 and of its twist whose order divides 8: the product of any secret with one is known
+# u of all points of Curve25519 and its twist whose order divides 8; with such a key every shared secret is known
 _LOW_ORDER: Final = frozenset((
     0,
     1,
@@ -47,28 +47,28 @@ _LOW_ORDER: Final = frozenset((
 _ORDER_8: Final = int.from_bytes(
     bytes.fromhex("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05"), "little"
 )
-# y of all points of Edwards25519 whose order divides 8: forged signatures are valid under such a key
+# y of all points of Edwards25519 whose order divides 8; under such a key forged signatures are valid
 _SMALL_ORDER: Final = frozenset((0, 1, _PRIME - 1, _ORDER_8, _PRIME - _ORDER_8))
 # the base point of Edwards25519, whose private key is 1
 _BASE_Y: Final = 4 * pow(5, -1, _PRIME) % _PRIME
-_NOT_DRAWN: Final = "it is not a key that was drawn; ask its curator for another"
+_NOT_DRAWN: Final = "it was not generated at random; ask the curator for a new key"
 
 
 def mask_key_bytes(text: object) -> bytes:
-    r"""Decode a public key for masks; refuse one whose shared secrets are predictable.
+    r"""Decode a public key for masks. Refuse a key whose shared secrets are predictable.
 
     >>> mask_key_bytes("x25519:" + "EA" + "A" * 41 + "=")[:2]
     b'\x10\x00'
     """
     key = _bytes(text, MASK_SCHEME)
-    # beyond the prime, or with the highest bit, one point would have several texts
+    # larger numbers would be second encodings of the same points
     place = int.from_bytes(key, "little")
     if place >= _PRIME:
-        raise _unsafe("mask", text, "is not written as RFC 7748 has it")  # [P:one-text]
+        raise _unsafe("mask", text, "is not encoded as in RFC 7748")  # [P:one-text]
     if place in _LOW_ORDER:
         raise _unsafe("mask", text, "gives no secret")  # [P:no-low-order]
     if place in known_places():
-        raise _unsafe("mask", text, "gives secrets that everybody knows")  # [P:no-base-mask]
+        raise _unsafe("mask", text, "gives secrets that anyone can compute")  # [P:no-base-mask]
     return key
 
 
@@ -79,7 +79,7 @@ def _unsafe(kind: str, text: object, problem: str) -> OptionError:
 
 
 def sign_key_bytes(text: object) -> bytes:
-    """Decode a public key for signatures; refuse one that is not a point or accepts forged signatures.
+    """Decode a public key for signatures. Refuse a key that is not a point or accepts forged signatures.
 
     >>> from discreet import CuratorKey
     >>> len(sign_key_bytes(CuratorKey.new("north").public.sign_key))
@@ -88,17 +88,17 @@ def sign_key_bytes(text: object) -> bytes:
     key = _bytes(text, SIGN_SCHEME)
     y = int.from_bytes(key, "little") & ~_SIGN_BIT
     if y >= _PRIME or not _is_point(y):
-        raise _unsafe("signature", text, "is not written as RFC 8032 has it")
+        raise _unsafe("signature", text, "is not encoded as in RFC 8032")
     if y in _SMALL_ORDER:
-        raise _unsafe("signature", text, "takes signatures that nobody made")  # [P:no-small-order]
+        raise _unsafe("signature", text, "accepts forged signatures")  # [P:no-small-order]
     if y in known_points():
-        raise _unsafe("signature", text, "takes signatures that anybody can make")  # [P:no-base-signature]
+        raise _unsafe("signature", text, "accepts signatures that anyone can make")  # [P:no-base-signature]
     return key
 
 
 @lru_cache(maxsize=1)
 def known_points() -> frozenset[int]:
-    """Compute the y of the base point and its negative plus every point whose order divides 8.
+    """Return y of the base point and its negative, each added to every point whose order divides 8.
 
     >>> len(known_points())
     8
@@ -112,16 +112,12 @@ def known_points() -> frozenset[int]:
 
 @lru_cache(maxsize=1)
 def known_places() -> frozenset[int]:
-    """Compute the u of the same points on Curve25519 [RFC 7748, 4.1]; 9 is that of the base point.
-
-    >>> 9 in known_places()
-    True
-    """
+    """Return u of the `known_points` on Curve25519 [RFC 7748, 4.1], including 9, the base point."""
     return frozenset((1 + y) * pow(1 - y, -1, _PRIME) % _PRIME for y in known_points())
 
 
 def _x(y: int) -> int:
-    """Return one of the two x of the points with this y."""
+    """Return x of one of the two points with this y."""
     square = (y * y - 1) * pow(_D * y * y + 1, -1, _PRIME) % _PRIME
     root = pow(square, (_PRIME + 3) // 8, _PRIME)
     return root if root * root % _PRIME == square else root * pow(2, (_PRIME - 1) // 4, _PRIME) % _PRIME
@@ -139,7 +135,7 @@ def _added(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def _is_point(y: int) -> bool:
-    """Return whether a point has this y: x^2 is a quotient of two numbers, and a square if their product is."""
+    """Return whether a point has this y. The quotient x^2 is a square if numerator times denominator is one."""
     product = (y * y - 1) * (_D * y * y + 1) % _PRIME
     return pow(product, (_PRIME - 1) // 2, _PRIME) != _PRIME - 1
 
@@ -156,10 +152,10 @@ def _bytes(text: object, scheme: str) -> bytes:
             found = base64.b64decode(text.removeprefix(scheme), validate=True)
         except (binascii.Error, ValueError):
             found = b""
-    # base64 leaves bits of its last character unused
+    # compare the text, because unused bits of the last base64 character may differ
     if len(found) != _KEY_BYTES or text != key_text(found, scheme):
         raise OptionError(
-            f"a public key is {shown(text)}; expected {scheme} and 32 bytes in base64",
+            f"expected a public key as {scheme} and 32 bytes in base64, got {shown(text)}",
             option="curators",
             given=text,
             allowed=f"{scheme} and 32 bytes in base64",
@@ -168,7 +164,7 @@ def _bytes(text: object, scheme: str) -> bytes:
 
 
 # -- toml file ---------------------------------------------------------------------------------------------------------
-# Short TOML files of this package: read with a size limit, and every failure is explained.
+# Read short TOML files with a size limit.
 
 _MOST_BYTES: Final = 1 << 20
 # the parser's message about a duplicate key or table
@@ -189,7 +185,7 @@ def toml_table(path: str | Path) -> dict[str, object]:
         raise OptionError(
             f"{str(path)!r} is not a TOML file in UTF-8"
             if twice is None
-            else f"{str(path)!r} has a key or a table twice, the second time on line {twice[1]}; keep one of them",
+            else f"{str(path)!r} has a duplicate key or table on line {twice[1]}; keep one of the two",
             code="not-toml",
             given=str(path),
             line=None if twice is None else int(twice[1]),
@@ -210,9 +206,9 @@ class Curator:
     Parameters
     ----------
     name : str
-        Name for people, up to 60 characters.
+        Name of the curator, up to 60 characters.
     mask_key, sign_key : str
-        Public keys: X25519 for masks, Ed25519 for signatures, each as its scheme and base64.
+        Public keys: X25519 for masks and Ed25519 for signatures, such as `"x25519:..."` with 32 bytes in base64.
 
     Examples
     --------
@@ -235,8 +231,8 @@ class Curator:
             or has_invisible_characters(name)
         ):
             raise OptionError(
-                f"the name of a curator is {shown(name)}; expected 1 to {_LONGEST_NAME} visible characters, without "
-                "blanks at the ends",
+                f"the name of a curator must have 1 to {_LONGEST_NAME} visible characters, without blanks at the "
+                f"ends, got {shown(name)}",
                 option="name",
                 given=name,
                 allowed=f"1 to {_LONGEST_NAME} visible characters",
@@ -246,7 +242,7 @@ class Curator:
 
     @property
     def fingerprint(self) -> str:
-        """Digest of both keys, to be compared by telephone or in person.
+        """Digest of both keys, for comparison by telephone or in person.
 
         Examples
         --------
@@ -263,7 +259,7 @@ class Curator:
 
     @classmethod
     def from_dict(cls, mapping: object) -> Curator:
-        """Read a curator from plain values; missing or unknown fields and wrong keys are refused."""
+        """Read a curator from plain values. Missing or unknown fields and invalid keys raise an error."""
         return cls(**cast("dict[str, str]", exact_fields("curator", mapping, _FIELDS)))
 
     def to_toml(self) -> str:
@@ -285,11 +281,11 @@ class Curator:
         found = toml_table(path)
         if found.get("format") == KEY_MARK:
             raise OptionError(
-                f"{str(path)!r} holds PRIVATE keys, which never leave their curator. If anybody else has had this "
+                f"{str(path)!r} holds PRIVATE keys, which must never leave their curator. If anyone else has had this "
                 "file, make new keys",
                 code="private-keys-given",
                 option="curators",
-                remedy="give the file of public keys",
+                remedy="pass the file of public keys",
             )
         table = exact_fields("public key file", found, ("curators",))
         given = table["curators"]
@@ -314,7 +310,7 @@ def need_library() -> None:
 _FORMAT: Final = KEY_MARK
 _VERSION: Final = 1
 _KEY_FIELDS: Final = ("format", "version", "name", "mask", "sign")
-_WARNING: Final = "# SECRET: whoever has this file can take the masks off this curator's parts.\n"
+_WARNING: Final = "# SECRET: anyone who has this file can remove the masks from this curator's parts.\n"
 _RECORD: Final = b"discreet part record 1"
 
 
@@ -325,7 +321,7 @@ class CuratorKey:
     Attributes
     ----------
     name
-        Name of the curator, for people.
+        Name of the curator.
 
     Examples
     --------
@@ -359,10 +355,10 @@ class CuratorKey:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the keys to a new file with mode 0600; an existing file is not replaced."""
+        """Write the keys to a new file with mode 0600. An existing file is not replaced."""
         import tomli_w
 
-        check_output(path, force=False, stays="a file of keys never takes the place of another: choose another name")
+        check_output(path, force=False, stays="a key file never replaces another file, so choose another name")
         fields = {
             "format": _FORMAT, "version": _VERSION, "name": self.name,
             "mask": base64.b64encode(self.mask.private_bytes_raw()).decode(),
@@ -372,7 +368,7 @@ class CuratorKey:
 
     @classmethod
     def load(cls, path: str | Path) -> CuratorKey:
-        """Read private keys; a file that others may read is refused."""
+        """Read private keys. A file that other users may read raises an error."""
         need_library()
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
@@ -390,27 +386,27 @@ class CuratorKey:
                 f"{str(path)!r} holds public keys",
                 code="public-keys-given",
                 option="key",
-                remedy="give the file of private keys",
+                remedy="pass the file of private keys",
             )
         if table.get("format") != _FORMAT:
             raise OptionError(
-                f"{str(path)!r} is not a curator's key",
+                f"{str(path)!r} is not a curator's key file",
                 code="not-a-key",
                 option="key",
-                remedy=Call("CuratorKey.new", "make one"),
+                remedy=Call("CuratorKey.new", "make a key"),
             )
         if os.name == "posix" and stat.S_IMODE(regular_state(checked_path(path)).st_mode) & 0o077:
             how = shlex.join(["chmod", "600", str(path)])
             raise OptionError(
-                f"others may read the key {str(path)!r}",
+                f"other users may read the private key {str(path)!r}",
                 code="key-readable-by-others",
                 option="key",
-                remedy=f"allow its owner alone: {how}",
+                remedy=f"restrict it to its owner: {how}",
             )
         fields = exact_fields("key file", table, _KEY_FIELDS)
         if fields["version"] != _VERSION:
             raise OptionError(
-                f"{str(path)!r} is a key of version {shown(fields['version'])}; expected {_VERSION}",
+                f"{str(path)!r} is a key file of version {shown(fields['version'])}, expected version {_VERSION}",
                 code="key-version",
                 option="key",
             )
@@ -423,7 +419,7 @@ class CuratorKey:
         return made
 
     def record_key(self) -> bytes:
-        """Derive a key for digests in this curator's records, which are meaningless to others."""
+        """Derive the key for digests in this curator's records. Without it the digests reveal nothing."""
         from cryptography.hazmat.primitives.hashes import SHA256
         from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
@@ -440,6 +436,6 @@ def _secret(text: object, path: str | Path) -> bytes:
         found = b""
     if len(found) != _KEY_BYTES:
         raise OptionError(
-            f"{str(path)!r} is damaged: a private key is not 32 bytes in base64", code="key-damaged", option="key"
+            f"{str(path)!r} is damaged: a private key must be 32 bytes in base64", code="key-damaged", option="key"
         )
     return found

@@ -43,7 +43,7 @@ from discreet.tables.source import ComputeOptions, checked_options
 from discreet.workflow import after_spend
 
 # -- record ------------------------------------------------------------------------------------------------------------
-# A session is used once: a record next to the key lists what the key has masked. Proof: parts.proof.md.
+# A session can be used once, so a record next to the key lists what the key has masked. Proof: parts.proof.md.
 
 _DIGEST: Final = 32
 _FOLDER: Final = "discreet-sessions-"
@@ -52,17 +52,7 @@ _ANEW: Final = "agree on a new session with the other curators"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Record:
-    """Record of one session in the folder next to a curator's key.
-
-    Attributes
-    ----------
-    path
-        One file for each session, named by its id.
-    session
-        The session.
-    key
-        Key of the digest of the exact sums, which is meaningless to others.
-    """
+    """Record that a session was used, in a folder next to the curator's key. `key` is for digests of the exact sums."""
 
     path: Path
     session: Session
@@ -71,33 +61,34 @@ class Record:
     @classmethod
     def of(cls, key_path: str | Path, session: Session, key: bytes) -> Record:
         """Return the record of a session, whether it exists or not."""
-        # the key itself names the folder, whatever the name or path of the key's file
+        # the name of the folder depends on the key, not on the name of its file
         folder = checked_path(key_path).resolve().with_name(folder_of(key))  # [P:record-of-a-key]
         return cls(folder / session.id, session, key)
 
     @classmethod
     def beside(cls, key_path: str | Path, session: Session, key: bytes) -> Record:
-        """Return the record of a session in a folder that only its owner can enter, and create the folder."""
+        """Return the record of a session, and create its folder, which only its owner can enter."""
         found = cls.of(key_path, session, key)
         folder = found.path.parent
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise OutputError(
-                f"cannot make the folder {str(folder)!r} for records: {error.strerror}", given=str(folder)
+                f"cannot create the folder {str(folder)!r} for session records: {error.strerror}", given=str(folder)
             ) from None
         if os.name == "posix" and stat.S_IMODE(folder.stat().st_mode) & 0o077:
-            # anyone who can remove a record can have a second part made
+            # whoever can delete a record can cause a second part under the same mask
             how = shlex.join(["chmod", "700", str(folder)])
             raise OptionError(
-                f"others may use the folder of records {str(folder)!r}",
+                f"other users may access the folder of session records {str(folder)!r}",
                 code="records-open-to-others",
                 given=str(folder),
-                remedy=f"allow its owner alone: {how}",
+                remedy=f"restrict it to its owner: {how}",
             )
         if not os.access(folder, os.W_OK | os.X_OK):
             raise OutputError(
-                f"cannot write records into {str(folder)!r}; without one a session is not used", given=str(folder)
+                f"cannot write a session record into {str(folder)!r}; a part is made only if it can be recorded",
+                given=str(folder),
             )
         return found
 
@@ -108,13 +99,13 @@ class Record:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Exclude other processes with this key, from looking for a record until one exists.
+        """Hold a lock against other processes with this key, from looking for a record until one is written.
 
-        With two tables at a time, the second is refused and nothing is spent. On a system or disk without such locks,
+        If two processes use different tables, the second is refused and spends nothing. On a system without such locks,
         `keep` still accepts only one of them.
         """
         handle = None
-        # the folder is locked, and the system releases the lock when the process ends
+        # lock the folder; the system releases the lock when the process ends
         with suppress(ImportError, OSError):
             import fcntl
 
@@ -127,10 +118,10 @@ class Record:
                 os.close(handle)
 
     def find(self, values: Sequence[int]) -> Part | None:
-        """Return the part previously made of the same sums; None if the session is unused.
+        """Return the part previously made from the same sums, or None if the session is unused.
 
-        Different sums are refused: two parts under one mask reveal the difference of the masked sums, which is exact if
-        the merger draws the noise, and otherwise has the noise of two shares only.
+        Different sums raise an error, because two parts under one mask reveal the difference of their sums: exactly if
+        the merger draws the noise, and otherwise with the noise of two shares only.
         """
         try:
             content = read_kept(self.path, len(PART_RECORD) + _DIGEST + MOST_BYTES)
@@ -150,11 +141,11 @@ class Record:
             what = (
                 "the exact difference of their sums"
                 if self.session.noise == "merger"
-                else "the difference of their sums with the noise of two shares alone, which no guarantee covers"
+                else "the difference of their sums, with too little noise for the guarantee"
             )
             raise UnsupportedError(
-                f"session {self.session.id} was used before with this key, for another table or on other terms; two "
-                f"parts under one mask would show {what}. Nothing was written",
+                f"this key already used session {self.session.id} for another table or other terms. Two parts under "
+                f"one mask would reveal {what}. Nothing was written",
                 code="session-used",
                 option="session",
                 remedy=_ANEW,
@@ -165,13 +156,13 @@ class Record:
             raise self._damaged() from None
 
     def keep(self, values: Sequence[int], part: Part) -> Part:
-        """Record a new part before anyone sees it; if another process was first, return its part."""
+        """Record a new part before anyone sees it. If another process was first, return its part."""
         if write_once(self.path, PART_RECORD + self._digest(values) + part.content):
             return part
         found = self.find(values)
         if found is None:
             raise OutputError(
-                f"the record {str(self.path)!r} is written and deleted by another program; nothing was written",
+                f"another program deleted the session record {str(self.path)!r}; nothing was written",
                 code="record-unstable",
                 given=str(self.path),
             )
@@ -191,18 +182,14 @@ class Record:
 
 
 def folder_of(key: bytes) -> str:
-    """Return the name of the folder with the records of a key.
-
-    >>> folder_of(b"of north") != folder_of(b"of south")
-    True
-    """
+    """Return the name of the folder with the records of a key."""
     return _FOLDER + hmac.new(key, b"folder of records", hashlib.sha256).hexdigest()[:16]
 
 
 # -- making ------------------------------------------------------------------------------------------------------------
-# A part from a curator's table: exact sums, a share of the noise, masks, a signature; the session is then used up.
+# Make a part from a curator's table: exact sums, a share of the noise, masks, a signature.
 
-# largest number of rows in one part, so that an invalid count is detected when parts are merged
+# largest number of rows in one part, so that a merge can detect an impossible count
 MOST_ROWS: Final = 1 << 48
 
 
@@ -219,27 +206,27 @@ def part(
 ) -> Part:
     """Make this curator's part of a joint release: masked sums with a share of the noise.
 
-    A session is used once. The part is recorded next to the key before it is returned: the same table returns the same
-    part again, and another table under the same session is refused.
+    A session can be used once. The part is recorded next to the key before it is returned. Repeating the call with the
+    same table returns the same part, and another table under the same session raises an error.
 
     Parameters
     ----------
     data
         This curator's rows, in any form that `discreet.release` accepts.
     design
-        The same design for all curators.
+        The design of the session, the same for all curators.
     session
         The session that all curators agreed on, or the path of its file.
     key
-        Path of this curator's private keys; see `CuratorKey`.
+        Path of this curator's private key file; see `CuratorKey`.
     allow_weak_privacy
-        Accept epsilon above 20 or delta above 1e-3.
+        True to accept epsilon above 20 or delta above 1e-3.
     reading
         Format of CSV files, as for `discreet.release`.
     compute
-        Settings of the computation; they cannot change the result.
+        Settings of the computation, which cannot change the result.
     spend
-        `Ledger.account` of a data set in this curator's ledger. The spend is recorded here, not when parts are merged.
+        `Ledger.account` of a data set in this curator's ledger. Making a part records the spend; merging does not.
 
     Returns
     -------
@@ -292,7 +279,7 @@ def part_with(
     options = checked_options(compute)
     if not callable(spend):
         raise OptionError(
-            f"spend: expected ledger.account(name), or a function like it, got {type(spend).__name__}",
+            f"spend: expected ledger.account(name) or another callable, got {type(spend).__name__}",
             option="spend",
             allowed="a spend hook",
         )
@@ -321,7 +308,7 @@ def part_with(
         exact = exact_numbers(first, asked, session)
         fingerprint = None if books is None else source.fingerprint or table.fingerprint
         with record.alone():
-            # other sums under this session are refused and nothing is spent
+            # raises an error before the spend if the session was used for other sums
             known = record.find(exact)
             receipt = checked_receipt(spend(replace(request, fingerprint=fingerprint)))
 
@@ -337,17 +324,17 @@ def part_with(
                     )  # fmt: skip
                     made = Part.signed(header, masked(noisy, shared, place), own.sign)
                 if known is None:
-                    # recorded before anyone sees it, so that no other part can follow under the same mask
+                    # record the part before anyone sees it, so that no other part is made under the same mask
                     made = record.keep(exact, made)  # [P:recorded-first]
-                # return the recorded part, read back
+                # return what the ledger recorded
                 return made if receipt.commit is None else cast("Part", Part.from_text(receipt.commit(made.to_text())))
 
-            # without a ledger nothing is spent before someone has the part
+            # without a ledger an error does not mean that budget was spent
             return build() if receipt.anchor == UNTRACKED else after_spend(build, receipt.request_id, "part")
 
 
 def answer_of(asked: ReleaseRequest, session: Session) -> dict[str, object]:
-    """Return the fields that every release of the session has, by path, for comparison by a ledger."""
+    """Return the fields of any release of the session, by path, so that a ledger can compare them."""
     return {
         "curators": session.terms.to_dict(),
         "design": design_table(asked.design),
@@ -359,7 +346,7 @@ def answer_of(asked: ReleaseRequest, session: Session) -> dict[str, object]:
 
 
 def was_made(session: Session, key: str | Path) -> bool:
-    """Return whether this key has already made a part under the session, which is then returned again."""
+    """Return whether this key has already made a part under the session."""
     return Record.of(key, session, CuratorKey.load(key).record_key()).is_used
 
 
@@ -370,18 +357,18 @@ def place_of(session: Session, own: CuratorKey) -> int:
     if (public.mask_key, public.sign_key) not in keys:
         names = ", ".join(repr(one.name) for one in session.curators)
         raise OptionError(
-            f"the key of {own.name!r} is not in session {session.id}, whose curators are {names}",
+            f"the key of {own.name!r} does not belong to session {session.id}; its curators are {names}",
             code="key-not-in-session",
             option="key",
-            remedy="give the key whose public part was put into the session",
+            remedy="pass the private key of one of these curators",
         )
     return keys.index((public.mask_key, public.sign_key))
 
 
 def exact_numbers(first: Totals, asked: ReleaseRequest, session: Session) -> list[int]:
-    """Return the exact sums on the grid of the noise, and the number of units if it is public."""
+    """Return the exact sums on the noise grid, and the number of units if it is public."""
     if not 0 <= first.count <= MOST_ROWS:
-        raise DataError(f"the table has more than {MOST_ROWS} rows, more than a part may have", code="too-many-rows")
+        raise DataError(f"the table has more than {MOST_ROWS} rows, the maximum of a part", code="too-many-rows")
     sums = first.on_grid(asked.distribution.unit)
     check_range(sums, len(session.curators))
     return [*sums, *([first.count] if asked.design.unit.neighbours == "replace" else [])]
@@ -390,7 +377,7 @@ def exact_numbers(first: Totals, asked: ReleaseRequest, session: Session) -> lis
 def _with_share(
     exact: list[int], first: Totals, asked: ReleaseRequest, session: Session, sampler: Sampler
 ) -> list[int]:
-    """Add this curator's share of the noise to the sums; return them unchanged if the merger draws the noise."""
+    """Add this curator's share of the noise to the sums, unless the merger draws the noise."""
     if session.noise == "merger" or not isinstance(asked.mechanism, GaussianShares):
         return exact
     noisy = asked.mechanism.randomise(first, asked.distribution, sampler)  # [P:share-before-mask]

@@ -33,7 +33,7 @@ from discreet.wording import LeaveOut, Message, SetOption
 _ONE_OF_EACH: Final = "one part from each curator, made under one session file"
 _ORIGINS: Final[tuple[Origin, ...]] = ("query", "stream", "quoted")
 _HEAD: Final = re.compile(MERGE_RECORD.decode() + "[0-9a-f]{64}", re.ASCII)
-# number of standard deviations of the noise that no sum of shares exceeds
+# noise in shares is at most this number of standard deviations, except with negligible probability
 _FAR: Final = 64
 
 
@@ -44,10 +44,10 @@ def merge(
     merger_noise: bool = False,
     sign: str | Path | None = None,
 ) -> Release:
-    """Make the release of several curators from their parts, without reading rows or spending more budget.
+    """Make a joint release from the parts of several curators. No rows are read and no budget is spent.
 
-    The same parts give the same release in any order. A missing, repeated, foreign or altered part is refused, and so
-    are masks that do not cancel, before any noise is drawn.
+    The same parts give the same release in any order. Missing, repeated, foreign or altered parts raise an error before
+    any noise is drawn, and so do masks that do not cancel.
 
     Parameters
     ----------
@@ -56,16 +56,16 @@ def merge(
     session
         Session to which the parts must belong, or the path of its file.
     merger_noise
-        Required if the session lets the merger draw the noise; the merger then sees the exact pooled sums. The parts
-        must be paths: the release is stored next to the part of the session's first curator, because a second draw
-        would be another release.
+        Must be True if the merger draws the noise under the session, and so sees the exact pooled sums. Pass the parts
+        as paths: the release is stored next to the part of the session's first curator and returned when the call is
+        repeated, because a second draw would be another release.
     sign
-        Path of the merger's Ed25519 private key in PEM, without a password, to sign the release.
+        Path of the merger's Ed25519 private key in PEM format, without a password, to sign the release.
 
     Returns
     -------
     Release
-        An ordinary release; its guarantee states how many honest curators it assumes.
+        An ordinary release. Its guarantee states how many honest curators it assumes.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def merge_with(
 ) -> Release:
     """Merge parts with any source of noise."""
     check_flag("merger_noise", merger_noise)
-    # a key that cannot sign is refused before anything is drawn
+    # raises an error for a key that cannot sign, before any noise is drawn
     key = None if sign is None else SigningKey.load(sign)
     made = _merged(sampler, parts, session, merger_noise=merger_noise)
     return made if key is None else replace(made, signature=key.signature(made.digest))
@@ -122,9 +122,9 @@ def _merged(
     if merger_noise != (agreed.noise == "merger"):
         left_to_merger = agreed.noise == "merger"
         raise OptionError(
-            "the session leaves the noise to whoever merges, who sees the exact pooled sums"
+            "under this session the merger draws the noise and sees the exact pooled sums"
             if left_to_merger
-            else "the parts have their shares of the noise",
+            else "the parts already contain their shares of the noise",
             code="merger-noise",
             option="merger_noise",
             given=merger_noise,
@@ -144,13 +144,13 @@ def _merged(
     next(passes)
     noisy = run_passes(passes, totals, _no_more)
     made = _release(asked, noisy, totals, ordered, agreed)
-    # another draw would be another release of the same rows, so the first one is kept
+    # a second draw would be another release of the same rows, so the first one is stored
     if write_once(kept, MERGE_RECORD + f"{digest}\n{made.to_json()}".encode()):  # [P:one-draw]
         return made
     first = _stored(kept, digest)
     if first is None:
         raise OutputError(
-            f"the kept release {str(kept)!r} is written and deleted by another program; nothing was written",
+            f"another program deleted the stored release {str(kept)!r}; nothing was written",
             code="record-unstable",
             given=str(kept),
         )
@@ -158,9 +158,9 @@ def _merged(
 
 
 def complete(parts: Sequence[Part], wanted: Session | None) -> tuple[Session, list[Part]]:
-    """Return the session and one part of each of its curators in order; refuse anything else."""
+    """Return the session and exactly one part of each of its curators, in order."""
     if not parts:
-        raise PartFileError(f"got no part; expected {_ONE_OF_EACH}", code="parts-missing", option="parts")
+        raise PartFileError(f"expected {_ONE_OF_EACH}, got no parts", code="parts-missing", option="parts")
     agreed = wanted or parts[0].session
     for one in parts:
         if one.session != agreed:
@@ -183,8 +183,8 @@ def complete(parts: Sequence[Part], wanted: Session | None) -> tuple[Session, li
         several = len(missing) > 1
         raise PartFileError(
             f"the part{'s' * several} of {', '.join(map(repr, missing))} {'are' if several else 'is'} missing; without "
-            f"{'them' if several else 'it'} the masks do not cancel. A curator who cannot send one makes a new session "
-            "necessary",
+            f"{'them' if several else 'it'} the masks do not cancel. If a curator cannot send a part, agree on a new "
+            "session",
             code="parts-missing",
             option="parts",
         )  # [P:all-parts]
@@ -192,11 +192,11 @@ def complete(parts: Sequence[Part], wanted: Session | None) -> tuple[Session, li
 
 
 def pooled(parts: Sequence[Part], asked: ReleaseRequest, session: Session) -> tuple[Totals, Published | None]:
-    """Add the parts: exact sums, or the published numbers if the noise is in shares."""
+    """Add the parts. Return the totals, and if the noise is in shares also the moments to publish."""
     entries = entry_count(len(asked.design.released))
     public = asked.design.unit.neighbours == "replace"
     if any(one.header.numbers != entries + public for one in parts):
-        raise PartFileError("a part has another number of sums than its design has", code="part-inconsistent")
+        raise PartFileError("the number of sums in a part does not match its design", code="part-inconsistent")
     values = unmasked([one.numbers for one in parts])
     check_cancelled(values[:entries], asked, session)
     count = values[-1] if public else 0
@@ -207,7 +207,7 @@ def pooled(parts: Sequence[Part], asked: ReleaseRequest, session: Session) -> tu
 
 
 def check_cancelled(values: Sequence[int], asked: ReleaseRequest, session: Session) -> None:
-    """Refuse impossible sums: the first is the number of rows, which bounds all others."""
+    """Raise an error for impossible sums. The first is the number of rows, and no sum can be larger."""
     parts = len(session.curators)
     noise = _FAR * parts * max(asked.distribution.sigma.values()) if session.noise == "shares" else 0
     most = parts * MOST_ROWS * asked.distribution.unit + noise
@@ -217,24 +217,23 @@ def check_cancelled(values: Sequence[int], asked: ReleaseRequest, session: Sessi
 
 def _uncancelled() -> PartFileError:
     return PartFileError(
-        "the masks of the parts do not cancel: their number of rows is out of range, so a curator used other keys or "
-        "another program",
+        "the masks of the parts do not cancel, because a curator used other keys or another program",
         code="masks-do-not-cancel",
-        remedy="make a new session",
+        remedy="agree on a new session",
     )
 
 
 def _design(parts: Sequence[Part], session: Session) -> Design:
-    """Return the design in the parts, whose digest must be that of the session."""
+    """Return the design in the parts, and check its digest."""
     try:
         design = Design.from_dict(ordered_design(parts[0].header.design))
     except DesignError as error:
-        problem = f"the design in the parts is refused: {error.on_one_line()}"
+        problem = f"the design in the parts is invalid: {error.on_one_line()}"
         raise PartFileError(problem, code="design-refused") from None
     except ReleaseFileError as error:
-        raise PartFileError(Message("the design in the parts is refused: ", error), code="design-refused") from None
+        raise PartFileError(Message("the design in the parts is invalid: ", error), code="design-refused") from None
     if design_digest(design) != session.design or any(one.header.design != parts[0].header.design for one in parts):
-        raise PartFileError("the design in a part is not the one of the session", code="design-differs-in-part")
+        raise PartFileError("the design in a part does not match the session", code="design-differs-in-part")
     return design
 
 
@@ -244,7 +243,7 @@ def _release(
     """Build the release with its guarantee and the conditions of several curators."""
     anchors = tuple(one.header.anchor for one in parts)
     merged = MergedAnchor(session.id, anchors)
-    # a spend named by two parts does not pay for both
+    # two parts must not name the same spend
     tracked = merged.names_each(len(parts))
     anchor = str(merged) if tracked else UNTRACKED
     made = asked.release(published, totals, anchor, None)
@@ -256,25 +255,25 @@ def _release(
 
 
 def _record(first: Part | str | Path, session: Session) -> Path:
-    """Return the path of the release that the merger drew: next to one part, in any order of the parts."""
+    """Return the path at which the merger's release is stored, next to the part of the first curator."""
     if isinstance(first, Part):
         raise OptionError(
-            "where the merger draws the noise, the release is kept in the folder of the parts",
+            "if the merger draws the noise, the parts must be paths, because the release is stored next to them",
             option="parts",
             allowed="paths of the parts",
-            remedy="give paths of the parts",
+            remedy="pass the paths of the parts",
         )
     return Path(first).resolve().parent / f"discreet-merge-{session.id}"
 
 
 def _stored(path: Path, digest: str) -> Release | None:
-    """Return the release previously drawn for these parts; None if there is none."""
+    """Return the release previously drawn for these parts, or None."""
     try:
         content = read_kept(path)
         text = None if content is None else content.decode()
     except OSError as error:
         raise OutputError(
-            f"cannot read the kept release {str(path)!r}: {error.strerror}; nothing was drawn",
+            f"cannot read the stored release {str(path)!r}: {error.strerror}; nothing was drawn",
             code="record-unreadable",
             given=str(path),
         ) from None
@@ -287,8 +286,8 @@ def _stored(path: Path, digest: str) -> Release | None:
         raise _damaged(path)
     if head != f"{MERGE_RECORD.decode()}{digest}":
         raise UnsupportedError(
-            f"{str(path)!r} has the release of other parts of the same session; merging both would show their "
-            "difference. Nothing was drawn",
+            f"{str(path)!r} is the release of other parts of the same session. Merging these parts too would reveal "
+            "the difference. Nothing was drawn",
             code="session-used",
             option="parts",
         )
@@ -300,12 +299,13 @@ def _stored(path: Path, digest: str) -> Release | None:
 
 def _damaged(path: Path) -> OutputError:
     return OutputError(
-        f"the kept release {str(path)!r} is damaged; nothing was drawn, since another draw would be another release",
+        f"the stored release {str(path)!r} is damaged. Nothing was drawn, because a second draw would be another "
+        "release",
         code="record-damaged",
         given=str(path),
-        remedy=("restore the file from a copy", "agree on a new session"),
+        remedy=("restore the file from a backup", "agree on a new session"),
     )
 
 
 def _no_more(_: object) -> Totals:
-    raise UnsupportedError("expected a mechanism of one pass", option="mechanism")
+    raise UnsupportedError("expected a mechanism that needs one pass", option="mechanism")

@@ -43,7 +43,7 @@ _LIMB_BITS: Final = 32
 
 
 def pair_keys(session: Session, place: int, own: CuratorKey) -> list[bytes | None]:
-    """Derive the secret that this curator shares with each other curator for this session; None for itself."""
+    """Derive the secret that this curator shares with each other curator in this session, with None for itself."""
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -55,7 +55,7 @@ def pair_keys(session: Session, place: int, own: CuratorKey) -> list[bytes | Non
             keys.append(None)
             continue
         pair = [session.curators[index].to_dict() for index in sorted((place, other))]
-        # the whole session with its id, all terms and all keys, and both curators of the pair
+        # bind the secret to the whole session (id, terms and keys) and to both curators of the pair
         info = canonical_json({"purpose": "mask of a pair", "session": agreed, "pair": pair})  # [P:mask-bound]
         shared = own.mask.exchange(X25519PublicKey.from_public_bytes(mask_key_bytes(curator.mask_key)))
         keys.append(HKDF(SHA256(), _KEY_BYTES, salt=_SALT, info=info).derive(shared))
@@ -63,7 +63,7 @@ def pair_keys(session: Session, place: int, own: CuratorKey) -> list[bytes | Non
 
 
 def masked(values: Sequence[int], keys: Sequence[bytes | None], place: int) -> bytes:
-    """Add the masks of all pairs to numbers, modulo 2^128, as 16 little-endian bytes each.
+    """Add all pairwise masks to the values modulo 2^128. Each result has 16 little-endian bytes.
 
     In each pair, the curator listed first adds the mask and the other subtracts it.
 
@@ -95,10 +95,10 @@ def unmasked(parts: Sequence[bytes]) -> list[int]:
 
 
 def check_range(values: Sequence[int], parts: int) -> None:
-    """Refuse sums so large that the total of all parts might wrap around, before anything is spent."""
+    """Raise an error for sums so large that the total of all parts might wrap around."""
     if any(abs(value) > MOST // parts for value in values):
         raise DataError(
-            f"an exact sum is 2^126 or more with those of {parts} parts",
+            f"a sum is too large: the total of {parts} parts could reach 2^126",
             code="sum-too-large",
             option="grid_bits",
             remedy="lower grid_bits",
@@ -119,7 +119,7 @@ def _joined(limbs: npt.NDArray[np.uint64]) -> list[int]:
 # -- part file ---------------------------------------------------------------------------------------------------------
 # A part as a file: a JSON header, masked numbers, and a signature of both. Proof: parts.proof.md.
 
-# also distinguishes these signatures from those of releases
+# the prefix also makes these signatures different from those of releases
 _MAGIC: Final = PART_MARK
 _LENGTH: Final = 4
 _SIGNATURE: Final = 64
@@ -136,22 +136,9 @@ _NOT_A_PART: Final = "this is not a part, or it is damaged"
 class PartHeader:
     """Unmasked header of a part.
 
-    Attributes
-    ----------
-    session
-        The whole session.
-    design
-        The design as plain values; the session contains its digest.
-    curator
-        Index of its curator in the session, from 0.
-    numbers
-        Number of masked numbers that follow.
-    anchor
-        Anchor of the spend in the curator's ledger, or `untracked`.
-    origin
-        Additional dependencies of its rows, if any.
-    made_by
-        Name and version of the software.
+    `curator` is the index of the curator in the session, from 0. `numbers` is the number of masked numbers that follow.
+    `anchor` is that of the spend in the curator's ledger, or `untracked`. `origin` says whether the rows come from a
+    query, a stream or a quoted file.
     """
 
     session: Session
@@ -172,32 +159,32 @@ class PartHeader:
 
     @classmethod
     def from_bytes(cls, text: bytes) -> PartHeader:
-        """Read a header; the caller checks the design."""
+        """Read a header. The caller must check the design."""
         body = _table(text)
         if set(body) != _FIELDS:
-            raise _not_a_part("its header has other fields than expected")
+            raise _not_a_part("its header has missing or unknown fields")
         try:
             session = Session.from_dict(body["session"])
         except SpecError as error:
             raise PartFileError(
-                Message("the session in the part is refused: ", error), code="session-refused"
+                Message("the session in the part is invalid: ", error), code="session-refused"
             ) from None
         place, numbers, origin = body["curator"], body["numbers"], body["origin"]
         if not is_integer(place) or not 0 <= place < len(session.curators):
-            raise PartFileError("the part is of a curator who is not in its session", code="part-of-a-stranger")
+            raise PartFileError("the curator of the part is not in its session", code="part-of-a-stranger")
         if not is_integer(numbers) or not 1 <= numbers <= _MOST_NUMBERS:
             raise _not_a_part(f"expected 1 to {_MOST_NUMBERS} masked numbers")
         if origin not in _ORIGINS or not isinstance(body["design"], dict):
-            raise _not_a_part("its design or its origin is not one")
+            raise _not_a_part("its design or its origin is invalid")
         for name in ("anchor", "made_by"):
             if not isinstance(body[name], str) or not body[name] or has_invisible_characters(body[name]):
-                raise _not_a_part(f"{name!r} is not text")
+                raise _not_a_part(f"{name!r} must be text without invisible characters")
         return cls(session, body["design"], place, numbers, body["anchor"], origin, body["made_by"])
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Part:
-    """Signed, masked sums of one curator; without the parts of all others they look like random numbers.
+    """Signed, masked sums of one curator. Without the parts of all others they look like random numbers.
 
     Attributes
     ----------
@@ -219,9 +206,9 @@ class Part:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Part:
-        """Read a part and verify its signature by the key in its session.
+        """Read a part and verify its signature with the key in its session.
 
-        Only the other parts and the curators themselves can tell whether the session is the right one.
+        This does not show whether the session is the right one. Compare it with the other parts and the curators.
         """
         need_library()
         from cryptography.exceptions import InvalidSignature
@@ -232,29 +219,29 @@ class Part:
             raise _not_a_part(Message("expected a file that ", Call("discreet.part"), " wrote"))
         length = int.from_bytes(content[len(_MAGIC) : start], "big")
         if length > min(_MOST_HEADER, len(content) - start - _SIGNATURE):
-            raise _not_a_part("its header is cut or too long")
+            raise _not_a_part("its header is truncated or too long")
         header = PartHeader.from_bytes(content[start : start + length])
         if len(content) != start + length + WIDTH * header.numbers + _SIGNATURE:
-            raise _not_a_part("it is shorter or longer than its header says")
+            raise _not_a_part("its length does not match its header")
         curator = header.session.curators[header.curator]
         try:
             key = Ed25519PublicKey.from_public_bytes(sign_key_bytes(curator.sign_key))
             key.verify(content[-_SIGNATURE:], content[:-_SIGNATURE])  # [P:part-checked]
         except (InvalidSignature, ValueError):
             raise PartFileError(
-                f"the part was altered, or curator {curator.name!r} did not sign it: its signature is not valid",
+                f"the signature of the part is not valid: it was altered, or curator {curator.name!r} did not sign it",
                 code="part-altered",
             ) from None
         return cls(header, content)
 
     @property
     def curator(self) -> str:
-        """Name of its curator."""
+        """Name of the curator."""
         return self.header.session.curators[self.header.curator].name
 
     @property
     def session(self) -> Session:
-        """Its session."""
+        """The session of the part."""
         return self.header.session
 
     @property
@@ -268,7 +255,7 @@ class Part:
         return hashlib.sha256(self.content).hexdigest()
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the part, for the merger; it reveals nothing without all others."""
+        """Write the part, for the merger. It reveals nothing without the parts of all other curators."""
         write_bytes(path, self.content, force=force)
 
     def to_text(self) -> str:
@@ -277,7 +264,7 @@ class Part:
 
     @classmethod
     def from_text(cls, text: str) -> Part | None:
-        """Read a part from the text of a ledger; return None for other records, such as a release."""
+        """Read a part from the text in a ledger. Return None for other records, such as a release."""
         try:
             body = json.loads(text)
         except (ValueError, RecursionError):
@@ -292,7 +279,7 @@ class Part:
 
     @classmethod
     def load(cls, path: str | Path) -> Part:
-        """Read a part; a damaged or altered one is refused."""
+        """Read a part file. A damaged or altered part raises an error."""
         try:
             content = read_limited(path, MOST_BYTES)
         except OSError as error:

@@ -1,10 +1,10 @@
-"""The published value, without anything that only the curator may see.
+"""The published release, without anything that only the curator may see.
 
-Sees: a design, noisy numbers with the distribution of their noise, a guarantee.
+Sees: a design, noisy numbers with their noise distribution, a guarantee.
 Never: a row, an exact sum, a seed, or an exact number of rows that is not public under the neighbouring relation.
-Hands on: one value with a canonical JSON form (release.schema.json) that is checked whole when it is read back.
+Provides: a `Release` with a canonical JSON form (release.schema.json), which is checked completely when it is read.
 
-The package is called `releases` because `discreet.release` is the public function that makes one.
+The package is called `releases` because `discreet.release` is a public function.
 """
 
 from discreet.accounting.noise_distribution import (

@@ -36,24 +36,20 @@ if TYPE_CHECKING:
 # -- released sums -----------------------------------------------------------------------------------------------------
 # The moments of a release as exact fractions in scaled units, and statistics in original units.
 
-_FEW_ROWS: Final = "the noise leaves no number of rows to speak of"
-_NOT_RELEASED: Final = "the release does not hold the sums that this needs"
-_NO_SPREAD: Final = "with the noise the variance is not positive; use more rows or a larger epsilon"
-_TOO_CLOSE: Final = "with the noise the correlation is outside -1 to 1; use more rows or a larger epsilon"
+_FEW_ROWS: Final = "the noisy number of rows is not above 1; use more rows or a larger epsilon"
+_NOT_RELEASED: Final = "the release does not include the sums that this statistic needs"
+_NO_SPREAD: Final = "the noisy variance is not positive; use more rows or a larger epsilon"
+_TOO_CLOSE: Final = "the noisy correlation is outside -1 to 1; use more rows or a larger epsilon"
 _TOO_LARGE: Final = "the number is too large for double precision; rescale the declared columns"
-_OF_TWO: Final = "an interaction is the sum of two released columns in its own units; no interval is given for it"
+_OF_TWO: Final = "no interval is available for an interaction, which combines two released columns in original units"
 
 
 class NoNumberError(Exception):
-    """Sums that do not give a number, with the reason."""
+    """The reason why a statistic cannot be computed from the released sums."""
 
 
 def in_double(exact: Fraction) -> float:
-    """Round a number to double precision. Reject one that is too large.
-
-    >>> in_double(Fraction(1, 4))
-    0.25
-    """
+    """Round a number to double precision, or raise an error if it is too large."""
     try:
         return float(exact)
     except OverflowError:
@@ -61,7 +57,7 @@ def in_double(exact: Fraction) -> float:
 
 
 class ReleasedSums:
-    """Sums of products of the scaled columns, without the mean of their noise. Column 0 is the constant."""
+    """Sums of products of the scaled columns, after subtracting the noise mean. Column 0 is the constant."""
 
     def __init__(self, release: Release) -> None:
         unit, size = release.noise.unit, len(release.moments)
@@ -74,8 +70,8 @@ class ReleasedSums:
         self.mid = [Fraction(0), *map(Fraction, scales.mid)]
         self.signed = [False, *signed_columns(release.design, names)]
         self._parts = [{j: Fraction(1)} for j in range(size)]
-        for column, other, times in scales.taken:
-            self._parts[column + 1][other + 1] = Fraction(times) * self.half[other + 1] / self.half[column + 1]
+        for column, indicator, times in scales.taken:
+            self._parts[column + 1][indicator + 1] = Fraction(times) * self.half[indicator + 1] / self.half[column + 1]
 
     def rows(self) -> float:
         """Return the number of rows."""
@@ -87,7 +83,7 @@ class ReleasedSums:
         return in_double(self.mid[j] + self.half[j] * scaled)
 
     def covariance(self, i: int, j: int) -> float:
-        """Return the covariance of columns i and j, which is above 0 for i = j."""
+        """Return the covariance of columns i and j. It is positive if i = j."""
         exact = self._variance(i) if i == j else self._scaled(i, j)
         return in_double(exact * self.half[i] * self.half[j])
 
@@ -96,44 +92,44 @@ class ReleasedSums:
         return in_double(Fraction(sqrt(self._variance(j))) * self.half[j])
 
     def correlation(self, i: int, j: int) -> float:
-        """Return the correlation of columns i and j, which is 1 for i = j."""
+        """Return the correlation of columns i and j. It is 1 if i = j."""
         together, square = self._scaled(i, j), self._variance(i) * self._variance(j)
         if together * together > square:
             raise NoNumberError(_TOO_CLOSE)
         return float(together) / sqrt(square)
 
     def centred_total(self, i: int, j: int) -> Fraction:
-        """Return the sum of products of the deviations of columns i and j from their means, in scaled units."""
+        """Return the centred sum of products of columns i and j, in scaled units."""
         return self.total(i, j) - self.total(0, i) * self.total(0, j) / self.count()
 
     def check_alone(self, *columns: int) -> None:
-        """Reject an interval for a column that depends on another one in original units."""
+        """Raise an error for columns that depend on another column in original units."""
         if any(len(self._parts[j]) > 1 for j in columns):
             raise NoNumberError(_OF_TWO)
 
     def count(self) -> Fraction:
-        """Return the number of rows, above 1."""
+        """Return the number of rows, or raise an error unless it is above 1."""
         count = self.total(0, 0)
         if count <= 1:
             raise NoNumberError(_FEW_ROWS)
         return count
 
     def total(self, i: int, j: int) -> Fraction:
-        """Return the sum of products of columns i and j."""
+        """Return the sum of products of columns i and j, in scaled units."""
         pair = min(i, j), max(i, j)
         if pair not in self._sums:
             raise NoNumberError(_NOT_RELEASED)
         return self._sums[pair]
 
     def _variance(self, j: int) -> Fraction:
-        """Return the variance in scaled units."""
+        """Return the variance of column j in half widths."""
         exact = self._scaled(j, j)
         if exact <= 0:
             raise NoNumberError(_NO_SPREAD)
         return exact
 
     def _scaled(self, i: int, j: int) -> Fraction:
-        """Return the covariance in half widths. In original units an interaction includes its indicator."""
+        """Return the covariance in half widths. An interaction in original units also depends on its indicator."""
         parts = [(k, m, a * b) for k, a in self._parts[i].items() for m, b in self._parts[j].items()]
         return sum((times * self.centred_total(k, m) for k, m, times in parts), Fraction(0)) / (self.count() - 1)
 
@@ -142,59 +138,51 @@ class ReleasedSums:
 # Intervals for means, standard deviations, covariances and correlations, from the released sums alone.
 #
 # Scaled columns u, v lie in [-1, 1], indicators in [0, 1]. Released are n' = n + e_0, S_u = sum u + e_u and T_uv = sum
-# uv + e_uv, with independent (or at least uncorrelated) noise e of public variances s^2; the square of an indicator is
-# its sum, and where both were released as one number e_uu is e_u. z is the critical value of the level: Student's t
-# with n' - 1 degrees of freedom, or Laplace's quantile where that is larger and the noise is pure.
+# uv + e_uv, with independent (or at least uncorrelated) noise e of public variances s^2. The sum of squares of an
+# indicator equals its sum; if both were released as one number, e_uu is e_u. z is the critical value of the level:
+# Student's t with n' - 1 degrees of freedom, or the Laplace quantile if that is larger and the noise is pure.
 #
 # **Mean, any rows.** For a population mean mu, S_u - mu n' = sum (u - mu) + e_u - mu e_0 has mean 0 and the variance V
-# + s_u^2 + mu^2 s_0^2 with V = n Var(u). Accepted are the mu with (S_u - mu n')^2 <= z^2 (V' + s_u^2 + mu^2 s_0^2), a
-# quadratic inequality; V' = max(n'/(n' - 1) (T_uu - S_u^2 / n'), 0). The rows need only obey the central limit
-# theorem. The noise in V' hardly matters: its standard deviation is at most about 2.5 s against V + s^2 (all noise of
-# size s), and s / (V + s^2) <= 1 / (2 sqrt(V)), so V' + s^2 is relatively as good as a variance from V rows whatever
-# the size of s. Without noise it is the t interval. The mean of *this table* is the same with V' = 0.
+# + s_u^2 + mu^2 s_0^2 with V = n Var(u). The interval contains every mu with (S_u - mu n')^2 <= z^2 (V' + s_u^2 + mu^2
+# s_0^2), a quadratic inequality, where V' = max(n'/(n' - 1) (T_uu - S_u^2 / n'), 0). The rows need only obey the
+# central limit theorem. The noise in V' hardly matters: if all noise has size s, the standard deviation of V' is at
+# most about 2.5 s, compared with V + s^2, and s / (V + s^2) <= 1 / (2 sqrt(V)). So the relative error of V' + s^2 is
+# that of a variance from V rows, whatever the size of s. Without noise this is the t interval. The interval for the
+# mean of *this table* has V' = 0.
 #
 # **Covariance.** C = T_uv - S_u S_v / n' has, with the means m of the table, the noise d_uv = e_uv - m_v e_u - m_u e_v
-# + m_u m_v e_0 up to -(e_u - m_u e_0)(e_v - m_v e_0) / n, whose mean is added back to C and whose variance is counted.
-# The table's own covariance is c = (C without noise) / (n - 1), so C - (n' - 1) c has the noise d_uv - c e_0: a
-# quadratic inequality in c again. For **Gaussian rows** with covariance c the sampling variance of C is (n - 1)(s_uu
-# s_vv + c^2), for a variance (u = v) it is 2 (n - 1) c^2. This needs fourth moments, which a release does not hold:
-# with heavier tails than Gaussian the interval is too short, with lighter ones too long.
+# + m_u m_v e_0 up to -(e_u - m_u e_0)(e_v - m_v e_0) / n. The mean of this last term is added back to C, and its
+# variance is included. The covariance of the table is c = (C without noise) / (n - 1), so C - (n' - 1) c has the noise
+# d_uv - c e_0: a quadratic inequality in c again. For **Gaussian rows** with covariance c, the sampling variance of C
+# is (n - 1)(s_uu s_vv + c^2), and for a variance (u = v) it is 2 (n - 1) c^2. In general it depends on fourth moments,
+# which a release does not contain: for tails heavier than Gaussian the interval is too short, for lighter tails it is
+# too long.
 #
 # **Correlation.** With P = C_uu C_vv, C_uv - rho sqrt(P) has to first order the noise d_uv - rho/2 (sqrt(C_vv / C_uu)
-# d_uu + sqrt(C_uu / C_vv) d_vv), a combination of six independent numbers whose variance is a quadratic in rho, and for
-# Gaussian rows the sampling variance P (1 - rho^2)^2 / (n - 1). Accepted are the rho between -1 and 1 where the square
-# is at most z^2 times the sum: between roots of a quartic. The interval is the smallest that holds them all.
+# d_uu + sqrt(C_uu / C_vv) d_vv), a combination of six independent numbers whose variance is a quadratic in rho. For
+# Gaussian rows it has the sampling variance P (1 - rho^2)^2 / (n - 1). Accepted are the rho between -1 and 1 for which
+# (C_uv - rho sqrt(P))^2 is at most z^2 times the sum of both variances: they lie between roots of a quartic. The
+# interval is the smallest one that contains all of them.
 #
-# Known ranges are used: a mean is between the bounds, a variance of values in an interval at most the square
-# of half its width (times n / (n - 1) in a table), a correlation between -1 and 1. Where the first order is inaccurate
-# (n' below ten standard deviations of its noise; for a correlation, a variance below four of its noise) or nothing is
-# accepted, the interval is the whole range. This only widens it.
+# Intervals are cut to the possible range: a mean lies between the bounds, the variance of values in an interval is at
+# most the square of half its width (times n / (n - 1) in a table), and a correlation lies between -1 and 1. If the
+# first-order approximation is inaccurate (n' is below ten standard deviations of its noise, or, for a correlation, a
+# variance is below four) or no value is accepted, the interval is the whole range. This only widens it.
 
 Rows = Literal["gaussian", "table"]
 Ends = tuple[float, float]
 
-_FAR: Final = 10.0  # standard deviations of its noise by which a number of rows is far enough from 0
-_CLEAR: Final = 4.0  # the same for a variance below a correlation
-_REAL: Final = 1e-9  # imaginary part of a root that is real but for rounding
-_ENDLESS: Final = 1e12  # degrees of freedom where only noise of a known variance counts
+_FAR: Final = 10.0  # required number of rows, in standard deviations of its noise
+_CLEAR: Final = 4.0  # required variance for a correlation, in standard deviations of its noise
+_REAL: Final = 1e-9  # roots with a smaller imaginary part are treated as real
+_ENDLESS: Final = 1e12  # degrees of freedom if there is only noise of known variance
 
 
 @dataclass(frozen=True)
 class Intervals:
     """Confidence intervals of one release at one level.
 
-    Attributes
-    ----------
-    sums
-        Released sums.
-    noise_sd
-        Standard deviation of every entry, shape (p, p).
-    family
-        Reference distribution of the errors.
-    level
-        Confidence level.
-    indicators
-        Columns whose sum of squares equals their sum and is released as the same number.
+    `noise_sd` has the shape (p, p). `indicators` are columns whose sum and sum of squares are one released number.
     """
 
     sums: ReleasedSums
@@ -212,13 +200,13 @@ class Intervals:
             sampling = max(float(self.sums.centred_total(j, j)), 0.0) * count / (count - 1)
         z2, s0 = self._z(rows) ** 2, self._sd(0, 0)
         lead = count**2 - z2 * s0**2
-        found = _between(lead, total * count, total**2 - z2 * (sampling + self._sd(0, j) ** 2))
-        low, high = _within(found, (-1.0 if self.sums.signed[j] else 0.0, 1.0))
+        ends = _between(lead, total * count, total**2 - z2 * (sampling + self._sd(0, j) ** 2))
+        low, high = _within(ends, (-1.0 if self.sums.signed[j] else 0.0, 1.0))
         mid, half = float(self.sums.mid[j]), float(self.sums.half[j])
         return mid + half * low, mid + half * high
 
     def covariance(self, i: int, j: int, rows: Rows) -> Ends:
-        """Return the interval of the covariance of columns i and j, which is not below 0 for i = j."""
+        """Return the interval of the covariance of columns i and j. It is not below 0 if i = j."""
         self.sums.check_alone(i, j)
         low, high = self._scaled(i, j, rows)
         unit = self.sums.half[i] * self.sums.half[j]
@@ -248,7 +236,7 @@ class Intervals:
         r = C / P
         if not (sampling or noise.any()):
             return min(max(r, -1.0), 1.0), min(max(r, -1.0), 1.0)
-        # (r - rho)^2 - z^2 (noise + sampling (1 - rho^2)^2), from the fourth power down
+        # coefficients of (r - rho)^2 - z^2 (noise + sampling (1 - rho^2)^2), highest power first
         powers = np.array([-sampling, 0.0, 1 + 2 * sampling, -2 * r, r**2 - sampling])
         powers[2:] -= z2 * noise
         return _accepted(powers)
@@ -256,13 +244,13 @@ class Intervals:
     def _scaled(self, i: int, j: int, rows: Rows) -> Ends:
         (C, variance), count = self._centred(i, j), float(self.sums.count())
         most = self._most(i) * self._most(j) * (1.0 if rows == "gaussian" else count / (count - 1))
-        known = (0.0 if i == j else -most, most)
+        possible = (0.0 if i == j else -most, most)
         g0 = g1 = 0.0
         if rows == "gaussian":
             spreads = [max(self._centred(k, k)[0], 0.0) / (count - 1) for k in (i, j)]
             g0, g1 = (0.0, 2.0) if i == j else (spreads[0] * spreads[1], 1.0)
         if self._count_is_lost():
-            return known
+            return possible
         free, z2, s0 = count - 1, self._z(rows) ** 2, self._sd(0, 0)
         product = self._mean(i) * self._mean(j)
         rest = variance - product**2 * s0**2
@@ -272,7 +260,7 @@ class Intervals:
                 C * free - z2 * product * s0**2,
                 C**2 - z2 * (free * g0 + rest + product**2 * s0**2),
             ),
-            known,
+            possible,
         )
 
     def _centred(self, i: int, j: int) -> tuple[float, float]:
@@ -290,8 +278,8 @@ class Intervals:
         m_i, m_j = self._mean(i), self._mean(j)
         weights: dict[tuple[int, int], float] = {}
         for entry, weight in (((i, j), 1.0), ((0, i), -m_j), ((0, j), -m_i), ((0, 0), m_i * m_j)):
-            known = (0, i) if entry[0] == entry[1] and entry[0] in self.indicators else entry
-            weights[known] = weights.get(known, 0.0) + weight
+            released = (0, i) if entry[0] == entry[1] and entry[0] in self.indicators else entry
+            weights[released] = weights.get(released, 0.0) + weight
         return {entry: (weight, self._sd(*entry) ** 2) for entry, weight in weights.items()}
 
     def _correlation_noise(self, i: int, j: int, ratio: float) -> FloatArray:
@@ -313,7 +301,7 @@ class Intervals:
         return float(self.sums.count()) <= _FAR * self._sd(0, 0)
 
     def _mean(self, j: int) -> float:
-        """Estimate the mean of a scaled column, within its range."""
+        """Return the noisy mean of a scaled column, clipped to [-1, 1]."""
         return min(max(float(self.sums.total(0, j) / self.sums.count()), -1.0), 1.0)
 
     def _most(self, j: int) -> float:
@@ -321,7 +309,7 @@ class Intervals:
         return 1.0 if self.sums.signed[j] else 0.5
 
     def _sd(self, i: int, j: int) -> float:
-        # an entry without a noise distribution is rejected where its sum is read
+        # NaN for an entry that is not released, but then reading its sum raises an error
         return float(self.noise_sd[i, j])
 
     def _z(self, rows: str) -> float:
@@ -330,7 +318,7 @@ class Intervals:
 
 
 def _between(lead: float, middle: float, rest: float) -> Ends | None:
-    """Return the ends of the x with lead x^2 - 2 middle x + rest <= 0, or infinities where it is unbounded.
+    """Return the interval of x with lead x^2 - 2 middle x + rest <= 0, or None if it is unbounded.
 
     >>> _between(1.0, 2.0, 3.0), _between(-1.0, 0.0, 0.0)
     ((1.0, 3.0), None)
@@ -341,19 +329,21 @@ def _between(lead: float, middle: float, rest: float) -> Ends | None:
     return (middle - root) / lead, (middle + root) / lead
 
 
-def _within(found: Ends | None, known: Ends) -> Ends:
-    """Return the possible part of an interval, or the whole range where none is left or it is unbounded.
+def _within(ends: Ends | None, possible: Ends) -> Ends:
+    """Cut an interval to the possible range. Return the whole range if the interval is unbounded or outside it.
 
     >>> _within((-2.0, 0.5), (0.0, 1.0)), _within((-2.0, -1.0), (0.0, 1.0)), _within(None, (0.0, 1.0))
     ((0.0, 0.5), (0.0, 1.0), (0.0, 1.0))
     """
-    if found is None or found[1] < known[0] or found[0] > known[1]:
-        return known
-    return max(found[0], known[0]), min(found[1], known[1])
+    if ends is None or ends[1] < possible[0] or ends[0] > possible[1]:
+        return possible
+    return max(ends[0], possible[0]), min(ends[1], possible[1])
 
 
 def _accepted(powers: FloatArray) -> Ends:
-    """Return the smallest interval of every rho in [-1, 1] where a polynomial is at most 0, or [-1, 1] if none.
+    """Return the smallest interval that contains every rho in [-1, 1] where a polynomial is at most 0.
+
+    Return [-1, 1] if there is no such rho.
 
     >>> low, high = _accepted(np.array([0.0, 0.0, 1.0, -1.0, 0.24]))
     >>> round(low, 12), round(high, 12)
@@ -378,14 +368,15 @@ GAUSSIAN: Final = ("sd", "covariance", "correlation")
 OWN: Final = ("mean", *GAUSSIAN)
 _HEADS: Final = ["column", "mean", f"{DEFAULT_LEVEL:.0%} interval", "sd"]
 _PERSONS: Final = NotEstimable(
-    "rows of one person depend on each other, and the release does not say how much; table_conf_int includes the noise "
-    "alone, and a fit without features has an interval for the mean of the target that is clustered by person if the "
-    'release was made with robust standard errors of an additional model such as "y ~ 1"'
+    "a person may have several rows, and the release does not show how strongly they are correlated; table_conf_int "
+    "gives intervals for privacy noise alone. For the mean of the target, fit a model without features: its interval "
+    "is clustered by person if the release has robust standard errors of an additional model such as "
+    '"y ~ 1"'
 )
 _NOTE: Final = (
-    "Of values clipped to their {bounds}, in original units, with the noise of the release.\n"
-    "Intervals of means hold for any rows. For sd, covariance and correlation there are gaussian_conf_int, which\n"
-    "assumes Gaussian rows, and table_conf_int for the values of this very table. Reading all this is free."
+    "Statistics of values clipped to their {bounds}, in original units, with the noise of the release.\n"
+    "Intervals for means hold for any distribution. For sd, covariance and correlation, use gaussian_conf_int,\n"
+    "which assumes Gaussian rows, or table_conf_int, which describes this table only. All of this costs no budget."
 )
 
 
@@ -393,19 +384,19 @@ _NOTE: Final = (
 class Description:
     """Descriptive statistics of the columns of a release of moments, in original units.
 
-    A number that cannot be estimated because of the noise is a `NotEstimable` with the reason, never NaN. Printing
-    gives a table.
+    A number that cannot be estimated because of the noise is a `NotEstimable` with the reason, never NaN. Printing a
+    description shows a table.
 
     Attributes
     ----------
     columns
         Released columns: the regressors, including indicators of levels, and the target last.
     rows, rows_sd
-        Number of rows, if released, and the standard deviation of its noise, which is 0 for a public number.
+        Number of rows, if released, and the standard deviation of its noise. This is 0 if the number is public.
     mean, sd
-        By column. The standard deviation is computed with rows - 1.
+        Mean and standard deviation by column. The standard deviation has the denominator rows - 1.
     covariance, correlation
-        By pair of columns.
+        Covariance and correlation by pair of columns.
     found
         Columns with private bounds.
     """
@@ -423,20 +414,20 @@ class Description:
     def mean_conf_int(self, level: float | None = None, *, alpha: float | None = None) -> Mapping[str, Interval]:
         """Return an interval for the population mean of each column, without distributional assumptions.
 
-        It includes sampling error and privacy noise and lies within the bounds of the column. It is based on the
-        central limit theorem: for a rare category the level is accurate from some dozens of rows.
+        The interval accounts for sampling error and privacy noise, and lies within the bounds of the column. It relies
+        on the central limit theorem. For a rare category the level is accurate if it has some dozens of rows.
 
         Parameters
         ----------
         level
-            At least 0.5 and below 1; 0.95 unless given.
+            Confidence level, at least 0.5 and below 1. The default is 0.95.
         alpha
-            1 minus the level, instead of it.
+            1 minus the level. Pass either this or `level`.
 
         Returns
         -------
         mapping
-            Pairs (lower, upper) by column, or why there are none.
+            By column, a pair (lower, upper) or the reason why there is none.
         """
         about = self._intervals(checked_level(level, alpha))
         if self._dependent:
@@ -452,8 +443,8 @@ class Description:
     ) -> Mapping[str, Any]:
         """Return intervals for the population, assuming *Gaussian rows*.
 
-        The sampling variance of these statistics depends on fourth moments, which a release does not hold. With heavier
-        tails than Gaussian these intervals are too short, with lighter tails too long.
+        The sampling variance of these statistics depends on fourth moments, which a release does not contain. The
+        intervals are too short for tails heavier than Gaussian, and too long for lighter tails.
 
         Parameters
         ----------
@@ -476,9 +467,9 @@ class Description:
         *,
         alpha: float | None = None,
     ) -> Mapping[str, Any]:
-        """Return intervals for the statistics of this table after clipping, which include privacy noise only.
+        """Return intervals for the statistics of this table after clipping, accounting for privacy noise only.
 
-        They are not intervals for a population, and hold for any rows.
+        They are valid for any rows, but they are not intervals for a population.
 
         Parameters
         ----------
@@ -501,7 +492,7 @@ class Description:
     @property
     def _source(self) -> Release:
         if self._release is None:
-            raise SpecError("this description has no release behind it; make it with release.describe()")
+            raise SpecError("this description has no release, so it has no intervals; make it with release.describe()")
         return self._release
 
     def _intervals(self, level: float) -> Intervals:
@@ -522,22 +513,22 @@ class Description:
         about, numbered = self._intervals(level), list(enumerate(self.columns, start=1))
         missing = rows == "gaussian" and self._dependent
         if of in ("mean", "sd"):
-            one = getattr(about, of)
-            return {name: _PERSONS if missing else _or_reason(one, j, rows) for j, name in numbered}
-        two = getattr(about, of)
+            interval = getattr(about, of)
+            return {name: _PERSONS if missing else _or_reason(interval, j, rows) for j, name in numbered}
+        pair_interval = getattr(about, of)
         return {
-            name: {other: _PERSONS if missing else _or_reason(two, i, j, rows) for j, other in numbered}
-            for i, name in numbered
+            first: {second: _PERSONS if missing else _or_reason(pair_interval, i, j, rows) for j, second in numbered}
+            for i, first in numbered
         }
 
     def to_dict(self) -> dict[str, object]:
-        """Return all statistics as plain values for JSON: null where not estimable, with the reasons by name."""
-        found: dict[str, Number] = {"rows": self.rows}
+        """Return all statistics as plain values for JSON. A number is null if it is not estimable, with its reason."""
+        numbers: dict[str, Number] = {"rows": self.rows}
         for name in self.columns:
-            found |= {f"mean of {name}": self.mean[name], f"sd of {name}": self.sd[name]}
+            numbers |= {f"mean of {name}": self.mean[name], f"sd of {name}": self.sd[name]}
             for other in self.columns:
-                found[f"covariance of {name} and {other}"] = self.covariance[name][other]
-                found[f"correlation of {name} and {other}"] = self.correlation[name][other]
+                numbers[f"covariance of {name} and {other}"] = self.covariance[name][other]
+                numbers[f"correlation of {name} and {other}"] = self.correlation[name][other]
         return {
             "columns": list(self.columns),
             "rows": known(self.rows),
@@ -551,7 +542,7 @@ class Description:
             "gaussian_conf_int": {of: _plain_ends(self.gaussian_conf_int(of)) for of in GAUSSIAN},
             "table_conf_int": {of: _plain_ends(self.table_conf_int(of)) for of in OWN},
             **({"found_bounds": list(self.found)} if self.found else {}),
-            "not_estimable": {what: reason for what, value in found.items() if (reason := reason_of(value))},
+            "not_estimable": {what: reason for what, value in numbers.items() if (reason := reason_of(value))},
         }
 
     def _spread(self) -> list[list[str]]:
@@ -584,16 +575,16 @@ class Description:
 
 
 def described(release: Release) -> Description:
-    """Describe the released columns. Reject a release of coefficients, which holds no moments."""
+    """Describe the released columns. Raise an error for a release of coefficients, which has no moments."""
     if release.scaling is not None:
         raise SpecError(
-            'means and correlations are of rows without weights, but a release with scaling "private" holds sums of '
-            'weighted rows; release with scaling "declared" for them, or fit models, which count the weights'
+            'cannot describe a release with scaling "private", which contains sums of weighted rows; make a release '
+            'with scaling "declared", or fit models, which account for the weights'
         )
     if release.design.weights is not None:
         raise SpecError(
-            "means and correlations are of rows without weights, but this release holds sums of rows with weights; "
-            "release a design without weights for them, or fit models, which count the weights"
+            "cannot describe a release of weighted rows; make a release whose design has no weights, or fit models, "
+            "which account for the weights"
         )
     sums = ReleasedSums(release)
     indices = dict(zip(release.columns[1:], range(1, len(release.columns)), strict=True))
@@ -614,9 +605,9 @@ def described(release: Release) -> Description:
     )
 
 
-def _or_reason(number: Callable[..., Result], *given: object) -> Result | NotEstimable:
+def _or_reason(statistic: Callable[..., Result], *arguments: object) -> Result | NotEstimable:
     try:
-        return number(*given)
+        return statistic(*arguments)
     except NoNumberError as reason:
         return NotEstimable(str(reason))
 
@@ -626,10 +617,10 @@ def _plain(values: Mapping[str, Number]) -> dict[str, float | None]:
 
 
 def _plain_ends(values: Mapping[str, Any]) -> dict[str, object]:
-    """Return pairs as lists at any depth, and null where there is none."""
+    """Convert intervals in nested mappings to lists, or to None if not estimable."""
     return {
-        name: _plain_ends(one) if isinstance(one, Mapping) else None if known(one) is None else list(one)
-        for name, one in values.items()
+        name: _plain_ends(ends) if isinstance(ends, Mapping) else None if known(ends) is None else list(ends)
+        for name, ends in values.items()
     }
 
 

@@ -33,12 +33,12 @@ class Coefficients:
     Attributes
     ----------
     values
-        Scaled coefficients of (1, x), the constant first; the constant is 0 in a design without intercept.
+        Scaled coefficients of (1, x), the constant first. The constant is 0 in a design without intercept.
     trace
-        Released coefficients after each pass, in order, where the mechanism publishes its iterates.
+        Released coefficients after each pass, in order, if the mechanism publishes its iterates.
     ranges
-        Limits to which the mechanism clipped each released column of x, in scaled units, where they are tighter than
-        the declared bounds. A prediction clips to them too, and is itself clipped to the bounds of the target.
+        Limits to which the mechanism clipped each released column of x, in scaled units, if they are tighter than the
+        declared bounds. For a prediction, x is clipped to them too, and the result to the bounds of the target.
     """
 
     values: tuple[float, ...]
@@ -56,16 +56,16 @@ class ScalingPart:
     Attributes
     ----------
     centres, scales
-        One for each released column of x.
+        Centre and scale of each released column of x.
     radius
-        Of (1, z).
+        Norm of (1, z) above which a row gets a weight below 1.
     target_centre, target_bound
-        Of the target.
+        Centre of the target, and the distance from it at which t is clipped in a row of weight 1.
     fourth
         Upper triangle of the noisy sum of w^2 a a' for plain standard errors, row by row, on the product grid. Empty
         in a release that has residuals instead.
     target_clipped
-        Noisy numbers of rows whose t was clipped from below and from above, on the product grid. Empty for a boolean
+        Noisy counts of rows whose t was clipped from below and from above, on the product grid. Empty for a boolean
         target, which is never clipped.
     """
 
@@ -87,7 +87,7 @@ class RatioPart:
     Attributes
     ----------
     ratio, mean
-        Residual variance over that of the target, and mean of the scaled target, both computed from the noisy moments.
+        Ratio of the residual variance to the target's variance, and mean of the scaled target, from the noisy moments.
     bound
         Limit to which q was clipped, in squared scaled units of the target.
     total
@@ -114,9 +114,9 @@ class ResidualPart:
     totals
         Upper triangle of the noisy sum of v v', v = (residual / bound) * (1, x), row by row, on the product grid.
     ratio
-        For the interval of R^2 of the full model. None in releases of weighted rows.
+        Sum for the interval of R^2 of the full model. None in releases of weighted rows.
     further
-        The same for each additional model, in the order of `NoiseDistribution.models`, over the features of that model.
+        Parts of the additional models, over the features of each model, in the order of `NoiseDistribution.models`.
     """
 
     coefficients: tuple[float, ...]
@@ -126,7 +126,7 @@ class ResidualPart:
     further: tuple[ResidualPart, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """Return the part as plain values for JSON, integers as decimal text."""
+        """Return the part as plain values for JSON, with integers as decimal strings."""
         plain: dict[str, object] = {
             "coefficients": list(self.coefficients),
             "bound": self.bound,
@@ -137,7 +137,7 @@ class ResidualPart:
             plain["ratio"] = {
                 "ratio": ratio.ratio, "mean": ratio.mean, "bound": ratio.bound, "total": str(ratio.total),
             }  # fmt: skip
-        return plain | ({"further": [one.to_dict() for one in self.further]} if self.further else {})
+        return plain | ({"further": [part.to_dict() for part in self.further]} if self.further else {})
 
 
 @dataclass(frozen=True)
@@ -147,9 +147,9 @@ class GuardPart:
     Attributes
     ----------
     sigma
-        Scale of the noise of both counts, in steps of the product grid.
+        Noise scale of both counts, in steps of the product grid.
     fitting, other
-        Noisy numbers of rows that fit the design and of rows that its rules drop, on the product grid.
+        Noisy counts of the rows that fit the design and of the rows that its rules drop, on the product grid.
     """
 
     sigma: int
@@ -159,14 +159,14 @@ class GuardPart:
 
 @dataclass(frozen=True, slots=True)
 class NoisyCount:
-    """Noisy number of rows, which may be below 0 or above the true number."""
+    """Noisy number of rows. It may be negative or above the true number."""
 
     value: float
     sd: float
 
     @property
     def words(self) -> str:
-        """The number for printing: a noisy one is rounded to whole rows and marked as approximate.
+        """The count as text, rounded to whole rows and marked as approximate if it is noisy.
 
         >>> NoisyCount(20_074.3, 24.41).words, NoisyCount(500.0, 0.0).words
         ('about 20,074 (noisy count, standard deviation 24.4)', '500')
@@ -177,14 +177,14 @@ class NoisyCount:
 
 @dataclass(frozen=True, slots=True)
 class TargetClipping:
-    """Released bounds at which private scaling clipped the target, and noisy numbers of rows clipped there.
+    """Released bounds at which private scaling clipped the target, and noisy counts of clipped rows.
 
     Attributes
     ----------
     bounds
-        In original units, for a row of weight 1. For a row of weight w they are 1 / w times as wide.
+        Bounds in original units, for a row of weight 1. For a row of weight w they are 1 / w times as wide.
     below, above
-        Rows clipped from below and from above.
+        Noisy counts of rows clipped at the lower and at the upper bound.
     """
 
     bounds: tuple[float, float]
@@ -192,33 +192,35 @@ class TargetClipping:
     above: NoisyCount
 
     def inside(self, declared: tuple[float, float]) -> tuple[float, float]:
-        """Return the part of the bounds inside the declared ones, to which values are clipped first."""
+        """Return the intersection with the declared bounds, to which values are clipped first."""
         return max(self.bounds[0], declared[0]), min(self.bounds[1], declared[1])
 
     def to_dict(self) -> dict[str, object]:
         """Return the bounds and counts as plain values for JSON."""
         counts = {"below": self.below, "above": self.above}
-        return {"bounds": list(self.bounds)} | {k: {"count": one.value, "sd": one.sd} for k, one in counts.items()}
+        return {"bounds": list(self.bounds)} | {
+            side: {"count": count.value, "sd": count.sd} for side, count in counts.items()
+        }
 
 
 # -- discovery ---------------------------------------------------------------------------------------------------------
-# Private bounds: the noisy counts by dyadic cell, and the rule from counts to bounds.
+# Private bounds: noisy counts of dyadic cells, and the rule that computes bounds from them.
 #
-# The rule uses noisy counts and public numbers only, so readers can repeat it. Proof: mechanisms/discovery.proof.md.
+# The rule uses noisy counts and public numbers only, so anyone can repeat it. Proof: mechanisms/discovery.proof.md.
 
 Bounds: TypeAlias = tuple[float, float]
 
 # largest probability that noise alone lifts any empty cell of any column above the threshold
 FALSE_CELL: Final = Fraction(1, 100)
-# share of all rows, by noisy counts, that must lie between the bounds for them to be accepted
+# bounds are accepted if at least this fraction of rows, by noisy counts, lies between them
 LEAST_INSIDE: Final = Fraction(3, 4)
-# an end is reported if another release would find a different one with at least this probability
+# an end is reported if another release would place it elsewhere with at least this probability
 _TIE: Final = 0.1
-# smallest move of an end that is reported, as a part of the width of the bounds
+# smallest move of an end that is reported, as a fraction of the width of the bounds
 _MATTERS: Final = 0.05
-# largest probability that noise alone makes any empty cell outside the bounds look occupied
+# largest probability that noise alone makes any empty cell next to the bounds look occupied
 _FALSE_ROWS: Final = Fraction(1, 100)
-# thresholds are rounded up to a thousandth of the noise scale, so the last bits of a logarithm do not matter
+# thresholds are rounded up to thousandths of the noise scale, so they do not depend on the last bits of a logarithm
 _PARTS: Final = 1000
 
 
@@ -229,11 +231,11 @@ class DiscoveryPart:
     Attributes
     ----------
     sigma
-        Scale of the noise of every count, in steps of the product grid.
+        Noise scale of every count, in steps of the product grid.
     rows
-        Noisy number of rows used, on the product grid.
+        Noisy number of included rows, on the product grid.
     cells
-        Noisy numbers of rows in the dyadic cells of each column, in declared order, on the product grid.
+        Noisy row counts of the dyadic cells of each column, in declared order, on the product grid.
     """
 
     sigma: int
@@ -249,12 +251,11 @@ class DiscoveryPart:
 
 
 def found_bounds(part: DiscoveryPart, design: Design, family: NoiseFamily) -> dict[str, Bounds | None]:
-    """Compute private bounds by column from noisy counts, None where they are not found.
+    """Compute the private bounds of each column from noisy counts, or None if they are not found.
 
-    The bounds are the ends of the run from the lowest to the highest cell whose count exceeds the threshold. They are
-    not found where there is no such cell, or where less than three quarters of the rows seem to lie between them.
-
-    The counts have Gaussian noise where the `family` of the mechanism is Gaussian, and Laplace noise elsewhere.
+    The bounds extend from the lowest to the highest cell whose count exceeds the threshold. They are not found if there
+    is no such cell, or if less than three quarters of the rows, by noisy counts, lie between them. The counts have
+    Gaussian noise if the noise `family` of the mechanism is Gaussian, and Laplace noise otherwise.
 
     >>> design = Design("y", {"y": (0, 1), "x": {"bounds": "private", "within": (0, 2)}})
     >>> cells = (0,) * 38 + (900, 40, 60)
@@ -266,31 +267,23 @@ def found_bounds(part: DiscoveryPart, design: Design, family: NoiseFamily) -> di
     {'x': None}
     """
     parts = threshold_parts(sum(map(len, part.cells.values())), family)
-    found: dict[str, Bounds | None] = {}
+    bounds: dict[str, Bounds | None] = {}
     for name, counts in part.cells.items():
         kept = _kept(counts, part.sigma, parts)
         run = slice(kept[0], kept[-1] + 1) if kept else slice(0)
         edges = cell_edges(*design.ranges[name])
         enough = sum(counts[run]) >= LEAST_INSIDE * part.rows
-        found[name] = (edges[run.start], edges[run.stop]) if kept and enough else None
-    return found
+        bounds[name] = (edges[run.start], edges[run.stop]) if kept and enough else None
+    return bounds
 
 
 @dataclass(frozen=True, slots=True)
 class UnsettledEnd:
-    """End of private bounds that a repeated release of the same table could easily place elsewhere.
+    """An end of private bounds that another release of the same table could easily place elsewhere.
 
-    Attributes
-    ----------
-    name, bounds
-        Name of the column, and the bounds that the other release would find.
-    probability
-        Approximate probability of that, given the count of this release.
-    cell, kept
-        Ends of the decisive cell, and whether it lies inside the bounds of this release.
-    count, threshold, sd
-        Noisy number of rows in the cell, threshold above which it is kept, and standard deviation of the noise, all in
-        steps of the product grid.
+    `bounds` are those that the other release would find, and `probability` is the approximate probability of this,
+    given the count of this release. `cell` is the decisive cell, and `kept` says whether it lies inside the bounds of
+    this release. `count`, `threshold` and `sd` (of the noise) are in steps of the product grid.
     """
 
     name: str
@@ -304,12 +297,11 @@ class UnsettledEnd:
 
 
 def unsettled_ends(part: DiscoveryPart, design: Design, family: NoiseFamily) -> tuple[UnsettledEnd, ...]:
-    """List the ends of private bounds that depend on chance, or outside which there surely are rows.
+    """List the ends of private bounds that depend on chance, or outside which there almost certainly are rows.
 
-    The outermost kept cell is compared with the threshold: it is listed where another release would drop it with a
-    probability of 10% or more. The next cell outside is listed where its count is too large for an empty cell. Over all
-    ends together noise alone does that with a probability of at most 1%. Ends that would move by less than 5% of the
-    width of the bounds are left out.
+    The outermost kept cell is listed if another release would drop it with a probability of at least 10%. The next cell
+    outside is listed if its count is too large for an empty cell. Noise alone causes this for any end with a
+    probability of at most 1%. Ends that would move by less than 5% of the width of the bounds are not listed.
 
     Examples
     --------
@@ -335,15 +327,15 @@ def unsettled_ends(part: DiscoveryPart, design: Design, family: NoiseFamily) -> 
             moves += [(beyond, beyond)] if 0 <= beyond < len(counts) else []
             for cell, outermost in moves:
                 first, last = (outermost, run[1]) if side == 0 else (run[0], outermost)
-                other, inside = (edges[first], edges[last + 1]), cell == end
+                bounds, inside = (edges[first], edges[last + 1]), cell == end
                 # two independent counts of one cell differ by noise of twice the variance
                 above = NormalDist().cdf((counts[cell] - threshold) / (math.sqrt(2) * sd))
                 probability = 1 - above if inside else above
-                moved = abs(other[side] - edges[end + side])
+                moved = abs(bounds[side] - edges[end + side])
                 matters = moved >= _MATTERS * (edges[run[1] + 1] - edges[run[0]])
                 if matters and (probability >= _TIE if inside else counts[cell] > surely):
                     ends = (edges[cell], edges[cell + 1])
-                    listed.append(UnsettledEnd(name, other, probability, ends, inside, counts[cell], threshold, sd))
+                    listed.append(UnsettledEnd(name, bounds, probability, ends, inside, counts[cell], threshold, sd))
     return tuple(listed)
 
 
@@ -353,7 +345,7 @@ def _kept(counts: Sequence[int], sigma: int, parts: int) -> list[int]:
 
 
 def threshold_parts(cells: int, family: NoiseFamily) -> int:
-    """Return the threshold of a count in thousandths of its noise scale, for this number of cells in all columns.
+    """Return the threshold of a count in thousandths of its noise scale. `cells` is the number of all cells.
 
     >>> threshold_parts(492, "discrete-gaussian"), threshold_parts(492, "discrete-laplace")
     (4104, 10111)
@@ -371,14 +363,14 @@ def _factor(tail: float, family: NoiseFamily) -> float:
 
 FORMAT: Final = "discreet-release"
 SCHEMA_VERSION: Final = 1
-# fields added to the content, which the digest leaves out
+# fields that the digest does not cover
 SEALS: Final = frozenset(("digest", "signature"))
 # larger integers are doubles in the JSON of RFC 8785
 _LARGEST_INTEGER: Final = 2**53 - 1
 
 
 def digest_of(body: Mapping[str, object]) -> str:
-    """Return the digest of the content of a release file: SHA-256 over its canonical JSON (RFC 8785).
+    """Return the SHA-256 digest of a release file's content in canonical JSON (RFC 8785).
 
     >>> digest_of({"schema": 1, "b": 1.0, "a": "ü"}) == digest_of({"a": "ü", "b": 1, "schema": 1, "digest": "x"})
     True
@@ -399,28 +391,27 @@ def canonical_json(value: object) -> bytes:
         except rfc8785.IntegerDomainError:
             return rfc8785.dumps(_as_doubles(value))  # type: ignore[arg-type]
     except (rfc8785.CanonicalizationError, OverflowError, RecursionError, UnicodeEncodeError):
-        raise ReleaseFileError("a value of the release file has no canonical JSON, so it has no digest") from None
+        raise ReleaseFileError("the release file has a value without a canonical JSON form") from None
 
 
 def _as_doubles(value: object) -> object:
     if isinstance(value, dict):
-        return {name: _as_doubles(one) for name, one in value.items()}
+        return {name: _as_doubles(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_as_doubles(one) for one in value]
+        return [_as_doubles(item) for item in value]
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _LARGEST_INTEGER:
         return float(value)
     return value
 
 
 # -- noise mean --------------------------------------------------------------------------------------------------------
-# Subtract the known mean of the noise where a mechanism did not, and read the number of rows.
+# Subtract the known mean of the noise if the mechanism did not, and read the number of rows.
 
 
 def centred(release: Release) -> Release:
-    """Return the sums without the known mean of their noise.
+    """Subtract the known mean of the noise from the sums, unless the mechanism did (setting `debiased`).
 
-    Wishart noise has the mean degrees times scale on the diagonal. The setting `debiased` says whether the mechanism
-    already subtracted it. Subtracting a public number costs no privacy.
+    Only Wishart noise has a nonzero mean: degrees times scale on the diagonal. It is public, so this costs no privacy.
     """
     distribution = release.noise
     if distribution.family != "wishart" or release.settings.get("debiased", True):
@@ -430,12 +421,14 @@ def centred(release: Release) -> Release:
         distribution.parameters["degrees"] * distribution.sigma.get(block_of(i, i, size), 0) if i == j else 0
         for i, j in pairs(size)
     ]
-    totals = tuple(total if total is None else total - away for total, away in zip(release.totals, mean, strict=True))
+    totals = tuple(
+        total if total is None else total - noise_mean for total, noise_mean in zip(release.totals, mean, strict=True)
+    )
     return replace(release, totals=totals, settings={**release.settings, "debiased": True})
 
 
 def released_count(release: Release) -> NoisyCount | None:
-    """Return the number of rows, if released. Its noise has standard deviation 0 where the number is public."""
+    """Return the number of rows, if released. The noise has standard deviation 0 if the number is public."""
     if release.weighted and ROWS in release.scalars:
         return NoisyCount(release.scalars[ROWS] / release.noise.unit, release.noise.sd(ROWS))
     if release.kind == "moments" and not release.weighted:

@@ -1,4 +1,4 @@
-"""Read a release file and refuse anything inconsistent."""
+"""Read a release file and reject inconsistent ones."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ from discreet.releases.fields import (
 )
 from discreet.text import has_invisible_characters
 
-# -- kept --------------------------------------------------------------------------------------------------------------
-# Whether the stated noise of a release satisfies its guarantee.
+# -- guarantee ---------------------------------------------------------------------------------------------------------
+# Check that the stated noise of a release satisfies its guarantee.
 
 _PURE: Final = ("discrete-laplace", "k-norm")
 # far above the rounding of doubles, far below any relevant difference
@@ -69,13 +69,13 @@ _CURVE: Final = 1e-9
 def checked_loss(
     mechanism: str, design: Design, noise: NoiseDistribution, settings: Settings, guarantee: Guarantee
 ) -> Loss:
-    """Compute the privacy loss of the noise. Reject a guarantee that the noise does not satisfy."""
+    """Return the privacy loss of the noise, or raise an error if the noise does not satisfy the guarantee."""
     if noise.calibration == "none":
-        raise ReleaseFileError("the noise is not calibrated to a guarantee, but the release is marked private")
+        raise ReleaseFileError("the release is marked private, but its noise is not calibrated to a guarantee")
     if guarantee.delta == 0 and (noise.calibration != "pure" or noise.family not in _PURE):
-        raise ReleaseFileError("the guarantee has delta = 0, which this kind of noise does not satisfy")
+        raise ReleaseFileError("the guarantee states delta = 0, but this kind of noise needs delta above 0")
     if not guarantee.epsilon > 0:
-        raise ReleaseFileError("the guarantee has epsilon = 0, which no noise satisfies")
+        raise ReleaseFileError("the guarantee states epsilon = 0, but no noise satisfies it")
     try:
         check_stored(mechanism, settings)
         _check_curve(noise, guarantee)
@@ -84,7 +84,7 @@ def checked_loss(
         raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
     if not keeps(loss, guarantee.epsilon, guarantee.delta):
         raise ReleaseFileError(
-            f"the guarantee is stronger than the noise: it states epsilon = {guarantee.epsilon:g}, "
+            f"the guarantee is stronger than the noise: the release states epsilon = {guarantee.epsilon:g}, "
             f"delta = {guarantee.delta:g}, but {given_in_words(loss, guarantee)}"
         )
     _check_claims(loss, guarantee)
@@ -92,17 +92,17 @@ def checked_loss(
 
 
 def given_in_words(loss: Loss, guarantee: Guarantee) -> str:
-    """Describe the guarantee of the noise in terms of the stated guarantee."""
+    """Describe the guarantee that the noise satisfies, at the stated epsilon or delta."""
     if loss.failure > 0:
         return f"the noise gives delta = {loss.delta:.3g} at epsilon = {loss.epsilon:.6g}"
-    found = epsilon_given(loss, guarantee.epsilon, guarantee.delta)
-    if not math.isfinite(found):
-        return "the noise gives no epsilon at that delta"
-    return f"the noise gives epsilon = {found:.6g} at delta = {guarantee.delta:g}"
+    epsilon = epsilon_given(loss, guarantee.epsilon, guarantee.delta)
+    if not math.isfinite(epsilon):
+        return "the noise gives no finite epsilon at that delta"
+    return f"the noise gives epsilon = {epsilon:.6g} at delta = {guarantee.delta:g}"
 
 
 def _check_curve(noise: NoiseDistribution, guarantee: Guarantee) -> None:
-    """Check that mu, its gap and rho of a guarantee are those of its kind of noise, or are left out."""
+    """Check that mu, mu_gap and rho of a guarantee follow from its epsilon and delta, or are omitted."""
     claimed = guarantee.mu, guarantee.mu_gap, guarantee.rho
     if claimed == (None, None, None):
         return
@@ -114,19 +114,21 @@ def _check_curve(noise: NoiseDistribution, guarantee: Guarantee) -> None:
         kept = (None, None, rho_from(guarantee.epsilon, guarantee.delta))
     for claim, value in zip(claimed, kept, strict=True):
         if (claim is None) != (value is None) or not math.isclose(claim or 0.0, value or 0.0, rel_tol=_CURVE):
-            raise ReleaseFileError("mu or rho of the guarantee is not that of this noise at its epsilon and delta")
+            raise ReleaseFileError("mu, mu_gap or rho of the guarantee does not match its epsilon and delta")
 
 
 def _check_claims(loss: Loss, guarantee: Guarantee) -> None:
-    """Check that mu, its gap and rho of a guarantee are not below those of the noise."""
+    """Check that mu, mu_gap and rho of a guarantee are not below those of the noise."""
     claims = (("mu", guarantee.mu, loss.mu), ("mu_gap", guarantee.mu_gap, loss.tau), ("rho", guarantee.rho, loss.rho))
     for name, claimed, actual in claims:
         if claimed is not None and actual > claimed * (1 + TOLERANCE) ** 2:
-            raise ReleaseFileError(f"{name} of the guarantee is {claimed:.6g}, but that of the noise is {actual:.6g}")
+            raise ReleaseFileError(
+                f"the guarantee states {name} = {claimed:.6g}, but the noise gives {name} = {actual:.6g}"
+            )
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------
-# From the text of a release file to checked values. Anything inconsistent is rejected.
+# Convert the text of a release file to checked values.
 
 FIELDS: Final = frozenset((
     "format", "schema", "kind", "private", "design", "guarantee", "mechanism", "columns", "noise", "totals",
@@ -136,7 +138,7 @@ OPTIONAL: Final = frozenset((
     "residuals", "coefficients", "scalars", "clip_counts", "guard", "discovery", "scaling", "curators", "signature",
 ))  # fmt: skip
 _GRAM: Final = ("coefficients", "bound", "totals")
-# fields of nested tables; those of 'design', 'guarantee' and 'curators' are checked where they are read
+# fields of nested tables, except 'design', 'guarantee' and 'curators', whose readers check them
 _INSIDE: Final = {
     "mechanism": ("name", "version", "numerics", "settings"),
     "noise": ("family", "calibration", "grid_bits", "sigma", "parameters", "factors", "indicators", "models"),
@@ -148,10 +150,10 @@ _INSIDE: Final = {
     "discovery": ("sigma", "rows", "cells"),
     "scaling": ("centres", "scales", "radius", "target_centre", "target_bound", "fourth", "target_clipped"),
 }
-_WIDEST_RESIDUAL: Final = 4.0  # scaled units of the target: the largest bound that can be declared
+_WIDEST_RESIDUAL: Final = 4.0  # largest residual bound that can be declared, in scaled units of the target
 _WIDEST_RATIO: Final = 2.0
 _WIDEST_RADIUS: Final = 2.0**20
-# private scaling gives no smaller scale; large noise may give a large one
+# private scaling gives no smaller scale, but large noise may give a large one
 _SCALES: Final = (2.0**-10, 2.0**40)
 _TARGET_BOUNDS: Final = (2.0**-10, 2.0)
 _NEVER_ABSENT: Final = ("count", "gram_diagonal", "cross")
@@ -166,7 +168,7 @@ def parsed(text: str) -> dict[str, Any]:
     def unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
         table = dict(pairs)
         if len(table) != len(pairs):
-            raise ReleaseFileError("a key is listed twice in the release file")
+            raise ReleaseFileError("the release file has a duplicate key")
         return table
 
     try:
@@ -176,10 +178,10 @@ def parsed(text: str) -> dict[str, Any]:
     except ValueError:
         raise ReleaseFileError("a number in the release file is too long") from None
     if not isinstance(body, dict) or body.get("format") != FORMAT:
-        raise ReleaseFileError(f"this is not a release file: its format is not {FORMAT!r}")
+        raise ReleaseFileError(f"this is not a release file: the field 'format' must be {FORMAT!r}")
     schema = body.get("schema")
     if not is_integer(schema):
-        raise ReleaseFileError("the release file has no schema version")
+        raise ReleaseFileError("the release file must have a schema version")
     if schema != SCHEMA_VERSION:
         raise ReleaseFileError(
             f"the release file has schema version {schema}, but this version of discreet reads version "
@@ -194,27 +196,29 @@ def unknown_fields(body: Mapping[str, Any]) -> list[str]:
     >>> unknown_fields({"kind": "moments", "colour": "red", "noise": {"sigma": {}, "tail": 1}})
     ['colour', 'noise.tail']
     """
-    found = set(body) - FIELDS - OPTIONAL - SEALS
-    for path, known in _INSIDE.items():
+    unknown = set(body) - FIELDS - OPTIONAL - SEALS
+    for path, allowed in _INSIDE.items():
         outer, _, inner = path.partition(".")
         table = body.get(outer)
         inside = table.get(inner) if inner and isinstance(table, dict) else table
-        for one in inside if isinstance(inside, list) else [inside]:
-            found |= {f"{path}.{name}" for name in one if name not in known} if isinstance(one, dict) else set()
-    return sorted(found)
+        for item in inside if isinstance(inside, list) else [inside]:
+            unknown |= {f"{path}.{name}" for name in item if name not in allowed} if isinstance(item, dict) else set()
+    return sorted(unknown)
 
 
 def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the constructor arguments of the release in a file."""
     missing = sorted(FIELDS - set(body))
     if missing:
-        raise ReleaseFileError(f"the release file has no field {missing[0]!r}")
-    # the design checks its texts, because a formula may have several lines
+        raise ReleaseFileError(f"the release file must have the field {missing[0]!r}")
+    # the design checks its own strings, because a formula may have several lines
     rest = {name: value for name, value in body.items() if name != "design"}
     if any(map(has_invisible_characters, _texts(rest))):
-        raise ReleaseFileError("the release file has a text with invisible characters, which are not allowed")
+        raise ReleaseFileError("the release file has a string with invisible characters, which are not allowed")
     if body["kind"] not in ("moments", "coefficients"):
-        raise ReleaseFileError(f"a release of kind {shown(body['kind'])} is unknown to this version; update discreet")
+        raise ReleaseFileError(
+            f"the release has the kind {shown(body['kind'])}, which this version does not support; update discreet"
+        )
     private = body["guarantee"] is not None
     try:
         design = Design.from_dict(ordered_design(table_of(body["design"], "design")))
@@ -229,12 +233,12 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
     except SpecError as error:
         raise ReleaseFileError(f"the release file is inconsistent: {error}") from None
     if body["columns"] != list(design.released):
-        raise ReleaseFileError("the released columns are not those of the design")
+        raise ReleaseFileError("the field 'columns' does not match the design")
     units = None if body["units_public"] is None else integer_of(body["units_public"], "units_public")
     if private and (units is None) == (design.unit.neighbours == "replace"):
-        raise ReleaseFileError("the public number of units contradicts the neighbouring relation")
+        raise ReleaseFileError("the field 'units_public' contradicts the neighbouring relation of the design")
     if units is not None and units < 0:
-        raise ReleaseFileError("the public number of units is negative")
+        raise ReleaseFileError("units_public must not be negative")
     mechanism = table_of(body["mechanism"], "mechanism")
     numerics = mechanism.get("numerics", "exact")
     if numerics not in ("exact", "idealised"):
@@ -254,7 +258,7 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
         checked_loss(name, design, drawn, settings, guarantee)
         fitted = parts.get("coefficients")
         if fitted is not None and len(fitted.trace) != published_steps(name, noise, settings):
-            raise ReleaseFileError("the number of steps in 'coefficients' is not the one that the noise accounts for")
+            raise ReleaseFileError("the number of steps in coefficients.trace does not match the noise")
     return {
         "design": design,
         "guarantee": guarantee,
@@ -275,21 +279,21 @@ def release_fields(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_version(name: str, version: str) -> None:
-    """Reject a version of a mechanism whose privacy loss is unknown."""
+    """Reject a mechanism version whose privacy loss is unknown."""
     if version != VERSION:
         raise ReleaseFileError(
-            f"the mechanism {shown(name)} has the version {shown(version)}, but this version of discreet knows version "
+            f"the mechanism {shown(name)} has version {shown(version)}, but this version of discreet supports version "
             f"{VERSION}; update discreet"
         )
 
 
 def _check_kind(body: Mapping[str, Any], name: str, version: str, noise: NoiseDistribution) -> None:
-    """Reject an unknown version of a mechanism, and a part that it does not publish."""
+    """Reject an unknown mechanism version, and fields that the mechanism does not publish."""
     check_version(name, version)
     if (name in MOMENTS) != (body["kind"] == "moments"):
         raise ReleaseFileError(f"the mechanism {shown(name)} does not make releases of kind {shown(body['kind'])}")
     if is_privately_scaled(noise) != ("scaling" in body) or ("scaling" in body and name != "gaussian"):
-        raise ReleaseFileError("the noise of the release contradicts the field 'scaling'")
+        raise ReleaseFileError("the field 'scaling' contradicts the noise or the mechanism of the release")
 
 
 def _without_conditions(guarantee: object) -> dict[str, object]:
@@ -298,37 +302,41 @@ def _without_conditions(guarantee: object) -> dict[str, object]:
 
 
 def _conditions(body: Mapping[str, Any], design: Design, curators: CuratorTerms | None) -> tuple[str, ...]:
-    """Return the conditions as sentences, from the codes in the file."""
+    """Convert the condition codes of the file to sentences."""
     codes = body["guarantee"]["conditions"]
     if not isinstance(codes, list):
         raise ReleaseFileError("guarantee.conditions must be a list")
     if (LEDGER in codes or LEDGERS in codes) and body["anchor"] == UNTRACKED:
-        raise ReleaseFileError("the conditions name a ledger, but the release is untracked; do not use it")
+        raise ReleaseFileError(
+            "the conditions of the guarantee name a ledger, but the release is untracked; do not use this file"
+        )
     if curators is not None and LEDGERS not in codes and body["anchor"] != UNTRACKED:
-        raise ReleaseFileError("the anchor names a ledger, but the conditions do not; do not use it")
+        raise ReleaseFileError(
+            "the anchor names a ledger, but the conditions of the guarantee do not; do not use this file"
+        )
     return checked_sentences(codes, design.unit, curators)
 
 
 def _curators(body: Mapping[str, Any]) -> CuratorTerms | None:
-    """Return the terms of several curators, whose anchor names the spend of each. Reject such an anchor elsewhere."""
+    """Return the terms of a merged release, and check its anchor. Return None if there is one curator."""
     anchor = text_of(body["anchor"], "anchor")
     if "curators" not in body:
         if anchor.startswith(PARTS):
             raise ReleaseFileError(
-                "the anchor is that of a merged release, but this release was made by one curator; do not use it"
+                "the anchor belongs to a merged release, but this release was made by one curator; do not use this file"
             )
         return None
-    found, merged = CuratorTerms.from_dict(body["curators"]), MergedAnchor.parsed(anchor)
-    if anchor != UNTRACKED and (merged is None or not merged.names_each(found.parts)):
-        raise ReleaseFileError("the anchor does not name a ledger for each curator; do not use it")
-    return found
+    terms, merged = CuratorTerms.from_dict(body["curators"]), MergedAnchor.parsed(anchor)
+    if anchor != UNTRACKED and (merged is None or not merged.names_each(terms.parts)):
+        raise ReleaseFileError("the anchor does not name a ledger for each curator; do not use this file")
+    return terms
 
 
 def _check_shares(noise: NoiseDistribution, curators: CuratorTerms | None) -> None:
-    """Reject noise in a number of shares that is not that of the curators. One curator has one share."""
-    wanted = (1, 1, 1) if curators is None else (curators.shares, curators.counted, curators.parts_per_person)
-    if tuple(noise.parameters.get(name, 1) for name in PARAMETERS) != wanted:
-        raise ReleaseFileError("the shares in noise.parameters are not those of the field 'curators'")
+    """Check that the number of noise shares matches the curators. A single curator has one share."""
+    expected = (1, 1, 1) if curators is None else (curators.shares, curators.counted, curators.parts_per_person)
+    if tuple(noise.parameters.get(name, 1) for name in PARAMETERS) != expected:
+        raise ReleaseFileError("the noise shares in noise.parameters do not match the field 'curators'")
 
 
 def _signature(body: Mapping[str, object]) -> str | None:
@@ -336,16 +344,16 @@ def _signature(body: Mapping[str, object]) -> str | None:
 
 
 def _texts(table: object) -> Iterator[str]:
-    """Return every text in a JSON value, including keys."""
+    """Yield every string in a JSON value, including keys."""
     waiting = [table]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, dict):
-            waiting += [*one, *one.values()]
-        elif isinstance(one, list):
-            waiting += one
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            waiting += [*value, *value.values()]
+        elif isinstance(value, list):
+            waiting += value
 
 
 def _moments(
@@ -354,10 +362,10 @@ def _moments(
     size = len(design.released)
     totals = _whole_triangle(body, noise, size)
     if "coefficients" in body:
-        raise ReleaseFileError("a release of moments has no field 'coefficients'")
+        raise ReleaseFileError("a release of moments must not have the field 'coefficients'")
     residuals = _residual_part(table_of(body["residuals"], "residuals"), noise, size) if "residuals" in body else None
     if residuals is not None and not design.intercept:
-        raise ReleaseFileError("the model has no intercept, but 'residuals' has one")
+        raise ReleaseFileError("the field 'residuals' requires a design with an intercept")
     scalars = integers_of(table_of(body.get("scalars", {}), "scalars"), "scalars")
     clipped = _clip_counts(body, design)
     scaling = _scaling_part(table_of(body["scaling"], "scaling"), design) if "scaling" in body else None
@@ -365,25 +373,27 @@ def _moments(
         raise ReleaseFileError(f"noise.parameters of a design with weights must have {WEIGHT_STEPS} = {WEIGHT_BITS}")
     others = _other_blocks(design, noise, residuals, scaling, clip_counts=bool(clipped))
     if set(scalars) & {*BLOCKS, *others, *BEFORE} - {ROWS}:
-        raise ReleaseFileError("a name in 'scalars' is that of a block of the sums")
+        raise ReleaseFileError("'scalars' must not contain the name of a block of sums")
     weighted = scaling is not None or design.weights is not None
     if weighted and (ROWS in scalars) != (ROWS in others):
-        raise ReleaseFileError("a release of weighted rows must have their number in 'scalars' unless it is public")
+        raise ReleaseFileError(
+            "a release of weighted rows must have the number of rows in 'scalars', unless that number is public"
+        )
     blocks = tuple(dict.fromkeys((*others, *scalars)))
     if set(noise.sigma) - {*BLOCKS, *blocks} or {*_NEVER_ABSENT, *blocks} - set(noise.sigma):
         raise ReleaseFileError(f"noise.sigma must list the blocks {', '.join((*BLOCKS, *blocks))}")
     if private and any(value < (block != "count") for block, value in noise.sigma.items()):
         raise ReleaseFileError("noise.sigma must be positive")
     if private and (noise.sigma["count"] == 0) != (design.count_public and scaling is None):
-        raise ReleaseFileError("the noise of the count contradicts the neighbouring relation")
+        raise ReleaseFileError("noise.sigma.count contradicts the neighbouring relation of the design")
     for block, total in zip(entry_blocks(size), totals, strict=True):
         if (total is None) != (block not in noise.sigma):
             raise ReleaseFileError(f"'totals' and noise.sigma differ on whether the block {block!r} is released")
     whole = tuple(None if total is None else integer_of(total, "totals") for total in totals)
     if any(whole[square] != whole[total] for square, total in noise.copies(size).items()):
-        raise ReleaseFileError("'totals' has an indicator whose sum of squares is not its sum")
+        raise ReleaseFileError("the sum of squares of each indicator in 'totals' must equal its sum")
     if private and scaling is None and design.count_public and whole[0] != cast("int", units) * noise.unit:
-        raise ReleaseFileError("the public number of units is not the number of rows in 'totals'")
+        raise ReleaseFileError("units_public must equal the number of rows in 'totals'")
     return {"totals": whole, "residuals": residuals, "scalars": scalars, "clipped": clipped, "scaling": scaling}
 
 
@@ -395,10 +405,10 @@ def _other_blocks(
     *,
     clip_counts: bool,
 ) -> dict[str, int]:
-    """Return the blocks other than moments of the parts in a file, with their numbers of entries."""
+    """Return the number of entries of every noisy block other than the moments."""
     robust = residuals is not None
     if scaling is not None and bool(scaling.fourth) == robust:
-        raise ReleaseFileError("a release of scaled rows must have either scaling.fourth or residuals")
+        raise ReleaseFileError("a release with private scaling must have either scaling.fourth or residuals")
     domain = RowDomain.of(design, noise.grid_bits)
     queries = (
         gaussian_queries(design, domain, robust=robust, models=noise.models, clip_counts=clip_counts)
@@ -412,38 +422,39 @@ def _other_blocks(
 
 
 def _whole_triangle(body: Mapping[str, object], noise: NoiseDistribution, size: int) -> list[object]:
-    """Return all totals as texts, including those that the file leaves out."""
+    """Return all totals as strings, including zeros that the file leaves out."""
     totals = body["totals"]
     if not isinstance(totals, list) or len(totals) != entry_count(size) - noise.zeros:
         left_out = " without the products inside noise.factors" if noise.zeros else ""
-        raise ReleaseFileError(f"'totals' is not the upper triangle of a {size} x {size} matrix{left_out}")
+        raise ReleaseFileError(f"'totals' must be the upper triangle of a {size} x {size} matrix{left_out}")
     return noise.with_zeros(totals, size, "0")
 
 
 def _scaling_part(table: Mapping[str, object], design: Design) -> ScalingPart:
-    """Return the numbers by which rows were scaled."""
     if not design.intercept or design.radius is not None:
-        raise ReleaseFileError("'scaling' is for a design with an intercept and without a radius")
+        raise ReleaseFileError("the field 'scaling' requires a design with an intercept and without a radius")
     columns = len(design.released) - 2
     centres, scales = (_floats(table.get(name), columns, f"scaling.{name}") for name in ("centres", "scales"))
     names = ("radius", "target_centre", "target_bound")
     radius, centre, bound = _floats([table.get(name) for name in names], 3, "radius, target_centre and target_bound")
-    ranges = [(bound, _TARGET_BOUNDS), *((one, _SCALES) for one in scales)]
-    ranges += [(one, (-1.0, 1.0)) for one in (*centres, centre)]
-    if radius < 1 or any(not low <= one <= high for one, (low, high) in ranges):
+    ranges = [(bound, _TARGET_BOUNDS), *((scale, _SCALES) for scale in scales)]
+    ranges += [(number, (-1.0, 1.0)) for number in (*centres, centre)]
+    if radius < 1 or any(not low <= number <= high for number, (low, high) in ranges):
         raise ReleaseFileError(
             "scaling: expected centres from -1 to 1, scales from 2^-10 to 2^40, a target_bound from 2^-10 to 2 and a "
             "radius of at least 1"
         )
     if radius * 2.0**RADIUS_BITS % 1 or radius > _WIDEST_RADIUS:
-        raise ReleaseFileError(f"scaling.radius must be a multiple of 2^-{RADIUS_BITS}, at most {_WIDEST_RADIUS:g}")
+        raise ReleaseFileError(f"scaling.radius must be a multiple of 2^-{RADIUS_BITS} and at most {_WIDEST_RADIUS:g}")
     fourth = table.get("fourth")
     if not isinstance(fourth, list) or len(fourth) not in (0, entry_count(columns + 1)):
-        raise ReleaseFileError(f"scaling.fourth is not the upper triangle of a {columns + 1} x {columns + 1} matrix")
+        raise ReleaseFileError(
+            f"scaling.fourth must be the upper triangle of a {columns + 1} x {columns + 1} matrix, or empty"
+        )
     whole = tuple(integer_of(total, "scaling.fourth") for total in fourth)
     clipped = table.get("target_clipped")
     if not isinstance(clipped, list) or len(clipped) != (2 if target_searched(design) else 0):
-        raise ReleaseFileError("scaling.target_clipped must be two counts, or none for a boolean target")
+        raise ReleaseFileError("scaling.target_clipped must be two counts, or empty for a boolean target")
     counts = tuple(integer_of(count, "scaling.target_clipped") for count in clipped)
     return ScalingPart(centres, scales, radius, centre, bound, whole, counts)
 
@@ -453,7 +464,7 @@ def _clip_counts(body: Mapping[str, object], design: Design) -> dict[str, int]:
         return {}
     counts = integers_of(table_of(body["clip_counts"], "clip_counts"), "clip_counts")
     if not counts or set(counts) != set(design.clippable):
-        raise ReleaseFileError("clip_counts must list exactly the columns whose values can be clipped")
+        raise ReleaseFileError("clip_counts must have exactly one count for each column whose values can be clipped")
     return {name: counts[name] for name in design.clippable}
 
 
@@ -462,7 +473,7 @@ def _coefficients(
 ) -> dict[str, Any]:
     size = len(design.released) - 1
     if body["totals"] != [] or {"residuals", "scalars", "clip_counts"} & set(body):
-        raise ReleaseFileError("a release of coefficients has no sums")
+        raise ReleaseFileError("a release of coefficients must not contain sums")
     table = table_of(body.get("coefficients"), "coefficients")
     trace = table.get("trace")
     if not isinstance(trace, list):
@@ -471,22 +482,22 @@ def _coefficients(
         raise ReleaseFileError("noise.sigma must be positive")
     for block in BEFORE:
         if block in noise.sigma:
-            raise ReleaseFileError(f"the noise of a {block} belongs in {block!r}, not in noise.sigma")
+            raise ReleaseFileError(f"noise.sigma must not contain {block!r}; its noise belongs in {block}.sigma")
     values = _floats(table.get("values"), size, "coefficients.values")
     steps = tuple(_floats(step, size, "coefficients.trace") for step in trace)
     if not design.intercept and any(constant for constant, *_ in (values, *steps)):
-        raise ReleaseFileError("the model has no intercept, but 'coefficients' has one")
+        raise ReleaseFileError("the design has no intercept, so the first of the 'coefficients' must be 0")
     ranges = _ranges(table["ranges"], size - 1) if "ranges" in table else ()
     return {"totals": (), "coefficients": Coefficients(values, steps, ranges)}
 
 
-def _ranges(given: object, size: int) -> tuple[tuple[float, float], ...]:
+def _ranges(pairs: object, size: int) -> tuple[tuple[float, float], ...]:
     """Return the limits to which each column of x is clipped, in scaled units."""
-    if not isinstance(given, list) or len(given) != size:
+    if not isinstance(pairs, list) or len(pairs) != size:
         raise ReleaseFileError(f"coefficients.ranges must be {size} pairs of numbers")
-    ends = [_floats(pair, 2, "a pair of coefficients.ranges") for pair in given]
+    ends = [_floats(pair, 2, "each pair of coefficients.ranges") for pair in pairs]
     if any(not -1 <= low <= high <= 1 for low, high in ends):
-        raise ReleaseFileError("coefficients.ranges: expected a lower and an upper end, both from -1 to 1")
+        raise ReleaseFileError("coefficients.ranges: expected pairs of a lower and an upper end, both from -1 to 1")
     return tuple((low, high) for low, high in ends)
 
 
@@ -495,25 +506,25 @@ def _guard_part(table: Mapping[str, object]) -> GuardPart:
 
 
 def _discovery_part(body: Mapping[str, Any], design: Design, noise: NoiseDistribution) -> DiscoveryPart | None:
-    """Return the counts by cell, which must give the private bounds in the design."""
+    """Return the noisy cell counts, and check that they give the private bounds in the design."""
     if design.searched or (design.ranges and "discovery" not in body):
-        raise ReleaseFileError("the design has private bounds, but the release does not have the counts for them")
+        raise ReleaseFileError("the design has private bounds, so the release must have the field 'discovery'")
     if "discovery" not in body:
         return None
     table = table_of(body["discovery"], "discovery")
-    given = table_of(table.get("cells"), "discovery.cells")
-    if not given or set(given) != set(design.ranges):
+    counts_by_name = table_of(table.get("cells"), "discovery.cells")
+    if not counts_by_name or set(counts_by_name) != set(design.ranges):
         raise ReleaseFileError("discovery.cells must list exactly the columns with private bounds")
     cells: dict[str, tuple[int, ...]] = {}
     for name, ends in design.ranges.items():
-        counts, wanted = given[name], len(cell_edges(*ends)) - 1
-        if not isinstance(counts, list) or len(counts) != wanted:
-            raise ReleaseFileError(f"discovery.cells must have {wanted} counts for {shown(name)}")
+        counts, expected = counts_by_name[name], len(cell_edges(*ends)) - 1
+        if not isinstance(counts, list) or len(counts) != expected:
+            raise ReleaseFileError(f"discovery.cells must have {expected} counts for {shown(name)}")
         cells[name] = tuple(integer_of(count, f"discovery.cells.{name}") for count in counts)
     sigma, rows = (integer_of(table.get(name), f"discovery.{name}") for name in ("sigma", "rows"))
     part = DiscoveryPart(sigma, rows, cells)
     if found_bounds(part, design, noise.family) != {name: _bounds(design, name) for name in cells}:
-        raise ReleaseFileError("the bounds from the counts in 'discovery' are not those of the design")
+        raise ReleaseFileError("the bounds in the design do not follow from the counts in 'discovery'")
     return part
 
 
@@ -525,9 +536,9 @@ def _bounds(design: Design, name: str) -> tuple[float, float] | None:
 def _residual_part(table: Mapping[str, object], noise: NoiseDistribution, size: int) -> ResidualPart:
     full, *others = noise.residual_sizes(size)
     if not isinstance(further := table.get("further", []), list) or len(further) != len(others):
-        raise ReleaseFileError("residuals.further must list the sums of the models in noise.models")
+        raise ReleaseFileError("residuals.further must have one entry for each model in noise.models")
     ratio = _ratio_part(table_of(table["ratio"], "residuals.ratio")) if "ratio" in table else None
-    parts = [_gram_part(table_of(one, "residuals.further"), k) for one, k in zip(further, others, strict=True)]
+    parts = [_gram_part(table_of(entry, "residuals.further"), k) for entry, k in zip(further, others, strict=True)]
     return replace(_gram_part(table, full), ratio=ratio, further=tuple(parts))
 
 
@@ -535,9 +546,9 @@ def _gram_part(table: Mapping[str, object], size: int) -> ResidualPart:
     coefficients = _floats(table.get("coefficients"), size, "residuals.coefficients")
     bound, totals = table.get("bound"), table.get("totals")
     if not _is_float(bound) or not 0 < cast("float", bound) <= _WIDEST_RESIDUAL:
-        raise ReleaseFileError(f"residuals.bound must be a number above 0 and up to {_WIDEST_RESIDUAL:g}")
+        raise ReleaseFileError(f"residuals.bound must be a number above 0 and at most {_WIDEST_RESIDUAL:g}")
     if not isinstance(totals, list) or len(totals) != entry_count(size):
-        raise ReleaseFileError(f"residuals.totals is not the upper triangle of a {size} x {size} matrix")
+        raise ReleaseFileError(f"residuals.totals must be the upper triangle of a {size} x {size} matrix")
     whole = tuple(integer_of(total, "residuals.totals") for total in totals)
     return ResidualPart(coefficients, cast("float", bound), whole)
 
@@ -547,8 +558,8 @@ def _ratio_part(table: Mapping[str, object]) -> RatioPart:
     ratio, mean, bound = _floats(numbers, 3, "ratio, mean and bound of residuals.ratio")
     if not 0 < bound <= _WIDEST_RATIO or not 0 <= ratio <= 1 or not -1 <= mean <= 1:
         raise ReleaseFileError(
-            f"residuals.ratio needs a bound above 0 and up to {_WIDEST_RATIO:g}, a ratio from 0 to 1 and a mean from "
-            "-1 to 1"
+            f"residuals.ratio must have a bound above 0 and at most {_WIDEST_RATIO:g}, a ratio from 0 to 1 and a mean "
+            "from -1 to 1"
         )
     return RatioPart(ratio, mean, bound, integer_of(table.get("total"), "residuals.ratio.total"))
 
@@ -566,14 +577,14 @@ def _is_float(value: object) -> bool:
 def _settings(table: Mapping[str, object]) -> Settings:
     for name, value in table.items():
         if not isinstance(value, bool | int | float | str):
-            raise ReleaseFileError(f"mechanism.settings.{name} is not a plain value")
+            raise ReleaseFileError(f"mechanism.settings.{name} must be a boolean, a number or a string")
         if isinstance(value, float) and not math.isfinite(value):
-            raise ReleaseFileError(f"mechanism.settings.{name} is not a finite number")
+            raise ReleaseFileError(f"mechanism.settings.{name} must be a finite number")
     return cast("Settings", table)
 
 
 def ordered_design(table: Mapping[str, object]) -> dict[str, object]:
-    """Return the table of the design with its columns in declared order, which sorted keys lose."""
+    """Restore the declared order of the columns, which canonical JSON sorts by name."""
     columns, order = table_of(table.get("columns"), "design.columns"), table.get("order")
     if not isinstance(order, list) or sorted(columns) != sorted(map(str, order)):
         raise ReleaseFileError("design.order must list the declared columns")

@@ -1,4 +1,4 @@
-"""Define reference distributions for tests, and the value for what is not estimable."""
+"""Define reference distributions for tests and intervals, and a value for statistics that are not estimable."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ from discreet.privacy.checks import is_number
 from discreet.wording import SetOption
 
 # -- not estimable -----------------------------------------------------------------------------------------------------
-# The value of a statistic that is not estimable.
 
 Known = TypeVar("Known")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class NotEstimable:
-    """Value in place of a number that cannot be estimated. It is false, and has the reason.
+    """Replacement for a number that cannot be estimated. It holds the reason, and its truth value is false.
 
     >>> NotEstimable("the noise is too large")
     not estimable: the noise is too large
@@ -38,7 +37,7 @@ class NotEstimable:
 
 
 def known(value: Known | NotEstimable) -> Known | None:
-    """Return the value, or None where it is not estimable.
+    """Return the value, or None if it is not estimable.
 
     >>> known(0.5), known(NotEstimable("the noise is too large"))
     (0.5, None)
@@ -47,7 +46,7 @@ def known(value: Known | NotEstimable) -> Known | None:
 
 
 def reason_of(value: object) -> str | None:
-    """Return why there is no value, or None if there is one.
+    """Return why a value is not estimable, or None if it is.
 
     >>> reason_of(0.5), reason_of(NotEstimable("the noise is too large"))
     (None, 'the noise is too large')
@@ -64,20 +63,19 @@ def shown_number(value: float | NotEstimable, digits: str) -> str:
     return "not estimable" if isinstance(value, NotEstimable) else f"{value:{digits}}"
 
 
-# -- reference distribution
-# ----------------------------------------------------------------------------------------------------- The reference
-# distribution of standardised errors, and the confidence level.
+# -- reference distribution --------------------------------------------------------------------------------------------
+# The reference distribution of standardised errors, and the confidence level.
 
 Family = Literal["gaussian", "laplace"]
 DEFAULT_LEVEL: Final = 0.95
 
 
 def family_of(noise: NoiseFamily) -> Family:
-    """Return the reference distribution of errors for a family of noise.
+    """Return the reference distribution of errors for a noise family.
 
-    Pure-epsilon noise has tails up to those of the Laplace distribution: one term may dominate an error. The entries of
-    K-norm noise are dependent but uncorrelated, so variances are correct, and no combination of them has a heavier tail
-    at the usual levels. Wishart noise with its many degrees of freedom is nearly Gaussian.
+    Pure-DP noise has tails as heavy as those of the Laplace distribution, because one term may dominate an error. The
+    entries of K-norm noise are dependent but uncorrelated, so variances are correct, and at the usual levels no linear
+    combination has heavier tails. Wishart noise has many degrees of freedom and is nearly Gaussian.
 
     >>> family_of("k-norm"), family_of("wishart")
     ('laplace', 'gaussian')
@@ -86,19 +84,10 @@ def family_of(noise: NoiseFamily) -> Family:
 
 
 def checked_level(level: object = None, alpha: object = None) -> float:
-    """Return the confidence level given by `level`, or by `alpha`, which is 1 minus the level.
+    """Return the confidence level from `level` or from `alpha`, which is 1 minus the level. The default is 0.95.
 
-    A level below 0.5 is rejected: it is most likely an alpha, as in other libraries.
+    A level below 0.5 raises an error, because it is probably an alpha as in other libraries.
 
-    Parameters
-    ----------
-    level
-        At least 0.5 and below 1. The default is 0.95.
-    alpha
-        Above 0 and at most 0.5.
-
-    Examples
-    --------
     >>> checked_level(0.9), checked_level(alpha=0.1), checked_level()
     (0.9, 0.9, 0.95)
     >>> checked_level(0.05)
@@ -109,7 +98,7 @@ alpha=0.05
     """
     if level is not None and alpha is not None:
         raise OptionError(
-            f"got both level={shown(level)} and alpha={shown(alpha)}, expected one of them",
+            f"expected either level or alpha, got both level={shown(level)} and alpha={shown(alpha)}",
             option="level",
             given=level,
             remedy=_spellings(level),
@@ -136,12 +125,12 @@ alpha=0.05
 
 
 def _less(value: float) -> float:
-    """Return 1 minus a number in decimal arithmetic: in binary 1 - 0.32 is not 0.68."""
+    """Return 1 minus a number in decimal arithmetic. In binary, 1 - 0.32 is not 0.68."""
     return float(1 - Decimal(repr(float(value))))
 
 
 def _spellings(value: object) -> tuple[SetOption, SetOption]:
-    """Return the two ways to ask for the level that was probably meant."""
+    """Return advice to pass the level that was probably meant, as `level` or as `alpha`."""
     level = max(float(value), _less(value)) if is_number(value) and 0 < value < 1 else DEFAULT_LEVEL
     return SetOption("level", level), SetOption("alpha", _less(level))
 
@@ -149,27 +138,16 @@ def _spellings(value: object) -> tuple[SetOption, SetOption]:
 def critical_value(level: float, family: Family, df: float) -> float:
     """Return the half-width of an interval of this level, in standard errors.
 
-    Gaussian noise and Gaussian errors give Student's t with the residual degrees of freedom. In a pure-epsilon release
-    one Laplace term may dominate. The quantile of the Laplace distribution of the same variance, -log(1 - level) /
-    sqrt(2), is then used where it is larger.
+    Gaussian noise and Gaussian errors give Student's t with the residual degrees of freedom. In a pure-DP release one
+    Laplace term may dominate. The quantile of the Laplace distribution with the same variance, -log(1 - level) /
+    sqrt(2), is then used if it is larger.
 
-    Parameters
-    ----------
-    level
-        Between 0 and 1.
-    family
-        Family of the noise in the release.
-    df
-        Degrees of freedom, above 0.
-
-    Examples
-    --------
     >>> round(critical_value(0.95, "gaussian", 1e6), 3), round(critical_value(0.95, "laplace", 1e6), 3)
     (1.96, 2.118)
     """
     from scipy.special import stdtrit
 
-    # the lower tail is accurate where the upper one would round to 1
+    # use the lower tail, because upper-tail probabilities near 1 are rounded
     student = -float(stdtrit(df, (1 - level) / 2))
     if family == "gaussian":
         return student
@@ -177,7 +155,7 @@ def critical_value(level: float, family: Family, df: float) -> float:
 
 
 def tail_probability(statistic: float, family: Family, df: float) -> float:
-    """Return the two-sided tail probability of a standardised error, under the distribution of `critical_value`.
+    """Return the two-sided tail probability of a standardised error, consistent with `critical_value`.
 
     >>> round(tail_probability(-1.96, "gaussian", 1e6), 3), round(tail_probability(2.118, "laplace", 1e6), 3)
     (0.05, 0.05)

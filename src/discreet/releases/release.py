@@ -46,7 +46,7 @@ NOT_PRIVATE_SUFFIX: Final = ".NOT-PRIVATE.json"
 
 @dataclass(frozen=True)
 class Release:
-    """Published value that the curator makes and the analyst reads. Nothing else crosses the trust boundary.
+    """The published value. The curator makes it, the analyst reads it, and nothing else crosses the trust boundary.
 
     Attributes
     ----------
@@ -55,22 +55,22 @@ class Release:
     guarantee
         Privacy guarantee. None for a release that is NOT PRIVATE.
     mechanism, mechanism_version
-        Mechanism that made the release.
+        Name and version of the mechanism that made the release.
     noise
         Noise distribution.
     totals
         Noisy sums of products on the integer grid: upper triangle of the moments of (1, x, y), row by row. None for an
         entry that is not released. Empty in a release of coefficients.
     units_public
-        Number of privacy units in the table (rows or people), where the neighbouring relation makes it public.
+        Number of privacy units in the table (rows or people), if the neighbouring relation makes it public.
     anchor
-        Where the spend is recorded, or `untracked` without a ledger.
+        Reference to the ledger event that recorded the spend, or `untracked` if there is no ledger.
     made_by
         Name and version of the software.
     residuals
         Sums for robust standard errors, if released.
     coefficients
-        In a release of kind `coefficients`: the model fitted inside the trust boundary.
+        Model fitted by the mechanism, in a release of kind `coefficients`.
     scalars
         Additional noisy numbers by name, on the product grid.
     settings
@@ -79,18 +79,18 @@ class Release:
         `exact`: noise and sums are integers, and the proof covers the published bits. `idealised`: the proof is for
         real numbers, and the published value is a floating-point solution.
     clipped
-        Noisy numbers of clipped rows by column, on the product grid, if released; see `clip_counts`.
+        Noisy counts of clipped rows by column, on the product grid, if released; see `clip_counts`.
     guard
-        Counts that a guard released first, if there was one; see `guard_counts`.
+        Noisy counts of the guard, if there was one; see `guard_counts`.
     discovery
-        Counts for private bounds, if there are any. The bounds are in the design; see `found_bounds`.
+        Noisy counts from which private bounds were computed, if any. The bounds are in the design; see `found_bounds`.
     scaling
-        Released numbers by which rows were scaled and weighted, with private scaling. The sums of products are then
-        those of weighted rows, and `scalars` has their number.
+        With private scaling, the released numbers by which rows were scaled and weighted. `totals` are then sums over
+        weighted rows, and `scalars` has the number of rows.
     curators
-        Terms of a release merged from the parts of several curators. None where one table was read.
+        Terms of a release merged from the parts of several curators. None if there was one curator.
     signature
-        Signature of the digest, if the curator signed; see `discreet.verify`.
+        Signature of the digest, if the release is signed; see `discreet.verify`.
     """
 
     design: Design
@@ -120,12 +120,12 @@ class Release:
         object.__setattr__(self, "clipped", MappingProxyType(dict(self.clipped)))
 
     def __reduce__(self) -> tuple[object, ...]:
-        # pickled as the canonical text, whose digest is checked on loading
+        # pickle the canonical text, so that loading checks the digest
         return Release.from_json, (self.to_json(),)
 
     @property
     def kind(self) -> Literal["moments", "coefficients"]:
-        """Noisy moments, from which any model can be fitted, or the coefficients of one model."""
+        """`moments`, from which any model can be fitted, or `coefficients` of one model."""
         return "moments" if self.coefficients is None else "coefficients"
 
     @property
@@ -135,7 +135,7 @@ class Release:
 
     @property
     def weighted(self) -> bool:
-        """Whether the sums are of rows with weights, declared or from private scaling."""
+        """Whether rows were weighted, by declared weights or by private scaling."""
         return self.scaling is not None or self.design.weights is not None
 
     @property
@@ -145,7 +145,7 @@ class Release:
 
     @cached_property
     def moments(self) -> FloatArray:
-        """Noisy sums of products of the scaled columns, shape (p, p); NaN where an entry is not released."""
+        """Noisy sums of products of the scaled columns, shape (p, p). Entries that are not released are NaN."""
         self._need_moments()
         unit = self.noise.unit
         entries = (math.nan if total is None else total / unit for total in self.totals)
@@ -153,26 +153,28 @@ class Release:
 
     @cached_property
     def noise_sd(self) -> FloatArray:
-        """Standard deviation of the noise in each entry of `moments`, shape (p, p); NaN where none is released."""
+        """Noise standard deviation of each entry of `moments`, shape (p, p). Entries that are not released are NaN."""
         self._need_moments()
         return _frozen(self.noise.entry_sd(len(self.columns)))
 
     def _need_moments(self) -> None:
         if self.kind != "moments":
             raise UnsupportedError(
-                f"a release by {self.mechanism!r} holds the coefficients of one model and no moments",
+                f"a release by the mechanism {self.mechanism!r} has the coefficients of one model and no moments",
                 code="no-moments",
                 remedy=(
-                    "read release.coefficients or fit it",
-                    Message("release with ", Option("mechanism", "gaussian"), " or another of kind 'moments'"),
+                    "read release.coefficients or fit that model",
+                    Message(
+                        "release with ", Option("mechanism", "gaussian"), " or another mechanism of kind 'moments'"
+                    ),
                 ),
             )
 
     def describe(self) -> Description:
         """Return means, standard deviations, covariances and correlations of the columns, in original units.
 
-        They are of values clipped to their bounds and include the noise of the release. A number that cannot be
-        estimated because of the noise, as with a variance that is not positive, is replaced by the reason.
+        They describe values clipped to their bounds, and include the noise of the release. A number that cannot be
+        estimated because of the noise, such as a negative variance, is replaced by the reason.
 
         >>> from discreet.testing import exact_release
         >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
@@ -185,7 +187,7 @@ class Release:
         return described(self)
 
     def summary(self) -> str:
-        """Summarise in ten lines what the release holds, its guarantee and how it was made.
+        """Summarise the content, guarantee and origin of the release in ten lines.
 
         >>> from discreet.testing import exact_release
         >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
@@ -199,24 +201,24 @@ class Release:
 
     @cached_property
     def residual_moments(self) -> FloatArray | None:
-        """Noisy sum of squared residuals times products of the scaled (1, x), shape (p-1, p-1), if released."""
+        """Noisy sum of squared residuals times products of scaled (1, x), shape (p-1, p-1), if released."""
         return None if self.residuals is None else self.residual_gram(self.residuals)
 
     def residual_gram(self, part: ResidualPart) -> FloatArray:
         """Return the noisy sum of squared residuals times products of scaled (1, features), shape (k, k)."""
         unit = self.noise.unit
         matrix = symmetric((total / unit for total in part.totals), len(part.coefficients))
-        # rows of one person were averaged over as many as count, before they were squared
+        # the rows of a person were summed and divided by max_rows before squaring
         return _frozen(matrix * (part.bound * self.design.unit.max_rows) ** 2)
 
     @property
     def robust_models(self) -> tuple[str, ...]:
-        """Formulas of the additional models with robust standard errors, in the order of the sums."""
+        """Formulas of the additional models with robust standard errors."""
         return tuple(model_text(self.design, columns) for columns in self.noise.models)
 
     @property
     def clip_counts(self) -> Mapping[str, NoisyCount] | None:
-        """Noisy numbers of rows with a clipped value by column, if released."""
+        """Noisy counts of rows with a clipped value by column, if released."""
         if not self.clipped:
             return None
         sd = self.noise.sd(CLIPPED)
@@ -224,9 +226,9 @@ class Release:
 
     @property
     def target_clipping(self) -> TargetClipping | None:
-        """Bounds at which private scaling clipped the target, and numbers of clipped rows.
+        """Bounds at which private scaling clipped the target, and noisy counts of clipped rows.
 
-        None without private scaling and for a boolean target.
+        None without private scaling or for a boolean target.
         """
         by, target = self.scaling, self.design.columns[self.design.target]
         if by is None or not isinstance(target, Numeric):
@@ -238,13 +240,13 @@ class Release:
 
     @property
     def full_noise(self) -> NoiseDistribution:
-        """Distribution of all noise drawn, including preliminary counts, on which the guarantee is based."""
+        """Distribution of all noise that the guarantee covers, including that of preliminary counts."""
         distribution = self.noise if self.guard is None else self.noise.with_before(GUARD, self.guard.sigma)
         return distribution if self.discovery is None else distribution.with_before(DISCOVERY, self.discovery.sigma)
 
     @property
     def found_bounds(self) -> Mapping[str, Bounds] | None:
-        """Private bounds by column. Empty where all bounds were declared."""
+        """Private bounds by column, or None if all bounds were declared."""
         if self.discovery is None:
             return None
         columns = {name: self.design.columns[name] for name in self.discovery.cells}
@@ -252,7 +254,7 @@ class Release:
 
     @property
     def guard_counts(self) -> Mapping[str, NoisyCount] | None:
-        """Noisy numbers of rows that fit (`fitting`) and that rules drop (`other`), if released by a guard."""
+        """Noisy counts of rows that fit the design (`fitting`) and rows that its rules drop (`other`), if released."""
         if self.guard is None:
             return None
         unit, sd = self.noise.unit, self.full_noise.sd(GUARD)
@@ -271,7 +273,7 @@ class Release:
 
     @cached_property
     def digest(self) -> str:
-        """Fingerprint of everything published."""
+        """SHA-256 digest of the published content."""
         return digest_of(self._body())
 
     def to_json(self) -> str:
@@ -280,14 +282,14 @@ class Release:
         return json.dumps(self._body() | seals, indent=1, sort_keys=True, ensure_ascii=True) + "\n"
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
-        """Write the release as JSON. An existing file is overwritten only with `force`."""
+        """Write the release as JSON. An existing file is replaced only with `force`."""
         if not self.private and not str(path).endswith(NOT_PRIVATE_SUFFIX):
             raise OutputError(f"this release is NOT PRIVATE; its file name must end in {NOT_PRIVATE_SUFFIX!r}")
         write_bytes(path, self.to_json().encode(), force=force)
 
     @classmethod
     def load(cls, path: str | Path) -> Release:
-        """Read a release file. A changed, truncated or newer file is rejected."""
+        """Read a release file. Raise an error if it was changed, is truncated or has a newer format."""
         try:
             content = read_limited(path)
         except OSError as error:
@@ -315,14 +317,14 @@ class Release:
         if body.get("digest") != digest_of(body):
             raise ReleaseFileError("the digest does not match the content: the file was edited or damaged")
         for key in unknown_fields(body):
-            warnings.warn(f"the release file has a field {shown(key)} that this version does not know", stacklevel=2)
-        made = cls(**release_fields(body))
-        if made.signature is not None and made.digest != body["digest"]:
+            warnings.warn(f"the release file has an unknown field {shown(key)}, which is ignored", stacklevel=2)
+        release = cls(**release_fields(body))
+        if release.signature is not None and release.digest != body["digest"]:
             raise ReleaseFileError(
                 "the release is signed and has content unknown to this version, so its signature cannot be "
                 "checked; update discreet"
             )
-        return made
+        return release
 
     def _body(self) -> dict[str, object]:
         body: dict[str, object] = {
@@ -380,11 +382,11 @@ class Release:
         return body
 
     def _listed(self) -> Sequence[int | None]:
-        """Return the totals of the file, without products that are 0 in every row."""
+        """Return the totals without products that are 0 in every row."""
         return self.noise.without_zeros(self.totals, len(self.columns)) if self.totals else self.totals
 
     def _promise(self, guarantee: Guarantee) -> dict[str, object]:
-        """Return the guarantee of the file, with its conditions as codes."""
+        """Return the guarantee with its conditions as codes."""
         return guarantee.to_dict() | {"conditions": codes_of(guarantee.conditions, guarantee.unit, self.curators)}
 
     def __repr__(self) -> str:
@@ -398,9 +400,7 @@ class Release:
     def _repr_html_(self) -> str:
         from discreet.releases.release_summary import describe_ledger
 
-        promise = (
-            "NOT PRIVATE: this release carries no guarantee." if self.guarantee is None else self.guarantee.sentence()
-        )
+        promise = "NOT PRIVATE: this release has no guarantee." if self.guarantee is None else self.guarantee.sentence()
         source = f"Mechanism {self.mechanism}; ledger: {describe_ledger(self.anchor)}."
         if self.coefficients is not None:
             names = ("Intercept", *self.columns[1:-1])

@@ -1,4 +1,4 @@
-"""Summarise a release in ten lines: what it holds, its guarantee and how it was made."""
+"""Summarise the content, guarantee and origin of a release in ten lines."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ if TYPE_CHECKING:
     from discreet.releases.release import Release
 
 _MOST_COLUMNS: Final = 12
-_DIGITS: Final = 19  # of the digest, its name included
+_DIGITS: Final = 19  # shown characters of the digest, including "sha256:"
 _UNTRACKED: Final = "untracked: repeated releases of this table are not counted"
 
 
 def outline(release: Release) -> list[tuple[str, str]]:
-    """Summarise a release in ten labelled lines, from the published value only.
-
-    A merged release has one line more: the fingerprint of the session.
+    """Return the summary as labelled lines: ten, and for a merged release the fingerprint of the session.
 
     >>> from discreet.design.design import Design
     >>> from discreet.testing import exact_release
@@ -113,10 +111,10 @@ def describe_column(column: Column, *, all_levels: bool = False) -> str:
 def _holds(release: Release) -> str:
     size = len(release.columns)
     if release.coefficients is not None:
-        return f"the coefficients of one model, {size - 1} of them; no other can be fitted"
+        return f"{size - 1} coefficients of one model; no other model can be fitted"
     weighted = " weighted" if release.weighted else ""
-    by = "" if release.design.weights is None else f", by {release.design.weights}"
-    return f"noisy sums of products of {size}{weighted} columns, the constant among them{by}; any linear model of them"
+    by = "" if release.design.weights is None else f", weights: {release.design.weights}"
+    return f"noisy sums of products of {size}{weighted} columns (with the constant){by}; any linear model can be fitted"
 
 
 def _clipped_at(release: Release) -> str:
@@ -125,7 +123,7 @@ def _clipped_at(release: Release) -> str:
         return ""
     target = cast("Numeric", release.design.columns[release.design.target])
     ends = " to ".join(target.value_text(end, ".4") for end in by.inside(target.bounds))
-    return f"; in rows of full weight limited to {ends}"
+    return f"; clipped to {ends} in rows of full weight"
 
 
 def _features(release: Release) -> str:
@@ -140,22 +138,23 @@ def _rows(count: NoisyCount | None) -> str:
 
 
 def _promise(release: Release) -> str:
-    made = release.guarantee
-    if made is None:
-        return "NOT PRIVATE: this release carries no privacy guarantee"
-    unit = made.unit
+    guarantee = release.guarantee
+    if guarantee is None:
+        return "NOT PRIVATE: this release has no privacy guarantee"
+    unit = guarantee.unit
     who = "a row" if unit.id is None else f"a person ({unit.id}, at most {unit.max_rows} rows)"
-    return f"epsilon = {made.epsilon:g}, delta = {made.delta:g}, {made.neighbours} neighbours, unit: {who}"
+    budget = f"epsilon = {guarantee.epsilon:g}, delta = {guarantee.delta:g}"
+    return f"{budget}, {guarantee.neighbours} neighbours, unit: {who}"
 
 
 def _mechanism(release: Release) -> str:
-    made = f"{release.mechanism}, version {release.mechanism_version}, noise {release.noise.family}"
+    mechanism = f"{release.mechanism}, version {release.mechanism_version}, noise {release.noise.family}"
     terms = release.curators
     if terms is None:
-        return made
-    drawn = f"in shares, {terms.honest} of them counted" if terms.noise == "shares" else "drawn by the merger"
-    most = "" if terms.parts_per_person == 1 else f", a person in at most {terms.parts_per_person} of them"
-    return f"{made}; merged from {terms.parts} parts{most}, noise {drawn}"
+        return mechanism
+    drawn = f"in shares, of which {terms.honest} are counted" if terms.noise == "shares" else "drawn by the merger"
+    most = "" if terms.parts_per_person == 1 else f" (each person is in at most {terms.parts_per_person})"
+    return f"{mechanism}; merged from {terms.parts} parts{most}, noise {drawn}"
 
 
 def _beside(release: Release) -> list[str]:
@@ -165,15 +164,15 @@ def _beside(release: Release) -> list[str]:
         "a noisy number of rows": by is not None and released_count(release) is not None,
         "centres, scales and the radius of the weights": by is not None,
         "sums with fourth powers of weights, for standard errors": by is not None and bool(by.fourth),
-        "numbers of rows with a clipped target": by is not None and bool(by.target_clipped),
+        "counts of rows with a clipped target": by is not None and bool(by.target_clipped),
         f"sums for robust standard errors{_of_models(release)}": release.residuals is not None,
-        "numbers of clipped rows": bool(release.clipped),
-        "numbers of rows that fit (guard)": release.guard is not None,
-        "counts that bounds were found from": release.discovery is not None,
+        "counts of clipped rows": bool(release.clipped),
+        "counts of rows that fit the design and that do not (guard)": release.guard is not None,
+        "counts from which private bounds were computed": release.discovery is not None,
     }
-    return [words for words, there in parts.items() if there]
+    return [description for description, released in parts.items() if released]
 
 
 def _of_models(release: Release) -> str:
-    """Name the additional models, where there are any."""
+    """Name the additional models, if there are any."""
     return f" of the full model and of {', '.join(map(repr, release.robust_models))}" if release.robust_models else ""

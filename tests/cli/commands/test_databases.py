@@ -71,11 +71,11 @@ def test_a_view_is_a_query_and_the_promise_says_so(stored: Path, call: Call) -> 
 
 
 BAD = {
-    ("people.csv", *PEOPLE): "('people.csv') and a table of a database are given; give one of them",
-    ("people.csv", "--table", "people"): "and a table of a database are given",
+    ("people.csv", *PEOPLE): "or --database with --table, got both; leave one of them out",
+    ("people.csv", "--table", "people"): "--database with --table, got both",
     PEOPLE[:2]: "--database and --table must be given together",
     PEOPLE[2:]: "--database and --table must be given together",
-    (): "no table is given; give",
+    (): "no table was given; pass",
     (*PEOPLE[:3], "peple"): "unknown table 'peple' of 'people.duckdb'; allowed: old, people",
     (*PEOPLE[:3], ""): "expected the name of a table or view for --table, got ''",
     ("--database", "people.csv", "--table", "people"): "'people.csv' is not a DuckDB database",

@@ -90,7 +90,7 @@ def test_without_the_report_libraries_the_demo_says_how_to_get_the_page(
     result = call("demo")
     assert result.exit_code == 0, result.stderr
     assert sorted(contents(empty / "discreet-demo")) == [name for name in FILES if not name.endswith(("html", "svg"))]
-    assert " ".join(result.stdout.split()).count("No picture was written: ") == 2
+    assert " ".join(result.stdout.split()).count("No plot was written: ") == 2
     assert "pip install 'discreet[report]'" in " ".join(result.stdout.split())
 
 

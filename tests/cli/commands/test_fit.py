@@ -157,7 +157,7 @@ def test_a_field_that_is_not_known_is_a_notice(folder: Path, call: Call) -> None
     (folder / "later.json").write_text(json.dumps(body | {"digest": digest_of(body)}))
     result = call("fit", "later.json", "--json")
     assert result.exit_code == 0, result.stderr
-    assert result.stderr.startswith("notice: the release file has a field 'later'")
+    assert result.stderr.startswith("notice: the release file has an unknown field 'later'")
     assert "params" in json.loads(result.stdout)
 
 
@@ -250,7 +250,7 @@ def test_what_a_refusal_advises_can_be_typed(hopeless: str, inside: str, call: C
         (("path", inside), "discreet fit"),
         (
             ("release", "no.csv", "--design", "d.toml", "--epsilon", "1", "--residual-bound", "1", "-o", "o.json"),
-            "--residual-bound needs --robust",
+            "--residual-bound requires --robust",
         ),
     ):
         Design("y", {"x": (0, 1), "y": (0, 1)}).save("d.toml", force=True)
@@ -359,7 +359,7 @@ def test_the_kind_of_standard_errors_is_passed_on(folder: Path, call: Call) -> N
 def test_two_ways_to_ask_for_standard_errors_are_refused(folder: Path, call: Call) -> None:
     refused = call("fit", PATH, "--robust", "--cov-type", "nonrobust")
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert "pass one of the two options" in refused.stderr
+    assert "pass only one of these options" in refused.stderr
 
 
 @pytest.mark.parametrize("kind", ["text", "md", "tex", "html", "csv"])
@@ -382,11 +382,11 @@ def test_a_format_is_printed_or_written_as_the_library_writes_it(folder: Path, c
     [
         (["--format", "xlsx"], "unknown format 'xlsx'; allowed: text, md, tex, html, csv"),
         (["--format", "xlsx", "-o", "a.md"], "unknown format 'xlsx'"),
-        (["--format", "md", "-o", "a.tex"], "cannot be used with the name 'a.tex'"),
+        (["--format", "md", "-o", "a.tex"], "does not match the output name 'a.tex'"),
         (["-o", "a.xlsx"], "expected a file name ending in one of .txt"),
         (["-o", PATH], "expected a file name ending in one of .txt"),
         (["-o", "nowhere/a.md"], "does not exist"),
-        (["--format", "md", "--json"], "leave out --format and -o, or --json"),
+        (["--format", "md", "--json"], "leave --json out, or leave out --format and -o"),
         (["--format", "md", "--level", "2"], "for --level, got 2.0"),
     ],
 )

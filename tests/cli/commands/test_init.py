@@ -131,7 +131,7 @@ def test_the_output_is_design_toml_unless_named_and_is_not_replaced(folder: Path
     before = contents(folder)
     result = call("init", "people.csv")
     assert result.exit_code == 2
-    assert "'design.toml' exists" in result.stderr
+    assert "'design.toml' already exists" in result.stderr
     assert contents(folder) == before
     assert call("init", "people.csv", "--force").exit_code == 0
     assert contents(folder) != before

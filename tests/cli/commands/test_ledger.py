@@ -28,13 +28,13 @@ def test_a_data_set_is_given_a_budget(folder: Path, call: Call) -> None:
     result = call(*INIT)
     assert result.exit_code == 0, result.stderr
     assert "New ledger books.db" in result.stdout
-    assert "epsilon = 1, delta = 0 for everything, counted by basic" in result.stdout
+    assert "epsilon = 1, delta = 0 in total, accounting rule basic" in result.stdout
     more = call(
         "ledger", "init", "books.db", "--dataset", "visits", "--epsilon", "1", "--delta", "1e-6", "--rule", "zcdp",
         "--id", "person", "--max-rows", "3", "--neighbours", "replace", "--curve-share", "0.9",
     )  # fmt: skip
     assert more.exit_code == 0, more.stderr
-    assert "hides one person with at most 3 rows, replace neighbours" in more.stdout
+    assert "protects one person with at most 3 rows, replace neighbours" in more.stdout
     assert [one.rule for one in Ledger("books.db").statuses()] == ["basic", "zcdp"]
 
 
@@ -46,7 +46,7 @@ def test_a_data_set_is_given_a_budget(folder: Path, call: Call) -> None:
         (("--epsilon", "1,5"), 2, "is not a number"),
         (("--delta", "2"), 2, "delta"),
         (("--rule", "gpd"), 2, "Did you mean 'gdp'"),
-        (("--rule", "gdp"), 2, "needs delta above 0"),
+        (("--rule", "gdp"), 2, "requires delta above 0"),
         (("--max-rows", "3"), 2, "needs an id column"),
         (("--neighbours", "swap"), 2, "unknown neighbours"),
         (("--epsilon", "30"), 2, "allow-weak-privacy"),
@@ -65,7 +65,7 @@ def test_a_budget_that_is_none_is_refused_and_no_ledger_is_left(folder, call, wo
 def test_a_ledger_stays_when_a_second_declaration_is_refused(books: Path, call: Call) -> None:
     result = call(*INIT)
     assert result.exit_code == 2
-    assert "declared already" in result.stderr
+    assert "is already declared" in result.stderr
     assert Ledger("books.db").status("people").epsilon == 1
 
 
@@ -76,7 +76,7 @@ def test_a_tracked_release_is_given_again_at_no_cost(books: Path, call: Call) ->
     assert "untracked" not in first.stdout
     assert "recorded now. Data set 'people' has spent epsilon = 0.25" in first.stdout
     second = call(*RELEASE, "one.json", "--force")
-    assert "recorded before, so this is the same release, and nothing more was spent" in second.stdout
+    assert "recorded earlier, so this is the same release and nothing more was spent" in second.stdout
     again = call(*RELEASE, "two.json", "--json")
     assert again.exit_code == 0, again.stderr
     assert json.loads(again.stdout)["repeated"] is True
@@ -97,7 +97,8 @@ def test_the_budget_refuses_with_its_own_code_before_a_row_is_read(books: Path, 
     before = contents(books)
     result = call(*RELEASE, "out.json", "--epsilon", "2")
     assert result.exit_code == 3
-    assert "left: epsilon 1, delta 0. Nothing was spent; ask for less, or raise the budget" in result.stderr
+    advice = "request a smaller epsilon or delta, or raise the budget"
+    assert f"left: epsilon 1, delta 0. Nothing was spent; {advice}" in result.stderr
     assert contents(books) == before
 
 
@@ -209,7 +210,7 @@ def test_replacing_a_release_warns_that_its_spend_remains(folder: Path, call: Ca
     assert "notice" not in call(*words).stderr
     result = call(*words, "--force")
     assert result.exit_code == 0
-    assert "notice: 'out.json' will be replaced; what was spent on the release in it stays spent" in result.stderr
+    assert "notice: 'out.json' will be replaced; the budget spent on the release in it stays spent" in result.stderr
 
 
 def test_a_file_that_cannot_be_written_after_the_spend_names_the_request(books, call, monkeypatch) -> None:
@@ -254,7 +255,7 @@ def test_an_unfinished_request_and_a_gaussian_example_are_shown(folder: Path, ca
     call("ledger", "init", "books.db", "--dataset", "people", "--epsilon", "1", "--delta", "1e-6")
     receipt = Ledger("books.db").account("people")(asking(0.05))
     said = call("ledger", "status", "books.db").stdout
-    assert f"Unfinished  {receipt.request_id}: the same command finishes it" in said
+    assert f"Unfinished  {receipt.request_id}: repeat the same command to complete it" in said
     assert "Left        one Gaussian release of epsilon = " in said
 
 
@@ -262,7 +263,7 @@ def test_a_grant_raises_the_budget_and_history_lists_it(books: Path, call: Call)
     call(*RELEASE, "out.json")
     result = call("ledger", "grant", "books.db", "--dataset", "people", "--epsilon", "2", "--reason", "second wave")
     assert result.exit_code == 0, result.stderr
-    assert "epsilon = 2, delta = 0 for everything" in result.stdout
+    assert "epsilon = 2, delta = 0 in total" in result.stdout
     lines = call("ledger", "history", "books.db").stdout.splitlines()
     assert [line.split()[2] for line in lines] == ["dataset", "reserve", "commit", "grant"]
     assert "second wave" in lines[-1]
@@ -271,14 +272,14 @@ def test_a_grant_raises_the_budget_and_history_lists_it(books: Path, call: Call)
     lower = call(
         "ledger", "grant", "books.db", "--dataset", "people", "--epsilon", "1", "--delta", "0", "--reason", "x"
     )
-    assert (lower.exit_code, "a grant raises the budget" in lower.stderr) == (2, True)
+    assert (lower.exit_code, "a grant must raise the budget" in lower.stderr) == (2, True)
 
 
 def test_verify_compares_a_release_with_its_ledger(books: Path, call: Call) -> None:
     call(*RELEASE, "out.json")
     result = call("ledger", "verify", "books.db", "out.json")
     assert result.exit_code == 0, result.stderr
-    assert "3 events, each follows from the one before\nout.json is recorded in it\nAnchor" in result.stdout
+    assert "3 events, whose chain of hashes is intact\nout.json is recorded in this ledger\nAnchor" in result.stdout
     assert json.loads(call("ledger", "verify", "books.db", "--json").stdout)["events"] == 3
     assert call("ledger", "verify", "books.db", "income.release.json").exit_code == 4
     for name in ("people.csv", "design.toml", "none.json"):

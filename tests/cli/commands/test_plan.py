@@ -103,7 +103,7 @@ def test_the_command_prints_tables_and_answers(planned_folder: Path, call: Call)
     )  # fmt: skip
     assert result.exit_code == 0, result.stderr
     assert "smallest epsilon for a 95% interval of x of width 0.2" in result.stdout
-    assert "No data was opened" in result.stdout
+    assert "No data was read" in result.stdout
     assert (planned_folder / "widths.svg").read_text().startswith("<?xml")
 
 
@@ -168,7 +168,7 @@ def test_json_of_a_plan_and_of_a_second_release(planned_folder: Path, call: Call
     assert second.exit_code == 0, second.stderr
     assert set(json.loads(second.stdout)) == {"now", "second", "both"}
     shown = call("plan", "--from", "income.release.json", *options[:-1]).stdout
-    assert "2 a second one, epsilon 1; 3 both together" in shown
+    assert "2 a second release, epsilon 1; 3 both together" in shown
     assert "width 3" in shown
 
 
@@ -187,7 +187,7 @@ def test_a_mechanism_of_coefficients_is_planned_with_its_noise_and_the_reason(pl
     assert document["coefficients"][0]["width"] is None
     assert document["noise"]["selection"] > 0
     for more, message in (
-        (("--coefficient", "x", "--width", "1"), "gives a width"),
+        (("--coefficient", "x", "--width", "1"), "has no interval widths, whatever the budget"),
         (("--plot", "w.svg"), "no interval width"),
     ):
         refused = call(*words, "--mechanism", "frank-wolfe", *more)
@@ -220,7 +220,7 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
     assert further["noise"]["cross"] > robust["noise"]["cross"]
     assert "residual_diagonal_1" in further["noise"]
     text = " ".join(call(*words[:-1], "--robust", "--robust-model", "y ~ 1").stdout.split())
-    assert "robust standard errors too, of the full model, 'y ~ 1'; the widths here are of plain ones" in text
+    assert "also have robust standard errors of the full model, 'y ~ 1'; the widths above are for plain ones" in text
     assert "robust" not in call(*words[:-1]).stdout
 
 
@@ -241,7 +241,7 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
         ((*ASKED, "--share", "g=u:.5,v"), "'v' has no ':'"),
         ((*ASKED, "--share", "g=u:.5,u:.5"), "the level 'u' is listed twice"),
         ((*ASKED, "--share", "g=u:x"), "--share u 'x' is not a number"),
-        ((*ASKED, "--share", "b=0.2", "--share", "b=0.3"), "--share of 'b' is given twice"),
+        ((*ASKED, "--share", "b=0.2", "--share", "b=0.3"), "--share of 'b' was given twice"),
         ((*ASKED, "--mean", "x=1.5"), "expected a number inside the bounds [-1, 1]"),
         ((*ASKED, "--sd", "x=1.5"), "at most 1 for the sd, the largest sd"),
         ((*ASKED, "--mean", "x=abc"), "--mean x 'abc' is not a number"),
@@ -257,8 +257,8 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
             (*ASKED, "--correlation", "x,b=0.9"),
             "could not simulate a table with these means, sds, shares and correlations",
         ),
-        ((*ASKED, "--correlation", "x,b=.1", "--correlation", "b,x=.1"), "is given twice"),
-        ((*ASKED, "--correlation", "0.1", "--correlation", "x,b=0.1"), "give one number, or pairs only"),
+        ((*ASKED, "--correlation", "x,b=.1", "--correlation", "b,x=.1"), "was given twice; pass it once"),
+        ((*ASKED, "--correlation", "0.1", "--correlation", "x,b=0.1"), "pass one number for all pairs, or only pairs"),
         (("--from", "income.release.json", "--epsilon", "1", "--share", "b=0.2"), "--share cannot be used with --from"),
         (
             ("--from", "income.release.json", "--epsilon", "1", "--target-spread", ".2"),
@@ -301,7 +301,7 @@ def test_with_persons_a_plan_says_which_rows_are_meant(planned_folder: Path, cal
     persons = Design("y", SMALL.columns, unit={"id": "person", "max_rows": 3})
     (planned_folder / "persons.toml").write_text(persons.to_toml())
     assert "about 20,000 rows (at most 3 per person), mechanism" in call(*words, "persons.toml").stdout
-    assert "with an id, at most max_rows of each person count" in " ".join(call("plan", "--help").stdout.split())
+    assert "with an id, count at most max_rows rows per person" in " ".join(call("plan", "--help").stdout.split())
 
 
 def test_budgets_that_nobody_asked_for_may_be_refused_without_a_word(planned_folder: Path, call: Call) -> None:

@@ -210,7 +210,7 @@ def test_a_column_that_no_csv_can_hold_is_refused_by_name(out, cell, kind, folde
     before = contents(folder)
     result = call("predict", PATH, "new.parquet", "-o", out, "--keep", "notes")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert f"column 'notes' has type {kind}; numbers, text" in result.stderr
+    assert f"column 'notes' has type {kind}, but --keep supports only numbers, text" in result.stderr
     assert "SECRETCELL" not in result.stderr
     assert contents(folder) == before
 
@@ -288,11 +288,11 @@ def test_unbounded_sets_are_written_with_their_kind(folder: Path, call: Call) ->
     weak.save("weak.NOT-PRIVATE.json")
     (folder / "rows.csv").write_text("x\n0\n1\n")
     plain = call("predict", "weak.NOT-PRIVATE.json", "rows.csv", "-o", "plain.csv")
-    assert "does not bound" in plain.stderr
+    assert "are unbounded, so predictions may be far off" in plain.stderr
     assert "--intervals" in plain.stderr
     result = call("predict", "weak.NOT-PRIVATE.json", "rows.csv", "--intervals", "-o", "out.csv")
     assert result.exit_code == 0
-    assert "does not bound" not in result.stderr
+    assert "are unbounded, so predictions may be far off" not in result.stderr
     kinds = arrow_csv.read_csv("out.csv").column("mean_ci_kind").to_pylist()
     assert "everything" in kinds
     line = (folder / "out.csv").read_text().splitlines()[1 + kinds.index("everything")]

@@ -48,8 +48,8 @@ def test_a_release_is_written_and_told_without_a_count(folder: Path, call: Call)
     ("words", "problem"),
     [
         (("--engine", "dask"), "unknown engine 'dask'; allowed: here, spark"),
-        (("--engine", "spark"), "--engine spark needs --master"),
-        (("--master", "local[2]"), "give it with --engine spark"),
+        (("--engine", "spark"), "--engine spark requires --master"),
+        (("--master", "local[2]"), "--master requires --engine spark"),
         (("--engine", "spark", "--master", "local[2]"), "a CSV file; CSV files are not read through Spark"),
         (("--engine", "spark", "--master", "somewhere"), "for --master, got 'somewhere'"),
     ],
@@ -195,8 +195,8 @@ def test_a_delta_that_is_not_used_brings_a_notice_on_stderr(folder: Path, call: 
     result = call(*COMMAND, "--mechanism", "laplace", "--json")
     assert result.exit_code == 0, result.stderr
     assert result.stderr == (
-        "notice: delta = 1e-06 is not used by 'laplace' with these settings: the release promises delta = 0; leave "
-        "delta out, or choose a mechanism that uses it\n"
+        "notice: the mechanism 'laplace' does not use delta = 1e-06 with these settings, so the release guarantees "
+        "delta = 0; leave delta out, or choose a mechanism that uses it\n"
     )
     assert json.loads(result.stdout)["delta"] == 0
 
@@ -224,7 +224,7 @@ def test_an_unexpected_failure_names_its_type_and_nothing_else(
     result = call(*COMMAND)
     assert result.exit_code == 2
     assert result.stderr == (
-        "error: unexpected failure (ValueError); nothing was written. Run with --debug and report it\n"
+        "error: unexpected failure (ValueError); nothing was written. Run it with --debug and report the output\n"
     )
     traced = call("release", "--debug", *COMMAND[1:])
     assert traced.exit_code == 2
@@ -256,7 +256,7 @@ def test_an_unexpected_failure_after_the_spend_is_exit_5(
 def test_the_summary_says_what_was_published(folder: Path, call: Call) -> None:
     assert "9 noisy sums of products" in call(*COMMAND).stdout
     robust = call(*COMMAND, "--robust", "--force")
-    assert "from a second pass those of residuals" in robust.stdout
+    assert "from a second pass sums over residuals" in robust.stdout
     inside = call(*COMMAND, "--mechanism", "dpme", "--setting", "bins=3", "--force")
     assert "3 coefficients of a model of income" in inside.stdout
     fewer = call(*COMMAND, "--mechanism", "ssp", "--force")
@@ -292,14 +292,17 @@ def test_robust_standard_errors_are_paid_for_by_a_flag(folder: Path, call: Call)
     assert Release.load("robust.json").residuals is not None
     refused = call(*words, "--residual-bound", "0.5", "-o", "plain.json")
     assert refused.exit_code == 2
-    assert "--residual-bound needs --robust" in refused.stderr
+    assert "--residual-bound requires --robust" in refused.stderr
 
 
 @pytest.mark.parametrize(
     ("more", "how"),
     [
-        ((), "the same command finishes it at no further cost"),
-        (("--new-release",), "discreet ledger history shows it, and --request-id with its name finishes it free"),
+        ((), "run the same command again to complete it at no additional cost"),
+        (
+            ("--new-release",),
+            "find its id with `discreet ledger history`, and pass --request-id ID to complete it at no cost",
+        ),
     ],
 )
 @pytest.mark.parametrize("step", ["summed", "reserving", "reserved"])
@@ -334,7 +337,7 @@ def test_after_the_spend_a_new_release_is_finished_by_its_id(folder: Path, call:
     with calling(stop):
         result = call(*tracked, "--new-release")
     (name,) = discreet.Ledger("books.db").status("people").waiting
-    assert f"--request-id {name} in place of --new-release finishes it free\n" in result.stderr
+    assert f"--request-id {name} instead of --new-release completes it at no cost\n" in result.stderr
     assert call(*tracked, "--request-id", name).exit_code == 0
     assert discreet.Ledger("books.db").status("people").requests == 1
     promise = json.loads((folder / COMMAND[COMMAND.index("-o") + 1]).read_text())["guarantee"]["conditions"]
@@ -367,7 +370,7 @@ def test_private_bounds_are_told_where_they_are_found_and_named_where_not(folder
     assert "The search spent epsilon = " in result.stderr
     result = call("plan", "--design", "private.toml", "--rows", "100", "--epsilon", "1")
     assert result.exit_code == 2
-    assert "are private" in result.stderr
+    assert "has private bounds, so a plan needs its expected mean and sd" in result.stderr
     result = call("check", "rows.csv", "--design", "private.toml")
     assert "Private bounds: x0, x1" in result.stdout
 
@@ -390,13 +393,13 @@ def test_columns_can_be_scaled_privately_and_the_summary_says_so(folder: Path, c
 def test_what_was_published_and_what_comes_next_is_said_in_plain_words(folder: Path, call: Call) -> None:
     text = call(*COMMAND[:-1], "a b.release.json").stdout
     assert text.startswith(
-        "In short    whoever has the file can fit any linear model of its columns, such as income on "
+        "In short    anyone who has the file can fit any linear model of its columns, such as income on "
     )
-    assert "No row, exact sum or exact count is in it; this file is what you publish, and nothing else" in text
+    assert "It contains no row, exact sum or exact count. Publish this file and nothing else" in text
     assert "            discreet report 'a b.release.json' -o 'a b.html'" in text
     one = call(*COMMAND[:-1], "one.json", "--mechanism", "irls").stdout
     assert one.startswith(
-        "In short    whoever has the file has one noisy model of income; no other model can be fitted"
+        "In short    anyone who has the file has one noisy model of income; no other model can be fitted"
     )
 
 

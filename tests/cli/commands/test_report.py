@@ -96,7 +96,7 @@ def test_the_title_and_the_file_are_at_the_head_of_the_page(folder: Path, call: 
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["-o", "people.csv", "--force"], "does not end in .html"),
+        (["-o", "people.csv", "--force"], "must end in .html"),
         (["-o", "R.html", "--title", " "], "expected text for"),
         (["-o", "no/R.html"], "does not exist"),
         (["-o", "R.html", "--level", "95"], "level"),
@@ -117,7 +117,7 @@ def test_a_release_is_never_replaced_by_its_report(folder: Path, call: Call) -> 
     (folder / "R.html").write_bytes((folder / PATH).read_bytes())
     result = call("report", "R.html", "-o", "R.html", "--force")
     assert result.exit_code == 2
-    assert "is the input" in result.stderr
+    assert "is the same file as the input" in result.stderr
 
 
 @pytest.fixture

@@ -51,14 +51,14 @@ def test_signed_and_verified(folder):
     assert found.exit_code == 0
     for words in (
         "epsilon = 1, delta = 1e-06",
-        "the promise is kept",
+        "the guarantee is satisfied",
         "matches the content",
         "valid for the given key",
     ):
         assert words in found.stdout
     plain = run("verify", folder / "r.json")
-    assert "give --key to check it" in plain.stdout
-    assert "changed the numbers after the release" in plain.stdout
+    assert "pass --key to check it" in plain.stdout
+    assert "the file was changed after the release" in plain.stdout
     facts = json.loads(run("verify", folder / "r.json", "--json").stdout)
     assert facts["signature"] == "not checked"
 
@@ -81,7 +81,7 @@ def test_a_forged_release_has_exit_code_2_wherever_it_is_loaded(folder, command)
 
 def test_without_a_signature_a_key_refuses(folder):
     assert released(folder).exit_code == 0
-    assert "changed numbers would not be noticed" in run("verify", folder / "r.json").stdout
+    assert "changed numbers would not be detected" in run("verify", folder / "r.json").stdout
     assert run("verify", folder / "r.json", "--key", folder / "pub.pem").exit_code == 2
     assert run("verify", folder / "none.json").exit_code == 2
 

@@ -186,7 +186,7 @@ def test_a_release_without_delta_promises_none():
 
 def test_laplace_noise_leaves_delta_unused_and_says_so():
     table = simulated(300, np.random.default_rng(6))
-    with pytest.warns(PrivacyNotice, match="delta = 1e-06 is not used"):
+    with pytest.warns(PrivacyNotice, match="does not use delta = 1e-06"):
         made = discreet.release(
             table, Design("y", COLUMNS), epsilon=2.0, delta=1e-6, mechanism="irls", settings={"noise": "laplace"}
         )

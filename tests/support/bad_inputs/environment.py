@@ -85,7 +85,7 @@ CASES: Final = [
         "declared twice",
         command("ledger", "init", LEDGER, "--dataset", "people", "--epsilon", "1"),
         2,
-        "declared already",
+        "is already declared",
     ),
     Case(
         84, "ledger without a data set", command(*released()[:8], "--ledger", LEDGER, "-o", "out.json"), 2, "--dataset"
@@ -102,7 +102,7 @@ CASES: Final = [
     Case(89, "output exists", options("-o", "existing.json"), 2, "--force"),
     Case(89, "output is the ledger", options("-o", LEDGER, "--force"), 2, LEDGER),
     Case(89, "output is another ledger", options("-o", "other.db", "--force"), 2, "never replaced"),
-    Case(89, "output is the data", options("-o", "people.csv", "--force"), 2, "is the input"),
+    Case(89, "output is the data", options("-o", "people.csv", "--force"), 2, "is the same file as the input"),
     Case(90, "folder of the output missing", options("-o", "none/out.json"), 2, "does not exist"),
     Case(90, "folder that cannot be written", closed_folder, 2, "cannot create a file"),
     Case(90, "folder of the system", options("-o", "/proc/out.json"), 2, "cannot create a file"),

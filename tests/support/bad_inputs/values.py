@@ -183,7 +183,7 @@ CASES: Final = [
         "10002 released columns need about",
     ),
     Case(52, "more rows of a person than count", csv(FEW, "--dataset", "persons", design=PERSONS), 0, "Published"),
-    Case(52, "persons in a data set of rows", csv(FEW, design=PERSONS), 2, "different units"),
+    Case(52, "persons in a data set of rows", csv(FEW, design=PERSONS), 2, "different privacy units"),
     Case(52, "a cap without an id", designed(DESIGN + "[unit]\nmax_rows = 3\n"), 2, "needs an id"),
     Case(53, "null id", csv(FEW + "1,20,north,\n", "--dataset", "persons", design=PERSONS), 2, "'who' has a cell"),
     Case(53, "id column missing", csv(PEOPLE, "--dataset", "persons", design=PERSONS), 2, "no column 'who'"),

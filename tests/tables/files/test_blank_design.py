@@ -122,7 +122,7 @@ def test_the_public_function_reads_a_file_as_it_says(tmp_path: Path) -> None:
 def test_a_blank_design_is_never_written_over_a_table(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("x,y\n1,2\n")
-    with pytest.raises(OutputError, match=r"does not end in \.toml; choose a name such as design\.toml"):
+    with pytest.raises(OutputError, match=r"must end in \.toml; choose a name such as design\.toml"):
         discreet.blank_design(table).save(table, force=True)
     assert table.read_text() == "x,y\n1,2\n"
 

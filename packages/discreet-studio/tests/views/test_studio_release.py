@@ -165,7 +165,7 @@ def test_one_table_is_not_charged_to_two_data_sets_unless_somebody_says_so(brows
     browser.waited()
     assert not (browser.folder / "again.release.json").exists()
     job = list(browser.space.jobs._jobs.values())[-1]
-    assert "recorded under data set 'people'" in job.error
+    assert "already charged to data set 'people'" in job.error
     books = discreet.Ledger(browser.folder / "ledger.db")
     assert books.status("copy").requests == 0
     browser.confirm("again", shared="yes")

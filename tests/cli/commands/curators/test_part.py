@@ -80,7 +80,7 @@ def test_a_session_is_written_and_says_what_to_compare(keys, call):
 def test_a_part_is_made_once_and_given_again(agreed, call):
     made = part(call)
     assert made.exit_code == 0, made.output
-    assert "used up for this key" in made.stdout
+    assert "now used by this key" in made.stdout
     assert "discreet merge north.part ... --session S.toml -o R.json" in made.stdout
     assert "Spent       epsilon = 1, delta = 1e-06" in made.stdout
     assert "People      each in one part" in made.stdout
@@ -94,7 +94,7 @@ def test_a_part_is_made_once_and_given_again(agreed, call):
     before = contents(agreed)
     other = part(call, output="other.part")
     assert other.exit_code == 2
-    assert "was used before with this key" in other.stderr
+    assert "this key already used session" in other.stderr
     assert contents(agreed) == before
 
 
@@ -139,14 +139,14 @@ def test_a_part_that_cannot_be_saved_is_kept(agreed, call, monkeypatch):
         (("--new-key", "a.key", "-o", "a.key"), "is the private key"),
         (("--new-key", "a.key", "-o", "existing.json"), "exists"),
         (("--new-session", "T.toml", "--key", "north.key"), "--key cannot be used with --new-session"),
-        (("--new-session", "T.toml"), "--new-session needs --design"),
-        (("--new-session", "T.toml", "--design", "design.toml"), "--new-session needs --epsilon"),
+        (("--new-session", "T.toml"), "--new-session requires --design"),
+        (("--new-session", "T.toml", "--design", "design.toml"), "--new-session requires --epsilon"),
         (("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "one"), "epsilon"),
         (
             ("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "1", "--delta", "1e-6"),
-            "the session has 0 curators; expected at least 3",
+            "expected at least 3 curators in a session, got 0",
         ),
-        (("--new-key", "north.key", "--force"), "never takes the place of another: choose another name"),
+        (("--new-key", "north.key", "--force"), "a key file never replaces another file, so choose another name"),
         (
             ("--new-session", "T.toml", "--design", "design.toml", "--epsilon", "1", "--curator", "no.pub"),
             "cannot read",
@@ -166,15 +166,15 @@ def test_steps_are_not_mixed(agreed, call, words, message):
     ("words", "message"),
     [
         (("--key", "no.key"), "cannot read"),
-        (("--key", "design.toml"), "is not a curator's key|others may read"),
+        (("--key", "design.toml"), "is not a curator's key file|other users may read"),
         (("--session", "design.toml"), "unknown session field"),
         (("--key", "north.pub"), "holds public keys"),
         (("--session", "no.toml"), "cannot read"),
         (("--ledger", "L.db"), "--ledger and --dataset must be given together"),
         (("--workers", "0"), "workers"),
         (("-o", "existing.json"), "exists"),
-        (("-o", "north.key", "--force"), "is the input"),
-        (("-o", "S.toml", "--force"), "is the input"),
+        (("-o", "north.key", "--force"), "is the same file as the input"),
+        (("-o", "S.toml", "--force"), "is the same file as the input"),
         (("-o", "none/a.part"), "does not exist"),
     ],
 )
@@ -191,8 +191,8 @@ def test_bad_input_costs_nothing(agreed, call, words, message):
 def test_terms_that_are_not_served_are_refused_when_the_session_is_made(keys, call):
     for more, message in (
         (("--honest", "3"), "expected an integer from 1 to 2, got 3"),
-        (("--mechanism", "laplace"), "noise in shares needs the mechanism 'gaussian'"),
-        (("--merger-noise", "--mechanism", "irls"), "one pass"),
+        (("--mechanism", "laplace"), "noise in shares requires the mechanism 'gaussian'"),
+        (("--merger-noise", "--mechanism", "irls"), "requires a mechanism with a single pass"),
         (("--delta", "0"), "needs delta above 0"),
     ):
         found = new_session(call, *more)
@@ -206,7 +206,8 @@ def test_no_key_and_nothing_that_was_read_is_written_over(agreed, call):
     for path in ("design.toml", "north.pub", "north.key"):
         found = new_session(call, "--force", path=path)
         assert found.exit_code == 2
-        assert "is the input" in found.stderr or "is a private key and is never replaced" in found.stderr
+        kept = ("is the same file as the input", "is a private key and is never replaced")
+        assert any(words in found.stderr for words in kept)
     for output in ("north.key", "süd.key"):
         found = call("part", "--new-key", "fourth.key", "-o", output, "--force")
         assert (found.exit_code, "is a private key and is never replaced" in found.stderr) == (2, True)
@@ -246,7 +247,7 @@ def test_the_ledger_refuses_what_the_records_beside_a_moved_key_do_not_know(agre
     status = call("ledger", "status", "L.db").stdout
     other = part(call, *counted, "--accept-changed-data", key="moved/north.key", output="other.part")
     assert other.exit_code == 2
-    assert "a session is used once" in other.stderr
+    assert "A session can be used once" in other.stderr
     assert "Nothing was spent" in other.stderr
     assert call("ledger", "status", "L.db").stdout == status
     assert not (agreed / "other.part").exists()
@@ -262,18 +263,18 @@ def test_a_ledger_that_comes_to_an_untracked_part_is_said_in_one_sentence(agreed
     assert "recorded now" in said
     assert found.count("untracked") == 1
     again = part(call, "--ledger", "L.db", "--dataset", "people", output="third.part").stdout
-    assert "recorded before, so this is the same part" in " ".join(again.split())
+    assert "recorded earlier, so this is the same part" in " ".join(again.split())
 
 
 def test_words_of_single_options(agreed, call):
     assert "1 honest curator of 3 suffices" in new_session(call, "--honest", "1", path="T.toml").stdout
     found = part(call, "--accept-changed-data")
     assert (found.exit_code, "--new-release" in found.stderr) == (2, False)
-    assert "--accept-changed-data is for a ledger; give --ledger and --dataset" in found.stderr
+    assert "--accept-changed-data requires a ledger; pass --ledger and --dataset" in found.stderr
     found = new_session(call, "--curator", "north.key", path="U.toml")
     assert (found.exit_code, "holds PRIVATE keys" in found.stderr) == (2, True)
     found = part(call, output="-")
-    assert (found.exit_code, "the output '-' would not be printed; name a file" in found.stderr) == (2, True)
+    assert (found.exit_code, "cannot write to standard output ('-'); name a file" in found.stderr) == (2, True)
     made = json.loads(call("part", "--new-key", "fourth.key", "--json").stdout)
     assert made["fingerprint"] == discreet.CuratorKey.load("fourth.key").public.fingerprint.replace(" ", "")
 
@@ -281,10 +282,10 @@ def test_words_of_single_options(agreed, call):
 @pytest.mark.parametrize(
     ("path", "message"),
     [
-        ("north.part", "it is a curator's part; `discreet merge` reads it"),
+        ("north.part", "it is a curator's part; pass it to `discreet merge`"),
         ("S.toml", "it is a session of several curators"),
         ("north.key", "it is a curator's PRIVATE key"),
-        ("north.pub", "it holds the public keys of a curator"),
+        ("north.pub", "it holds a curator's public keys"),
     ],
 )
 def test_show_and_verify_say_what_a_file_of_several_curators_is(agreed, call, path, message):
