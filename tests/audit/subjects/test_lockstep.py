@@ -20,7 +20,7 @@ KEPT = [name for name in mechanism_entries() if name not in WITHOUT]
 def found(name, columns=None, **declared):
     design = Design("y", columns or {"y": (-1, 1), "x": (-1, 1)}, **declared)
     subject = MechanismSubject(mechanism_entries()[name], 1.0, design)
-    return lockstep_checks(subject._asked, subject._sides(subject._pairs[0])[0], subject._sampler)
+    return lockstep_checks(subject._request, subject._sides(subject._pairs[0])[0], subject._sampler)
 
 
 @pytest.mark.parametrize("name", KEPT)

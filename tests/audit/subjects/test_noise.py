@@ -25,7 +25,7 @@ def subject(name, more=None, **declared):
 
 
 def checks(one, drawn):
-    return noise_checks(one._asked, one._sides(one._worst), drawn, 1e-9)
+    return noise_checks(one._request, one._sides(one._worst), drawn, 1e-9)
 
 
 @pytest.mark.full
@@ -71,11 +71,11 @@ def test_an_indicator_that_is_published_with_two_noises_is_rejected():
 def test_draws_have_the_stated_scales_and_their_distribution():
     one = subject("irls")
     one.draws(0, 50)
-    assert all(check.passed for check in sampler_checks(one._asked, one._sampler, 1e-9))
+    assert all(check.passed for check in sampler_checks(one._request, one._sampler, 1e-9))
     one._sampler.laplace([12345])
-    beside, distribution = sampler_checks(one._asked, one._sampler, 1e-9)
+    beside, distribution = sampler_checks(one._request, one._sampler, 1e-9)
     assert (beside.distance, beside.passed, distribution.passed) == (1.0, False, True)
-    assert sampler_checks(one._asked, PooledSampler(), 1e-9) == ()
+    assert sampler_checks(one._request, PooledSampler(), 1e-9) == ()
 
 
 def test_a_public_count_has_no_noise_to_test():

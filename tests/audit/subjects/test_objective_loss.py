@@ -25,7 +25,7 @@ def loss_of(pair, epsilon=1.0, design=DESIGN, **settings):
 
 def densities(subject, pair, grid):
     """Densities of the coefficients along (1, 1), by differences of b."""
-    distribution = subject._asked.distribution
+    distribution = subject._request.distribution
     strength, sd, threshold = (
         distribution.parameters["strength"] / distribution.unit,
         distribution.sd("linear"),

@@ -52,7 +52,7 @@ def test_parts_without_noise_are_seen_by_what_is_read_off_them(monkeypatch):
 
 def _unmasked(subject, side):
     """What the merger would read off parts without noise."""
-    sums = [subject._totals(table).on_grid(subject._asked.distribution.unit) for table in subject._tables(side)[:2]]
+    sums = [subject._totals(table).on_grid(subject._request.distribution.unit) for table in subject._tables(side)[:2]]
     return [float(sum(numbers)) for numbers in zip(*sums, strict=True)]
 
 
