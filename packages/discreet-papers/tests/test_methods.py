@@ -28,7 +28,7 @@ def test_a_module_or_a_function_that_is_not_there_is_named():
         reader_method("no_such_module:make")
     with pytest.raises(SpecError, match="the module 'math' has no function or regressor 'make'"):
         reader_method("math:make")
-    with pytest.raises(SpecError, match="the module 'math' has no function 'pi'"):
+    with pytest.raises(SpecError, match="the module 'math' has no function or regressor 'pi'"):
         reader_method("math:pi")
 
 
