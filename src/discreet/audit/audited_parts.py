@@ -176,7 +176,7 @@ class PartsSubject:
 
 
 def _variance_check(name: str, noise: FloatArray, alpha: float) -> Check:
-    """Test the sum of squares of standardised noise. Even a few numbers reveal missing noise."""
+    """Test the variance of standardised noise. Even a few numbers reveal that noise is missing."""
     distribution = chi2(noise.size)
     low, high = float(distribution.ppf(alpha / 2)), float(distribution.isf(alpha / 2))
     total = float((noise**2).sum())

@@ -81,7 +81,9 @@ def public_tables(data: object, target: str | None) -> list[PublicTable]:
             raise SpecError(f"got target={shown(target)} but no data; leave out the target, or give the data")
         return [_simulated()]
     if target is None:
-        raise OptionError("expected the name of the target column", option="target", remedy=SetOption("target"))
+        raise OptionError(
+            "expected the name of the target column, got none", option="target", remedy=SetOption("target")
+        )
     if isinstance(data, Mapping):
         named = [(str(name), table) for name, table in data.items()]
     elif isinstance(data, Sequence) and not isinstance(data, str):

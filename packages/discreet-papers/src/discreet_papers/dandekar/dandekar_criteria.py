@@ -43,7 +43,7 @@ def lines_of(numbers: DataFrame, line: str, regressions: Sequence[str], penalty:
 
 
 def _by(numbers: DataFrame, how: str) -> Series:
-    """Return one number for each table, regression and budget."""
+    """Aggregate the values by table, regression and budget."""
     return numbers.groupby(["panel", "regression", "epsilon"])["value"].agg(how)
 
 

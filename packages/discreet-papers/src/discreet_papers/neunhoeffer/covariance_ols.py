@@ -132,7 +132,7 @@ def ols_cov(
     rest = _quadratic(matrix[np.ix_([target, *chosen], [target, *chosen])], np.concatenate([[1.0], -beta]))
     df = n - len(chosen)
     if df <= 0:
-        raise SpecError(f"expected more rows than coefficients, got {n:g} rows and {len(chosen)}")
+        raise SpecError(f"expected more rows than coefficients, got {n:g} rows and {len(chosen)} coefficients")
     around = yty if intercept is None else yty - float(matrix[target, intercept]) ** 2 / n
     labels = _labels(names, len(matrix), intercept)
     return _fitted(
