@@ -9,7 +9,7 @@ from discreet.cli.options import debug_option
 from discreet.cli.terminal import say
 
 
-@click.command("studio", short_help="Open the same steps as a local page in your browser.")
+@click.command("studio", short_help="Open all of this as a local page in your browser.")
 @click.argument("folder", default=".", metavar="[FOLDER]")
 @click.option("--port", type=int, default=0, metavar="PORT", help="Port on 127.0.0.1.  [default: any free port]")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser. Print the file that opens the studio instead.")

@@ -20,7 +20,7 @@ from discreet_studio.jobs import Jobs
 from discreet_studio.request_gate import Keys
 from discreet_studio.studio_folder import FieldError, Folder, State, Store
 
-Result = TypeVar("Made")
+Result = TypeVar("Result")
 _MOST_KEPT: Final = 48
 _MOST_UPLOADS: Final = 8
 #: up to this many coefficients are plotted while the page loads; with more, the plot loads later
