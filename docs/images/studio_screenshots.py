@@ -40,7 +40,7 @@ def main() -> None:
         page.wait_for_selector("#c0")
         page.evaluate("document.getElementById('columns-head').scrollIntoView()")
         kept(page, "design")
-        page.click("text=Save and go on")
+        page.click("text=Save and continue")
         page.wait_for_selector("#expect ~ figure svg")
         kept(page, "plan")
         page.click("text=Continue to the release")

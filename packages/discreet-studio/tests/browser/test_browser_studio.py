@@ -12,7 +12,7 @@ from support.studio_tab import Tab
 SHORTEST = (
     "text=Use the census sample",
     "text=Continue to the design",
-    "text=Save and go on",
+    "text=Save and continue",
     "text=Continue to the release",
     "text=Create the ledger",
     "#sure",
@@ -46,14 +46,14 @@ def test_the_whole_way(tab, axe):
     page.wait_for_selector("#c4-formula-live .fine")
     page.fill("#c0-low", "3")
     page.uncheck("[name=c4-included]")
-    tab.click("text=Save and go on")
+    tab.click("text=Save and continue")
     tab.arrive("/plan")
     page.wait_for_selector("#expect ~ figure svg")
     look("4-plan")
     page.check("[value=accuracy]")
     page.fill("#width", "0.1")
     page.select_option("#coefficient", "educ")
-    page.wait_for_selector("text=The smallest epsilon")
+    page.wait_for_selector("text=the smallest epsilon")
     time.sleep(0.7)
     page.wait_for_load_state("networkidle")
     tab.click("summary:has-text('Widths against')")

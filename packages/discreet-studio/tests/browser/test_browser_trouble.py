@@ -140,7 +140,7 @@ def test_a_full_disk_is_said_and_loses_and_spends_nothing(chromium, small_disk, 
     page.fill("#c1-reason", "the distribution of 1911")
     fill(small_disk)
     tab.click("button:text-is('Save')")
-    assert "make room and save again" in page.wait_for_selector("[role=alert]").inner_text()
+    assert "free some disk space and save again" in page.wait_for_selector("[role=alert]").inner_text()
     assert page.input_value("#c1-reason") == "the distribution of 1911"
     (small_disk / "ballast").unlink()
     tab.click("button:text-is('Save')")
