@@ -450,13 +450,13 @@ def wrong_design(design: object) -> OptionError:
 
 
 def user_files(path: str | os.PathLike[str], design: Design | None) -> Dataset:
-    r"""Prepare a file, a folder of Parquet files or a file pattern for a release, without reading a row.
+    """Prepare a file, a folder of Parquet files or a file pattern for a release, without reading a row.
 
     >>> user_files("people.parquet", None)
     Traceback (most recent call last):
     ...
     discreet.errors.OptionError: the path 'people.parquet' needs a design, declared before looking at the data; pass \
-    design=...
+design=...
     """
     name = os.fsdecode(path)
     if design is None:
