@@ -80,7 +80,7 @@ def test_nested_outputs_are_flattened_and_missing_ones_are_values():
         (len, [(1, 2, 3)], {}, "expected .table, neighbour."),
         (lambda table: "many", [PAIR], {}, "expected numbers from the method"),
         (lambda table: [], [PAIR], {}, "at least one"),
-        (lambda table: table, [PAIR], {"draws": 20}, "3 numbers for one table of 'pair 1' and 2"),
+        (lambda table: table, [PAIR], {"draws": 20}, "3 numbers for the table of 'pair 1' and 2 for its neighbour"),
     ],
 )
 def test_wrong_arguments_are_refused(method, pairs, more, said):

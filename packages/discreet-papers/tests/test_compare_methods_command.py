@@ -49,7 +49,7 @@ def test_a_run_prints_tables_notes_and_files_and_says_not_private(call: Call) ->
         "ols (no privacy)",
         "own_method_here:Mean (yours)",
         "epsilon 2",
-        "note: mine: 1 rows with missing cells are left out.",
+        "note: mine: 1 rows with missing cells were left out.",
         "Written  out/compare-methods-NOT-PRIVATE.csv",
     ):
         assert words in result.stdout
@@ -75,10 +75,10 @@ def test_data_that_nobody_declared_is_refused(call: Call) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["--output", ""], "--output: expected the name of a folder"),
+        (["--output", ""], "expected the name of a folder for --output"),
         (["--epsilon", "1,5"], "epsilon '1,5' is not a number"),
         (["--methods", "gausian"], "unknown method 'gausian'"),
-        (["--target", "y"], "got target='y' without data"),
+        (["--target", "y"], "got target='y' but no data"),
     ],
 )
 def test_other_refusals(call: Call, given: list[str], words: str) -> None:

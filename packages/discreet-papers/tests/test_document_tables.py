@@ -30,7 +30,7 @@ def test_packages_hold_two_tables(name, shape, tmp_path):
 def test_a_table_that_cannot_be_had_is_refused(tmp_path):
     assert not has("airfoil", None)
     assert not has("airfoil", tmp_path)
-    with pytest.raises(SpecError, match=r"expected airfoil.parquet in the data folder"):
+    with pytest.raises(SpecError, match=r"expected a file airfoil.parquet in the data folder"):
         regression_table("airfoil", tmp_path)
 
 
@@ -44,11 +44,11 @@ def test_published_results_are_read_where_they_are(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"a": [1.0]}, "rows with a column 'y'"),
-        ({"y": [1.0]}, "rows with a column 'y'"),
+        ({"a": [1.0]}, "rows, a column 'y' and other columns in"),
+        ({"y": [1.0]}, "rows, a column 'y' and other columns in"),
         ({"a": [], "y": []}, "got 0 rows"),
-        ({"a": ["text"] * 10, "y": [1.0] * 10}, "got text in column 'a'"),
-        ({"a": [1.0] * 10, "y": [float("nan")] * 10}, "got others in column 'y'"),
+        ({"a": ["text"] * 10, "y": [1.0] * 10}, "expected numbers in column 'a' of .*, got text"),
+        ({"a": [1.0] * 10, "y": [float("nan")] * 10}, "expected finite numbers in column 'y' of .*, got others"),
         (None, "cannot read"),
     ],
 )

@@ -26,9 +26,9 @@ def test_a_module_of_the_working_directory_is_found(tmp_path, monkeypatch):
 def test_a_module_or_a_function_that_is_not_there_is_named():
     with pytest.raises(SpecError, match="cannot import the module of the method 'no_such_module:make'"):
         reader_method("no_such_module:make")
-    with pytest.raises(SpecError, match="the module 'math' has no function 'make'"):
+    with pytest.raises(SpecError, match="the module 'math' has no function or regressor 'make'"):
         reader_method("math:make")
-    with pytest.raises(SpecError, match="the module 'math' has no function 'pi'"):
+    with pytest.raises(SpecError, match="the module 'math' has no function or regressor 'pi'"):
         reader_method("math:pi")
 
 
@@ -46,10 +46,10 @@ def test_a_module_that_fails_on_import_is_named(tmp_path, monkeypatch, source, w
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("def make():\n    return 1", "the factory 'reader_model_here:make' failed .TypeError"),
+        ("def make():\n    return 1", "the factory 'reader_model_here:make' raised TypeError"),
         ("def make(**given):\n    return None", "expected an object with fit and predict, got one of type NoneType"),
         ("class make:\n    predict = fit = lambda self, *rows: 1 / 0\n    __init__ = lambda self, **given: None",
-         "fit failed .ZeroDivisionError"),
+         "your method failed: fit raised ZeroDivisionError"),
     ],
 )  # fmt: skip
 def test_a_factory_or_a_fit_that_fails_is_named(tmp_path, monkeypatch, source, words):
@@ -118,7 +118,7 @@ class _Predicts:
         (np.zeros((2, 1)), r"expected predictions of shape \(2,\), got \(2, 1\)"),
         (np.zeros(3), r"got \(3,\)"),
         (np.array([1.0, np.nan]), "got 1 of 2"),
-        (["a", "b"], "gave no numbers"),
+        (["a", "b"], "did not return numbers"),
     ],
 )
 def test_predictions_that_are_not_a_finite_number_for_each_row_are_refused(found, words):

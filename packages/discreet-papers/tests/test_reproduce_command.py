@@ -81,9 +81,9 @@ def test_all_figures_end_with_the_errata(call: Call) -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (("park-1", "--all"), "give FIGURE or --all, not both"),
+        (("park-1", "--all"), "expected FIGURE or --all, got both"),
         (("park-7",), "unknown figure 'park-7'"),
-        (("park-1", "--data", "nowhere"), "expected a folder of Parquet files"),
+        (("park-1", "--data", "nowhere"), "expected a folder with Parquet files"),
         (("park-1", "--workers", "0"), "--workers"),
         (("neunhoeffer-1", "--with", "math:sqrt"), "not about predictions"),
         (("kalaja-4.3", "--with", "nothing"), "expected a method as module:factory"),
@@ -137,7 +137,7 @@ def test_a_signal_ends_every_process_and_says_what_is_kept(stage: str, sent: sig
         os.killpg(child.pid, sent)
         _, told = child.communicate(timeout=60)
     word = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[sent]
-    kept = "finished cells are kept in 'out', and the same command goes on from there"
+    kept = "finished cells are kept in 'out', and the same command continues from them"
     assert f"error: {word}; {kept}\n" in told
     assert child.returncode == 128 + sent
     _wait(lambda: not _alive(child.pid))

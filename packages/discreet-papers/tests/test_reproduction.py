@@ -39,7 +39,7 @@ def test_all_figures_come_with_the_errata_and_a_file_of_verdicts(tmp_path):
     ("given", "words"),
     [
         ({"names": "park-9"}, "unknown figure 'park-9'"),
-        ({"names": "park-1", "data": "/no/such/folder"}, "data: expected a folder of Parquet files"),
+        ({"names": "park-1", "data": "/no/such/folder"}, "data: expected a folder with Parquet files"),
         ({"names": "park-1", "workers": 0}, "workers: expected a positive integer, got 0"),
         ({"names": "park-1", "workers": True}, "workers: expected a positive integer, got True"),
     ],

@@ -54,7 +54,7 @@ def test_a_full_run_and_other_tables_do_not_use_what_was_kept(tmp_path):
 
 
 def test_a_cell_that_fails_is_named_and_finished_ones_are_kept(tmp_path):
-    with pytest.raises(FailedCellError, match=r"park-1, cell 'broken' failed \(RuntimeError: no such luck\)"):
+    with pytest.raises(FailedCellError, match=r"the cell 'broken' of park-1 failed \(RuntimeError: no such luck\)"):
         list(run_figures([BROKEN], QUICK, tmp_path, workers=1))
     assert len(list((tmp_path / KEPT).rglob("*.json"))) == 3
 
@@ -71,7 +71,8 @@ def test_a_method_of_the_reader_is_drawn_and_refused_where_nothing_is_predicted(
     own = Run(quick=True, method="support.toy_figure:mean_method")
     (result,) = run_figures([TOY], own, tmp_path, workers=1)
     assert set(result.numbers["line"]) == {"Laplace", "your method"}
-    with pytest.raises(SpecError, match="park-1: not about predictions, so no other method can be drawn"):
+    expected = "no other method can be drawn on park-1, because these figures are not about predictions"
+    with pytest.raises(SpecError, match=expected):
         list(run_figures([replace(TOY, predictions=False)], own, tmp_path))
     with pytest.raises(SpecError, match="cannot import"):
         list(run_figures([TOY], Run(method="no_such_module:make"), tmp_path))

@@ -48,7 +48,7 @@ def test_what_went_wrong_is_said_without_a_value(caplog):
             jobs.wait(job, 10)
             ended[name] = job
     assert (ended["refused"].state, ended["refused"].error) == ("failed", "expected a number")
-    assert (ended["broken"].state, ended["broken"].error) == ("failed", "unexpected failure (RuntimeError)")
+    assert (ended["broken"].state, ended["broken"].error) == ("failed", "an unexpected error occurred (RuntimeError)")
     assert ended["cancelled"].state == "cancelled"
     assert "4711" not in caplog.text
 

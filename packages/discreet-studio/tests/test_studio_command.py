@@ -11,8 +11,8 @@ from discreet.cli.main import program
 
 
 @pytest.mark.parametrize(("options", "said"), [
-    (["nowhere"], "is not a folder"), ([".", "--port", "99999"], "port 99999"), ([".", "--port", "-1"], "port -1"),
-    ([".", "--idle", "0"], "idle 0"), ([".", "--idle", "soon"], "idle"),
+    (["nowhere"], "expected a folder, got"), ([".", "--port", "99999"], "got 99999"), ([".", "--port", "-1"], "got -1"),
+    ([".", "--idle", "0"], "for --idle, got 0"), ([".", "--idle", "soon"], "idle"),
 ])  # fmt: skip
 def test_bad_input_is_refused(options, said):
     done = CliRunner().invoke(program, ["studio", *options])
@@ -23,7 +23,7 @@ def test_bad_input_is_refused(options, said):
 def test_it_runs_until_it_is_idle(tmp_path):
     done = CliRunner().invoke(program, ["studio", str(tmp_path), "--no-browser", "--idle", "0.005"])
     assert done.exit_code == 0
-    assert "for this machine alone" in done.output
+    assert "only reachable from this machine" in done.output
     assert "token" not in done.output
 
 

@@ -48,13 +48,13 @@ class AuditedCase:
     Attributes
     ----------
     name, pair
-        Names of the subject and of the pair of tables.
+        Names of the subject (a mechanism, primitive or method) and of the pair of tables.
     judgement
         Lower bounds certified by the draws.
     exact
-        Exact privacy losses of all pairs, where they are known.
+        Exact privacy losses of all pairs for which they are known.
     checks
-        Tests of the noise, and of the whole public path against sums computed once.
+        Tests of the noise distribution, and tests that compare the whole public path with the audited draws.
     draws
         Number of draws for each of the two tables.
     seconds
@@ -71,7 +71,7 @@ class AuditedCase:
 
     @property
     def violations(self) -> tuple[str, ...]:
-        """Sentences that contradict the claim."""
+        """Descriptions of everything that contradicts the claim."""
         return tuple(self._violations())
 
     @property
@@ -80,7 +80,7 @@ class AuditedCase:
         return "violation" if self.violations else "pass"
 
     def cells(self) -> tuple[str, ...]:
-        """Return a row of the table."""
+        """Return the cells of this case in the summary table."""
         claim, judgement = self.judgement.claim, self.judgement
         delta = f" (delta {claim.delta:g})" if claim.delta else ""
         exact = max(self.exact, key=lambda loss: loss.value / loss.claimed, default=None)
@@ -97,7 +97,7 @@ class AuditedCase:
         )
 
     def to_dict(self) -> dict[str, object]:
-        """Return the case as plain values."""
+        """Return the case as values that JSON can store."""
         judgement = self.judgement
         return {
             "subject": self.name,
@@ -149,7 +149,7 @@ class AuditResult:
     confidence
         The probability of any false alarm, over all bounds and tests, is at most 1 - confidence.
     sampler
-        Self-test of the sampler that draws the noise of every release. Empty in an audit of your own method.
+        Self-test of the sampler that draws the noise of every release. Empty if you audit your own method.
     """
 
     cases: tuple[AuditedCase, ...]
@@ -163,18 +163,18 @@ class AuditResult:
 
     @property
     def seconds(self) -> float:
-        """CPU time of all cases."""
+        """Total CPU time of all cases."""
         return sum(case.seconds for case in self.cases)
 
     def summary(self) -> str:
-        """Return the table, the violations and the meaning of a pass as text."""
+        """Return the table of cases, the violations and the meaning of a pass as text."""
         rows = [HEADERS, *(case.cells() for case in self.cases)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = [_line(row, widths) for row in rows]
         return "\n".join([*lines, "", *self.sentences(), ""])
 
     def sentences(self) -> tuple[str, ...]:
-        """Return the violations, the self-test of the sampler, the confidence, and the meaning of a pass."""
+        """Return the violations, the sampler's self-test, the false-alarm probability and the meaning of a pass."""
         lines = [f"VIOLATION  sampler, {_failure(check)}" for check in self.sampler if not check.passed]
         lines += [
             f"VIOLATION  {case.name}, {case.pair}: {violation}" for case in self.cases for violation in case.violations
@@ -182,13 +182,16 @@ class AuditResult:
         self_tests = [f"{check.name}: {'pass' if check.passed else 'violation'}" for check in self.sampler]
         if self_tests:
             lines.append(
-                f"Self-test of the sampler: {', '.join(self_tests)} (false alarms: at most {SELF_TEST_FALSE_ALARMS:g})."
+                f"Self-test of the sampler: {', '.join(self_tests)} "
+                f"(false-alarm probability: at most {SELF_TEST_FALSE_ALARMS:g})."
             )
-        false_alarms = f"False alarms: at most {1 - self.confidence:.2g} for all {len(self.cases)} cases together."
+        false_alarms = (
+            f"False-alarm probability: at most {1 - self.confidence:.2g} for all {len(self.cases)} cases together."
+        )
         return *lines, false_alarms, NOT_A_PROOF
 
     def to_dict(self) -> dict[str, object]:
-        """Return the result as plain values."""
+        """Return the result as values that JSON can store."""
         return {
             "passed": self.passed,
             "confidence": self.confidence,
@@ -229,7 +232,7 @@ _ROW: Final = 0.24
 
 
 def audit_figure(result: AuditResult) -> Figure:
-    """Plot a bar up to the certified epsilon and a mark at the claimed epsilon for each case."""
+    """Plot for each case a bar up to the certified epsilon and a mark at the claimed epsilon."""
     with house_style("the figure of an audit", size=PANELS):
         return _figure(result)
 
@@ -253,8 +256,10 @@ def _figure(result: AuditResult) -> Figure:
     axes.set_yticks(list(positions), [case.name for case in cases], fontsize=8)
     axes.set_ylim(-0.7, len(cases) - 0.3)
     axes.set_xlim(left=0)
-    axes.set_xlabel("epsilon at the claimed delta: bar certified, mark claimed; hatched: violation")
-    axes.set_title(f"Certified lower bounds, {result.confidence:.0%} together. A pass is not a proof.", fontsize=10)
+    axes.set_xlabel("epsilon at the claimed delta (bar: certified, mark: claimed, hatched: violation)")
+    axes.set_title(
+        f"Certified lower bounds, joint confidence {result.confidence:.0%}. A pass is not a proof.", fontsize=10
+    )
     open_axes(axes, grid="x")
     return figure
 
@@ -264,27 +269,29 @@ def _figure(result: AuditResult) -> Figure:
 
 
 def prepared_folder(output: object) -> Path:
-    """Create the output folder inside an existing one. Fail before minutes are spent on an audit."""
+    """Create the output folder, so that a bad path or a missing plotting library fails before the audit starts."""
     folder = checked_path(output)
     if not str(output).strip():
-        raise OutputError(option="output", given=output, allowed="the name of a folder such as 'findings'")
+        raise OutputError(option="output", given=output, allowed="the name of a folder, such as 'findings'")
     if not folder.parent.is_dir():
         raise OutputError(
-            f"the folder {str(folder.parent)!r} does not exist", option="output", remedy="create it first"
+            f"the folder {str(folder.parent)!r} does not exist", option="output", remedy="create that folder first"
         )
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
         raise OutputError(
-            f"cannot create the folder {shown(str(folder))}: {error.strerror}", option="output", remedy="choose another"
+            f"cannot create the folder {shown(str(folder))}: {error.strerror}",
+            option="output",
+            remedy="choose another folder",
         ) from None
-    # also detect a missing plotting library now
+    # fail now if the plotting library is missing
     audit_figure(AuditResult((), 0.99))
     return folder
 
 
 def write_result(result: AuditResult | MembershipResult, folder: Path) -> tuple[Path, ...]:
-    """Write the JSON document and the figure as PNG and SVG, replacing earlier ones. Return their paths."""
+    """Write the result as JSON, PNG and SVG, replacing earlier files. Return the paths."""
     if isinstance(result, MembershipResult):
         stem, figure = "membership", membership_figure(result)
     else:

@@ -1,7 +1,7 @@
 """Audit private bounds through the whole public path.
 
-In the table one cell holds most rows, and the count of another lies at the threshold, so that noise decides about the
-bounds. The neighbour has one more row, far outside both cells.
+In the table, one histogram cell holds most rows, and the count of another cell is close to the threshold, so that the
+noise decides the bounds. The neighbour has one more row, far outside both cells.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
 from discreet.workflow import release
 
-# rows in the fullest cell, in noise scales of a count; bounds are missed with a probability below 1e-12
+# rows in the fullest cell, in multiples of a count's noise scale; no bounds are found with probability below 1e-12
 _FULL: Final = 120
 _FAR: Final = 1e5
 _NAMES: Final = ("y", "x")
@@ -46,7 +46,7 @@ _NAMES: Final = ("y", "x")
 
 @dataclass(frozen=True)
 class BoundsEntry:
-    """A mechanism with private bounds. A draw takes milliseconds, so `most_draws` limits them."""
+    """A mechanism with private bounds. Each draw takes milliseconds, so `most_draws` is small."""
 
     name: str
     mechanism: str
@@ -55,11 +55,7 @@ class BoundsEntry:
 
 
 def bounds_entries() -> dict[str, BoundsEntry]:
-    """List an entry for each kind of noise that the counts can have.
-
-    >>> list(bounds_entries())
-    ['gaussian private bounds', 'laplace private bounds']
-    """
+    """Return one entry per noise family that the counts can have."""
     entries = (
         BoundsEntry("gaussian private bounds", "gaussian", 1e-6),
         BoundsEntry("laplace private bounds", "laplace", 0.0),
@@ -68,12 +64,7 @@ def bounds_entries() -> dict[str, BoundsEntry]:
 
 
 class BoundsSubject:
-    """Private bounds, and the mechanism that uses them, at one epsilon.
-
-    >>> subject = BoundsSubject(bounds_entries()["gaussian private bounds"], 1.0)
-    >>> subject.draws(0, 2).shape
-    (2, 171)
-    """
+    """Private bounds and the mechanism that uses them, at one epsilon."""
 
     pair = "one row more, far out"
 
@@ -88,7 +79,7 @@ class BoundsSubject:
         distribution = self._request.distribution
         scale = distribution.sigma[DISCOVERY] / distribution.unit
         full = math.ceil(_FULL * scale)
-        # one of the counts is the number of rows
+        # one of the totals is the row count, not a cell count
         parts = threshold_parts(len(DyadicCells(self._design).totals()) - 1, distribution.family)
         edge = round(parts / 1000 * scale)
         table = {"y": np.full(full + edge, 1.5), "x": np.repeat([1.5, 3.0], [full, edge])}
@@ -99,15 +90,15 @@ class BoundsSubject:
         self._inconsistent = 0
 
     def draws(self, side: int, how_many: int) -> FloatArray:
-        """Draw releases. Return counts, then moments, or NaN if no bounds were found."""
+        """Draw releases. Each output has the counts, then the moments, or NaN if no bounds were found."""
         return padded([self._numbers(side) for _ in range(how_many)])
 
     def exact(self) -> tuple[ExactLoss, ...]:
-        """Return the joint loss of counts and moments, at bounds that the noise may give."""
+        """Return the joint loss of counts and moments, for each pair of bounds that the noise may lead to."""
         return tuple(self._loss({"y": (1.0, 2.0), "x": (1.0, high)}) for high in (2.0, 4.0))
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """Test the noise of counts and moments, and that the bounds follow from the noisy counts."""
+        """Test the noise of counts and moments, and check that the bounds follow from the noisy counts."""
         distribution = self._request.distribution
         cdf = norm.cdf if distribution.family == "discrete-gaussian" else laplace.cdf
         counts = [
@@ -142,7 +133,7 @@ class BoundsSubject:
         return release_numbers(released)
 
     def _inspect(self, released: Release, side: int) -> None:
-        """Compare the bounds with the counts, and store the noise of the moments."""
+        """Compare the published bounds with the noisy counts, and record the moment noise."""
         private_bounds = released.discovery
         expected = None if private_bounds is None else found_bounds(private_bounds, self._design, released.noise.family)
         self._inconsistent += released.found_bounds != expected

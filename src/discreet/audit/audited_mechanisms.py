@@ -50,28 +50,12 @@ from discreet.workflow import release
 
 @dataclass(frozen=True)
 class MechanismEntry:
-    """A mechanism with public settings.
+    """A mechanism with the public settings under which it is audited.
 
-    Attributes
-    ----------
-    name
-        Name of the entry.
-    mechanism
-        Name of the mechanism.
-    delta
-        Of its claim.
-    settings
-        Public settings; those that make a draw cheap leave the code that runs the same.
-    robust, clip_counts, guard, scaling
-        As in `discreet.release`.
-    further
-        Whether additional models have sums over residuals too.
-    weights
-        Whether rows have weights, in a column beside those of the design.
-    estimator
-        Whether the whole path is that of `discreet.PrivateLinearRegression`.
-    most_draws
-        For each table, where a draw takes milliseconds.
+    `settings` are chosen so that a draw is cheap; the code that runs is the same under all of them. `robust`,
+    `clip_counts`, `guard` and `scaling` are options of `discreet.release`. With `further`, residual sums are also
+    released for additional models. With `weights`, rows have weights in an extra column. With `estimator`, the public
+    path is `discreet.PrivateLinearRegression`. `most_draws` limits the draws per table.
     """
 
     name: str
@@ -88,18 +72,14 @@ class MechanismEntry:
     most_draws: int = 10_000
 
     def of(self, design: Design) -> Design:
-        """Return the audited design, with weights if the entry has them.
-
-        >>> mechanism_entries()["gaussian weights"].of(Design("y", {"y": (0, 1), "x": (0, 1)})).weights
-        'weight'
-        """
+        """Return the audited design, with a weight column if the entry uses weights."""
         if not self.weights or design.weights is not None:
             return design
         columns = {**design.columns, _WEIGHT: Numeric(_WEIGHTS)}
         return Design(design.target, columns, design.intercept, design.radius, design.unit, weights=_WEIGHT)
 
     def options(self, design: Design) -> ReleaseOptions:
-        """Return the options of the release; additional models have no feature, or the first of several.
+        """Return the release options. Additional models use no feature, or the first of several.
 
         >>> design = Design("y", {"y": (0, 1), "x": (0, 1), "b": bool})
         >>> mechanism_entries()["gaussian robust models"].options(design).robust.models
@@ -118,7 +98,7 @@ class MechanismEntry:
         )
 
     def serves(self, design: Design) -> bool:
-        """Check whether the entry supports designs with a ball, or with booleans only.
+        """Return whether the mechanism and its options support the design.
 
         >>> mechanism_entries()["dpme"].serves(Design("y", {"y": (0, 1), "x": (0, 1)}, radius=0.5))
         False
@@ -133,7 +113,7 @@ class MechanismEntry:
 
 
 def mechanism_entries() -> dict[str, MechanismEntry]:
-    """List every registered mechanism, variants of noise and options, and the estimator if it is installed.
+    """Return entries for every registered mechanism, its variants, and the estimator if scikit-learn is installed.
 
     >>> mechanism_entries()["gradient"].settings, mechanism_entries()["gaussian robust"].robust
     ({'iterations': 3}, True)
@@ -159,7 +139,7 @@ _SETTINGS: Final[Mapping[str, Mapping[str, object]]] = {
     "irls": {"iterations": 3},
     "gradient": {"iterations": 3},
 }
-# these need many passes under every setting
+# these mechanisms need many passes under every setting
 _MOST_DRAWS: Final[Mapping[str, int]] = {"refined": 500, "objective": 6000, "frank-wolfe": 6000}
 _BY_MOMENTS: Final = {"iterations": 3, "form": "moment"}
 _VARIANTS: Final = (
@@ -182,11 +162,11 @@ _ESTIMATOR: Final = MechanismEntry("gaussian estimator", "gaussian", _DELTA, est
 
 
 # -- public path -------------------------------------------------------------------------------------------------------
-# The whole public path from a table to its publication: `discreet.release`, or the estimator.
+# The whole public path from a table to a release: `discreet.release`, or the estimator.
 
 
 class PublicPath:
-    """The whole public path. `rests` collects the texts of releases without their noisy numbers."""
+    """The whole public path. `rests` collects the texts of releases with their noisy numbers removed."""
 
     def __init__(self, entry: MechanismEntry, request: ReleaseRequest) -> None:
         self._entry = entry
@@ -194,7 +174,7 @@ class PublicPath:
         self.rests: set[str] = set()
 
     def numbers(self, table: Table) -> list[float]:
-        """Return all numbers of a new release, or only the guard's counts if it was stopped."""
+        """Return all numbers of a new release, or only the guard's counts if the guard stopped the release."""
         hook = GuardStopHook()
         try:
             with warnings.catch_warnings():
@@ -217,7 +197,7 @@ class PublicPath:
         )
 
     def _estimated(self, table: Table) -> Release:
-        # needs the extra `sklearn`
+        # the estimator needs the extra `sklearn`
         from discreet.estimator.regression import PrivateLinearRegression
 
         design, budget = self._request.design, self._request.budget
@@ -226,7 +206,7 @@ class PublicPath:
             epsilon=budget.epsilon,
             delta=budget.delta,
             mechanism=self._entry.mechanism,
-            # the release is audited, not the model fitted from it
+            # the audit is of the release, not of the model fitted from it
             penalty="none",
             bounds={f"x{index}": design.columns[name] for index, name in enumerate(design.regressors)},
             target_bounds=target["bounds"],
@@ -239,7 +219,7 @@ class PublicPath:
 
 
 class GuardStopHook:
-    """A spend hook that records only the counts with which a guard stopped a release."""
+    """Spend hook that records only the counts with which a guard stopped a release."""
 
     def __init__(self) -> None:
         self.counts: tuple[float, float] = (0.0, 0.0)
@@ -248,7 +228,7 @@ class GuardStopHook:
         """Accept every request."""
 
     def __call__(self, request: SpendRequest) -> SpendReceipt:
-        """Return a receipt that can be stopped."""
+        """Return a receipt that lets a guard stop the release."""
         return SpendReceipt("untracked", stage=lambda _, draw: draw(), stop=self._stop)
 
     def _stop(self, record: str, loss: Loss) -> str:
@@ -258,27 +238,27 @@ class GuardStopHook:
 
 
 # -- mechanisms --------------------------------------------------------------------------------------------------------
-# Audited mechanisms: sums are computed once, then draws use the production sampler and calibration.
+# Audited mechanisms. Exact sums are computed once. Draws use the production sampler and calibration.
 
-# draws per table through the whole public path, and the smaller number if a draw takes more CPU time than this
+# draws per table through the whole public path, and a smaller number if a draw takes more CPU seconds than SLOW_SECONDS
 WHOLE_DRAWS: Final = 200
 WHOLE_DRAWS_SLOW: Final = 50
 SLOW_SECONDS: Final = 0.02
-# runs whose exact loss is computed for adaptive mechanisms, and the smaller number for pairs of other designs
+# for adaptive mechanisms: runs whose exact loss is computed, and a smaller number for pairs of other designs
 RUNS: Final = 20
 OTHER_RUNS: Final = 3
-# entries for which the quick audit also computes the losses of pairs that are hard to read
+# entries for which the quick audit also computes the losses of pairs that test reading
 READ_EVERY_WAY: Final = ("gaussian", "laplace")
-# draws after which the time of a draw is measured
+# number of draws after which the time per draw is measured
 _TIMED: Final = 10
 
 
 class MechanismSubject:
     """A mechanism at one budget, on one pair of neighbouring tables.
 
-    Without a `pair`, draws are made for the pair of largest exact loss. `whole` sends every draw through
-    `discreet.release`, not only those of the agreement test. `runs` is the number of runs whose exact loss is computed
-    for adaptive mechanisms.
+    Without a `pair`, the pair with the largest exact loss is used. With `whole`, every draw goes through
+    `discreet.release`; otherwise only the draws of the agreement test do. For adaptive mechanisms, `runs` is the number
+    of runs whose exact loss is computed.
 
     >>> entry = MechanismEntry("laplace", "laplace", 0.0)
     >>> subject = MechanismSubject(entry, 1.0, Design("y", {"y": (-1, 1), "x": (-1, 1)}))
@@ -314,7 +294,7 @@ class MechanismSubject:
 
     @property
     def pair(self) -> str:
-        """Name of the pair that is drawn for."""
+        """Name of the pair of tables from which outputs are drawn."""
         return self._worst.name
 
     def draws(self, side: int, how_many: int) -> FloatArray:
@@ -325,15 +305,15 @@ class MechanismSubject:
         return padded([one_run(self._request, self._sampler, rows.reader()) for _ in range(how_many)])
 
     def exact(self) -> tuple[ExactLoss, ...]:
-        """Return the losses of the given pair, or of all pairs including other designs."""
+        """Return the losses of the given pair, or of all worst pairs, including those of other designs."""
         return self.own_losses() if self._given else (*self.own_losses(), *self._other_losses())
 
     def own_losses(self) -> tuple[ExactLoss, ...]:
-        """Return the losses of all pairs of this design."""
+        """Return the losses of all pairs for this design."""
         return tuple(loss for loss in self._losses if loss is not None)
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """Test the noise, run tables in lockstep, and compare with draws through the whole public path."""
+        """Test the noise, run two tables in lockstep, and compare the draws with the whole public path."""
         noise = noise_checks(self._request, self._sides(self._worst), drawn, alpha / 2)
         if self._whole:
             return *noise, self._rest()
@@ -346,7 +326,7 @@ class MechanismSubject:
         return *noise, *draws, *lockstep, *whole, self._rest()
 
     def whole_path(self, side: int) -> FloatArray:
-        """Draw outputs through the public path for the test of agreement."""
+        """Draw outputs through the public path for the agreement test."""
         outputs: list[list[float]] = []
         limit, start = WHOLE_DRAWS, time.process_time()
         while len(outputs) < limit:
@@ -359,11 +339,11 @@ class MechanismSubject:
         return self._path.numbers((self._worst.table, self._worst.neighbour)[side])
 
     def _rest(self) -> Check:
-        """Check that releases of all tables agree apart from their noisy numbers."""
+        """Check that all releases are equal apart from their noisy numbers."""
         return Check("rest of the release", float(len(self._path.rests) - 1), 0.0)
 
     def _other_losses(self) -> Iterator[ExactLoss]:
-        """Yield losses under other relations, inside a ball, and on pairs that are hard to read."""
+        """Yield the losses for other neighbour relations, inside a ball, and on pairs that test reading."""
         of_entry = partial(MechanismSubject, self._entry, self._epsilon, runs=OTHER_RUNS)
         for kind, design in relation_designs().items():
             if self._entry.of(design) != self._design and self._entry.serves(design):
@@ -377,7 +357,7 @@ class MechanismSubject:
         return tuple(self._loss(pair) for pair in self._pairs)
 
     def _loss(self, pair: NeighbourPair) -> ExactLoss | None:
-        """Return the largest loss over several runs, if runs differ."""
+        """Return the largest loss over several runs, or of a single run if all runs are equal."""
         runs = self._runs if self._request.rereads else 1
         losses = [
             exact_loss(pair.name, self._request, self.claim, self._sides(pair), self._sampler) for _ in range(runs)
@@ -386,7 +366,7 @@ class MechanismSubject:
 
     @cached_property
     def _worst(self) -> NeighbourPair:
-        """The pair of largest exact loss, or the first one if no exact loss is known."""
+        """The pair with the largest exact loss, or the first pair if no exact loss is known."""
         values = [0.0 if loss is None else loss.value for loss in self._losses]
         return self._pairs[values.index(max(values))]
 
@@ -406,14 +386,14 @@ class MechanismSubject:
 
 
 class _FirstOnce:
-    """Sums over rows. The first sums of every run are equal and are computed once."""
+    """Sums over rows. Every run starts with the same sums, so these are computed only once."""
 
     def __init__(self, rows: SyntheticRows) -> None:
         self._rows = rows
         self._first: Totals | None = None
 
     def reader(self) -> Callable[[Sums], Totals]:
-        """Return the function that reads the sums of one run."""
+        """Return the function that computes the sums of one run."""
         at_start, later = [True], self._rows.reader()
 
         def read(sums: Sums) -> Totals:

@@ -1,7 +1,7 @@
-"""Audit the federated parts of several curators, as seen by the merger and a colluding curator.
+"""Audit federated parts, as seen by the merger and one colluding curator.
 
-Of N curators one reveals everything to the merger: its sums, its noise share and its masks. Subtracted from the sum of
-all parts, they leave the sum of the honest parts, whose noise consists of as many shares as the claim assumes.
+The colluding curator reveals its sums, its noise share and its masks to the merger. The merger subtracts them from the
+sum of all parts. What remains is the sum of the honest parts, with as many noise shares as the claim assumes.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from discreet.privacy.guarantee import Guarantee
 _NAMES: Final = ("north", "south", "west")
 _HONEST: Final = len(_NAMES) - 1
 _DELTA: Final = 1e-6
-# sessions per table that go through keys, masks and files, each of which waits for the disk
+# sessions per table that go through keys, masks and files; each waits for the disk
 WHOLE_DRAWS: Final = 20
 
 
 @dataclass(frozen=True)
 class PartsEntry:
-    """Three curators, two of them honest. The person in question is in `parts_per_person` parts."""
+    """Three curators, two of them honest. The attacked individual is in `parts_per_person` parts."""
 
     name: str
     parts_per_person: int
@@ -53,11 +53,7 @@ class PartsEntry:
 
 
 def parts_entries() -> dict[str, PartsEntry]:
-    """List entries for a person in one part and in two. Empty without the library of the extra `parts`.
-
-    >>> list(parts_entries())
-    ['gaussian parts', 'gaussian parts of one person']
-    """
+    """Return entries for an individual in one part and in two, or none without the extra `parts`."""
     if find_spec("cryptography") is None:
         return {}
     entries = PartsEntry("gaussian parts", 1), PartsEntry("gaussian parts of one person", 2)
@@ -65,12 +61,7 @@ def parts_entries() -> dict[str, PartsEntry]:
 
 
 class PartsSubject:
-    """A joint session at one epsilon, audited on the worst pair of tables for the Gaussian release.
-
-    >>> subject = PartsSubject(parts_entries()["gaussian parts"], 1.0)
-    >>> subject.draws(0, 5).shape
-    (5, 6)
-    """
+    """A federated session at one epsilon, audited on the worst pair of tables for the Gaussian mechanism."""
 
     def __init__(self, entry: PartsEntry, epsilon: float) -> None:
         self.name = entry.name
@@ -88,14 +79,14 @@ class PartsSubject:
 
     @property
     def pair(self) -> str:
-        """Name of the pair that is drawn for."""
+        """Name of the pair of tables from which outputs are drawn."""
         return self._worst.name
 
     def draws(self, side: int, how_many: int) -> FloatArray:
         """Draw sums of the honest parts with their noise shares."""
         mechanism = self._request.mechanism
         if not isinstance(mechanism, GaussianShares):
-            raise TypeError("expected noise in shares")
+            raise TypeError("expected noise in shares: the mechanism of a federated session must be GaussianShares")
         sums = [self._totals(table) for table in self._tables(side)[:_HONEST]]
         distribution = self._request.distribution
         return np.array([
@@ -109,11 +100,11 @@ class PartsSubject:
         ])  # fmt: skip
 
     def exact(self) -> tuple[ExactLoss, ...]:
-        """Return the losses of all pairs under the noise of the honest shares alone."""
+        """Return the losses of all pairs under the noise shares of the honest curators alone."""
         return tuple(self._loss(pair) for pair in self._pairs)
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """Test the honest noise, the scales drawn, and the noise of parts made through the public path."""
+        """Test the honest noise, the drawn scales, and the noise of parts made through the public path."""
         noise = np.concatenate([self._noise(side, draws) for side, draws in enumerate(drawn)])
         whole = np.concatenate([self._noise(side, self.seen(side)) for side in (0, 1)])
         return (
@@ -153,7 +144,7 @@ class PartsSubject:
             )
 
     def _tables(self, side: int) -> list[Table]:
-        """Return the tables of the curators. The person is in the first parts, or in none."""
+        """Return the tables of the curators. The individual is in the first parts, or in none."""
         pair = self._worst
         with_person = [(pair.table, pair.neighbour)[side]] * self._most
         return [*with_person, *[pair.table] * (len(_NAMES) - self._most)]
@@ -185,7 +176,7 @@ class PartsSubject:
 
 
 def _variance_check(name: str, noise: FloatArray, alpha: float) -> Check:
-    """Test the sum of squares against standard normal numbers. A few of them reveal missing noise."""
+    """Test the variance of standardised noise. Even a few numbers reveal that noise is missing."""
     distribution = chi2(noise.size)
     low, high = float(distribution.ppf(alpha / 2)), float(distribution.isf(alpha / 2))
     total = float((noise**2).sum())

@@ -1,7 +1,7 @@
-"""Audit primitives. Every draw is a call of the public function, or a coordinate of one.
+"""Audit primitives. Every draw is a call of the public function, or one coordinate of a call.
 
-If a function adds independent noise to many numbers and a neighbour changes one of them, each coordinate of one call is
-a separate draw.
+If a function adds independent noise to many numbers, and a neighbour changes one of them, then each coordinate of a
+call is a separate draw.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from discreet.primitives.response import randomised_response, response_epsilon
 from discreet.primitives.selection import exponential_mechanism, report_noisy_max
 from discreet.privacy.lattice import lattice_curve
 
-# outputs at this epsilon for the table (0) or its neighbour (1), and how many
+# draws outputs; takes epsilon, the side (0 for the table, 1 for its neighbour) and the number of outputs
 Drawn: TypeAlias = Callable[[float, int, int], object]
-# test of outputs at this epsilon for the table (0) or its neighbour (1), at a level
+# tests outputs; takes epsilon, the side, the outputs and the level
 NoiseTest: TypeAlias = Callable[[float, int, FloatArray, float], Check]
 
 _DELTA: Final = 1e-6
-# numbers per call of `laplace`, whose running time is quadratic
+# numbers per call of `laplace`, whose running time is quadratic in this number
 _BATCH: Final = 10
-# scores of which one rises and the others fall
+# number of scores, of which one rises and the others fall
 _SCORES: Final = 10
 
 
@@ -45,8 +45,9 @@ _SCORES: Final = 10
 class PrimitiveEntry:
     """A primitive with a pair of inputs.
 
-    `drawn` returns one output per row. `scaled` maps epsilon to the exact loss of the pair if the output states its
-    noise. `distribution` tests outputs against the stated noise distribution if events reveal little about it.
+    `drawn` returns one output per row. `scaled` maps epsilon to the exact loss of the pair; it is given if the output
+    states its noise. `distribution` tests outputs against the stated noise distribution; it is given if events reveal
+    little about that distribution.
     """
 
     name: str
@@ -86,7 +87,7 @@ class PrimitiveSubject:
         return (ExactLoss(self.pair, "mu", value, self.claim.mu),)
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """Test the noise distribution. Draws are already calls of the public function."""
+        """Test the noise distribution. The draws are already calls of the public function."""
         if self._entry.distribution is None:
             return ()
         epsilon = self.claim.epsilon
@@ -130,7 +131,7 @@ def _counts_loss(epsilon: float, delta: float = 0.0) -> float:
 
 
 def _mean(epsilon: float, side: int, how_many: int) -> object:
-    """Draw noisy means of an empty table, or of a table with one person at the upper bound."""
+    """Draw noisy means of an empty table, or of a table with one individual at the upper bound."""
     means = [private_mean([1.0][:side], (0, 1), epsilon) for _ in range(how_many)]
     return [(math.nan if mean.value is None else mean.value, mean.size) for mean in means]
 
@@ -154,7 +155,7 @@ def _noisy_max(epsilon: float, side: int, how_many: int) -> object:
 
 
 def _noisy_max_loss(epsilon: float) -> float:
-    """Return the loss of two noise steps: the winner rises by one and the others fall by one."""
+    """Return the loss if the winner's score rises by one and all others fall by one."""
     return up(2 / Fraction(report_noisy_max(_scores(0), 1, epsilon).scale))
 
 
@@ -177,7 +178,7 @@ def _test_rounded_counts(epsilon: float, side: int, drawn: FloatArray, alpha: fl
 
 
 def _test_absolute_error(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
-    """Test against the density proportional to exp(-s |t - value|) on [0, 1], s = log((1 + e^epsilon) / 2)."""
+    """Test against the density on [0, 1] proportional to exp(-s |t - value|), s = log((1 + e^epsilon) / 2)."""
     rate = math.log((1 + math.exp(epsilon)) / 2)
     return distribution_check(
         "distribution of the mean", np.abs(drawn - side), truncexpon(rate, scale=1 / rate).cdf, alpha
@@ -185,7 +186,7 @@ def _test_absolute_error(epsilon: float, side: int, drawn: FloatArray, alpha: fl
 
 
 def _test_squared_error(epsilon: float, side: int, drawn: FloatArray, alpha: float) -> Check:
-    """Test against the density proportional to exp(-(epsilon / 2) (t - value)^2) on [0, 1]."""
+    """Test against the density on [0, 1] proportional to exp(-(epsilon / 2) (t - value)^2)."""
     scale = 1 / math.sqrt(epsilon)
     return distribution_check(
         "distribution of the mean", np.abs(drawn - side), truncnorm(0, 1 / scale, scale=scale).cdf, alpha
@@ -235,9 +236,5 @@ _ENTRIES: Final = (
 
 
 def primitive_entries() -> dict[str, PrimitiveEntry]:
-    """List every primitive and its variants by name.
-
-    >>> list(primitive_entries())[:2]
-    ['primitives.laplace', 'primitives.discrete_laplace']
-    """
+    """Return every primitive and its variants by name."""
     return {entry.name: entry for entry in _ENTRIES}

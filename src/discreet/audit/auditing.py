@@ -51,28 +51,29 @@ def audit(
 ) -> AuditResult:
     """Try to refute a privacy claim by running a method many times on pairs of neighbouring tables.
 
-    Half of the draws choose events that distinguish the two tables, and the other half counts them. Clopper-Pearson
-    limits of the counts give a lower bound on epsilon. A pass is not a proof.
+    Half of the draws are used to choose events that distinguish the two tables. The other half counts how often these
+    events happen. Clopper-Pearson limits of the counts give a lower bound on epsilon. A pass is not a proof.
 
     Parameters
     ----------
     method : callable
-        Takes a table and returns everything that it publishes as numbers, always equally many. Each call gets a copy of
-        the table and must draw new noise. Text is not accepted, and integers must be representable as doubles.
+        Takes a table and returns everything that it publishes, as numbers. Every call must return the same number of
+        numbers and draw new noise. Each call gets a copy of the table. Text is not accepted, and every integer must be
+        representable as a double.
     pairs : iterable
         Neighbouring synthetic tables: `(table, neighbour)` tuples, or `NeighbourPair` values with a name.
     claimed : float, PrivacyBudget, Guarantee or Claim
-        Claim of the method for such neighbours, as epsilon, a budget, the guarantee of a release, or a `Claim`. If it
-        includes a mu, the Gaussian curve is tested too.
+        The method's claim for such neighbours: epsilon, a budget, the guarantee of a release, or a `Claim`. If the
+        claim includes mu, the Gaussian trade-off curve is tested too.
     draws : int
         Calls per table. With fewer than 10,000, a method with half of the required noise may pass.
     confidence : float
-        Probability that a method which satisfies its claim passes, over all pairs together.
+        If the method satisfies its claim, it passes on all pairs together with at least this probability.
 
     Returns
     -------
     AuditResult
-        With `passed`, `summary()`, and the certified epsilon and its event for each pair.
+        `passed`, `summary()`, and for each pair the certified epsilon with the event that certifies it.
 
     Examples
     --------
@@ -118,11 +119,11 @@ def _case(
     second = _drawn(method, pair.neighbour, f"the neighbour of '{pair.name}'", draws)
     if first.shape[1] != second.shape[1]:
         raise OptionError(
-            f"the method returned {first.shape[1]} numbers for one table of '{pair.name}' and {second.shape[1]} for "
-            "the other",
+            f"the method returned {first.shape[1]} numbers for the table of '{pair.name}' and {second.shape[1]} for "
+            "its neighbour",
             code="varying-output",
             option="method",
-            remedy="publish equally many, or pad with NaN",
+            remedy="return the same number of numbers for both, padded with NaN if necessary",
         )
     judgement = judged(first, second, claim, alpha)
     return AuditedCase(name, pair.name, judgement, (), (), draws, time.process_time() - start)
@@ -134,17 +135,17 @@ def _drawn(method: Callable[[Any], Any], table: object, what: str, draws: int) -
         outputs.append(_numbers(method(_copied(table, what))))
         if len(outputs[-1]) != len(outputs[0]) or len(outputs[0]) == 0:
             raise OptionError(
-                "expected equally many numbers from every call, at least one, "
-                f"got {len(outputs[0])} and {len(outputs[-1])}",
+                "expected equally many numbers from every call of the method, and at least one, "
+                f"got {len(outputs[0])} from the first call and {len(outputs[-1])} from a later one",
                 code="varying-output",
                 option="method",
-                remedy="pad with NaN",
+                remedy="pad the shorter outputs with NaN",
             )
     return np.array(outputs)
 
 
 def _copied(table: object, what: str) -> object:
-    """Copy a table for one call, because a method may modify or exhaust it."""
+    """Copy a table for one call, because the method may modify or exhaust it."""
     try:
         return copy.deepcopy(table)
     except Exception:
@@ -157,7 +158,7 @@ def _copied(table: object, what: str) -> object:
 
 
 def _numbers(published: object) -> list[float]:
-    """Return all numbers of an output as doubles that represent them exactly."""
+    """Convert all numbers of an output to doubles without loss."""
     if isinstance(published, np.ndarray) and published.dtype == np.float64:
         numbers: list[float] = published.ravel().tolist()
         return numbers
@@ -185,26 +186,26 @@ def _double(part: object, published: object) -> float:
     # NaN is not equal to itself
     if double != value and value == value:
         raise OptionError(
-            f"got {shown(value)} from the method, which has more digits than a double holds",
+            f"the method returned {shown(value)}, which has more digits than a double holds",
             code="too-many-digits",
             option="method",
-            remedy="publish it as a float, or split it into several numbers",
+            remedy="return it as a float, or split it into several numbers",
         )
     return double
 
 
 # -- running -----------------------------------------------------------------------------------------------------------
-# Audit of every mechanism and primitive, divided over processes.
+# Audit of every mechanism and primitive, spread over several processes.
 
-# tests are powerful at these values, and the code is the same at every epsilon
+# the tests have high power at these values, and the code path is the same at every epsilon
 EPSILONS: Final = (1.0, 4.0)
-# draws per table of pairs that go through the whole public path
+# draws per table for pairs that go through the whole public path
 WHOLE_PATH_DRAWS: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A subject at one epsilon, with its share of alpha and optionally the index of a situation."""
+    """One audited subject at one epsilon, its part of alpha, and optionally the index of a situation."""
 
     name: str
     epsilon: float
@@ -222,22 +223,22 @@ def run_audit(
     workers: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> AuditResult:
-    """Test the sampler, then audit one subject or all of them.
+    """Test the sampler, then audit one mechanism or primitive, or all of them.
 
     Parameters
     ----------
     name : str, optional
-        A mechanism with all its variants, or a single entry. All subjects by default.
+        A mechanism with all its variants, or a single variant. All mechanisms and primitives by default.
     full : bool
         Also send every pair through the whole public path, at epsilon = 1 with 200 draws per table.
     draws : int
-        Draws per table. Slow subjects use fewer.
+        Draws per table. Slow mechanisms use fewer.
     confidence : float
-        Over the self-test of the sampler and all cases together.
+        Probability of no false alarm in the sampler's self-test and all cases together.
     workers : int, optional
         Number of processes. One per core by default.
     progress : callable, optional
-        Called with the name of a finished case, the number of finished cases, and the number of all cases.
+        Called after each case with its name, the number of finished cases, and the total number of cases.
 
     Returns
     -------
@@ -258,7 +259,7 @@ def run_audit(
             for entry in entries
             for index in _situation_indices(entry)
         ]
-    # the self-test has the same share as a case
+    # the self-test gets the same part of alpha as a case
     share = (1 - confidence) / (len(requested) + 1)
     sampler = sampler_self_test(min(share, SELF_TEST_FALSE_ALARMS))
     tasks = [replace(task, alpha=share) for task in requested]
@@ -271,16 +272,12 @@ def run_audit(
 
 
 def subject_names() -> tuple[str, ...]:
-    """Return the names of all subjects.
-
-    >>> subject_names()[0], subject_names()[-1]
-    ('gaussian', 'primitives.exponential_mechanism')
-    """
+    """Return the names of all mechanisms and primitives that can be audited."""
     return *mechanism_entries(), *bounds_entries(), *parts_entries(), *primitive_entries()
 
 
 def chosen_names(name: str | None) -> list[str]:
-    """Return the subjects that a name refers to: itself and its variants.
+    """Return the entry with this name and its variants.
 
     >>> chosen_names("dpme")
     ['dpme', 'dpme gaussian']
@@ -293,7 +290,7 @@ def chosen_names(name: str | None) -> list[str]:
 
 
 def subject_of(task: Task) -> Subject:
-    """Build the subject of a task."""
+    """Return the mechanism or primitive that a task audits."""
     bounds_entry = bounds_entries().get(task.name)
     if bounds_entry is not None:
         return BoundsSubject(bounds_entry, task.epsilon)
@@ -315,13 +312,15 @@ def _draws(name: str, draws: int) -> int:
 
 
 def _situation_indices(entry: MechanismEntry) -> list[int]:
-    """Return the indices of the situations that an entry supports."""
     indexed = enumerate(situations(entry.mechanism))
     return [index for index, situation in indexed if _is_served(entry, situation)]
 
 
 def _is_served(entry: MechanismEntry, situation: Situation) -> bool:
-    """Check support: Wishart noise allows one row per individual, and the estimator takes lists without ids."""
+    """Return whether the entry supports the situation.
+
+    Wishart noise supports one row per individual. The estimator takes columns as lists and no ids.
+    """
     if entry.estimator and (situation.design.unit.id is not None or not isinstance(situation.pair.table, dict)):
         return False
     # the tables of situations have no weights
@@ -332,7 +331,7 @@ def _is_served(entry: MechanismEntry, situation: Situation) -> bool:
 
 
 def audited(task: Task) -> AuditedCase:
-    """Run one task. Half of its alpha is for the bounds and half for the additional tests."""
+    """Run one task. The certified bounds and the additional tests get half of its alpha each."""
     start = time.process_time()
     with one_blas_thread():
         subject = subject_of(task)
@@ -349,6 +348,6 @@ def _finished(tasks: list[Task], workers: int) -> Iterator[AuditedCase]:
     if workers == 1:
         yield from map(audited, tasks)
         return
-    # spawn processes, so that no two share the state of a generator
+    # spawn, so that no two processes share the state of a random generator
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         yield from pool.map(audited, tasks)

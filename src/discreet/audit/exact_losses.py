@@ -39,16 +39,17 @@ from discreet.releases.release import Release
 from discreet.workflow import with_residuals
 
 # -- objective loss ----------------------------------------------------------------------------------------------------
-# The loss of objective perturbation on tables whose rows differ along one line.
+# The exact loss of objective perturbation on tables whose differing rows lie along one line.
 #
-# A published point theta determines one linear term, b(theta) = sum of psi(y - z'theta) z - strength * theta over the
-# rows, where psi is the residual clipped at the threshold. So the density of theta is the normal density at b(theta)
-# times the volume |det b'(theta)|. If the differing rows lie along one line, and all other rows lie along it or are
-# orthogonal to it, components across the line have the same distribution for both tables. Along the line b is
-# decreasing and piecewise linear: on each piece the log density ratio is a parabola, and probabilities are values of
-# the normal distribution function. The noise on the lattice point covers only its distance from theta.
+# A published point theta determines the random linear term b(theta) = sum of psi(y - z'theta) z - strength * theta over
+# the rows, where psi clips the residual at the threshold. So the density of theta is the normal density at b(theta)
+# times the volume |det b'(theta)|. Suppose that the differing rows lie along one line, and that every other row lies
+# along it or is orthogonal to it. Then the components across the line have the same distribution for both tables. Along
+# the line, b is decreasing and piecewise linear. On each piece the log density ratio is a parabola, and probabilities
+# are values of the normal distribution function. The noise added to the lattice point covers only its distance from
+# theta.
 
-# standard deviations of the linear term beyond which probabilities (below 1e-300) are ignored
+# probabilities further out than this many standard deviations of the linear term (below 1e-300) are ignored
 _FAR: Final = 38.0
 # bisection steps for epsilon, and the upper end of the initial interval
 _HALVINGS: Final = 40
@@ -58,7 +59,7 @@ _LARGEST: Final = 64.0
 def objective_loss(
     name: str, request: ReleaseRequest, claim: Claim, sides: tuple[SyntheticRows, SyntheticRows]
 ) -> ExactLoss | None:
-    """Return epsilon at the claimed delta, or None for the squared loss or rows that are not on one line."""
+    """Return epsilon at the claimed delta, or None for the squared loss or if rows do not lie along one line."""
     along = _along_one_line(request, sides) if request.settings["loss"] == HUBER else None
     if along is None:
         return None
@@ -72,14 +73,14 @@ def objective_loss(
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """Piece of the line between two corners, with b = start + slope * position per table, in standard deviations."""
+    """Part of the line between two kinks, where b = start + slope * position for each table, in standard deviations."""
 
     low: float
     high: float
     lines: tuple[tuple[float, float], tuple[float, float]]
 
     def cut(self, epsilon: float, first: int) -> list[float]:
-        """Return the ends and, between them, the positions where the log density ratio equals epsilon."""
+        """Return the end points and, between them, the positions where the log density ratio equals epsilon."""
         (a, k), (b, m) = self.lines[first], self.lines[1 - first]
         parabola = [(m * m - k * k) / 2, b * m - a * k, (b * b - a * a) / 2 + math.log(k / m) - epsilon]
         roots = np.roots(parabola)
@@ -87,15 +88,15 @@ class _Piece:
         return [self.low, *inside, self.high]
 
     def mass(self, side: int, low: float, high: float) -> float:
-        """Return the probability of an interval of positions on one table."""
+        """Return the probability of an interval of positions for one table."""
         start, slope = self.lines[side]
         lower, upper = start + slope * high, start + slope * low
-        # subtract small numbers, not numbers near 1
+        # subtract small tail probabilities, not numbers near 1
         return float(ndtr(upper) - ndtr(lower) if lower < 0 else ndtr(-lower) - ndtr(-upper))
 
 
 def _delta(pieces: tuple[_Piece, ...], epsilon: float) -> float:
-    """Return the smallest delta at this epsilon, in the worse of both directions."""
+    """Return the smallest delta that holds at this epsilon in both directions."""
     return max(
         math.fsum(
             max(0.0, piece.mass(first, *ends) - math.exp(epsilon) * piece.mass(1 - first, *ends))
@@ -107,7 +108,7 @@ def _delta(pieces: tuple[_Piece, ...], epsilon: float) -> float:
 
 
 def _pieces(request: ReleaseRequest, along: tuple[FloatArray, FloatArray]) -> Iterator[_Piece]:
-    """Yield all pieces within the range of the linear term."""
+    """Yield all pieces of the line on which the linear term has noticeable probability."""
     threshold = threshold_steps(request.settings, request.domain) / request.domain.unit
     strength, sd = (
         request.distribution.parameters["strength"] / request.distribution.unit,
@@ -132,7 +133,7 @@ def _pieces(request: ReleaseRequest, along: tuple[FloatArray, FloatArray]) -> It
 def _along_one_line(
     request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows]
 ) -> tuple[FloatArray, FloatArray] | None:
-    """Return lengths along the line and targets of both tables in scaled units, or None for other rows."""
+    """Return row lengths along the line and targets, per table in scaled units, or None if rows are not on one line."""
     tables = [Counter(map(tuple, side.grid.T.astype(np.int64).tolist())) for side in sides]
     differing = [*(tables[0] - tables[1]), *(tables[1] - tables[0])]
     if not differing:
@@ -146,7 +147,7 @@ def _along_one_line(
         for row in table.elements():
             z = np.array([row[index] for index in fitted])
             product = int(z @ line)
-            # a differing row must lie along the line
+            # differing rows, and rows not orthogonal to the line, must lie along it
             if (product or row in differing) and (z * length2 != line * product).any():
                 return None
             if product:
@@ -156,19 +157,19 @@ def _along_one_line(
 
 
 # -- replay ------------------------------------------------------------------------------------------------------------
-# One run of a mechanism on two tables, where the noise of the second makes its noisy numbers equal to the first's.
+# One mechanism run on two tables. Noise in the second run is chosen so that all noisy numbers equal those of the first.
 #
-# Every noisy number is an exact number plus a variate. A variate that records what it is added to, and returns the
-# required sum, reveals both exact numbers without help from the mechanism. NOT PRIVATE.
+# Every noisy number is an exact number plus a variate. Here a variate is an object that records the exact number it is
+# added to and returns the required sum. Both exact numbers are thus known without help from the mechanism. NOT PRIVATE.
 
-# maps the exact number that a variate is added to, to the noisy number
+# maps an exact number to the noisy number that replaces it
 Added: TypeAlias = Callable[[int], int]
-# result of a run: a release if residuals are summed after the passes of the mechanism
-Made: TypeAlias = Published | Release
+# result of a run; a release if residual sums follow the mechanism's passes
+Result: TypeAlias = Published | Release
 
 
 class _Noted(int):
-    """A variate that reports the exact number it is added to and returns the noisy number."""
+    """A variate that records the exact number it is added to and returns the required noisy number."""
 
     added: Added
 
@@ -177,7 +178,7 @@ class _Noted(int):
 
 
 class ReplaySampler:
-    """Sampler that records exact numbers, or repeats the noisy numbers of an earlier run."""
+    """Sampler that records exact numbers, or reproduces the noisy numbers of an earlier run."""
 
     private = False
 
@@ -190,18 +191,18 @@ class ReplaySampler:
         self.scales: list[int] = []
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
-        """Draw variates that record what they are added to."""
+        """Draw variates that record the numbers they are added to."""
         if self._before is not None:
             return [self._noted(0, sigma) for sigma in sigmas]
         return [self._noted(value, sigma) for value, sigma in zip(self._sampler.draw(sigmas), sigmas, strict=True)]
 
     def laplace(self, scales: Sequence[int]) -> list[int]:
-        """Reject Laplace noise, because only Gaussian noise is replayed."""
-        raise UnsupportedError("only Gaussian noise can be replayed, and the mechanism drew another kind")
+        """Reject Laplace noise, because only Gaussian noise can be replayed."""
+        raise UnsupportedError("only Gaussian noise can be replayed, but the mechanism drew Laplace noise")
 
     def bits(self, how_many: int) -> int:
-        """Reject uniform bits, which are not added to a number."""
-        raise UnsupportedError("only Gaussian noise can be replayed, and the mechanism drew another kind")
+        """Reject uniform bits, because they are not added to a number."""
+        raise UnsupportedError("only Gaussian noise can be replayed, but the mechanism drew uniform bits")
 
     def _noted(self, value: int, sigma: int) -> int:
         variate, used = _Noted(value), False
@@ -222,7 +223,7 @@ class ReplaySampler:
 
 def replayed(
     request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler
-) -> tuple[tuple[ReplaySampler, Made], tuple[ReplaySampler, Made]]:
+) -> tuple[tuple[ReplaySampler, Result], tuple[ReplaySampler, Result]]:
     """Run on the first table, then on the second with the same noisy numbers. Return samplers and publications."""
     first = ReplaySampler(sampler)
     published = _run(request, sides[0], first)
@@ -235,8 +236,9 @@ def replayed_square(
 ) -> Fraction | None:
     """Return the exact mu^2 of a run: the sum of squared changes over squared noise scales.
 
-    Return None if the loss is infinite. That is the case if equal noisy numbers give different publications, so that an
-    exact number affects them, or if a variate is added to two numbers, whose difference then has no noise.
+    Return None if the loss is infinite. This happens if equal noisy numbers give different publications, because an
+    exact number then affects a publication. It also happens if one variate is added to two numbers, because their
+    difference then has no noise.
     """
     (first, published), (second, again) = replayed(request, sides, sampler)
     if published != again or first.scales != second.scales or first.reused:
@@ -245,12 +247,12 @@ def replayed_square(
 
 
 def _changes(first: ReplaySampler, second: ReplaySampler) -> Iterator[tuple[int, int]]:
-    for one, other, scale in zip(first.exact, second.exact, first.scales, strict=True):
-        # a change without noise would be an infinite loss
-        yield one - other, scale or 1
+    for left, right, scale in zip(first.exact, second.exact, first.scales, strict=True):
+        # a change without noise means an infinite loss, which a scale of 1 makes far larger than any claim
+        yield left - right, scale or 1
 
 
-def _run(request: ReleaseRequest, rows: SyntheticRows, sampler: ReplaySampler) -> Made:
+def _run(request: ReleaseRequest, rows: SyntheticRows, sampler: ReplaySampler) -> Result:
     read = rows.reader()
     passes = request.mechanism.passes(request.context(sampler))
     first = read(next(passes))
@@ -260,16 +262,16 @@ def _run(request: ReleaseRequest, rows: SyntheticRows, sampler: ReplaySampler) -
     released = with_residuals(
         request.release(published, first, UNTRACKED, None), request.domain, request.residual_bound, read, sampler
     )
-    # the number of units is the only exact sum in a release, and it is public
+    # the number of units is the only exact sum in a release; it is public
     return replace(released, units_public=None)
 
 
 # -- exact losses ------------------------------------------------------------------------------------------------------
-# The privacy loss of a pair of tables in exact arithmetic, under the noise that a mechanism draws.
+# The exact privacy loss of a pair of tables under the noise that a mechanism draws.
 #
 # For an adaptive mechanism the loss is computed along one run: the same sums are computed for both tables, and their
 # differences are divided by the noise scales. By adaptive composition this is the loss of that run. The claim must
-# cover it for every run.
+# cover the loss of every run.
 
 Values: TypeAlias = tuple[int, ...]
 # totals of one pass for the table and for its neighbour
@@ -284,7 +286,7 @@ def exact_loss(
 ) -> ExactLoss | None:
     """Return the loss of one run on the first table of a pair, or None if the mechanism has no closed form."""
     if request.distribution.family == "wishart":
-        # the proof for a replaced row has two steps, of which the tables show only the sum
+        # the proof for a replaced row has two steps, but the tables show only their sum
         has_closed_form = request.mechanism.name == "wishart" and not request.design.count_public
         return _wishart(name, request, claim, sides, sampler) if has_closed_form else None
     if is_replayed(request):
@@ -308,13 +310,13 @@ def exact_loss(
 
 
 def is_replayed(request: ReleaseRequest) -> bool:
-    """Check whether a replay is needed, because more is released than the requested sums."""
+    """Return whether the loss must be found by a replay, because more is released than the requested sums."""
     separate = (*COMPARED, "objective", "wishart")
     return request.mechanism.name not in separate or has_weighted_rows(request)
 
 
 def has_weighted_rows(request: ReleaseRequest) -> bool:
-    """Check whether the sums are of weighted rows: declared weights, or those of private scaling."""
+    """Return whether the sums are over weighted rows, from declared weights or from private scaling."""
     return request.design.weights is not None or is_privately_scaled(request.distribution)
 
 
@@ -335,116 +337,119 @@ def run_of(request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows], 
 
 
 def unguarded(request: ReleaseRequest) -> ReleaseRequest:
-    """Return the request as it continues when a guard does not stop it."""
+    """Return the request without preliminary counts, as it continues after a guard lets it pass."""
     return replace(request, distribution=request.distribution.without_before())
 
 
 def _all_changes(request: ReleaseRequest, compared: Compared, answers: Sequence[Answers]) -> Changes:
-    """Yield the changes of every pass."""
+    """Yield the changes of all passes."""
     last = len(answers) - 1
-    for step, (one, other) in enumerate(answers):
-        yield from pass_changes(request, compared, step, one, other, residuals=request.robust and step == last)
+    for step, (left, right) in enumerate(answers):
+        yield from pass_changes(request, compared, step, left, right, residuals=request.robust and step == last)
 
 
 def pass_changes(
-    request: ReleaseRequest, compared: Compared, step: int, one: Totals, other: Totals, *, residuals: bool
+    request: ReleaseRequest, compared: Compared, step: int, left: Totals, right: Totals, *, residuals: bool
 ) -> Changes:
-    """Yield the changes released after one pass, in the order of the noise draws."""
+    """Yield the changes of numbers released after one pass, in the order of the noise draws."""
     unit = request.distribution.unit
     if residuals:
-        yield from _residuals(request, one.on_grid(unit), other.on_grid(unit))
+        yield from _residuals(request, left.on_grid(unit), right.on_grid(unit))
         return
     if step == 0:
-        yield from _counts(request, GUARD, one.fitting, other.fitting)
-    yield from compared(request, step, one.on_grid(unit), other.on_grid(unit))
+        yield from _counts(request, GUARD, left.fitting, right.fitting)
+    yield from compared(request, step, left.on_grid(unit), right.on_grid(unit))
     if step == 0:
-        yield from _counts(request, CLIPPED, one.clipped, other.clipped)
+        yield from _counts(request, CLIPPED, left.clipped, right.clipped)
 
 
-def _counts(request: ReleaseRequest, block: str, one: Values, other: Values) -> Changes:
-    """Yield changes of counts that are released with the first pass, if any."""
+def _counts(request: ReleaseRequest, block: str, left: Values, right: Values) -> Changes:
+    """Yield changes of the counts released with the first pass, if any."""
     if block in request.distribution.sigma:
         yield from (
             ((a - b) * request.distribution.unit, request.distribution.sigma[block])
-            for a, b in zip(one, other, strict=True)
+            for a, b in zip(left, right, strict=True)
         )
 
 
-def _residuals(request: ReleaseRequest, one: Values, other: Values) -> Changes:
-    """Return changes of products of residual rows of every model, and of the sum for the interval of R^2."""
+def _residuals(request: ReleaseRequest, left: Values, right: Values) -> Changes:
+    """Return changes of the residual products of every model, and of the sum used for the interval of R^2."""
     scales = request.distribution.residual_steps(len(request.design.released))
-    return ((a - b, scale) for a, b, scale in zip(one, other, scales, strict=True))
+    return ((a - b, scale) for a, b, scale in zip(left, right, scales, strict=True))
 
 
-def _moments(request: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
-    """Yield changes of every released entry. Public counts, and squares of indicators, must not change otherwise."""
+def _moments(request: ReleaseRequest, step: int, left: Values, right: Values) -> Changes:
+    """Yield the change of every released entry.
+
+    A public count, and the square of an indicator, must not change on their own. If one does, its change has scale 1.
+    """
     size = len(request.design.released)
     copies = request.distribution.copies(size)
-    for place, (block, a, b) in enumerate(zip(entry_blocks(size), one, other, strict=True)):
+    for place, (block, a, b) in enumerate(zip(entry_blocks(size), left, right, strict=True)):
         if place in copies:
             total = copies[place]
-            if a - b != one[total] - other[total]:
+            if a - b != left[total] - right[total]:
                 yield a - b, 1
         elif block in request.distribution.sigma:
-            # a change without noise would be an infinite loss
+            # a change without noise means an infinite loss
             yield a - b, request.distribution.sigma[block] or 1
 
 
-def _with_eigenvalue(request: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
-    yield from _moments(request, step, one, other)
+def _with_eigenvalue(request: ReleaseRequest, step: int, left: Values, right: Values) -> Changes:
+    yield from _moments(request, step, left, right)
     here, there = (
-        smallest_eigenvalue(regressor_gram(side, constant=request.design.needs_sums)) for side in (one, other)
+        smallest_eigenvalue(regressor_gram(side, constant=request.design.needs_sums)) for side in (left, right)
     )
     yield here - there, request.distribution.sigma[EIGENVALUE]
 
 
-def _cells(request: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
-    return ((a - b, request.distribution.sigma["cells"]) for a, b in zip(one, other, strict=True))
+def _cells(request: ReleaseRequest, step: int, left: Values, right: Values) -> Changes:
+    return ((a - b, request.distribution.sigma["cells"]) for a, b in zip(left, right, strict=True))
 
 
-def _choice(request: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
-    """Yield twice the largest change of a score, the most that the exponential mechanism can lose."""
-    yield 2 * max(abs(a - b) for a, b in zip(one, other, strict=True)), request.distribution.sigma["selection"]
+def _choice(request: ReleaseRequest, step: int, left: Values, right: Values) -> Changes:
+    """Yield twice the largest score change, which bounds the loss of the exponential mechanism."""
+    yield 2 * max(abs(a - b) for a, b in zip(left, right, strict=True)), request.distribution.sigma["selection"]
 
 
-def _reweighted(request: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
-    """Return changes of the Gram matrix of (1, x) first, then of scores, or of weighted products in every pass."""
+def _reweighted(request: ReleaseRequest, step: int, left: Values, right: Values) -> Changes:
+    """Return changes of the Gram matrix of (1, x) and then of scores, or of weighted products in every pass."""
     if request.settings["form"] == "moment":
-        return itertools.chain(_gram(request, one, other), _cross(request, one, other))
-    return _scores(request, one, other) if step else _gram(request, one, other)
+        return itertools.chain(_gram(request, left, right), _cross(request, left, right))
+    return _scores(request, left, right) if step else _gram(request, left, right)
 
 
-def _gram(request: ReleaseRequest, one: Values, other: Values) -> Changes:
+def _gram(request: ReleaseRequest, left: Values, right: Values) -> Changes:
     indices, sigma = fitted_indices(request.design), request.distribution.sigma
     inside = [(i, j) for i in indices for j in indices if i <= j]
     at = [position(i, j, indices[-1] + 2) for i, j in inside]
     scales = [sigma["gram_diagonal" if i == j else "gram_off_diagonal"] for i, j in inside]
-    return ((one[k] - other[k], scale) for k, scale in zip(at, scales, strict=True))
+    return ((left[k] - right[k], scale) for k, scale in zip(at, scales, strict=True))
 
 
-def _cross(request: ReleaseRequest, one: Values, other: Values) -> Changes:
+def _cross(request: ReleaseRequest, left: Values, right: Values) -> Changes:
     indices = fitted_indices(request.design)
     target = indices[-1] + 1
     at = [position(index, target, target + 1) for index in indices]
-    return ((one[k] - other[k], request.distribution.sigma["cross"]) for k in at)
+    return ((left[k] - right[k], request.distribution.sigma["cross"]) for k in at)
 
 
-def _descent(request: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
-    """Return the change of the number of rows first, then of the scores."""
+def _descent(request: ReleaseRequest, step: int, left: Values, right: Values) -> Changes:
+    """Return the change of the row count in the first pass, and of the scores in later ones."""
     if step:
-        return _scores(request, one, other)
-    return iter([(one[0] - other[0], request.distribution.sigma.get("count", 1))])
+        return _scores(request, left, right)
+    return iter([(left[0] - right[0], request.distribution.sigma.get("count", 1))])
 
 
-def _scores(request: ReleaseRequest, one: Values, other: Values) -> Changes:
+def _scores(request: ReleaseRequest, left: Values, right: Values) -> Changes:
     first = fitted_indices(request.design)[0]
-    return ((a - b, request.distribution.sigma["score"]) for a, b in zip(one[first:], other[first:], strict=True))
+    return ((a - b, request.distribution.sigma["score"]) for a, b in zip(left[first:], right[first:], strict=True))
 
 
-def _coefficients(request: ReleaseRequest, step: int, one: Values, other: Values) -> Changes:
-    """Return how the ridge coefficients on the lattice differ between the two tables."""
+def _coefficients(request: ReleaseRequest, step: int, left: Values, right: Values) -> Changes:
+    """Return the differences of the two tables' ridge coefficients on the lattice."""
     points: list[Sequence[int]] = []
-    for side in (one, other):
+    for side in (left, right):
         gram, cross = normal_equations(side, len(request.design.released), intercept=request.design.intercept)
         points.append(ridge_in_ball(gram, cross, request.distribution.grid_bits, request.settings))
     return ((a - b, request.distribution.sigma["coefficients"]) for a, b in zip(*points, strict=True))
@@ -453,13 +458,13 @@ def _coefficients(request: ReleaseRequest, step: int, one: Values, other: Values
 def _wishart(
     name: str, request: ReleaseRequest, claim: Claim, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler
 ) -> ExactLoss:
-    """Return delta at the claimed epsilon for the squared length of the added row, each column over its scale."""
+    """Return delta at the claimed epsilon, from the squared length of the added row in noise scales."""
     size = len(request.design.released)
-    ((one, other),) = (
+    ((left, right),) = (
         [side.on_grid(request.distribution.unit) for side in answer] for answer in run_of(request, sides, sampler)
     )
-    # the diagonal of z z' over the scales: the count, the squares of x, and the square of y
-    entries = zip(places(size), entry_blocks(size), one, other, strict=True)
+    # the diagonal of z z' divided by the scales: the count, the squares of x, and the square of y
+    entries = zip(places(size), entry_blocks(size), left, right, strict=True)
     shift = sum(
         (Fraction(abs(a - b), request.distribution.sigma[block]) for (i, j), block, a, b in entries if i == j),
         Fraction(0),

@@ -34,7 +34,7 @@ class Claim:
     mu : float, optional
         The claimed Gaussian trade-off curve.
     gap : float
-        With `mu`: the total variation distance that outputs may have from those of a mu-Gaussian mechanism.
+        With `mu`: total variation distance allowed between the outputs and those of a mu-Gaussian mechanism.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class Claim:
     gap: float = 0.0
 
     def __post_init__(self) -> None:
-        advice = "give the epsilon and the delta that the method states"
+        advice = "give the epsilon and delta that the method claims"
         object.__setattr__(self, "epsilon", positive("epsilon", self.epsilon, advice=advice))
         object.__setattr__(self, "delta", probability_below_one("delta", self.delta, advice=advice))
         if self.mu is not None:
@@ -79,7 +79,7 @@ class Claim:
 
 
 # -- confidence --------------------------------------------------------------------------------------------------------
-# Certified bounds from counts of an event: Clopper-Pearson limits, and the epsilon or mu that they rule out.
+# Certified bounds from event counts: Clopper-Pearson limits, and the epsilon or mu that they rule out.
 #
 # An event E has probability p on one table and q on its neighbour. (epsilon, delta)-DP implies p <= e^epsilon q + delta
 # and 1 - q <= e^epsilon (1 - p) + delta. mu-Gaussian DP implies Phi^-1(p) - Phi^-1(q) <= mu. Each bound increases in p
@@ -89,20 +89,20 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Confidence limits of event probabilities: `low` on the likelier table, `high` on its neighbour."""
+    """Confidence limits of event probabilities: `low` for the likelier table, `high` for its neighbour."""
 
     low: FloatArray
     high: FloatArray
 
     def epsilon(self, delta: float) -> FloatArray:
-        """Return lower bounds on epsilon at this delta, or 0 where nothing is ruled out."""
+        """Return lower bounds on epsilon at this delta, or 0 if nothing is ruled out."""
         with np.errstate(divide="ignore", invalid="ignore"):
             direct = np.log(np.maximum(self.low - delta, 0) / self.high)
             opposite = np.log(np.maximum(1 - self.high - delta, 0) / (1 - self.low))
         return _above_zero(np.fmax(direct, opposite))
 
     def mu(self, gap: float) -> FloatArray:
-        """Return lower bounds on mu, if outputs may have this total variation distance from Gaussian ones."""
+        """Return lower bounds on mu, if outputs may be this far from Gaussian in total variation distance."""
         low, high = np.clip(self.low - gap, 0, 1), np.clip(self.high + gap, 0, 1)
         with np.errstate(invalid="ignore"):
             return _above_zero(ndtri(low) - ndtri(high))
@@ -113,23 +113,18 @@ class Limits:
 
 
 def limits(hits: npt.ArrayLike, draws: int, other_hits: npt.ArrayLike, other_draws: int, alpha: float) -> Limits:
-    """Return Clopper-Pearson limits that hold jointly with probability of at least 1 - alpha.
-
-    >>> bounds = limits(50, 100, 0, 100, 0.01)
-    >>> round(float(bounds.low), 3), round(float(bounds.high), 3), round(float(bounds.epsilon(0.0)), 2)
-    (0.369, 0.052, 1.97)
-    """
+    """Return Clopper-Pearson limits that hold jointly with probability at least 1 - alpha."""
     return Limits(lower_limit(hits, draws, alpha / 2), upper_limit(other_hits, other_draws, alpha / 2))
 
 
 def lower_limit(hits: npt.ArrayLike, draws: int, alpha: float) -> FloatArray:
-    """Return a lower limit of a probability that is too high with probability of at most alpha."""
+    """Return a lower confidence limit of a probability, which is too high with probability at most alpha."""
     counts: IntArray = np.asarray(hits)
     return np.where(counts > 0, betaincinv(np.maximum(counts, 1), draws - counts + 1, alpha), 0.0)
 
 
 def upper_limit(hits: npt.ArrayLike, draws: int, alpha: float) -> FloatArray:
-    """Return an upper limit of a probability that is too low with probability of at most alpha."""
+    """Return an upper confidence limit of a probability, which is too low with probability at most alpha."""
     counts: IntArray = np.asarray(hits)
     return np.where(counts < draws, betainccinv(counts + 1, np.maximum(draws - counts, 1), alpha), 1.0)
 
@@ -139,11 +134,11 @@ def _above_zero(bound: FloatArray) -> FloatArray:
 
 
 # -- scores ------------------------------------------------------------------------------------------------------------
-# Scores that distinguish two tables, learned from half of the draws: likelihood ratios of simple families.
+# Scores that distinguish two tables, learned from half of the draws: likelihood ratios of simple distribution families.
 
 Score: TypeAlias = Callable[[FloatArray], FloatArray]
 
-# in units of the upper quartile of the distance from the median
+# standardised values are clipped here; the unit is the upper quartile of the distance from the median
 _FARTHEST: Final = 20.0
 
 
@@ -158,11 +153,11 @@ def learned_scores(first: FloatArray, second: FloatArray) -> dict[str, Score]:
         return {}
     centre = np.median(both[:, varying], axis=0)
     scale = np.quantile(np.abs(both[:, varying] - centre), 0.75, axis=0)
-    # more than half of the draws may be equal
+    # the quartile is 0 if most draws are equal
     scale = np.where(scale > 0, scale, spread[varying])
 
     def standard(draws: FloatArray) -> FloatArray:
-        """Standardise the varying numbers. Clip outliers, so that none dominates."""
+        """Standardise the numbers that vary, and clip outliers so that none dominates."""
         numbers: FloatArray = np.nan_to_num(draws[:, varying], nan=0.0) / 4
         return np.asarray(np.clip((numbers - centre) / scale, -_FARTHEST, _FARTHEST))
 
@@ -186,7 +181,7 @@ def _laplace(first: FloatArray, second: FloatArray) -> Score:
     """Learn the likelihood ratio of independent Laplace distributions."""
     here, there = np.median(first, axis=0), np.median(second, axis=0)
     scale = (np.abs(first - here).mean(axis=0) + np.abs(second - there).mean(axis=0)) / 2
-    # 0 if each table has a single value
+    # the scale is 0 if each table always gives the same value
     scale = np.where(scale > 0, scale, 1.0)
     return lambda draws: ((np.abs(draws - there) - np.abs(draws - here)) / scale).sum(axis=1)
 
@@ -204,22 +199,23 @@ def _quadratic(first: FloatArray, second: FloatArray) -> Score:
 
 
 def _covariance(centred: FloatArray) -> FloatArray:
-    """Compute the covariance, slightly regularised so that it can be inverted if numbers repeat each other."""
+    """Compute the covariance, slightly regularised so that it is invertible even if numbers repeat each other."""
     covariance: FloatArray = centred.T @ centred / len(centred)
     return covariance + np.eye(len(covariance)) * (1e-9 * float(np.trace(covariance)) / len(covariance) + 1e-12)
 
 
 # -- events ------------------------------------------------------------------------------------------------------------
-# Events that are likelier on one table than on its neighbour, chosen on one half of the draws and judged on the other.
+# Events that are likelier for one table than for its neighbour. They are chosen on one half of the draws and judged on
+# the other half.
 #
-# Kinds: thresholds of learned scores (likelihood ratios), values that only one table has reached (support), repeated
-# exact values, and the position of the lowest set bit (the grid of floating-point noise).
+# Kinds: thresholds of learned scores (likelihood ratios), values that only one table reached (support), exact values
+# that repeat, and the position of the lowest set bit (the grid of floating-point noise).
 
 Truths: TypeAlias = npt.NDArray[np.bool_]
 Happens: TypeAlias = Callable[[FloatArray], Truths]
 
 _THRESHOLDS: Final = 300
-# a value is included if its frequency ratio between the tables exceeds such a threshold
+# frequency-ratio thresholds: a value joins the event if its frequency ratio between the tables exceeds the threshold
 _RATIOS: Final = np.geomspace(1.0, 1e4, 25)
 _NO_BIT: Final = 5000.0
 _LOWEST: Final = -1.7e308
@@ -227,7 +223,7 @@ _LOWEST: Final = -1.7e308
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event of an output. `swapped` means that it is likelier on the second table."""
+    """An event of an output. `swapped` means that it is likelier for the second table."""
 
     kind: str
     swapped: bool
@@ -246,8 +242,8 @@ class _Candidate:
 def chosen_events(first: FloatArray, second: FloatArray, claim: Claim, alpha: float) -> list[Event]:
     """Choose the most promising events of each kind from the training draws.
 
-    Events for mu are chosen only if the claim has one. `alpha` is approximately the level at which an event will be
-    judged and determines how rare it may be.
+    Events for mu are chosen only if the claim has a mu. `alpha` is approximately the level at which an event will be
+    judged, and determines how rare an event may be.
     """
     kinds: dict[str, list[_Candidate]] = {}
     for candidate in _Training(first, second, claim, alpha).candidates():
@@ -270,14 +266,14 @@ class _Training:
         self._alpha = alpha
 
     def candidates(self) -> Iterator[_Candidate]:
-        """Yield the best events of every feature of the outputs."""
+        """Yield the best events for every score and every number of the outputs."""
         for name, score in learned_scores(*self._sides).items():
             pooled = np.concatenate([score(side) for side in self._sides])
             yield from self._beyond(name, score, np.quantile(pooled, np.linspace(0, 1, _THRESHOLDS)))
         for index in range(self._sides[0].shape[1]):
             number = partial(_number, index=index)
             values = [number(side) for side in self._sides]
-            # values that only one of the tables has reached
+            # thresholds at the extremes: values that only one table reached
             ends = [end for side in values for end in (side.min(), side.max())]
             yield from self._beyond("support", number, np.array(ends))
             yield from self._among("exact value", number)
@@ -285,7 +281,7 @@ class _Training:
         yield from self._among("exact value", _whole)
 
     def _beyond(self, kind: str, feature: Score, cuts: FloatArray) -> Iterator[_Candidate]:
-        """Yield events that a feature is above a threshold, or at or below it."""
+        """Yield the best events in which a feature is above, at or below, or below a threshold."""
         thresholds = np.unique(cuts)
         ordered = [np.sort(feature(side)) for side in self._sides]
         below = [np.searchsorted(side, thresholds, side="right") for side in ordered]
@@ -295,7 +291,7 @@ class _Training:
             yield from self._best(kind, counts, [partial(_compared, feature, compare, cut) for cut in thresholds])
 
     def _among(self, kind: str, feature: Score) -> Iterator[_Candidate]:
-        """Yield events that a feature has one of the values that are more frequent on one table."""
+        """Yield the best events in which a feature takes one of the values that are more frequent for one table."""
         values = [feature(side) for side in self._sides]
         distinct, codes = np.unique(np.concatenate(values), return_inverse=True)
         counts = [np.bincount(side_codes, minlength=len(distinct)) for side_codes in np.split(codes, [len(values[0])])]
@@ -309,7 +305,7 @@ class _Training:
             yield from self._best(kind, [np.array(side) for side in hits], [partial(_in_set, feature, s) for s in sets])
 
     def _best(self, kind: str, hits: Sequence[IntArray], events: Sequence[Happens]) -> Iterator[_Candidate]:
-        """Yield the most promising event for epsilon, and the one for mu."""
+        """Yield the most promising events for epsilon and for mu."""
         draws = [len(side) for side in self._sides]
         for swapped in (False, True):
             first, second = (1, 0) if swapped else (0, 1)
@@ -320,7 +316,7 @@ class _Training:
 
 
 def _number(draws: FloatArray, index: int) -> FloatArray:
-    """Return one number of every output. NaN becomes the lowest."""
+    """Return one number of every output. NaN becomes the lowest value."""
     return np.nan_to_num(draws[:, index], nan=-np.inf, posinf=np.inf, neginf=_LOWEST)
 
 
@@ -332,7 +328,7 @@ def _whole(draws: FloatArray) -> FloatArray:
 
 
 def _lowest_bit(draws: FloatArray, index: int) -> FloatArray:
-    """Return the exponent of the lowest set bit. 0, NaN and infinities, and -0, have codes above all exponents."""
+    """Return the exponent of the lowest set bit. Codes above all exponents mark -0, and 0, NaN or infinity."""
     values = draws[:, index]
     fraction, exponent = np.frexp(np.where(np.isfinite(values), values, 0.0))
     mantissa = np.abs(np.ldexp(fraction, 53)).astype(np.int64)
@@ -350,11 +346,11 @@ def _in_set(feature: Score, values: FloatArray, draws: FloatArray) -> Truths:
 
 
 # -- judging -----------------------------------------------------------------------------------------------------------
-# Judgement of two sets of draws: events are chosen on the first half of each and judged on the second.
+# Judgement of two sets of draws: events are chosen on the first half of each set and judged on the second.
 
-# smallest number of draws that can be split into a choosing and a judging half
+# smallest number of draws that can be split into a training half and a judging half
 FEWEST_DRAWS: Final = 20
-# maximum number of judged events: kinds of events times purposes
+# largest possible number of judged events: kinds of events times two purposes, epsilon and mu
 _MOST_EVENTS: Final = 12
 # below this mu, epsilon is 0 at any practical delta
 _LEAST_MU: Final = 1e-12
@@ -362,7 +358,7 @@ _LEAST_MU: Final = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """An event with its counts in the judging draws, on the likelier table and on its neighbour."""
+    """An event with its counts in the judging draws, for the likelier table and for its neighbour."""
 
     kind: str
     hits: int
@@ -381,7 +377,7 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Lower bounds certified by draws, at a stated confidence.
+    """Lower bounds that the draws certify at a stated confidence.
 
     Attributes
     ----------
@@ -411,9 +407,9 @@ class Judgement:
 
     @property
     def certified(self) -> float:
-        """Certified epsilon at the claim's delta, by events or by the Gaussian curve at `mu` if that is larger.
+        """Certified epsilon at the claim's delta: from events, or from the Gaussian curve at `mu` if that is larger.
 
-        The latter is a statement about epsilon only if outputs are Gaussian, as a claim of mu implies.
+        The Gaussian curve implies an epsilon only if outputs are Gaussian, as a claim of mu states.
 
         >>> Judgement(Claim(1.0, 1e-6, 0.2367), 0.1, 0.2, None, None).certified > 0.7
         True
@@ -424,7 +420,7 @@ class Judgement:
 
 
 def judged(first: FloatArray, second: FloatArray, claim: Claim, alpha: float) -> Judgement:
-    """Certify lower bounds on epsilon and mu that hold jointly with probability of at least 1 - alpha.
+    """Certify lower bounds on epsilon and mu that hold jointly with probability at least 1 - alpha.
 
     `first` and `second` are independent draws for two neighbouring tables, one output per row.
 
@@ -439,13 +435,13 @@ def judged(first: FloatArray, second: FloatArray, claim: Claim, alpha: float) ->
     """
     if min(len(first), len(second)) < FEWEST_DRAWS or first.shape[1] != second.shape[1]:
         raise OptionError(
-            f"expected at least {FEWEST_DRAWS} draws of equally many numbers, got {len(first)} of {first.shape[1]} and "
-            f"{len(second)} of {second.shape[1]}",
+            f"expected at least {FEWEST_DRAWS} draws of equally many numbers for each table, got {len(first)} draws of "
+            f"{first.shape[1]} numbers and {len(second)} draws of {second.shape[1]}",
             code="too-few-draws",
             option="draws",
         )
     halves = [(side[: len(side) // 2], side[len(side) // 2 :]) for side in (first, second)]
-    # the number of events depends on the first half alone, so the split of alpha is fixed before the second
+    # the number of events depends only on the first half, so the split of alpha is fixed before the second is used
     events = chosen_events(halves[0][0], halves[1][0], claim, alpha / _MOST_EVENTS)
     epsilon, mu, witness, mu_witness = 0.0, 0.0, None, None
     for event in events:

@@ -1,9 +1,9 @@
 """Run two unrelated tables in lockstep: equal noisy sums must give equal publications.
 
-The first table is run with noise from the production sampler. For the second, each variate is shifted by the difference
-of the exact numbers that it is added to. A mechanism that adds every variate once, and uses only noisy numbers,
-publishes the same bits. The test detects noise that is reduced after the draw, left out or used twice, and any use of
-an exact sum, even in numbers that are not published.
+The first run uses noise from the production sampler. In the second run, each variate is shifted by the difference
+between the exact numbers to which the two runs add it. A mechanism that adds every variate once, and uses only noisy
+numbers, then publishes the same bits. The test detects noise that is reduced after the draw, left out or used twice. It
+also detects any use of an exact sum, even if the sum is not published.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from discreet.design.design import Design
 from discreet.mechanisms.sampler import Sampler
 from discreet.release_request import ReleaseRequest
 
-# several runs, because a noisy number that is negative is not used and reveals nothing in a run
+# several runs are needed, because a mechanism may ignore a noisy number that is negative in one run
 LOCKSTEP_RUNS: Final = 20
-# enough where a single run reveals everything
+# enough if a single run reveals everything
 _FEW_RUNS: Final = 3
-# rows of the other table; a prime, so that no two columns are equal
+# rows of the unrelated table; a prime, so that no two columns are equal
 _ROWS: Final = 11
-# added to the counts of clipped and of unfit rows of the other table
+# added to the counts of clipped rows and of rows outside the domain in the unrelated table
 _EXTRA_COUNT: Final = 3
-# a selection draws a random number of variates, and vector noise is built from uniform bits
+# noise that is not added number by number: a selection draws a random number of variates, k-norm uses uniform bits
 _NOT_ADDED: Final = ("frank-wolfe", "k-norm")
 
 
 def lockstep_checks(request: ReleaseRequest, rows: SyntheticRows, sampler: Sampler) -> tuple[Check, ...]:
-    """Count the published numbers and draws that differ, at most in one run. None should.
+    """Check that lockstep runs publish the same numbers and make the same draws.
 
-    There is no check if noise is not added to numbers one by one, or if the number of rows is public. A mechanism whose
-    searches draw variates sequentially is replayed. Objective perturbation has no counterpart on another table, so only
-    the noise on its minimum is tested.
+    The distance is the largest number of differences in one run. There is no check if noise is not added to numbers one
+    by one, or if the row count is public. A mechanism that draws variates one after another in searches is replayed.
+    Objective perturbation cannot be run in lockstep, so only the noise on its minimum is tested.
     """
     if request.mechanism.name == "objective":
         return (
@@ -63,7 +63,7 @@ def lockstep_checks(request: ReleaseRequest, rows: SyntheticRows, sampler: Sampl
 
 
 def unrelated_table(design: Design) -> Table:
-    """Build a table with numbers across their bounds and all levels in turn.
+    """Build a table whose numbers are spread over their bounds and whose levels alternate.
 
     >>> unrelated_table(Design("y", {"y": (0, 10), "b": bool}))["y"][:3]
     [0.0, 2.0, 4.0]
@@ -84,24 +84,24 @@ def _cells(column: Base, step: int) -> list[object]:
 def _differing(
     request: ReleaseRequest, compared: Compared, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler
 ) -> int:
-    """Count the numbers that differ between a run on the first table and the lockstep run on the second."""
+    """Count the numbers and draws that differ between the run on the first table and the lockstep run on the second."""
     first = _First(sides[0], sampler)
     published = one_run(request, first, first.read)
     second = _Second(request, compared, sides[1], first)
     again = one_run(request, second, second.read)
-    # compare texts as in a file, where -0.0 differs from 0.0
+    # compare text as in a release file, where -0.0 differs from 0.0
     pairs = itertools.zip_longest(map(repr, published), map(repr, again))
     return sum(bool(first_number != second_number) for first_number, second_number in pairs) + second.strayed()
 
 
 def _replay_differs(request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler) -> bool:
-    """Check whether the second table publishes something else with the noisy numbers of the first."""
+    """Return whether the second table publishes something else when it gets the noisy numbers of the first."""
     (first, published), (second, again) = replayed(request, sides, sampler)
     return bool(published != again or first.scales != second.scales or not first.scales)
 
 
 def _off_point(request: ReleaseRequest, rows: SyntheticRows, sampler: Sampler) -> int:
-    """Count the coefficients that differ from the minimum plus noise. Without noise the minimum is published."""
+    """Count the coefficients that differ from the minimum plus noise. The minimum is found by a run without noise."""
     first = _First(rows, sampler)
     published = one_run(request, first, first.read)
     drawn = [variate for part in first.drawn for variate in part]
@@ -123,12 +123,12 @@ class _Variates:
     private = True
 
     def bits(self, how_many: int) -> int:
-        """Reject uniform bits, which are not added to one number."""
-        raise NotImplementedError(f"the mechanism drew {how_many} uniform bits and cannot run in lockstep")
+        """Reject uniform bits, which are not added to a single number."""
+        raise NotImplementedError(f"cannot run the mechanism in lockstep, because it drew {how_many} uniform bits")
 
 
 class _First(_Variates):
-    """A table and the recorded noise of a run on it, pass by pass."""
+    """First table, which records the sums and noise of a run pass by pass."""
 
     def __init__(self, rows: SyntheticRows, source: Sampler) -> None:
         self._rows = rows
@@ -156,7 +156,7 @@ class _First(_Variates):
 
 
 class _Second(_Variates):
-    """Another table, with the noise of the first run shifted by the difference of the exact numbers."""
+    """Second table, with the noise of the first run shifted by the differences of the exact numbers."""
 
     def __init__(self, request: ReleaseRequest, compared: Compared, rows: SyntheticRows, first: _First) -> None:
         self._request = request
@@ -169,7 +169,7 @@ class _Second(_Variates):
         self._strayed = 0
 
     def read(self, sums: Sums) -> Totals:
-        """Compute sums, and the shifts of the noise that follows."""
+        """Compute sums, and the shifts of the noise added to them."""
         self._strayed += self._not_drawn()
         self._pass, self._index = self._pass + 1, 0
         totals = self._rows.sums(sums)
@@ -192,7 +192,7 @@ class _Second(_Variates):
         return [self._shifted("laplace", scale) for scale in scales]
 
     def strayed(self) -> int:
-        """Count draws whose distribution differs from the first run or the stated one, or that only one run made."""
+        """Count draws made by only one run, or whose distribution differs from the first run or the stated one."""
         return self._strayed + self._not_drawn()
 
     def _shifted(self, family: str, scale: int) -> int:
@@ -212,7 +212,7 @@ class _Second(_Variates):
 
 
 class _Repeated(_Variates):
-    """Sampler that returns given variates in order."""
+    """Sampler that returns the given variates in order."""
 
     def __init__(self, values: Sequence[int]) -> None:
         self._values = iter(values)
@@ -221,7 +221,7 @@ class _Repeated(_Variates):
         """Return the next variates."""
         return [next(self._values, 0) if sigma else 0 for sigma in sigmas]
 
-    # the same values for both families
+    # both families return the same values
     laplace = draw
 
 

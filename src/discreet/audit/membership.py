@@ -1,4 +1,4 @@
-"""Attack membership in a public table, with and without noise."""
+"""Infer membership in a public table from publications with and without noise."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
     from discreet.mechanisms.protocol import NoisyMoments
 
 # -- targets -----------------------------------------------------------------------------------------------------------
-# Rows that an attacker asks about, and the two tables to distinguish.
+# Rows whose membership is attacked, and the two tables that the attacker must distinguish.
 
 
 @dataclass(frozen=True)
 class Target:
-    """A row (1, x, y) on the grid and all others. The attacker knows both and asks whether it is included."""
+    """A row (1, x, y) in grid steps and all other rows. The attacker knows all of them and infers membership."""
 
     name: str
     row: FloatArray
     others: FloatArray
 
     def totals(self, request: ReleaseRequest, *, with_row: bool) -> Totals:
-        """Return the exact sums of products of the table with or without the row."""
+        """Return the exact sums of products over the table with or without the row."""
         size, bits = len(request.design.released), request.domain.grid_bits
         gram, step = ExactGram(size, bits), chunk_rows(ComputeOptions().chunk_rows, size, bits)
         for start in range(0, self.others.shape[1], step):
@@ -59,9 +59,10 @@ class Target:
 
 
 def targets(dataset: Dataset, request: ReleaseRequest) -> tuple[Target, Target]:
-    """Return the worst row inside the declared bounds, added to the table, and a typical row, removed from it.
+    """Return the worst row inside the declared bounds, and a typical row of the table.
 
-    The worst row moves the noisy sums farthest. The typical row has the median effect.
+    The worst row moves the noisy sums farthest and is added to the table. The typical row has the median effect and
+    is removed from the table.
     """
     rows = SyntheticRows(dataset.table, request.design, request.domain).grid
     (corner,) = corner_pairs(request.design)
@@ -75,10 +76,10 @@ def targets(dataset: Dataset, request: ReleaseRequest) -> tuple[Target, Target]:
 
 
 def reach(rows: FloatArray, distribution: NoiseDistribution, unit: int) -> FloatArray:
-    """Return how far each row moves the sums of products, in standard deviations of their noise (its mu)."""
+    """Return each row's mu: how far it moves the sums of products, in noise standard deviations."""
     scaled = rows / unit
     entry_sd = distribution.entry_sd(len(rows))
-    # copies of other sums, and entries without noise, reveal nothing more
+    # copies of other sums, and entries without noise, reveal nothing in addition
     entry_sd[distribution.indicator_columns, distribution.indicator_columns] = 0.0
     squares = np.zeros(rows.shape[1])
     for i, j in places(len(rows)):
@@ -89,30 +90,24 @@ def reach(rows: FloatArray, distribution: NoiseDistribution, unit: int) -> Float
 
 
 # -- likelihood --------------------------------------------------------------------------------------------------------
-# The likelihood ratio of a publication, between the table with a row and the table without it.
+# The likelihood ratio of a publication: the table with the row against the table without it.
 #
-# Noise on every entry is a discrete Gaussian variate, P(z) proportional to exp(-z^2 / (2 sigma^2)) on the integers. The
-# row moves the exact sums by an integer vector v, so both tables have the same support and the normalising constants
-# cancel. The log likelihood ratio at an output o is
+# The noise on every entry is a discrete Gaussian variate, P(z) proportional to exp(-z^2 / (2 sigma^2)) on the integers.
+# The row moves the exact sums by an integer vector v, so both tables have the same support, and the normalising
+# constants cancel. Let s be the sums without the row. The log likelihood ratio at an output o is
 #
-#     sum over entries of (o - s) v / sigma^2 - v^2 / (2 sigma^2),   s the sums without the row,
+#     sum over entries of (o - s) v / sigma^2 - v^2 / (2 sigma^2).
 #
-# which holds for the lattice distribution itself, not for an approximation. By Neyman and Pearson no test has a higher
+# This is exact for the lattice distribution, not an approximation. By the Neyman-Pearson lemma no test has higher
 # power at the same false-alarm rate.
 
 
 @dataclass(frozen=True)
 class LikelihoodRatio:
-    """The test for one row under one noise distribution.
+    """Likelihood-ratio test for one row under one noise distribution.
 
-    Attributes
-    ----------
-    without
-        Sums without the row, in steps of the noise.
-    change
-        Contribution of the row to the sums.
-    sigma
-        Noise scales. 0 marks a copy of another number, which is ignored.
+    `without` are the sums without the row in noise steps, and `change` is what the row adds to them. `sigma` are the
+    noise scales; 0 marks a copy of another number, which is ignored.
     """
 
     without: tuple[int, ...]
@@ -121,28 +116,28 @@ class LikelihoodRatio:
 
     @classmethod
     def of(cls, target: Target, request: ReleaseRequest) -> LikelihoodRatio:
-        """Build the test that knows the row, all others, and the noise distribution."""
+        """Build the test of an attacker who knows the row, all other rows and the noise distribution."""
         with_row, without_row = (
             target.totals(request, with_row=included).on_grid(request.distribution.unit) for included in (True, False)
         )
         change = tuple(a - b for a, b in zip(with_row, without_row, strict=True))
         size = len(request.design.released)
-        # an entry without noise must not change; a scale of one step would reveal any change
+        # an entry without noise must not change; with a scale of one step, any change is certain to be detected
         sigma = [step or 1 for step in request.distribution.steps(size)]
-        # a copy of a noisy sum carries no more information than that sum
+        # a copy of a noisy sum adds no information
         for square in request.distribution.copies(size):
             sigma[square] = 0
         return cls(without_row, change, tuple(sigma))
 
     @property
     def mu(self) -> float:
-        """Distance of the two tables in noise standard deviations, from exact integers, rounded up."""
+        """Distance between the two tables in noise standard deviations, computed exactly and rounded up."""
         squares = (Fraction(v, s) ** 2 for v, s in zip(self.change, self.sigma, strict=True) if s)
         return root_up(sum(squares, Fraction(0)))
 
     def scores(self, published: Sequence[Sequence[int]]) -> FloatArray:
-        """Return the log likelihood ratios of many outputs, one per row."""
-        # differences of exact integers fit doubles, which the sums themselves need not
+        """Return the log likelihood ratio of each output."""
+        # differences of exact integers fit in doubles, but the sums themselves may not
         noise = np.array(
             [[a - b for a, b in zip(output, self.without, strict=True)] for output in published], dtype=float
         )
@@ -153,12 +148,12 @@ class LikelihoodRatio:
 
 
 def drawn_releases(request: ReleaseRequest, totals: Totals, sampler: Sampler, draws: int) -> list[tuple[int, ...]]:
-    """Draw noisy sums as production publishes them, from exact sums computed once."""
+    """Draw noisy sums as production does, from exact sums computed once."""
     published = []
     for _ in range(draws):
         passes = request.mechanism.passes(request.context(sampler))
         next(passes)
-        # the mechanism requests sums of products once
+        # the mechanism requests only one pass of sums
         moments = cast("NoisyMoments", run_passes(passes, totals, lambda _: totals))
         published.append(tuple(total for total in moments.totals if total is not None))
     return published
@@ -172,10 +167,7 @@ MOST_DIGITS: Final = 15
 
 
 def telling_digits(target: Target, request: ReleaseRequest) -> int | None:
-    """Return the number of significant digits at which exact least squares reveals the row, NOT PRIVATE.
-
-    Return None if all digits of a double agree.
-    """
+    """Return how many significant digits of exact least squares reveal the row, NOT PRIVATE, or None."""
     with_row, without_row = (
         _coefficients(target.totals(request, with_row=included), request) for included in (True, False)
     )
@@ -228,13 +220,13 @@ def membership_attack(
     """Try to determine whether a row is in a public table, from exact least squares and from releases.
 
     The attacker knows all other rows, the row itself and the noise distribution, and uses the exact likelihood ratio of
-    the publication. No attacker does better.
+    the publication. No attacker can do better.
 
     Parameters
     ----------
     dataset : Dataset, optional
-        A public table in memory with its design, as from `discreet.datasets.load`. By default the census sample of the
-        demo, or a simulated table of the same shape if it is not installed.
+        A public table in memory with its design, as returned by `discreet.datasets.load`. By default the census sample
+        of the demo, or a simulated table of the same shape if that sample is not installed.
     epsilons : sequence of float
         Epsilon of each release.
     delta : float
@@ -242,14 +234,14 @@ def membership_attack(
     draws : int
         Releases per table. The sums are computed once, and the noise comes from the production sampler.
     confidence : float
-        Probability that releases which satisfy their guarantee pass, over all of them together.
+        Probability that all attacked releases pass together, if each satisfies its guarantee.
     progress : callable, optional
-        Called with the name of a finished part, the number of finished parts, and the number of all parts.
+        Called after each epsilon with its name, the number of finished epsilons, and the number of all epsilons.
 
     Returns
     -------
     MembershipResult
-        With `passed`, `summary()`, and the errors of the attacker for each attack. Results without noise are marked NOT
+        `passed`, `summary()`, and the attacker's error rates for each attack. Results without noise are marked NOT
         PRIVATE.
 
     Examples
@@ -263,41 +255,41 @@ def membership_attack(
     [1.0, 1.0]
     """
     if dataset is not None and not isinstance(dataset, Dataset):
-        raise OptionError(option="dataset", given=dataset, allowed="a Dataset, as discreet.datasets.load returns")
+        raise OptionError(option="dataset", given=dataset, allowed="a Dataset, for example from discreet.datasets.load")
     if not is_integer(draws) or draws < FEWEST_DRAWS:
         raise OptionError(option="draws", given=draws, allowed=f"an integer of at least {FEWEST_DRAWS}")
     if not is_number(confidence) or not 0.5 <= confidence < 1:
         raise OptionError(option="confidence", given=confidence, allowed="a number of at least 0.5 and below 1")
     chosen = census2000() if dataset is None else dataset
-    request = [attack_question(chosen, PrivacyBudget(epsilon, delta)) for epsilon in epsilons]
-    if not request:
+    requests = [attack_question(chosen, PrivacyBudget(epsilon, delta)) for epsilon in epsilons]
+    if not requests:
         raise OptionError("expected at least one epsilon, got none", option="epsilons")
     start = time.process_time()
     with one_blas_thread():
-        attacks = list(_attacks(chosen, request, draws, 1 - confidence, progress))
+        attacks = list(_attacks(chosen, requests, draws, 1 - confidence, progress))
     name = f"{chosen.name}, simulated" if chosen.simulated else chosen.name
     return MembershipResult(tuple(attacks), name, confidence, time.process_time() - start)
 
 
 def _attacks(
     dataset: Dataset,
-    request: Sequence[ReleaseRequest],
+    requests: Sequence[ReleaseRequest],
     draws: int,
     alpha: float,
     progress: Callable[[str, int, int], None] | None,
 ) -> Iterator[Attack]:
-    worst, typical = targets(dataset, request[0])
+    worst, typical = targets(dataset, requests[0])
     for target in (worst, typical):
-        digits = telling_digits(target, request[0])
+        digits = telling_digits(target, requests[0])
         yield Attack(NOT_PRIVATE, target.name, None, None, digits, certain(known=digits is not None), 0)
-    for done, question in enumerate(request):
-        yield from _releases(question, worst, typical, draws, alpha / (2 * len(request)))
+    for done, request in enumerate(requests):
+        yield from _releases(request, worst, typical, draws, alpha / (2 * len(requests)))
         if progress is not None:
-            progress(f"epsilon {question.budget.epsilon:g}", done + 1, len(request))
+            progress(f"epsilon {request.budget.epsilon:g}", done + 1, len(requests))
 
 
 def _releases(request: ReleaseRequest, worst: Target, typical: Target, draws: int, alpha: float) -> Iterator[Attack]:
-    """Attack both rows at one budget. The table is without the worst row and with the typical one."""
+    """Attack both rows at one budget. The table itself contains the typical row but not the worst one."""
     sampler = PooledSampler()
     totals = [
         worst.totals(request, with_row=True),
@@ -313,7 +305,7 @@ def _releases(request: ReleaseRequest, worst: Target, typical: Target, draws: in
 
 
 def attack_question(dataset: Dataset, budget: PrivacyBudget) -> ReleaseRequest:
-    """Return the attacked request: all moments with Gaussian noise, as in production."""
+    """Return the release request that is attacked: all moments with Gaussian noise, as in production."""
     if dataset.design.weights is not None:
         raise UnsupportedError(
             "a membership attack does not support weights",

@@ -33,15 +33,15 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # -- curves ------------------------------------------------------------------------------------------------------------
-# The power that a guarantee allows a test, for every false-alarm rate.
+# The largest power that a guarantee allows, for every false-alarm rate.
 #
 # A test with false-alarm rate alpha has a power of at most 1 - f(alpha), where f is the trade-off function of the
 # guarantee [Dong, Roth & Su 2022]. For (epsilon, delta) the bound consists of two straight lines. For mu-Gaussian DP it
-# is Phi(Phi^-1(alpha) + mu). The smallest proved bound holds.
+# is Phi(Phi^-1(alpha) + mu). If several bounds are proved, the smallest holds.
 
 
 def allowed_power(false_alarms: npt.ArrayLike, claim: Claim) -> FloatArray:
-    """Return the largest power that epsilon and delta of a claim allow.
+    """Return the largest power that the claim's epsilon and delta allow.
 
     >>> [round(float(power), 4) for power in allowed_power([0.01, 0.5], Claim(1.0))]
     [0.0272, 0.8161]
@@ -50,7 +50,7 @@ def allowed_power(false_alarms: npt.ArrayLike, claim: Claim) -> FloatArray:
 
 
 def own_power(false_alarms: npt.ArrayLike, claim: Claim) -> FloatArray:
-    """Return the largest power under the claimed Gaussian curve, or under epsilon and delta without one.
+    """Return the largest power that the claim allows, including its Gaussian curve if it has one.
 
     >>> round(float(own_power(0.05, Claim(9.0, 0.0, 1.0))[0]), 4)
     0.2595
@@ -58,13 +58,13 @@ def own_power(false_alarms: npt.ArrayLike, claim: Claim) -> FloatArray:
     allowed = allowed_power(false_alarms, claim)
     if claim.mu is None:
         return allowed
-    # a rate of 0 has no quantile
+    # the normal quantile of a rate of 0 is infinite
     rates = np.maximum(np.atleast_1d(false_alarms), math.ulp(0.0))
     return np.minimum(allowed, [gaussian_power(float(rate), claim.mu, claim.gap) for rate in rates])
 
 
 def allowed_area(claim: Claim) -> float:
-    """Return the area under the curve allowed by epsilon and delta.
+    """Return the area under the ROC curve that the claim's epsilon and delta allow.
 
     >>> round(allowed_area(Claim(1.0)), 6), round(allowed_area(Claim(1.0, 0.5)), 6)
     (0.731059, 0.932765)
@@ -76,7 +76,7 @@ def allowed_area(claim: Claim) -> float:
 
 
 def gaussian_area(mu: float) -> float:
-    """Return the area under the curve of mu-Gaussian DP, Phi(mu / sqrt(2)).
+    """Return the area under the ROC curve of mu-Gaussian DP, Phi(mu / sqrt(2)).
 
     >>> round(gaussian_area(0.0), 3), round(gaussian_area(1.0), 4)
     (0.5, 0.7602)
@@ -85,10 +85,10 @@ def gaussian_area(mu: float) -> float:
 
 
 # -- roc ---------------------------------------------------------------------------------------------------------------
-# Error rates of a test over many runs: false alarms, rows found, and limits that hold for all thresholds.
+# Error rates of a test over many runs: false alarms, rows found, and limits that hold jointly for all thresholds.
 
 _SMALL: Final = np.geomspace(1e-3, 0.4, 12)
-# false-alarm rates for which thresholds are computed before anything is drawn
+# false-alarm rates for which thresholds are chosen before the first draw
 RATES: Final = np.concatenate([_SMALL, [0.5], 1 - _SMALL[::-1]])
 _SIDES: Final = 4
 
@@ -100,13 +100,13 @@ class Roc:
     Attributes
     ----------
     false_alarms, found
-        Shares of the draws without and with the row in which the test reports the row, at each threshold.
+        How often the test reports the row, at each threshold: fractions of the draws without and with the row.
     false_alarms_low, false_alarms_high, found_low, found_high
         Clopper-Pearson limits that hold jointly for all thresholds.
     area
-        Area under the curve: the share of pairs of draws that the test orders correctly.
+        Area under the ROC curve: the fraction of pairs of draws that the test orders correctly.
     found_at_one_percent
-        Share found at the threshold exceeded by one percent of the draws without the row.
+        Fraction found at the threshold that one percent of the draws without the row exceed.
     """
 
     false_alarms: FloatArray
@@ -119,19 +119,16 @@ class Roc:
     found_at_one_percent: float
 
     def certified_above(self, claim: Claim) -> FloatArray:
-        """Return by how much the certified power exceeds what the claim allows, at each threshold, or 0."""
+        """Return for each threshold by how much the certified power exceeds what the claim allows, at least 0."""
         excess: FloatArray = np.maximum(self.found_low - own_power(self.false_alarms_high, claim), 0.0)
         return excess
 
 
 def thresholds(mu: float) -> FloatArray:
-    """Return thresholds of a log likelihood ratio for fixed false-alarm rates under a Gaussian curve, and 0.
+    """Return log-likelihood-ratio thresholds: one per false-alarm rate under a Gaussian curve, and 0.
 
-    Without the row the log likelihood ratio has mean -mu^2/2 and standard deviation mu. The threshold 0 separates
-    outputs without any noise.
-
-    >>> len(thresholds(1.0)) == len(RATES) + 1, bool((np.diff(thresholds(1.0)) < 0).all())
-    (True, True)
+    Without the row, the log likelihood ratio has mean -mu^2/2 and standard deviation mu. The threshold 0 separates
+    outputs that have no noise at all.
     """
     gaussian = -mu * ndtri(RATES) - mu * mu / 2
     return np.sort(np.append(gaussian, 0.0))[::-1]
@@ -141,11 +138,6 @@ def measured(with_row: FloatArray, without_row: FloatArray, cuts: FloatArray, al
     """Compute the error rates of a test from its scores, with limits that hold jointly with probability 1 - alpha.
 
     Larger scores mean that the row is more likely included. `cuts` must be chosen without looking at these draws.
-
-    >>> rng = np.random.default_rng(1)
-    >>> roc = measured(rng.normal(1, 1, 4000), rng.normal(0, 1, 4000), np.linspace(-1, 2, 7), 0.01)
-    >>> abs(roc.area - 0.76) < 0.02, bool((roc.found_low < roc.found).all())
-    (True, True)
     """
     level = alpha / (_SIDES * len(cuts))
     hits, alarms = ((side[:, None] > cuts).sum(axis=0) for side in (with_row, without_row))
@@ -163,25 +155,21 @@ def measured(with_row: FloatArray, without_row: FloatArray, cuts: FloatArray, al
 
 
 def certain(*, known: bool) -> Roc:
-    """Return the error rates of a test that always knows the answer, or never.
-
-    >>> certain(known=True).area, certain(known=False).area
-    (1.0, 0.5)
-    """
+    """Return the error rates of a test that is always right (`known`), or of pure guessing."""
     rates = np.array([0.0, 0.0, 1.0]) if known else np.array([0.0, 0.5, 1.0])
     found = np.array([0.0, 1.0, 1.0]) if known else rates
     return Roc(rates, found, rates, rates, found, found, 1.0 if known else 0.5, 1.0 if known else 0.01)
 
 
 def _area(with_row: FloatArray, without_row: FloatArray) -> float:
-    """Compute the Mann-Whitney statistic as a share of all pairs."""
+    """Compute the Mann-Whitney statistic as a fraction of all pairs."""
     ranks = rankdata(np.concatenate([with_row, without_row]))[: len(with_row)]
     pairs = len(with_row) * len(without_row)
     return float((ranks.sum() - len(with_row) * (len(with_row) + 1) / 2) / pairs)
 
 
 # -- result ------------------------------------------------------------------------------------------------------------
-# Results of membership attacks compared with what guarantees allow, as a table, JSON and sentences.
+# Results of membership attacks, compared with what the guarantees allow: as a table, as JSON and as sentences.
 
 NOT_PRIVATE: Final = "least squares, NOT PRIVATE"
 ONE_PERCENT: Final = 0.01
@@ -207,13 +195,13 @@ class Attack:
     published
         Description of the publication.
     row
-        Row that the attacker asks about.
+        The row whose membership is attacked.
     claim
         Claimed guarantee, or None for results that are NOT PRIVATE.
     mu
-        Exact distance of the two tables in standard deviations of the noise, or None without noise.
+        Exact distance between the two tables in noise standard deviations, or None without noise.
     digits
-        Number of significant digits at which coefficients without noise differ, or None for a release.
+        How many significant digits of the coefficients without noise reveal the row, or None for a release.
     roc
         Error rates of the attacker.
     draws
@@ -230,7 +218,7 @@ class Attack:
 
     @property
     def violations(self) -> tuple[str, ...]:
-        """Sentences that contradict the guarantee."""
+        """Descriptions of everything that contradicts the guarantee."""
         return tuple(self._violations())
 
     @property
@@ -241,13 +229,13 @@ class Attack:
         return "violation" if self.violations else "pass"
 
     def cells(self) -> tuple[str, ...]:
-        """Return a row of the table."""
+        """Return the cells of this attack in the summary table."""
         areas, found = self._areas(), self._found()
         numbers = [("" if number is None else f"{number:.3f}") for number in (*areas, *found)]
         return (self.published, self.row, *numbers, self.verdict)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the attack as plain values."""
+        """Return the attack as values that JSON can store."""
         areas, found = self._areas(), self._found()
         claim, roc = self.claim, self.roc
         return {
@@ -286,31 +274,31 @@ class Attack:
         if claim is None:
             return
         if self.mu is not None and claim.mu is not None and self.mu > claim.mu:
-            yield f"the row moves the sums by {self.mu:.6g} standard deviations of the noise, claimed {claim.mu:.6g}"
+            yield f"the row moves the sums by {self.mu:.6g} noise standard deviations, claimed {claim.mu:.6g}"
         excess = roc.certified_above(claim)
         if excess.any():
             index = int(np.argmax(excess))
             allowed = float(own_power(roc.false_alarms_high[index], claim)[0])
             yield (
-                f"the row is found in at least {roc.found_low[index]:.2%} of the releases at "
-                f"{roc.false_alarms_high[index]:.2%} false alarms or fewer; the guarantee allows {allowed:.2%}"
+                f"the row is found in at least {roc.found_low[index]:.2%} of the releases that contain it, with at "
+                f"most {roc.false_alarms_high[index]:.2%} false alarms; the guarantee allows {allowed:.2%}"
             )
 
 
 @dataclass(frozen=True)
 class MembershipResult:
-    """All attacks on membership.
+    """Result of all membership attacks.
 
     Attributes
     ----------
     attacks
-        Attacks without noise, NOT PRIVATE, first, then releases by epsilon, each for every row.
+        First the attacks on results without noise, NOT PRIVATE. Then the attacks on releases, by epsilon and row.
     table
         Name of the public table, with a note if it is simulated.
     confidence
-        Probability that all limits hold jointly.
+        Probability with which all limits hold jointly.
     seconds
-        CPU time.
+        CPU time in seconds.
     """
 
     attacks: tuple[Attack, ...]
@@ -339,11 +327,11 @@ class MembershipResult:
             *violations,
             *digits,
             f"Table: {self.table}. The attacker knows all other rows, the row itself and the noise distribution, and "
-            "uses the exact likelihood ratio of the publication. An area of 0.5 is guessing. Found at 1%: how often an "
-            "included row is found, with 1% false alarms. Gaussian: the limit by the Gaussian curve of the mechanism. "
-            "Allowed: the limit by epsilon and delta.",
-            f"False alarms of this audit: at most {1 - self.confidence:.2g} for all attacks together. A pass is not a "
-            "proof.",
+            "uses the exact likelihood ratio of the publication. Area: area under the ROC curve; 0.5 is guessing. "
+            "Found at 1%: how often an included row is found at a false-alarm rate of 1%. Gaussian: what the "
+            "mechanism's Gaussian curve allows. Allowed: what epsilon and delta allow.",
+            f"False-alarm probability of this audit: at most {1 - self.confidence:.2g} for all attacks together. "
+            "A pass is not a proof.",
         )
 
     def summary(self) -> str:
@@ -354,7 +342,7 @@ class MembershipResult:
         return "\n".join([*lines, "", *self.sentences(), ""])
 
     def to_dict(self) -> dict[str, object]:
-        """Return the result as plain values."""
+        """Return the result as values that JSON can store."""
         return {
             "passed": self.passed,
             "confidence": self.confidence,
@@ -366,7 +354,7 @@ class MembershipResult:
 
 
 # -- figure ------------------------------------------------------------------------------------------------------------
-# Figure of membership attacks: rows found against false alarms, and the curves that guarantees allow.
+# Figure of membership attacks: how often rows are found against false alarms, with the curves that guarantees allow.
 
 # colour, dash and width
 _LOOKS: Final = {
@@ -385,7 +373,7 @@ _LABEL_STEP: Final = 0.064
 
 
 def membership_figure(result: MembershipResult) -> Figure:
-    """Plot a panel per budget with both rows, the allowed curves, and exact least squares, NOT PRIVATE."""
+    """Plot one panel per budget: both rows, the allowed curves, and exact least squares, NOT PRIVATE."""
     with house_style("the figure of an audit", size=PANELS):
         return _figure(result)
 
@@ -403,9 +391,7 @@ def _figure(result: MembershipResult) -> Figure:
         _panel(axes, claim, [attack for attack in result.attacks if attack.claim == claim], without_noise)
     for axes in panels[len(budgets) :]:
         axes.set_axis_off()
-    figure.suptitle(
-        f"Who is in the table? {result.table}; measured with limits at {result.confidence:.0%} together", fontsize=10
-    )
+    figure.suptitle(f"Who is in the table? {result.table}; limits hold jointly at {result.confidence:.0%}", fontsize=10)
     return figure
 
 
@@ -430,15 +416,15 @@ def _panel(axes: Axes, claim: Claim, attacks: Sequence[Attack], without_noise: S
         axes.plot(x, y, color=colour, linestyle=dash, linewidth=width, gid=name)
     _names(axes, list(lines))
     axes.set_title(budget_words(claim.epsilon, claim.delta), fontsize=10)
-    axes.set_xlabel("false alarms: reported but not included")
-    axes.set_ylabel("found: reported and included")
+    axes.set_xlabel("false alarms: how often the row is reported although it is not included")
+    axes.set_ylabel("found: how often an included row is reported")
     axes.set_xlim(-0.01, 1.01)
     axes.set_ylim(-0.01, 1.03)
     open_axes(axes)
 
 
 def _names(axes: Axes, names: Sequence[str]) -> None:
-    """Label each line in its colour, next to a sample of it, in the free corner of the panel."""
+    """Label each line in its colour, next to a sample of the line, in the empty corner of the panel."""
     for index, name in enumerate(reversed(names)):
         colour, dash, width = _LOOKS[name]
         height = 0.03 + _LABEL_STEP * index
@@ -447,5 +433,5 @@ def _names(axes: Axes, names: Sequence[str]) -> None:
 
 
 def _closed(values: FloatArray) -> FloatArray:
-    """Return the points of a curve with both ends."""
+    """Add the end points 0 and 1 to a curve."""
     return np.concatenate([[0.0], values, [1.0]])

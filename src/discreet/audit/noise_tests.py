@@ -1,12 +1,12 @@
-"""Tests of a stated noise distribution, with a false-alarm rate proved for every number of draws.
+"""Tests of a stated noise distribution, with a proved false-alarm rate for every number of draws.
 
-By the Dvoretzky-Kiefer-Wolfowitz inequality with Massart's constant (1990), the empirical distribution function of n
-independent draws differs by more than t from the true one, anywhere, with probability at most 2 exp(-2 n t^2), for
-continuous and discrete distributions.
+The Dvoretzky-Kiefer-Wolfowitz inequality with Massart's constant (1990) holds for continuous and discrete
+distributions: with probability at most 2 exp(-2 n t^2), the empirical distribution function of n independent draws
+differs from the true one by more than t at some point.
 
-Bias in the probabilities of single integers hardly moves a distribution function. By Agrawal (2020, Theorem I.2) the
-relative entropy from the frequencies of n independent draws in k cells to their probabilities exceeds t > (k - 1) / n
-with probability at most exp(-n t) (e n t / (k - 1))^(k - 1), for any probabilities.
+A bias in the probabilities of single integers hardly changes a distribution function. For n independent draws in k
+cells, consider the relative entropy from the frequencies to the probabilities of the cells. By Agrawal (2020, Theorem
+I.2) it exceeds t > (k - 1) / n with probability at most exp(-n t) (e n t / (k - 1))^(k - 1), for any probabilities.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scipy.special import lambertw, ndtr, rel_entr
 
 from discreet.exact.arrays import FloatArray
 
-# from this scale on a continuous distribution replaces the discrete one, with an error below 1e-7
+# from this scale on, a continuous distribution replaces the discrete one, with an error below 1e-7
 _FINE: Final = 2**10
 # up to this scale the frequencies of single integers are tested
 _COUNTED: Final = 2**4
@@ -30,16 +30,16 @@ _COUNTED: Final = 2**4
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """An additional test.
+    """Result of an additional test.
 
     Attributes
     ----------
     name
         Name of the test.
     distance
-        Largest distance between two distribution functions, or relative entropy of frequencies.
+        Largest distance between two distribution functions, or relative entropy of the frequencies.
     allowed
-        Limit that the distance exceeds at most with the stated probability, if the stated distribution is right.
+        Limit. If the stated distribution is right, the distance exceeds it only with the stated probability.
     """
 
     name: str
@@ -79,8 +79,8 @@ def integer_check(
     """Test independent integers against the distributions of their families and scales.
 
     `draws` maps family (`gaussian`, `laplace` or `rounded gaussian`) and scale to variates. Distribution functions are
-    compared, and at scales up to 16 also the frequencies of single integers. The probability of a false alarm is at
-    most `alpha` over all scales. Return the check that comes closest to its limit or exceeds it most.
+    compared, and at scales up to 16 also the frequencies of single integers. The joint false-alarm probability is at
+    most `alpha`. Return the check that comes closest to its limit or exceeds it most.
 
     >>> from discreet.mechanisms.sampler import ExactSampler
     >>> draws = ExactSampler().laplace([8] * 4000)
@@ -100,7 +100,7 @@ def integer_check(
 
 
 def _cdf_distance(family: str, scale: float, draws: FloatArray) -> float:
-    """Return the largest distance between the empirical and the stated distribution functions of integers."""
+    """Return the largest distance between the empirical and the stated distribution function of integers."""
     values, counts = np.unique(draws, return_counts=True)
     cdf = _INTEGER_CDFS[family]
     above = np.cumsum(counts) / len(draws)
@@ -109,7 +109,7 @@ def _cdf_distance(family: str, scale: float, draws: FloatArray) -> float:
 
 
 def _frequencies(name: str, family: str, scale: float, draws: FloatArray, alpha: float) -> Check:
-    """Compare frequencies of integers up to three scales from 0, and of both tails, with their probabilities."""
+    """Compare the frequencies of integers up to three scales from 0, and of both tails, with their probabilities."""
     last = np.arange(-math.ceil(3 * scale), math.ceil(3 * scale) + 1.0)
     stated = np.diff(_INTEGER_CDFS[family](last, scale), prepend=0.0, append=1.0)
     observed = np.bincount(np.searchsorted(last, draws), minlength=len(stated)) / len(draws)
@@ -119,38 +119,33 @@ def _frequencies(name: str, family: str, scale: float, draws: FloatArray, alpha:
     return Check(name, float(np.sum(rel_entr(observed, stated))), limit / len(draws))
 
 
-def _laplace_cdf(places: FloatArray, scale: float) -> FloatArray:
-    """Return P(z <= place) for P(z) proportional to exp(-|z| / scale)."""
+def _laplace_cdf(points: FloatArray, scale: float) -> FloatArray:
+    """Return P(z <= point) for P(z) proportional to exp(-|z| / scale)."""
     ratio = math.exp(-1 / scale)
-    negative = np.exp(np.minimum(places, 0) / scale) / (1 + ratio)
-    return np.where(places < 0, negative, 1 - np.exp(-(np.maximum(places, 0) + 1) / scale) / (1 + ratio))
+    negative = np.exp(np.minimum(points, 0) / scale) / (1 + ratio)
+    return np.where(points < 0, negative, 1 - np.exp(-(np.maximum(points, 0) + 1) / scale) / (1 + ratio))
 
 
-def _gaussian_cdf(places: FloatArray, sigma: float) -> FloatArray:
-    """Return P(z <= place) for P(z) proportional to exp(-z^2 / (2 sigma^2)), by an integral at large sigma."""
+def _gaussian_cdf(points: FloatArray, sigma: float) -> FloatArray:
+    """Return P(z <= point) for P(z) proportional to exp(-z^2 / (2 sigma^2)), by an integral at large sigma."""
     if sigma >= _FINE:
-        return _rounded_cdf(places, sigma)
+        return _rounded_cdf(points, sigma)
     integers = np.arange(-math.ceil(40 * sigma), math.ceil(40 * sigma) + 1)
     weights = np.cumsum(np.exp(-(integers**2) / (2 * sigma**2)))
-    indices = np.clip(places, integers[0], integers[-1]).astype(np.int64) - integers[0]
+    indices = np.clip(points, integers[0], integers[-1]).astype(np.int64) - integers[0]
     return np.asarray(weights[indices] / weights[-1])
 
 
-def _rounded_cdf(places: FloatArray, sigma: float) -> FloatArray:
-    """Return P(z <= place) for a normal variate rounded to an integer."""
-    return np.asarray(ndtr((places + 0.5) / sigma))
+def _rounded_cdf(points: FloatArray, sigma: float) -> FloatArray:
+    """Return P(z <= point) for a normal variate rounded to an integer."""
+    return np.asarray(ndtr((points + 0.5) / sigma))
 
 
 _INTEGER_CDFS: Final = {"laplace": _laplace_cdf, "gaussian": _gaussian_cdf, "rounded gaussian": _rounded_cdf}
 
 
 def bits_check(name: str, integers: npt.NDArray[np.int64], bits: int, alpha: float) -> Check:
-    """Test the lowest bits of independent integers for uniformity.
-
-    >>> draws = np.random.default_rng(0).integers(0, 2**40, 10_000)
-    >>> bits_check("bits", draws, 4, 1e-9).passed, bits_check("bits", 2 * draws, 4, 1e-9).passed
-    (True, False)
-    """
+    """Test whether the lowest bits of independent integers are uniform."""
     lowest = integers.ravel() & ((1 << bits) - 1)
     observed = np.cumsum(np.bincount(lowest, minlength=1 << bits)) / len(lowest)
     uniform = np.arange(1, (1 << bits) + 1) / (1 << bits)
@@ -158,15 +153,9 @@ def bits_check(name: str, integers: npt.NDArray[np.int64], bits: int, alpha: flo
 
 
 def agreement_check(name: str, first: FloatArray, second: FloatArray, alpha: float) -> Check:
-    """Test whether two sets of outputs, one per row, can have the same distribution, number by number.
-
-    >>> rng = np.random.default_rng(0)
-    >>> some, many = rng.normal(size=(200, 2)), rng.normal(size=(10_000, 2))
-    >>> agreement_check("path", some, many, 1e-9).passed, agreement_check("path", 5 * some, many, 1e-9).passed
-    (True, False)
-    """
+    """Test whether two sets of outputs, one per row, can have the same distribution, number by number."""
     if first.shape[1] != second.shape[1]:
-        # the two ways publish different numbers of values
+        # the two sets have different numbers of values per output
         return Check(name, math.inf, 0.0)
     each = alpha / first.shape[1] / 2
     distance = max(_apart(first[:, k], second[:, k]) for k in range(first.shape[1]))
@@ -180,5 +169,5 @@ def _apart(first: FloatArray, second: FloatArray) -> float:
 
 
 def _allowed(draws: int, alpha: float) -> float:
-    """Return the distance that is exceeded with probability of at most alpha."""
+    """Return the distance that is exceeded with probability at most alpha."""
     return math.sqrt(math.log(2 / alpha) / (2 * draws))

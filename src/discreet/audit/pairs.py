@@ -22,7 +22,7 @@ Table: TypeAlias = Mapping[str, Sequence[object]]
 
 @dataclass(frozen=True, slots=True)
 class NeighbourPair:
-    """Two neighbouring tables, in declared values.
+    """Two neighbouring tables, in the units of the declared columns.
 
     Attributes
     ----------
@@ -38,15 +38,15 @@ class NeighbourPair:
 
 
 # -- corners -----------------------------------------------------------------------------------------------------------
-# Pairs with the largest change of the sums of products: corner rows, added, replaced or dropped.
+# Pairs with the largest change of the sums of products: a corner row is added, replaced or dropped.
 
 _OPPOSED: Final = (4, 16)
 
 
 def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Add a corner row to an equal one, or replace it by rows that flip signs, levels and target.
+    """Add a corner row to an equal one, or replace it by rows with flipped signs, levels and target.
 
-    If a rule drops rows, a row is also replaced by one that is dropped, which removes it from the sums.
+    If missing cells drop rows, the corner row is also replaced by a dropped row, which removes it from the sums.
 
     >>> declared = {name: {"dtype": "bool", "missing": "drop"} for name in ("y", "b")}
     >>> corner_pairs(Design("y", declared, unit={"neighbours": "replace"}))[-1].neighbour
@@ -77,9 +77,9 @@ def corner_pairs(design: Design) -> tuple[NeighbourPair, ...]:
 
 
 def clipped_pairs(design: Design, pairs: tuple[NeighbourPair, ...]) -> tuple[NeighbourPair, ...]:
-    """Move every number of the first row above its bounds, but none of the neighbour.
+    """Move every number of the first row above its bounds, but leave the neighbour unchanged.
 
-    Clipping moves the row back to the corner, so the sums change as before, and every count of clipped rows by one.
+    Clipping moves the row back to the corner. So the sums change as before, and each clip count changes by one.
 
     >>> design = Design("y", {"y": (-1, 1), "b": (0, 10)})
     >>> [(pair.table, pair.neighbour) for pair in clipped_pairs(design, corner_pairs(design))]
@@ -98,9 +98,9 @@ def clipped_pairs(design: Design, pairs: tuple[NeighbourPair, ...]) -> tuple[Nei
 
 
 def orthogonal_row_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Add a corner row to a row that is orthogonal to it.
+    """Add a corner row to a table with one row orthogonal to it.
 
-    There is no such pair without an intercept or numbers, or if rows are replaced.
+    Return none without an intercept, without numeric columns, or if rows are replaced.
 
     >>> design = Design("y", {"y": (-1, 1), "a": (-1, 1), "b": (0, 10)})
     >>> [pair.table for pair in orthogonal_row_pairs(design)]
@@ -124,9 +124,9 @@ def orthogonal_row_pairs(design: Design) -> tuple[NeighbourPair, ...]:
 def opposed_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     """Add a corner row to equal rows with the opposite target, which pull the coefficients away from it.
 
-    If noise brings the coefficients back to the corner row, it has the largest effect on the loss and its curvature.
-    The number of rows that this takes depends on the noise, so there are several pairs. There are none if rows are
-    replaced.
+    If noise brings the coefficients back to the corner row, that row has the largest effect on the loss and its
+    curvature. The number of opposite rows that achieves this depends on the noise, so several numbers are tried. Return
+    none if rows are replaced.
 
     >>> design = Design("y", {"y": (-1, 1), "b": (0, 10)})
     >>> [pair.table["y"].count(-1) for pair in opposed_pairs(design)]
@@ -159,16 +159,16 @@ def _extreme(column: Base, *, flipped: bool) -> object:
 
 
 # -- part way ----------------------------------------------------------------------------------------------------------
-# Pairs with the largest change of the sums of products for rows between corners.
+# Pairs with the largest change of the sums of products, for rows between corners.
 
-# how far a row moves towards the opposite corner
+# fractions of the way towards the opposite corner that a row moves
 _WAYS: Final = (0.0, 0.25, 0.375, 0.5, 0.75, 1.0)
 
 
 def l1_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     """Construct neighbouring tables with the largest L1 change of the sums of products.
 
-    Under `replace` the diagonal of the moments moves only if a row leaves its corner part of the way.
+    If rows are replaced, the diagonal of the moments changes only if a row moves part of the way between corners.
     """
     corners = corner_pairs(design)
     if design.unit.neighbours == "add-remove":
@@ -186,18 +186,18 @@ def l1_pairs(design: Design) -> tuple[NeighbourPair, ...]:
         for x, y in itertools.product(_WAYS, _WAYS)
         if x or y
     ]
-    # booleans and levels move all the way or not at all, so many rows are equal
+    # booleans and levels move all the way or not at all, so many of these rows are equal
     pairs = list(corners)
     for pair in part_way:
-        if pair.neighbour not in [known.neighbour for known in pairs]:
+        if pair.neighbour not in [earlier.neighbour for earlier in pairs]:
             pairs.append(pair)
     return tuple(pairs)
 
 
 def middle_target_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Return corner pairs, and each replacement that flips the target also with the target in the middle.
+    """Return corner pairs, and a copy with a middle target of each pair that flips the target.
 
-    Opposite targets have the same square. A target in the middle moves the sum of squares farthest.
+    Opposite targets have the same square. A target in the middle changes the sum of squares most.
 
     >>> design = Design("y", {"y": (-1, 1), "b": (0, 10)}, unit={"neighbours": "replace"})
     >>> [pair.name for pair in middle_target_pairs(design)]
@@ -228,11 +228,11 @@ def _moved(column: Base, way: float, corner: object) -> object:
 
 
 # -- orthogonal pairs --------------------------------------------------------------------------------------------------
-# Pairs with the largest change of the smallest eigenvalue: a single row in its direction.
+# Pairs with the largest change of the smallest eigenvalue: only one row points in the direction of its eigenvector.
 
 
 def orthogonal_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Construct pairs with the largest change of the smallest eigenvalue, for numeric designs in a box."""
+    """Construct pairs with the largest change of the smallest eigenvalue, for numeric designs without a radius."""
     numbers = {name: design.columns[name] for name in design.regressors}
     if design.radius is not None or not all(isinstance(column, Numeric) for column in numbers.values()):
         return ()
@@ -241,7 +241,7 @@ def orthogonal_pairs(design: Design) -> tuple[NeighbourPair, ...]:
     constant = design.needs_sums
     names = list(numbers)
     first = {} if constant else {names[0]: 1}
-    # rows w with c.w = 0 for the corner row c, repeated so that the direction of c depends on one row
+    # rows w with c.w = 0 for the corner row c, repeated so that only one row determines the direction of c
     orthogonal = [first | {name: -1} for name in (names if constant else names[1:])]
     if not orthogonal:
         return ()
@@ -277,17 +277,17 @@ def _table(design: Design, rows: Sequence[dict[str, int]]) -> Table:
 
 
 # -- adaptive pairs ----------------------------------------------------------------------------------------------------
-# Pairs with the largest change of ridge coefficients inside a ball: most rows hold them, and one row changes.
+# Pairs with the largest change of ridge coefficients inside a ball: most rows fix coefficients, and one row changes.
 
-# component along the coefficients of the rows that hold them; smaller values need more rows and stiffen less
+# how far the rows that fix the coefficients point along them; smaller values need more rows and add less curvature
 _ASIDE: Final = 1 / 16
 
 
 def adaptive_pairs(design: Design, strength: float, bound: float) -> tuple[NeighbourPair, ...]:
     """Add a corner row, or replace it by its reflection, where its residual is largest.
 
-    When a row is added, the coefficients point along it and are as long as the bound allows. When it is replaced, they
-    are orthogonal to the change. In both cases the rest of the table hardly resists the change. Return none if no table
+    When the row is added, the coefficients point along it and are as long as the bound allows. When it is replaced,
+    they are orthogonal to the change. In both cases the other rows hardly resist the change. Return none if no table
     fits.
 
     >>> design = Design("y", {"y": (0, 1), "x": (0, 1)})
@@ -328,18 +328,11 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """The direction (1, ..., 1) over some columns, along which the coefficients are held.
+    """The direction (1, ..., 1) over some columns, along which the rows fix the coefficients.
 
-    Attributes
-    ----------
-    constant
-        1 with an intercept, otherwise 0.
-    numbers, others
-        Number of participating numeric and other columns.
-    flipped
-        Number of numeric columns that a replacement reflects. They do not participate.
-    corner
-        Scaled value of a number in a corner row: 1, or less inside a small ball.
+    `constant` is 1 with an intercept and 0 without. `numbers` and `others` count the participating numeric and other
+    columns. `flipped` counts the numeric columns that a replacement reflects; they do not participate. `corner` is the
+    scaled value of a number in a corner row: 1, or less inside a small ball.
     """
 
     constant: int
@@ -350,7 +343,7 @@ class _Held:
 
     @classmethod
     def of(cls, design: Design, numbers: int, flipped: int, others: int) -> _Held | None:
-        """Return the direction if rows inside the bounds can hold coefficients along it."""
+        """Return the direction if rows inside the bounds can fix coefficients along it."""
         constant, left = int(design.intercept), numbers - flipped
         corner = 1.0
         if design.radius is not None and design.radius**2 < numbers + others:
@@ -373,11 +366,11 @@ class _Held:
         return across * (1 + self.norm * bound)
 
     def rows(self, strength: float, bound: float) -> list[_Rows]:
-        """Return rows whose ridge coefficients have length `bound`, or nearly, along the direction.
+        """Return rows whose ridge coefficients point along the direction and have length `bound`, or nearly.
 
         The direction is the sum of `share` times each kind of row. The gradient vanishes if the residuals of each kind
-        add up to strength * length * share. Only one kind of row has a component `along` the direction, so that almost
-        nothing stiffens it.
+        add up to strength * length * share. Only one kind of row has a component `along` the direction, so that the
+        rows add almost no curvature along it.
         """
         if self.numbers == 0:
             length, parts = bound * (1 - _ASIDE), [(1.0, 0.0, range(0), 1.0)]
@@ -397,7 +390,7 @@ class _Held:
 
 
 def _regressors(design: Design) -> tuple[list[str], list[str]]:
-    """Return the names of the numeric and of the other columns of the table, without the target."""
+    """Return the names of the numeric columns and of the other columns, without the target."""
     names = [name for name in design.table_columns if name != design.target]
     numbers = [name for name in names if isinstance(design.columns[name], Numeric)]
     return numbers, [name for name in names if name not in numbers]
@@ -429,13 +422,13 @@ def _cell(column: Base, scaled: float) -> object:
 
 
 # -- catalogue ---------------------------------------------------------------------------------------------------------
-# For every mechanism, the pairs on which it comes closest to its claim.
+# For every mechanism, the pairs for which its loss comes closest to its claim.
 
 Pairs: TypeAlias = tuple[NeighbourPair, ...]
 
 
 def worst_pairs(mechanism: str, design: Design, *, clip_counts: bool = False) -> Pairs:
-    """Return neighbouring tables on which a mechanism comes closest to its claim.
+    """Return neighbouring tables for which a mechanism's loss comes closest to its claim.
 
     Parameters
     ----------
@@ -444,7 +437,7 @@ def worst_pairs(mechanism: str, design: Design, *, clip_counts: bool = False) ->
     design : Design
         Design of the tables.
     clip_counts : bool
-        Whether counts of clipped rows are released too.
+        Whether clip counts are released too.
 
     Returns
     -------
@@ -460,28 +453,28 @@ def worst_pairs(mechanism: str, design: Design, *, clip_counts: bool = False) ->
 
 
 def _eigenvalue_pairs(design: Design) -> Pairs:
-    """Return the pairs of moments, and pairs in which the smallest eigenvalue depends on one row."""
+    """Return the pairs for moments, and pairs in which one row determines the smallest eigenvalue."""
     return (*middle_target_pairs(design), *orthogonal_pairs(design))
 
 
 def _output_pairs(design: Design) -> Pairs:
-    """Return corner pairs, and a corner row with rows that maximise its residual."""
+    """Return corner pairs, and pairs in which the residual of a corner row is largest."""
     strength = float(mechanism_named("output").info.settings["strength"].default)
     return (*corner_pairs(design), *adaptive_pairs(design, strength, _ball("bound")))
 
 
 def _objective_pairs(design: Design) -> Pairs:
-    """Return corner rows with orthogonal rows, with opposite rows, and with rows that maximise the residual."""
-    steered = adaptive_pairs(design, _ball("strength"), _ball("bound"))
-    return (*orthogonal_row_pairs(design), *corner_pairs(design), *opposed_pairs(design), *steered)
+    """Return corner rows with orthogonal rows, with opposite rows, and with rows that maximise their residual."""
+    adaptive = adaptive_pairs(design, _ball("strength"), _ball("bound"))
+    return (*orthogonal_row_pairs(design), *corner_pairs(design), *opposed_pairs(design), *adaptive)
 
 
 def _ball(setting: str) -> float:
     return float(BALL_SETTINGS[setting].default)
 
 
-# corner rows have the longest scores and gradients at coefficients 0, and for a histogram every row that is added or
-# moved to another cell is the worst
+# at zero coefficients, corner rows have the longest scores and gradients; for a histogram, all rows that are added or
+# moved to another cell are equally bad
 _PAIRS: Final[Mapping[str, Callable[[Design], Pairs]]] = MappingProxyType({
     "gaussian": middle_target_pairs,
     "laplace": l1_pairs,
@@ -492,7 +485,7 @@ _PAIRS: Final[Mapping[str, Callable[[Design], Pairs]]] = MappingProxyType({
     "adassp": _eigenvalue_pairs,
     "dpme": corner_pairs,
     "frank-wolfe": corner_pairs,
-    # corner rows are worst for Gaussian and Wishart noise, rows between them for Laplace noise
+    # corner rows are worst for Gaussian and Wishart noise, rows between corners for Laplace noise
     "irls": l1_pairs,
     "gradient": corner_pairs,
     "output": _output_pairs,

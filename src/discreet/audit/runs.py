@@ -1,4 +1,4 @@
-"""Run a mechanism as production does, and collect everything that it publishes."""
+"""Run mechanisms as production does, and collect everything that they publish."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from discreet.tables.source import ComputeOptions
 from discreet.workflow import with_residuals
 
 # -- subject -----------------------------------------------------------------------------------------------------------
-# Subjects of an audit.
+# What an audit tests.
 
 
 @dataclass(frozen=True, slots=True)
 class ExactLoss:
-    """Exact privacy loss of one pair, rounded up, in one privacy measure (delta is at the claimed epsilon)."""
+    """Exact privacy loss of one pair, rounded up. A loss in delta is at the claimed epsilon."""
 
     pair: str
     measure: Literal["epsilon", "mu", "delta"]
@@ -70,44 +70,37 @@ class Subject(Protocol):
 
     @property
     def pair(self) -> str:
-        """Name of the pair that is drawn for."""
+        """Name of the pair of tables from which outputs are drawn."""
         ...
 
     @property
     def claim(self) -> Claim:
-        """The claim."""
+        """The claim to refute."""
         ...
 
     def draws(self, side: int, how_many: int) -> FloatArray:
-        """Draw independent outputs for the table (side 0) or its neighbour (side 1), one per row."""
+        """Draw independent outputs, one per row, for the table (side 0) or its neighbour (side 1)."""
         ...
 
     def exact(self) -> tuple[ExactLoss, ...]:
-        """Return the losses of all pairs, or none if no exact loss is known."""
+        """Return the exact losses of all pairs for which they are known."""
         ...
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:
-        """Run additional tests, with a false-alarm probability of at most alpha in total."""
+        """Run additional tests, with a joint false-alarm probability of at most alpha."""
         ...
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------
-# Rows of a synthetic table on the grid, kept in memory, and sums over them.
+# Rows of a synthetic table in grid steps, held in memory, and sums over them.
 
 
 class SyntheticRows:
-    """Rows (1, x, y) of a synthetic table in grid steps, read by the production reader and kept in memory.
-
-    >>> from discreet.curator.sums.gram import ExactGram
-    >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
-    >>> rows = SyntheticRows({"x": [1.0, 0.5], "y": [1.0, 1.0]}, design, RowDomain.of(design, 8))
-    >>> rows.sums(ExactGram(3, 8)).values[0] / 4**8
-    2.0
-    """
+    """Rows (1, x, y) of a synthetic table in grid steps, read by the production reader and held in memory."""
 
     def __init__(self, table: object, design: Design, domain: RowDomain, *, clip_counts: bool = False) -> None:
         stored = _StoredRows()
-        # one worker, so that all rows arrive at one object
+        # one worker, so that all rows arrive in one object
         options = ComputeOptions(workers=1)
         self._read = accumulate(open_source(table), design, domain, options, stored, clip_counts=clip_counts)
         self.grid: FloatArray = np.concatenate([np.empty((row_size(design), 0)), *stored.chunks], axis=1)
@@ -115,11 +108,11 @@ class SyntheticRows:
         self._starts = None if design.unit.id is None else np.array(stored.starts, dtype=np.intp)
 
     def sums(self, requested: Sums) -> Totals:
-        """Return exact sums over the rows as read."""
+        """Return exact sums over the rows."""
         return self.reader()(requested)
 
     def reader(self) -> Callable[[Sums], Totals]:
-        """Return the function that computes sums in one run. It follows a recoding of the rows."""
+        """Return the function that computes the sums of one run. It also applies requested recodings of the rows."""
         rows = self.grid
 
         def read(sums: Sums) -> Totals:
@@ -138,7 +131,7 @@ class SyntheticRows:
 
 
 class _StoredRows(MadeAnew):
-    """Sums that store the rows themselves."""
+    """Accumulator that stores the rows instead of summing them."""
 
     unit = 1
 
@@ -159,16 +152,16 @@ class _StoredRows(MadeAnew):
 
 
 # -- runs --------------------------------------------------------------------------------------------------------------
-# One run of a mechanism on sums, in the order of production, and all numbers that it publishes.
+# One run of a mechanism, in the same order as in production, and all numbers that it publishes.
 
-# parts of a release file that contain noisy numbers or depend on them; all others must be equal for every table
+# fields of a release file that contain or depend on noisy numbers; all others must be equal for every table
 NOISY: Final = (
     "totals", "scalars", "clip_counts", "coefficients", "residuals", "guard", "discovery", "scaling", "digest",
 )  # fmt: skip
 
 
 def one_run(request: ReleaseRequest, sampler: Sampler, read: Callable[[Sums], Totals]) -> list[float]:
-    """Run a mechanism, with the guard before it and the sums over residuals after it if requested."""
+    """Run a mechanism, with its guard and residual sums if requested. Return the published numbers."""
     passes = request.mechanism.passes(request.context(sampler))
     first = read(next(passes))
     counts = guard_counts(first.fitting, request.distribution, sampler) if GUARD in request.distribution.sigma else None
@@ -197,7 +190,7 @@ def published_numbers(published: Published) -> list[float]:
 
 
 def release_numbers(made: Release) -> list[float]:
-    """Return all noisy numbers of a release: preliminary counts, then the mechanism's, then those of residuals."""
+    """Return all noisy numbers of a release: preliminary counts, the mechanism's numbers, then residual sums."""
     numbers: list[float] = [] if made.guard is None else [float(made.guard.fitting), float(made.guard.other)]
     if made.discovery is not None:
         cells = (count for counts in made.discovery.cells.values() for count in counts)
@@ -224,7 +217,7 @@ def rest_of_release(made: Release) -> str:
 
 
 def padded(outputs: Sequence[Sequence[float]]) -> FloatArray:
-    """Return outputs, one per row, padded with NaN where a stopped run publishes less.
+    """Stack outputs as rows, padded with NaN where a stopped run publishes fewer numbers.
 
     >>> padded([[1.0], [2.0, 3.0]]).tolist()
     [[1.0, nan], [2.0, 3.0]]
@@ -236,18 +229,18 @@ def padded(outputs: Sequence[Sequence[float]]) -> FloatArray:
 # -- pooled ------------------------------------------------------------------------------------------------------------
 # The production sampler, with many variates drawn at a time.
 
-# variates drawn at the first request of a scale, which may need only a few, and at later ones
+# batch size at the first request of a scale, which may need only a few variates, and at later requests
 _FIRST_BATCH: Final = 50
 _BATCH: Final = 2000
-# variates of each scale that are tested, a number that does not depend on draws
+# how many variates of each scale are tested; fixed, so that it does not depend on the draws
 FIRST_DRAWN: Final = 4000
 
 
 class PooledSampler:
-    """Sampler that draws variates of `ExactSampler` ahead, thousands at a time, and returns each once.
+    """Sampler that draws from `ExactSampler` in batches, and returns each variate once.
 
-    Variates are independent and depend on their scale alone, so drawing ahead changes no distribution. It saves the
-    cost of a call per release.
+    Variates are independent and depend only on their scale, so drawing in advance changes no distribution. It avoids
+    the cost of one call per release.
 
     >>> len(PooledSampler().draw([3, 0, 5])), PooledSampler().laplace([0])
     (3, [0])
@@ -258,7 +251,7 @@ class PooledSampler:
     def __init__(self) -> None:
         self._source = ExactSampler()
         self._waiting: dict[tuple[str, int], list[int]] = {}
-        # by family and scale, in the order of drawing
+        # by family and scale, in draw order
         self._drawn: dict[tuple[str, int], list[int]] = {}
 
     def draw(self, sigmas: Sequence[int]) -> list[int]:
@@ -282,7 +275,7 @@ class PooledSampler:
         return waiting.pop()
 
     def first_drawn(self) -> dict[tuple[str, int], list[int]]:
-        """Return the first variates of each requested family and scale, always equally many."""
+        """Return the first `FIRST_DRAWN` variates of each requested family and scale."""
         for family, scale in self._drawn:
             while len(self._drawn[family, scale]) < FIRST_DRAWN:
                 self._waiting[family, scale] += self._more(family, scale)
@@ -297,12 +290,12 @@ class PooledSampler:
 
 
 # -- noise -------------------------------------------------------------------------------------------------------------
-# Tests of the noise in outputs against the distribution that the mechanism states.
+# Tests of the noise in outputs against the mechanism's stated noise distribution.
 
-# the lowest bits of noise with a much larger scale are uniform to any precision
+# at much larger scales, the lowest bits of the noise are uniform to any precision
 _BITS: Final = 4
 _WIDE: Final = 2**12
-# at these scales errors of the sampler change single probabilities most; these draws take about a second
+# sampler errors change single probabilities most at these small scales; the draws take about a second
 _SELF_TEST_SIGMA: Final = 2
 _SELF_TEST_SCALE: Final = 3
 _SELF_TEST_DRAWS: Final = 50_000
@@ -314,10 +307,10 @@ def noise_checks(
     drawn: tuple[FloatArray, FloatArray],
     alpha: float,
 ) -> tuple[Check, ...]:
-    """Test the noise distribution and its lowest bits. There are no tests if noise cannot be recovered from outputs.
+    """Test the noise distribution and its lowest bits. Return no tests if outputs do not reveal the noise.
 
-    `sides` are the two tables, and `drawn` their outputs, one per row. The false-alarm probability is at most `alpha`
-    over all tests.
+    `sides` are the two tables, and `drawn` are their outputs, one per row. The joint false-alarm probability is at most
+    `alpha`.
     """
     if request.mechanism.name == "objective":
         terms = np.concatenate(
@@ -328,7 +321,7 @@ def noise_checks(
                 "distribution of the linear term", terms / request.distribution.sd("linear"), norm.cdf, alpha
             ),
         )
-    # sums of weighted rows have steps that are too fine for doubles; a replay tests them
+    # sums of weighted rows have steps that are too fine for doubles; a replay tests them instead
     if (
         request.mechanism.name not in MOMENTS
         or request.design.weights is not None
@@ -336,16 +329,16 @@ def noise_checks(
     ):
         return ()
     if GUARD in request.distribution.sigma:
-        # skip the guard's counts, which come first, and the releases that it stopped
+        # skip the guard's counts, which come first, and the releases that the guard stopped
         drawn = drawn[0][:, GUARD_COUNTS:], drawn[1][:, GUARD_COUNTS:]
         drawn = drawn[0][np.isfinite(drawn[0][:, 0])], drawn[1][np.isfinite(drawn[1][:, 0])]
     noise = np.concatenate([_moment_noise(request, rows, outputs) for rows, outputs in zip(sides, drawn, strict=True)])
     steps = np.array([request.distribution.sigma[block] for block in _released(request)], dtype=np.float64)
     tests = [distribution_check("noise distribution", *_standard(request, noise, steps), alpha / 2)]
     wide = steps >= _WIDE
-    # entries of a vector may be dependent, but their lowest bits are not if the density is smooth
+    # entries of a noise vector may be dependent, but their lowest bits are independent if the density is smooth
     tests.append(bits_check("low-order bits", noise[:, wide].astype(np.int64), _BITS, alpha / 2))
-    # noise that is not an integer has low-order bits that depend on the exact number
+    # low-order bits of noise that is not an integer would depend on the exact number
     tests.append(Check("on the grid", float(np.mean(noise != np.rint(noise))), 0.0))
     if copies := request.distribution.copies(len(request.design.released)):
         both = np.concatenate(drawn)
@@ -355,7 +348,7 @@ def noise_checks(
 
 
 def sampler_checks(request: ReleaseRequest, sampler: PooledSampler, alpha: float) -> tuple[Check, ...]:
-    """Test that variates have the stated family and scales, and their distribution. None for uniform bits."""
+    """Test that the variates have the stated family, scales and distribution. Uniform bits are not tested."""
     drawn = sampler.first_drawn()
     if not drawn:
         return ()
@@ -369,9 +362,9 @@ def sampler_checks(request: ReleaseRequest, sampler: PooledSampler, alpha: float
 
 
 def sampler_self_test(alpha: float) -> tuple[Check, ...]:
-    """Test the production sampler at small scales, where a bias in single probabilities shows.
+    """Test the production sampler at small scales, where a bias in single probabilities is visible.
 
-    The false-alarm probability is at most `alpha` over both tests.
+    The joint false-alarm probability of both tests is at most `alpha`.
 
     >>> [(check.name, check.passed) for check in sampler_self_test(1e-9)]
     [('discrete Gaussian at scale 2', True), ('discrete Laplace at scale 3', True)]
@@ -387,7 +380,7 @@ def sampler_self_test(alpha: float) -> tuple[Check, ...]:
 def _standard(
     request: ReleaseRequest, noise: FloatArray, steps: FloatArray
 ) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
-    """Standardise the noise, and return the distribution that it should have."""
+    """Return the standardised noise and the distribution function that it should have."""
     if request.distribution.family == "discrete-gaussian":
         return noise / steps, norm.cdf
     if request.distribution.family == "discrete-laplace":
@@ -401,7 +394,10 @@ def _standard(
 
 
 def _released(request: ReleaseRequest) -> list[str]:
-    """Return the blocks of the noisy entries. A public count, or a product that is always 0, has no noise."""
+    """Return the blocks of all entries that have noise.
+
+    A public count, and a product that is always 0, have none.
+    """
     size = len(request.design.released)
     return [block for block, step in zip(entry_blocks(size), request.distribution.steps(size), strict=True) if step]
 
@@ -422,7 +418,7 @@ def _moment_noise(request: ReleaseRequest, rows: SyntheticRows, drawn: FloatArra
 
 
 def _linear_terms(request: ReleaseRequest, rows: SyntheticRows, drawn: FloatArray) -> FloatArray:
-    """Return the random linear term for which published coefficients are the minimum."""
+    """Return the random linear terms that the published coefficients imply."""
     scaled = rows.grid / request.domain.unit
     z, y = scaled[:-1], scaled[-1]
     threshold = float(request.settings["threshold"])

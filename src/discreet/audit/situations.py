@@ -1,4 +1,4 @@
-"""Construct neighbouring pairs in many containers and reading situations."""
+"""Construct neighbouring pairs that test containers, readers, missing-cell rules and row caps."""
 
 from __future__ import annotations
 
@@ -15,23 +15,19 @@ from discreet.audit.pairs import NeighbourPair, Table, worst_pairs
 from discreet.design.design import Design
 
 # -- containers --------------------------------------------------------------------------------------------------------
-# Tables of pandas, polars and Arrow with one more row, whose cell is missing or of another type.
+# pandas, polars and Arrow tables with one more row, in which a cell is missing or has another type.
 #
-# One cell may change the type that a library infers for a whole column. It must not change how other cells are read.
+# One cell may change the type that a library infers for a whole column. That must not change how other cells are read.
 
-# builds a table of a library from the cells of x and y
-Made: TypeAlias = Callable[[list[Any], list[float]], Any]
+# builds a table from the cells of x and y
+TableBuilder: TypeAlias = Callable[[list[Any], list[float]], Any]
 
 _X: Final = [0.0, -1.0, 0.5, 0.25]
 _Y: Final = [0.5, 1.0, -1.0, 0.0]
 
 
 def container_pairs() -> Iterator[NeighbourPair]:
-    """Yield pairs of tables of every installed library.
-
-    >>> "none in arrow" in [pair.name for pair in container_pairs()]
-    True
-    """
+    """Yield pairs of tables for every installed library."""
     for library, makers in (("arrow", _ARROW), ("pandas", _PANDAS), ("polars", _POLARS)):
         if library != "arrow" and find_spec(library) is None:
             continue
@@ -39,21 +35,21 @@ def container_pairs() -> Iterator[NeighbourPair]:
             yield NeighbourPair(f"{name} in {library}", make([*_X, cell], [*_Y, 1.0]), make(_X, _Y))
 
 
-def _arrow(kind: pa.DataType | None) -> Made:
+def _arrow(kind: pa.DataType | None) -> TableBuilder:
     return lambda x, y: pa.table({"x": pa.array(x, kind), "y": pa.array(y)})
 
 
 def _arrow_integers(x: list[Any], y: list[float]) -> Any:  # noqa: ANN401  # tables of any library
-    """Build a table with integers if all cells are whole, and doubles otherwise."""
+    """Build a table of integers if all cells are whole numbers, and of doubles otherwise."""
     return pa.table({"x": pa.array([int(cell) if float(cell).is_integer() else cell for cell in x]), "y": pa.array(y)})
 
 
 def _arrow_levels(x: list[Any], y: list[float]) -> Any:  # noqa: ANN401  # tables of any library
-    """Build a dictionary-encoded table, whose dictionary one cell may extend."""
+    """Build a dictionary-encoded table, whose dictionary a single cell may extend."""
     return pa.table({"x": pa.array(x, pa.float64()).dictionary_encode(), "y": pa.array(y)})
 
 
-def _pandas(kind: str | None) -> Made:
+def _pandas(kind: str | None) -> TableBuilder:
     def made(x: list[Any], y: list[float]) -> Any:  # noqa: ANN401  # tables of any library
         import pandas as pd
 
@@ -62,7 +58,7 @@ def _pandas(kind: str | None) -> Made:
     return made
 
 
-def _polars(kind: str | None) -> Made:
+def _polars(kind: str | None) -> TableBuilder:
     def made(x: list[Any], y: list[float]) -> Any:  # noqa: ANN401  # tables of any library
         import polars as pl
 
@@ -72,7 +68,7 @@ def _polars(kind: str | None) -> Made:
     return made
 
 
-_ARROW: Final[dict[str, tuple[object, Made]]] = {
+_ARROW: Final[dict[str, tuple[object, TableBuilder]]] = {
     "none": (None, _arrow(pa.float64())),
     "NaN": (math.nan, _arrow(pa.float64())),
     "1e300": (1e300, _arrow(pa.float64())),
@@ -81,7 +77,7 @@ _ARROW: Final[dict[str, tuple[object, Made]]] = {
     "none in a dictionary": (None, _arrow_levels),
     "another entry of a dictionary": (1.0, _arrow_levels),
 }
-_PANDAS: Final[dict[str, tuple[object, Made]]] = {
+_PANDAS: Final[dict[str, tuple[object, TableBuilder]]] = {
     "text among objects": ("1.0", _pandas("object")),
     "none among objects": (None, _pandas("object")),
     "a list among objects": ([1.0], _pandas("object")),
@@ -91,7 +87,7 @@ _PANDAS: Final[dict[str, tuple[object, Made]]] = {
     "a category": (1.0, _pandas("category")),
     "infinity": (math.inf, _pandas("float64")),
 }
-_POLARS: Final[dict[str, tuple[object, Made]]] = {
+_POLARS: Final[dict[str, tuple[object, TableBuilder]]] = {
     "none": (None, _polars("Float64")),
     "NaN": (math.nan, _polars("Float64")),
     "text among objects": ("1.0", _polars("Object")),
@@ -101,11 +97,11 @@ _POLARS: Final[dict[str, tuple[object, Made]]] = {
 
 
 # -- situations --------------------------------------------------------------------------------------------------------
-# Pairs on which relations, a ball, readers, rules or caps may fail, each with its design.
+# Pairs that test neighbour relations, a ball, readers, missing-cell rules and row caps, each with its design.
 #
-# Whatever a cell holds, one unit may change a publication by no more than the noise covers. These pairs are for every
+# Whatever a cell holds, one unit must change a publication by no more than the noise covers. These pairs apply to every
 # mechanism: rows that are replaced, dropped or outside a ball, an empty table, cells that are not numbers, positions of
-# a row, borders of chunks, levels, and individuals.
+# a row, boundaries of chunks, levels, and individuals.
 
 _BOUNDS: Final = (-1, 1)
 _RULES: Final[dict[str, object]] = {"drop": "drop", "fill": {"fill": 0.5}}
@@ -126,7 +122,7 @@ class Situation:
 
 
 def situations(mechanism: str) -> tuple[Situation, ...]:
-    """Return all pairs for a mechanism: its worst ones under every relation, and those that are hard to read.
+    """Return all pairs for a mechanism: its worst pairs under every relation, and those that test reading.
 
     >>> len(situations("gaussian")) > 30
     True
@@ -135,13 +131,13 @@ def situations(mechanism: str) -> tuple[Situation, ...]:
 
 
 def relation_designs() -> dict[str, Design]:
-    """Return designs in which a row is added, replaced, replaced by a dropped one, or outside a ball.
+    """Return designs in which a row is added, replaced, replaced by a dropped row, or outside a ball.
 
     >>> [name for name, design in relation_designs().items() if design.count_public]
     ['replace']
     """
     box = {"y": _BOUNDS, "x": _BOUNDS}
-    # with booleans a dropped row moves the sums farther than any replacement
+    # with booleans, dropping a row changes the sums more than any replacement does
     dropped = {name: {"dtype": "bool", "missing": "drop"} for name in ("y", "b")}
     exchanged = {"neighbours": "replace"}
     return {
@@ -160,7 +156,7 @@ def _worst(mechanism: str) -> Iterator[Situation]:
 
 
 def reading_situations() -> Iterator[Situation]:
-    """Yield pairs that are hard to read, for every mechanism."""
+    """Yield the pairs that test reading, which are the same for every mechanism."""
     dropping = _design("drop")
     corner = {"x": [1.0], "y": [1.0]}
     yield Situation(dropping, NeighbourPair("one row or none", corner, {"x": [], "y": []}))
@@ -193,7 +189,7 @@ def reading_situations() -> Iterator[Situation]:
 
 
 def _persons() -> Iterator[Situation]:
-    """Yield pairs with an individual at or above the cap, and with a row without an id."""
+    """Yield pairs with an individual at or above the row cap, and with a row that has no id."""
     design = _design("drop", unit={"id": "who", "max_rows": 2})
     others: dict[str, list[object]] = {"x": [0.0, 0.5], "y": [0.0, 0.5], "who": ["a", "b"]}
     for rows in (1, 2, 3):
@@ -201,7 +197,7 @@ def _persons() -> Iterator[Situation]:
             name: [*cells, *[cell] * rows] for (name, cells), cell in zip(others.items(), (1.0, 1.0, "c"), strict=True)
         }
         yield Situation(design, NeighbourPair(f"person of {rows} rows, 2 count", added, others))
-    # individuals above the cap and a new one, who must not affect which of their rows are included
+    # several individuals above the cap; a new individual must not affect which of their rows are included
     corners = [(x, y, who) for y in (1.0, -1.0) for x in (-1.0, 1.0) for who in "abdefg"]
     crowded: dict[str, list[object]] = {
         "x": [x for x, _, _ in corners], "y": [y for _, y, _ in corners], "who": [who for _, _, who in corners],
@@ -222,6 +218,6 @@ def _four_rows() -> dict[str, list[object]]:
 
 
 def _added(name: str, table: Table, row: dict[str, object], index: int) -> NeighbourPair:
-    """Insert a row into a table, and pair it with the table itself."""
+    """Return the pair of the table with the row inserted, and the table itself."""
     extended = {column: [*cells[:index], row[column], *cells[index:]] for column, cells in table.items()}
     return NeighbourPair(name, extended, table)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from discreet.datasets.tables import Dataset
     from discreet.design.design import Design
 
-# module and function, imported on use because a table takes time and memory
+# module and function; imported when used, because a table takes time and memory
 _PUBLISHED: Final = {
     "census2000": ("discreet.datasets.tables", "census_sample"),
     "randhie": ("discreet.datasets.tables", "randhie"),
@@ -52,19 +52,19 @@ def load(
 ) -> Dataset:
     """Load a data set by name, or prepare a user's files for a release by path.
 
-    A path is a `PathLike`, or text that contains a separator or ends like a readable file (`.parquet`, `.csv`,
-    `.arrow`, `.feather`, `.ipc`). Write `./folder` for a folder in the working directory. Rows of a path are not read
-    here: `data` of the result is the absolute path, which `discreet.release` reads piece by piece.
+    A `PathLike` is taken as a path, and so is text that contains a separator or ends in `.parquet`, `.csv`, `.arrow`,
+    `.feather` or `.ipc`. Write `./folder` for a folder in the working directory. Files are not read here. The
+    attribute `data` of the result is the absolute path, which `discreet.release` reads in batches.
 
     Parameters
     ----------
     name : str or path-like
-        One of `names()`, in any case, or the path of a file, of a folder of Parquet files, or a pattern such as
-        `data/*.csv`.
+        One of `names()`, in upper or lower case, or the path of a file, of a folder of Parquet files, or a pattern
+        such as `data/*.csv`.
     design : Design, optional
-        Required for a path, because only the owner knows what is public. The named data sets have their own.
+        Required for a path, because only the owner knows what is public. Named data sets come with a design.
     rows, seed : int, optional
-        Size and seed of a simulated table.
+        Number of rows and seed of a simulated table.
 
     Returns
     -------
@@ -87,11 +87,11 @@ def load(
     size_arguments = {key: value for key, value in (("rows", rows), ("seed", seed)) if value is not None}
     if size_arguments and folded not in _SIMULATED:
         raise OptionError(
-            f"got {' and '.join(size_arguments)} with {shown(name)}, but only simulated data sets use them: "
-            f"{', '.join(_SIMULATED)}",
+            f"got {' and '.join(size_arguments)} with {shown(name)}, but rows and seed apply only to simulated data "
+            f"sets: {', '.join(_SIMULATED)}",
             code="unused-option",
             option=next(iter(size_arguments)),
-            remedy="leave them out",
+            remedy=f"leave out {' and '.join(size_arguments)}",
         )
     if _is_path(name):
         from discreet.datasets.tables import user_files
@@ -101,10 +101,10 @@ def load(
         raise OptionError.unknown_name("data set", name, available, option="name")
     if design is not None:
         raise OptionError(
-            f"the data set {name!r} has its own design",
+            f"got a design for {name!r}, but this data set has its own design",
             code="unused-option",
             option="design",
-            remedy=(LeaveOut("design"), f"write './{name}' for a folder"),
+            remedy=(LeaveOut("design"), f"write './{name}' for a folder of that name"),
         )
     module, function = available[folded]
     return cast("Dataset", getattr(import_module(module), function)(**size_arguments))

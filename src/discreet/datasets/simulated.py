@@ -22,18 +22,14 @@ if TYPE_CHECKING:
 # -- draws -------------------------------------------------------------------------------------------------------------
 # Random columns for simulated tables, computed from uniform numbers only.
 #
-# NumPy guarantees the raw stream of a seed but not the variates of its distributions [Kern 2018, NEP 19], and uniform
-# numbers are closest to that stream. A truncated bell keeps all values inside bounds that follow from the model.
+# NumPy guarantees the raw random stream of a seed, but not the variates of its distributions [Kern 2018, NEP 19].
+# Uniform numbers are closest to that stream. A truncated bell shape keeps all values inside the model's bounds.
 
 CodeArray: TypeAlias = npt.NDArray[np.intp]
 
 
 class Draws:
-    """Columns of `rows` random cells from a seed. The same calls in the same order give the same columns.
-
-    >>> bool(np.all(Draws(rows=5, seed=1).bell(0, 1) == Draws(rows=5, seed=1).bell(0, 1)))
-    True
-    """
+    """Random columns with `rows` cells from a seed. The same calls in the same order give the same columns."""
 
     def __init__(self, rows: int, seed: int) -> None:
         for name, value, least in (("rows", rows, 1), ("seed", seed, 0)):
@@ -47,9 +43,9 @@ class Draws:
         return self._rng.random(self._rows)
 
     def bell(self, mean: float, sd: float) -> FloatArray:
-        """Draw bell-shaped numbers within three standard deviations: the scaled sum of three uniform numbers."""
+        """Draw bell-shaped numbers within three standard deviations, as scaled sums of three uniform numbers."""
         total = self.uniform() + self.uniform() + self.uniform()
-        # the sum of three has mean 3/2 and variance 3/12
+        # a sum of three uniform numbers has mean 3/2 and variance 3/12
         return mean + 2 * sd * (total - 1.5)
 
     def share(self, probability: float) -> npt.NDArray[np.bool_]:
@@ -57,13 +53,13 @@ class Draws:
         return self.uniform() < probability
 
     def codes(self, shares: Sequence[float]) -> CodeArray:
-        """Draw codes 0, 1, ... with the given shares, which sum to 1."""
-        # the last share takes the rounding error
+        """Draw codes 0, 1, ... with the given probabilities, which must sum to 1."""
+        # the last code takes the rounding error of the sum
         return np.searchsorted(np.cumsum(shares)[:-1], self.uniform(), side="right")
 
 
 def linear(coefficients: Mapping[str, float], columns: Mapping[str, npt.ArrayLike]) -> FloatArray:
-    """Return the intercept plus every coefficient times the column of that name.
+    """Return the intercept plus the sum of each coefficient times the column with its name.
 
     >>> linear({"Intercept": 1.0, "x": 2.0, "g[b]": -1.0}, {"x": [0, 1], "g[b]": [True, False]}).tolist()
     [0.0, 3.0]
@@ -90,7 +86,7 @@ def simulated(
     >>> simulated(draw, design, {"x": draw.uniform()}, {}, {"Intercept": 3.0, "x": 2.0}, 0.5, **about).table.num_rows
     4
     """
-    # use the declared levels, because a small table may lack one
+    # use the declared levels, because a small table may not contain all of them
     declared = {name: column.levels for name, column in design.columns.items() if isinstance(column, Categorical)}
     indicators = {f"{name}[{level}]": cells == level for name, cells in levels.items() for level in declared[name]}
     target = linear(coefficients, {**columns, **indicators}) + draw.bell(0, sd)
@@ -102,7 +98,7 @@ def simulated(
 # Synthetic rows for a design, within the declared bounds and with the properties that a plan assumes.
 
 _MAX_ROWS: Final = 1_000_000
-# numbers with private bounds are drawn from this interval, as far as the declared range allows
+# numbers with private bounds are drawn from this interval, intersected with the declared range
 _DEFAULT_RANGE: Final = (-100.0, 100.0)
 _MARK: Final = {"discreet": "SIMULATED rows, not of real people"}
 
@@ -117,19 +113,19 @@ def simulated_rows(
     target_spread: float | None = None,
     assume: Assume | None = None,
 ) -> Table:
-    """Simulate rows for a design, to try everything before the real table is opened.
+    """Simulate rows for a design, so that everything can be tried before the real table is opened.
 
-    Numbers lie within their declared bounds, levels are declared ones, and no cell is missing. The target is linear in
-    the other columns, plus noise. A target with a formula is computed from its columns. Nothing comes from data.
+    Numbers lie within their declared bounds, all levels are declared, and no cell is missing. The target is linear in
+    the other columns, plus noise. If the target has a formula, it is computed from its columns. No real data is used.
 
     Parameters
     ----------
     design : Design
-        The declarations. Numbers with private bounds lie between -100 and 100, as far as their range allows.
+        The declarations. Numbers with private bounds lie between -100 and 100 and within their declared range.
     rows : int
         Number of rows, at most a million.
     seed : int
-        The same seed gives the same rows with the same version of NumPy.
+        The same seed gives the same rows if the NumPy version is the same.
     rsquared, spread, target_spread, assume
         Assumptions about the table, as for `discreet.plan`. Slopes and correlations are not used.
 
@@ -172,7 +168,7 @@ def _default_range(declared: tuple[float, float]) -> tuple[float, float]:
 
 
 class _Rows:
-    """Column by column simulation. The target is computed from the columns drawn before it."""
+    """Simulation column by column. The target is computed from the columns drawn before it."""
 
     def __init__(self, design: Design, assumptions: Assumptions, rows: int, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
@@ -185,7 +181,7 @@ class _Rows:
             self._drawn[design.target] = self._target(design.table_columns[design.target])
 
     def array(self, name: str, column: Base) -> Array:
-        """Convert a column to the type that a table would have."""
+        """Convert a column to the type that a real table would have."""
         import pyarrow as pa
 
         values = self._drawn[name]
@@ -198,15 +194,15 @@ class _Rows:
         return pa.array(values)
 
     def persons(self, most: int) -> Any:  # noqa: ANN401  # an array of integers
-        """Draw ids such that everyone has between one and `most` rows."""
+        """Draw ids such that every individual has between one and `most` rows."""
         counts = self._rng.integers(1, most + 1, self._rows)
         return np.repeat(np.arange(self._rows), counts)[: self._rows]
 
     def _values(self, name: str, column: Base) -> FloatArray:
-        """Draw numbers, booleans as 0 and 1, or codes of levels, and store their contribution to the target."""
+        """Draw numbers, booleans as 0 and 1, or level codes, and store their contribution to the target."""
         assumption = self._assumptions.supposed[name]
         if isinstance(column, Categorical):
-            # the last share takes the rounding error
+            # the last level takes the rounding error of the sum
             ends = np.cumsum([share for _, share in assumption.shares or ()])[:-1]
             codes = np.searchsorted(ends, self._rng.random(self._rows), side="right").astype(np.float64)
             self._store_score(codes)
@@ -225,7 +221,7 @@ class _Rows:
             self._scores.append((values - values.mean()) / values.std())
 
     def _numbers(self, column: Numeric, assumption: ColumnAssumption) -> FloatArray:
-        """Draw from a beta distribution on the bounds with the assumed mean and spread."""
+        """Draw from a beta distribution on the bounds with the assumed mean and standard deviation."""
         low, high = column.bounds
         width = high - low
         mean, variance = ((assumption.mean or 0.0) - low) / width, ((assumption.sd or 0.0) / width) ** 2
@@ -233,7 +229,7 @@ class _Rows:
             return np.full(self._rows, low + width * mean)
         weight = mean * (1 - mean) / variance - 1
         if weight < 1e-3:
-            # the largest possible spread puts all values at the bounds
+            # with the largest possible spread, all values are at the bounds
             return np.where(self._rng.random(self._rows) < mean, high, low)
         return np.clip(low + width * self._rng.beta(mean * weight, (1 - mean) * weight, self._rows), low, high)
 

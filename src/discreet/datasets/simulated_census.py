@@ -28,19 +28,20 @@ _REGIONS: Final = ("north", "south", "east", "west")
 _SD: Final = 0.5
 
 _REASONS: Final = {
-    "lweekinc": f"by the model the mean is 5.19 to 7.15, and the noise is at most three times {_SD}",
-    "educ": "by the model 8 to 18 years of schooling",
-    "exper": "by the model years of work from leaving school, at the age of 6 plus schooling, to at most the age of 64",
-    "exper25sq": "(exper - 25) squared, which is 0 to 625 where exper is 0 to 50",
+    "lweekinc": f"in the model the mean is 5.19 to 7.15, and the noise is at most three times {_SD}",
+    "educ": "years of schooling: 8 to 18 in the model",
+    "exper": "years since leaving school, at age 6 plus schooling, until age 64 at most in the model",
+    "exper25sq": "(exper - 25) squared, which is 0 to 625 if exper is 0 to 50",
     "female": "yes or no",
     "region": "the four regions of the model",
 }
 _NOTE: Final = (
-    "Simulated. Schooling is 8, 10, 12, 14, 16 or 18 years with shares 5%, 10%, 35%, 20%, 20% and 10%; experience "
-    "is in whole years, uniform from 0 to 57 less schooling; half the people are female; regions north, south, "
-    "east and west have shares 30%, 30%, 20% and 20%; all independent of one another but experience of schooling. Log "
-    "weekly income is linear in them, with the known coefficients, plus independent bell-shaped noise of standard "
-    f"deviation {_SD} that ends at three standard deviations: no value lies outside the bounds."
+    "Simulated. Schooling is 8, 10, 12, 14, 16 or 18 years with probabilities 5%, 10%, 35%, 20%, 20% and 10%. "
+    "Experience is in whole years, uniform from 0 to 57 less schooling. Half of the people are female. The regions "
+    "north, south, east and west have probabilities 30%, 30%, 20% and 20%. Apart from schooling and experience, all "
+    "columns are independent. Log weekly income is linear in these columns, with known coefficients, plus independent "
+    f"bell-shaped noise with standard deviation {_SD}, which ends at three standard deviations. No value lies outside "
+    "the bounds."
 )
 
 
@@ -50,7 +51,7 @@ def simulated_census(rows: int = ROWS, seed: int = SEED) -> Dataset:
     Parameters
     ----------
     rows, seed : int
-        The same seed gives the same rows.
+        Number of rows, and the seed. The same seed gives the same rows.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""A simulated clinical trial: blood pressure after treatment on baseline, treatment arm and patient."""
+"""A simulated clinical trial: blood pressure after treatment on blood pressure before, treatment arm and patient."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ _ARMS: Final = ("placebo", "low", "high")
 _SD: Final = 6
 
 _REASONS: Final = {
-    "after": "systolic blood pressure in mm Hg; by the model the mean is 89 to 186, and the noise is at most three "
+    "after": "systolic blood pressure in mm Hg; in the model the mean is 89 to 186, and the noise is at most three "
     f"times {_SD}",
-    "before": "the same before treatment: by the protocol 100 to 180",
-    "age": "years: by the protocol adults from 18 to 80",
-    "bmi": "body mass index in kg/m2: by the protocol 16 to 40",
+    "before": "systolic blood pressure before treatment: 100 to 180 by the protocol",
+    "age": "years: adults from 18 to 80 by the protocol",
+    "bmi": "body mass index in kg/m2: 16 to 40 by the protocol",
     "smoker": "yes or no",
     "arm": "the three arms of the trial",
 }
 _NOTE: Final = (
-    "Simulated. Blood pressure before is bell-shaped with mean 140 and standard deviation 40/3, age is in "
-    "whole years, uniform from 18 to 80, the body mass index is bell-shaped with mean 28 and standard deviation 4, 25% "
-    "smoke, and the arms placebo, low and high dose have a third each; all independent of one another, and every bell "
-    "ends at three standard deviations. Blood pressure after is linear in them, with the known coefficients, plus "
-    f"independent bell-shaped noise of standard deviation {_SD}: no value lies outside the bounds."
+    "Simulated. Blood pressure before is bell-shaped with mean 140 and standard deviation 40/3. Age is in whole years, "
+    "uniform from 18 to 80. The body mass index is bell-shaped with mean 28 and standard deviation 4. 25% smoke. The "
+    "arms placebo, low dose and high dose have a third of the patients each. All columns are independent, and every "
+    "bell shape ends at three standard deviations. Blood pressure after is linear in these columns, with known "
+    f"coefficients, plus independent bell-shaped noise with standard deviation {_SD}. No value lies outside the bounds."
 )
 
 
@@ -48,7 +48,7 @@ def simulated_clinical(rows: int = ROWS, seed: int = SEED) -> Dataset:
     Parameters
     ----------
     rows, seed : int
-        The same seed gives the same rows.
+        Number of rows, and the seed. The same seed gives the same rows.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def simulated_clinical(rows: int = ROWS, seed: int = SEED) -> Dataset:
         COEFFICIENTS,
         _SD,
         name="simulated-clinical",
-        title="blood pressure after treatment on that before, treatment arm and person, simulated",
+        title="blood pressure after treatment on blood pressure before, treatment arm and patient, simulated",
         reasons=_REASONS,
         note=_NOTE,
     )

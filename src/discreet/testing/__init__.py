@@ -1,6 +1,7 @@
 """Releases without noise or with seeded noise, for tests and studies on data that needs no protection.
 
-Nothing here is private. Every release is marked NOT PRIVATE, has no guarantee, and cannot be saved under another name.
+Nothing here is private. Every release is marked NOT PRIVATE, has no guarantee, and can be saved only under a marked
+file name.
 """
 
 from __future__ import annotations

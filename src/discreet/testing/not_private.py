@@ -41,8 +41,19 @@ def exact_release(
     grid_bits: int = DEFAULT_GRID_BITS,
     compute: ComputeOptions | None = None,
 ) -> Release:
-    """Release the exact moments of the rows rounded to the grid, NOT PRIVATE.
+    """Release the exact moments of the rows, after rounding to the grid, NOT PRIVATE.
 
+    Parameters
+    ----------
+    data, design, clip_counts, grid_bits, compute
+        As in `discreet.release`.
+
+    Returns
+    -------
+    Release
+
+    Examples
+    --------
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
     >>> exact_release({"x": [1.0, 0.5], "y": [1.0, 1.0]}, design).moments[0].tolist()
     [2.0, 1.5, 2.0]
@@ -54,7 +65,7 @@ def exact_release(
     if clip_counts:
         if design.weights is not None:
             raise UnsupportedError(
-                "clip counts do not support weights, and the design has weights",
+                "clip counts are not supported if the design has weights",
                 code="clip-counts-with-weights",
                 option="clip_counts",
                 remedy=LeaveOut("clip_counts"),
@@ -99,8 +110,21 @@ def seeded_release(
     scaling: Scaling = DECLARED,
     grid_bits: int = DEFAULT_GRID_BITS,
 ) -> Release:
-    """Release as `discreet.release` does but with noise from a seed, NOT PRIVATE: the seed reveals the noise.
+    """Release as `discreet.release` does, but with noise from a seed, NOT PRIVATE: the seed reveals the noise.
 
+    Parameters
+    ----------
+    data, design, epsilon, delta, mechanism, settings, robust, clip_counts, scaling, grid_bits
+        As in `discreet.release`.
+    seed : int
+        An integer of at least 0. The same seed gives the same noise.
+
+    Returns
+    -------
+    Release
+
+    Examples
+    --------
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
     >>> table = {"x": [1.0, 0.5], "y": [1.0, 1.0]}
     >>> one, two = (seeded_release(table, design, seed=3, epsilon=1.0, delta=1e-6) for _ in range(2))
@@ -120,13 +144,13 @@ def seeded_release(
 
 
 def marked_seeded(release: Release) -> Release:
-    """Mark a release with seeded noise: without a guarantee, under a name that no private release has."""
+    """Mark a release as seeded: remove the guarantee, and use a mechanism name that no private release has."""
     name, distribution = f"{release.mechanism}-seeded", replace(release.noise, calibration="none")
     return replace(release, guarantee=None, mechanism=name, mechanism_version="0", noise=distribution)
 
 
 class SeededSampler:
-    """Sampler of rounded variates from a seed, NOT PRIVATE. The same seed gives the same sequence."""
+    """Sampler of rounded normal and Laplace variates from a seed, NOT PRIVATE. A seed fixes the sequence."""
 
     private = False
 
@@ -151,17 +175,17 @@ class SeededSampler:
 
 
 # -- summed ------------------------------------------------------------------------------------------------------------
-# One pass over a table, then any number of seeded releases of it, NOT PRIVATE.
+# One pass over a table, then any number of seeded releases from its sums, NOT PRIVATE.
 
 
 @lru_cache(maxsize=512)
 def _request(design: Design, budget: PrivacyBudget, options: ReleaseOptions) -> ReleaseRequest:
-    """Check a request once: tables of one design share its noise, which costs far more than a draw from it."""
+    """Check a request once, because calibrating the noise costs far more than drawing from it."""
     return ReleaseRequest.checked(design, budget, options)
 
 
 class SummedTable:
-    """Exact sums of products of a table in memory, NOT PRIVATE. Created by `summed_table`."""
+    """Exact sums of products of a table, NOT PRIVATE. Created by `summed_table`."""
 
     def __init__(self, design: Design, grid_bits: int, totals: Totals) -> None:
         self._design = design
@@ -177,21 +201,20 @@ class SummedTable:
         mechanism: str = AUTO,
         settings: Mapping[str, object] | None = None,
     ) -> Release:
-        """Release as `seeded_release` does, without reading the table again, NOT PRIVATE.
+        """Release as `seeded_release` does, but from the stored sums, NOT PRIVATE.
 
-        Mechanisms that need other sums than products of rows, or a second pass, are rejected.
+        Mechanisms that need a second pass, or sums other than products of rows, are rejected.
         """
         options = ReleaseOptions(mechanism=mechanism, settings=settings, grid_bits=self._grid_bits)
-        asked = _request(self._design, PrivacyBudget(epsilon, delta), options)
-        passes = asked.mechanism.passes(asked.context(SeededSampler(seed)))
+        request = _request(self._design, PrivacyBudget(epsilon, delta), options)
+        passes = request.mechanism.passes(request.context(SeededSampler(seed)))
         first = self._read(next(passes))
-        made = asked.release(run_passes(passes, first, self._read), first, "untracked", None)
-        return marked_seeded(made)
+        return marked_seeded(request.release(run_passes(passes, first, self._read), first, "untracked", None))
 
     def _read(self, sums: Sums) -> Totals:
         if not isinstance(sums, ExactGram | GramWithWeights):
             raise UnsupportedError(
-                f"the mechanism needs {type(sums).__name__}, but only sums of products are stored",
+                f"the mechanism needs sums of type {type(sums).__name__}, but only sums of products are stored",
                 code="sums-not-stored",
                 option="mechanism",
                 remedy=Call("discreet.testing.seeded_release", "read the table again"),
@@ -202,7 +225,7 @@ class SummedTable:
 def summed_table(
     data: object, design: Design, *, grid_bits: int = DEFAULT_GRID_BITS, compute: ComputeOptions | None = None
 ) -> SummedTable:
-    """Read a table once and keep its exact sums, NOT PRIVATE, for many seeded releases.
+    """Read a table once and store its exact sums for many seeded releases, NOT PRIVATE.
 
     >>> from discreet.testing import seeded_release
     >>> design = Design("y", {"y": (-1, 1), "x": (-1, 1)})
@@ -219,12 +242,12 @@ def summed_table(
 
 
 # -- kill points -------------------------------------------------------------------------------------------------------
-# Named steps of a tracked release at which a test can intervene, for example by ending the process.
+# Named steps of a tracked release at which a test can intervene, for example by killing the process.
 
 
 @contextmanager
 def calling(observer: Callable[[str], None]) -> Iterator[None]:
-    """Call a function with the name of every step of `discreet.ledger.event_log.STEPS` that is reached.
+    """Call `observer` with the name of each step of `discreet.ledger.event_log.STEPS` when it is reached.
 
     >>> seen = []
     >>> with calling(seen.append):

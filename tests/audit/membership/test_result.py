@@ -55,7 +55,7 @@ def test_a_claim_without_a_curve_has_no_cell_for_it():
 @pytest.mark.parametrize(
     ("claim", "words"),
     [
-        (Claim(4.0, 1e-6, MU / 2), ["moves the sums by 0.8 standard deviations", "the row is found in at least"]),
+        (Claim(4.0, 1e-6, MU / 2), ["moves the sums by 0.8 noise standard deviations", "the row is found in at least"]),
         (Claim(0.1), ["the row is found in at least"]),
     ],
 )

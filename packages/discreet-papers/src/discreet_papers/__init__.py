@@ -1,7 +1,7 @@
 """Reproductions of source documents, baselines from the literature, and comparisons of methods. NOT PRIVATE.
 
-This package reads public and simulated tables only. Its noise comes from NumPy with a seed and protects nobody. Every
-document has a folder, and so do the baselines and `compare_methods`. `figure_catalogue` lists the figures.
+This package reads only public and simulated tables. Its noise comes from NumPy with a seed and protects nobody. Each
+document has a folder, and so do the baselines and `compare_methods`. `figure_catalogue` lists all figures.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = ["CovarianceFit", "Reproduction", "compare_methods", "figures", "ols_c
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name on first use, so that the help of a command needs no heavy library."""
+    """Import a public name on first use, so that the help of a command loads no large library."""
     if name not in _HOMES:
         raise AttributeError(f"module 'discreet_papers' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

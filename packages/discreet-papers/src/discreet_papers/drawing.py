@@ -1,4 +1,4 @@
-"""Plots that survive print and colour blindness: house colours, dashes and markers, legend outside the data."""
+"""Draw plots that work in print and for colour-blind readers: colours, dashes and markers, legend outside the data."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PANEL: Final = (4.2, 3.2)  # inches
 
 # Any: keywords of a plot have many types
 def style(position: int) -> dict[str, Any]:
-    """Return colour, dash and marker of the line at a position. The first 56 are all different."""
+    """Return colour, dash and marker of the line at a position. The first 56 combinations are all different."""
     return {
         "color": COLOURS[position % len(COLOURS)],
         "linestyle": DASHES[(position + position // len(COLOURS)) % len(DASHES)],
@@ -32,7 +32,7 @@ def style(position: int) -> dict[str, Any]:
 
 # Any: keywords of a plot have many types
 def nested(look: dict[str, Any], layer: int, layers: int) -> dict[str, Any]:
-    """Make earlier lines wider, so that a line remains visible under one that coincides with it.
+    """Make earlier lines wider, so that a line stays visible under a later line that coincides with it.
 
     >>> [nested(style(0), layer, 3)["linewidth"] for layer in range(3)]
     [2.8, 2.0, 1.2]
@@ -42,7 +42,7 @@ def nested(look: dict[str, Any], layer: int, layers: int) -> dict[str, Any]:
 
 
 def panels(titles: Sequence[str], *, across: int = 3, size: tuple[float, float] = PANEL) -> tuple[Picture, list[Axes]]:
-    """Create an empty figure with a titled panel for each name, and space for a legend on its right."""
+    """Create an empty figure with a titled panel for each name."""
     from matplotlib.figure import Figure as NewPicture
 
     across = min(across, len(titles))
@@ -59,13 +59,13 @@ def panels(titles: Sequence[str], *, across: int = 3, size: tuple[float, float] 
 
 def legend(picture: Picture, axes: Sequence[Axes], *, columns: int = 3) -> None:
     """Add one legend for all panels below them, so that it never covers data."""
-    known: dict[str, Artist] = {}
+    handles: dict[str, Artist] = {}
     for panel in axes:
         for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
-            known.setdefault(label, handle)
+            handles.setdefault(label, handle)
     picture.legend(
-        list(known.values()),
-        list(known),
+        list(handles.values()),
+        list(handles),
         loc="outside lower center",
         ncols=columns,
         fontsize=8.5,
@@ -74,13 +74,13 @@ def legend(picture: Picture, axes: Sequence[Axes], *, columns: int = 3) -> None:
     )
 
 
-def plain_scales(axes: Axes, places: Sequence[float]) -> None:
+def plain_scales(axes: Axes, ticks: Sequence[float]) -> None:
     """Use logarithmic scales with plain numbers on both axes: the given ticks on x, a few per decade on y."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
 
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.xaxis.set_major_locator(FixedLocator(list(places)))
+    axes.xaxis.set_major_locator(FixedLocator(list(ticks)))
     low, high = axes.get_ylim()
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 1.5, 2, 3, 4, 6, 8) if high < 10 * low else (1, 3)))
     for axis in (axes.xaxis, axes.yaxis):
@@ -105,28 +105,20 @@ def lines(
     band: tuple[float, float] | None = None,
     across: int = 3,
 ) -> Picture:
-    """Draw a panel for each data set and a line for each method through the centre of its repetitions.
+    """Draw a panel for each data set, with a line for each method through the centre of its repetitions.
 
-    Parameters
-    ----------
-    numbers
-        Long table with a row for each repetition.
-    order
-        Names of the lines, which fix their style in every figure. A line without numbers is omitted.
-    centre
-        `mean` or `median` of the repetitions.
-    band
-        Quantiles to shade around the line.
+    `numbers` is a long table with a row for each repetition. `order` names the lines and fixes their styles in every
+    figure; a line without numbers is omitted. `centre` is `mean` or `median`. `band` is a pair of quantiles to shade.
     """
     titles = list(dict.fromkeys(numbers[panel]))
     picture, grid = panels(titles, across=across)
     for axes, title in zip(grid, titles, strict=True):
         inside = numbers[numbers[panel] == title]
         for position, name in enumerate(order):
-            mine = inside[inside[line] == name]
-            if mine.empty:
+            of_line = inside[inside[line] == name]
+            if of_line.empty:
                 continue
-            grouped = mine.groupby(x)[y]
+            grouped = of_line.groupby(x)[y]
             middle = grouped.mean() if centre == "mean" else grouped.median()
             axes.plot(middle.index, middle.to_numpy(), label=labels(name), **style(position))
             if band is not None:

@@ -1,4 +1,4 @@
-"""Figures of a document: cells of work, criteria fixed before the run, and a plot."""
+"""Define a figure of a document: independent cells of work, criteria fixed before the run, and a plot."""
 
 from __future__ import annotations
 
@@ -19,14 +19,9 @@ Verdict = Literal["reproduced", "differs", "refuted", "not run"]
 class Run:
     """Settings of a run.
 
-    Attributes
-    ----------
-    quick
-        Whether to run fewer repetitions. Lines, panels, data sets and the range of epsilon stay the same.
-    data
-        Folder of Parquet tables. None uses only tables of installed packages.
-    method
-        A user's method as `module:factory`, drawn on the same axes.
+    With `quick`, there are fewer repetitions; lines, panels, data sets and the range of epsilon stay the same. `data`
+    is a folder of Parquet tables, or None to use only tables of installed packages. `method` is a user's method as
+    `module:factory`, which is drawn on the same axes.
     """
 
     quick: bool = False
@@ -36,16 +31,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Cell:
-    """An independent piece of work, run in any process and in any order.
+    """An independent piece of work, which can run in any process and in any order.
 
-    Attributes
-    ----------
-    name
-        Unique within the figure. The seed of the cell is derived from the names of figure and cell.
-    work
-        A top-level function, called with `seed` and the arguments. It returns rows of numbers.
-    arguments
-        Plain values: text, numbers, None and tuples of them.
+    `name` must be unique within the figure: the seed is derived from the names of figure and cell. `work` must be a
+    top-level function; it is called with `seed` and the arguments, and returns rows of numbers. `arguments` must be
+    text, numbers, None or tuples of them.
     """
 
     name: str
@@ -55,7 +45,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Result of a criterion or an erratum: whether the claim holds (None if it could not be run), and the numbers."""
+    """Result of a criterion or an erratum.
+
+    `holds` says whether the claim holds, or is None if it could not be evaluated. `measured` contains the numbers.
+    """
 
     holds: bool | None
     measured: str
@@ -65,18 +58,9 @@ class Outcome:
 class Criterion:
     """An inequality fixed before the run.
 
-    Attributes
-    ----------
-    key
-        Short name, unique within the figure.
-    claim
-        The inequality as a sentence with its numbers.
-    check
-        Maps the numbers of the figure to an outcome. `holds` is None if the required numbers are missing.
-    otherwise
-        The verdict if the inequality does not hold.
-    why
-        The reason to print if it does not hold.
+    `key` is unique within the figure. `claim` is the inequality as a sentence with its numbers. `check` maps the
+    numbers of the figure to an outcome; `holds` is None if the required numbers are missing. If the inequality does not
+    hold, the verdict is `otherwise`, and `why` is printed as the reason.
     """
 
     key: str
@@ -88,15 +72,7 @@ class Criterion:
 
 @dataclass(frozen=True)
 class NumberTable:
-    """A table on the page of a figure.
-
-    Attributes
-    ----------
-    title
-        Description of its numbers, with the unit.
-    headers, rows
-        Cells as text. Every row is as long as the headers.
-    """
+    """A table on the page of a figure. Every row is as long as the headers."""
 
     title: str
     headers: tuple[str, ...]
@@ -110,25 +86,25 @@ class Figure:
     Attributes
     ----------
     name
-        For example `kalaja-4.1`.
+        Name such as `kalaja-4.1`.
     document
         Key in `figure_catalogue.DOCUMENTS`.
     title
         Short description of the plot.
     says
-        The claim of the document, in our words.
+        The document's claim, in our words.
     choices
-        Our choice of parameters that the document leaves open, one sentence each.
+        Our choices of parameters that the document leaves open, one sentence each.
     cells
-        The work of a run.
+        Returns the cells of a run.
     not_run
-        Data or lines that this run omits, one sentence each.
+        Returns the data or lines that a run omits, one sentence each.
     criteria
         Criteria that decide the verdict.
     draw
         Maps the numbers to a plot.
     tables
-        Maps the numbers to tables for its page.
+        Maps the numbers to tables for the page.
     predictions
         Whether a user's method can be drawn on the same axes.
     pdf
@@ -151,20 +127,10 @@ class Figure:
 
 @dataclass(frozen=True)
 class Erratum:
-    """An incorrect claim of a document, with code that shows it.
+    """An incorrect claim of a document, with code that refutes it.
 
-    Attributes
-    ----------
-    number
-        Number in the table of errata, 1 to 30.
-    document
-        Key in `figure_catalogue.DOCUMENTS`.
-    where
-        Location in the document.
-    claim
-        The claim of the document.
-    show
-        Evaluates the claim. `holds` is False if the claim is refuted.
+    `number` is the number in the errata table, `document` a key in `figure_catalogue.DOCUMENTS`, and `where` the
+    location in the document. `show` evaluates the claim; `holds` is False if the claim is refuted.
     """
 
     number: int
@@ -175,19 +141,19 @@ class Erratum:
 
 
 def verdict_of(outcomes: Sequence[tuple[Criterion, Outcome]]) -> Verdict:
-    """Return the verdict on a figure: the worst of its criteria, or not run if one could not be evaluated.
+    """Return the verdict on a figure: the worst over its criteria, or `not run` if one could not be evaluated.
 
     >>> sound = Criterion("a", "1 < 2", lambda numbers: Outcome(True, "1"), "refuted", "")
     >>> verdict_of([(sound, Outcome(True, "1"))]), verdict_of([(sound, Outcome(False, "3"))])
     ('reproduced', 'refuted')
     """
-    found = {
+    verdicts = {
         "reproduced" if outcome.holds else criterion.otherwise
         for criterion, outcome in outcomes
         if outcome.holds is not None
     }
-    if "refuted" in found:
+    if "refuted" in verdicts:
         return "refuted"
-    if "differs" in found:
+    if "differs" in verdicts:
         return "differs"
     return "not run" if any(outcome.holds is None for _, outcome in outcomes) else "reproduced"

@@ -1,4 +1,4 @@
-"""The documents, and every figure and erratum by name."""
+"""List the documents, and find figures and errata by name."""
 
 from __future__ import annotations
 
@@ -17,17 +17,7 @@ from discreet_papers.figure import Erratum, Figure
 
 @dataclass(frozen=True)
 class Document:
-    """A source document.
-
-    Attributes
-    ----------
-    key
-        Prefix of the names of its figures, and name of its folder.
-    citation
-        Author, title and year.
-    figures
-        Names of its figures.
-    """
+    """A source document. `key` is the name of its folder and the prefix of its figure names."""
 
     key: str
     citation: str
@@ -83,7 +73,7 @@ NAMES: Final = tuple(name for document in DOCUMENTS.values() for name in documen
 
 
 def figure_named(name: str) -> Figure:
-    """Return a figure by name.
+    """Return the figure with this name.
 
     >>> figure_named("park-2")
     Traceback (most recent call last):
@@ -97,24 +87,24 @@ def figure_named(name: str) -> Figure:
 
 @cache
 def _figures(key: str) -> Mapping[str, Figure]:
-    found = cast("tuple[Figure, ...]", import_module(f"discreet_papers.{key}.{key}_figures").FIGURES)
-    return {figure.name: figure for figure in found}
+    figures = cast("tuple[Figure, ...]", import_module(f"discreet_papers.{key}.{key}_figures").FIGURES)
+    return {figure.name: figure for figure in figures}
 
 
 @cache
 def errata() -> tuple[Erratum, ...]:
-    """Return every incorrect claim of the documents, ordered by number."""
-    found = [erratum for key in DOCUMENTS for erratum in import_module(f"discreet_papers.{key}.{key}_errata").ERRATA]
-    return tuple(sorted(found, key=lambda erratum: erratum.number))
+    """Return all incorrect claims of the documents, ordered by number."""
+    modules = [import_module(f"discreet_papers.{key}.{key}_errata") for key in DOCUMENTS]
+    return tuple(sorted((erratum for module in modules for erratum in module.ERRATA), key=lambda item: item.number))
 
 
 @cache
 def shipped_run() -> Mapping[str, object]:
-    """Return the shipped full run with all tables, as written by `--all`: version, master seed, figures and errata."""
+    """Return the results of the full run that is shipped with the package: version, seed, figures and errata."""
     text = (files("discreet_papers") / "verdicts.json").read_text(encoding="utf-8")
     return cast("Mapping[str, object]", json.loads(text))
 
 
 def shipped_verdicts() -> Mapping[str, Mapping[str, object]]:
-    """Return verdict and seconds of the shipped full run by figure."""
+    """Return the verdict and seconds of each figure in the shipped run."""
     return cast("Mapping[str, Mapping[str, object]]", shipped_run()["figures"])

@@ -1,4 +1,4 @@
-"""Public functions behind `discreet reproduce`."""
+"""Reproduce figures of the source documents: the public functions behind `discreet reproduce`."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _NEEDS: Final = ("matplotlib", "pandas", "sklearn", "cvxpy", "statsmodels")
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Results of a run of figures, and the written files.
+    """Results of a run, and the paths of the written files.
 
     Attributes
     ----------
     results
-        A result for each figure, in the order of the catalogue.
+        One result per figure, in catalogue order.
     errata
         Results for the errata. Empty unless all figures were run.
     files
@@ -47,33 +47,33 @@ class Reproduction:
     files: tuple[Path, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """Return all verdicts as plain values."""
+        """Return all verdicts as values that JSON can store."""
         return {**verdicts(self.results, self.errata), "files": [str(path) for path in self.files]}
 
 
 def figures() -> tuple[dict[str, object], ...]:
-    """Return every figure: name, document, claim, and verdict and seconds of the shipped run.
+    """Return a description of every figure: name, document, claim, and the verdict and seconds of the shipped run.
 
-    >>> [one["name"] for one in figures() if one["document"] == "park"]
+    >>> [figure["name"] for figure in figures() if figure["document"] == "park"]
     ['park-1']
     """
     _check_installed()
     shipped = shipped_verdicts()
-    found = []
+    descriptions = []
     for name in NAMES:
-        figure, known = figure_named(name), shipped.get(name, {})
-        found.append(
+        figure, verdict = figure_named(name), shipped.get(name, {})
+        descriptions.append(
             {
                 "name": name,
                 "document": figure.document,
                 "citation": DOCUMENTS[figure.document].citation,
                 "title": figure.title,
                 "says": figure.says,
-                "verdict": known.get("verdict", "not run"),
-                "seconds": known.get("seconds"),
+                "verdict": verdict.get("verdict", "not run"),
+                "seconds": verdict.get("seconds"),
             }
         )
-    return tuple(found)
+    return tuple(descriptions)
 
 
 def reproduce(
@@ -91,9 +91,9 @@ def reproduce(
     Parameters
     ----------
     names
-        One figure or several. By default, all figures and the errata.
+        Name of one figure or of several. By default, all figures and the errata.
     output
-        Folder for the files and for finished cells. The same call resumes an interrupted run from there.
+        Folder for the files and for finished cells. If a run is interrupted, the same call continues it.
     quick
         Run fewer repetitions. Lines, panels, data sets and the range of epsilon stay the same.
     data
@@ -104,7 +104,7 @@ def reproduce(
     workers
         Number of processes. By default, all cores.
     progress
-        Called with the name of a figure, the number of finished cells and the total.
+        Called after each cell with the name of its figure, the number of finished cells and the total.
 
     Returns
     -------
@@ -114,8 +114,8 @@ def reproduce(
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     made = reproduce("notes-response", output=folder, quick=True, workers=1)
-    >>> made.results[0].verdict
+    ...     reproduction = reproduce("notes-response", output=folder, quick=True, workers=1)
+    >>> reproduction.results[0].verdict
     'reproduced'
     """
     _check_installed()
@@ -127,8 +127,8 @@ def reproduce(
     folder = output_folder(output)
     results: dict[str, Result] = {}
     written: dict[str, tuple[Path, ...]] = {}
-    with closing(run_figures(wanted, run, folder, workers=workers, progress=progress)) as found:
-        for result in found:
+    with closing(run_figures(wanted, run, folder, workers=workers, progress=progress)) as finished:
+        for result in finished:
             results[result.figure.name] = result
             written[result.figure.name] = write_figure(result, folder)
     ordered = tuple(results[figure.name] for figure in wanted)
@@ -149,7 +149,7 @@ def _folder(data: str | os.PathLike[str] | None) -> Path | None:
         return None
     folder = checked_path(data)
     if not folder.is_dir():
-        raise SpecError(f"data: expected a folder of Parquet files, got {str(folder)!r}")
+        raise SpecError(f"data: expected a folder with Parquet files, got {str(folder)!r}")
     return folder
 
 
@@ -159,5 +159,5 @@ def _check_installed() -> None:
             raise SpecError(
                 f"reproducing a figure needs {name!r}, which is not installed",
                 code="missing-dependency",
-                remedy="from the root of the repository run: pip install . ./packages/discreet-papers",
+                remedy="in the root folder of the repository, run: pip install . ./packages/discreet-papers",
             )

@@ -1,4 +1,4 @@
-"""Run figures and errata: cells in parallel, each stored on disk so that an interrupted run can continue."""
+"""Run figures and errata. Cells run in parallel and are stored on disk, so that an interrupted run can continue."""
 
 from __future__ import annotations
 
@@ -30,27 +30,17 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 KEPT: Final = ".cells"  # folder of finished cells
-MASTER_SEED: Final = 12  # all seeds follow from it; set once, after every criterion was fixed
+MASTER_SEED: Final = 12  # all seeds are derived from it; set once, after every criterion was fixed
 _PATIENCE: Final = 5.0  # seconds to wait for a process to end
 
 
 class FailedCellError(DiscreetError):
-    """A failed cell of a figure. Finished cells are kept, and the same command continues from there."""
+    """Failure of one cell of a figure. Finished cells are kept, and the same command continues from them."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """Result of a figure.
-
-    Attributes
-    ----------
-    numbers
-        A row for each measurement.
-    outcomes
-        Each criterion with its outcome.
-    seconds
-        Seconds of work, summed over the cells.
-    """
+    """Result of a figure: a row of numbers per measurement, the outcome of each criterion, and CPU seconds."""
 
     figure: Figure
     run: Run
@@ -60,7 +50,7 @@ class Result:
 
     @property
     def verdict(self) -> Verdict:
-        """Verdict of all criteria together."""
+        """The verdict that follows from all criteria."""
         return verdict_of(self.outcomes)
 
 
@@ -88,10 +78,7 @@ def seed_of(figure: str, cell: str) -> int:
 
 
 def check_workers(workers: int | None) -> None:
-    """Refuse a number of processes that is not a positive integer.
-
-    >>> check_workers(2)
-    """
+    """Reject a number of processes that is not a positive integer."""
     if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
         raise SpecError(f"workers: expected a positive integer, got {workers!r}")
 
@@ -114,10 +101,10 @@ def run_figures(
     workers: int | None = None,
     progress: Callable[[str, int, int], None] = lambda name, done, total: None,
 ) -> Generator[Result, None, None]:
-    """Run the cells of all figures in parallel, and yield each result when its last cell is done.
+    """Run the cells of all figures in parallel, and yield each result when its last cell is finished.
 
-    Finished cells are stored in `folder` and reused by the same version of the program on the same tables. `progress`
-    is called with the figure of a finished cell, the number of finished cells and the total.
+    Finished cells are stored in `folder`. The same version of the program reuses them on the same tables. `progress` is
+    called after each cell with the name of its figure, the number of finished cells and the total.
     """
     if run.method is not None:
         check_method(figures, run.method)
@@ -125,16 +112,16 @@ def run_figures(
     works = {figure.name: list(figure.cells(run)) for figure in figures}
     total = sum(map(len, works.values()))
     left = {figure.name: {cell.name for cell in works[figure.name]} for figure in figures}
-    found: dict[str, dict[str, Done]] = {figure.name: {} for figure in figures}
+    done_cells: dict[str, dict[str, Done]] = {figure.name: {} for figure in figures}
     by_name = {figure.name: figure for figure in figures}
-    # closed explicitly, so that stopping a run while a figure is written stops the processes too
+    # closed explicitly, so that the processes stop too if a run is stopped while a figure is written
     with closing(run_cells(works, folder, depends=depends, workers=workers)) as finished:
         for done, (name, cell, rows) in enumerate(finished, start=1):
-            found[name][cell] = rows
+            done_cells[name][cell] = rows
             left[name].discard(cell)
             progress(name, done, total)
             if not left[name]:
-                yield _result(by_name[name], run, [found[name][one.name] for one in works[name]])
+                yield _result(by_name[name], run, [done_cells[name][work.name] for work in works[name]])
 
 
 def run_errata() -> Iterator[ShownErratum]:
@@ -148,7 +135,7 @@ def run_errata() -> Iterator[ShownErratum]:
 
 @dataclass(frozen=True)
 class Done:
-    """Result of a cell, and its seconds."""
+    """Rows of a finished cell, and the seconds that it took."""
 
     rows: list[Row]
     seconds: float
@@ -163,12 +150,12 @@ def _result(figure: Figure, run: Run, cells: Sequence[Done]) -> Result:
 
 
 def check_method(figures: Sequence[Figure], method: str) -> None:
-    """Refuse a method that cannot be found, or a figure on which no method can be drawn."""
+    """Reject a method that cannot be imported, or figures on which no method can be drawn."""
     from discreet_papers.methods import reader_method
 
     if refused := [figure.name for figure in figures if not figure.predictions]:
         raise SpecError(
-            f"{', '.join(refused)}: not about predictions, so no other method can be drawn",
+            f"no other method can be drawn on {', '.join(refused)}, because these figures are not about predictions",
             option="with",
             remedy=LeaveOut("with"),
         )
@@ -180,16 +167,9 @@ def run_cells(
 ) -> Generator[tuple[str, str, Done], None, None]:
     """Yield every cell with its rows: stored cells first, then the others as they finish.
 
-    Parameters
-    ----------
-    works
-        Cells by the name of their figure or comparison. Seeds are derived from both names.
-    folder
-        Folder of finished cells.
-    depends
-        Dependencies of the cells other than the program, their names and their arguments.
-    workers
-        Number of processes. By default, all cores.
+    `works` maps the name of a figure or comparison to its cells; seeds are derived from both names. `folder` holds the
+    finished cells. `depends` describes dependencies of the cells other than the program, their names and arguments. By
+    default, `workers` is the number of cores.
     """
     kept = _Kept(folder / KEPT, depends)
     todo: list[tuple[str, Cell]] = []
@@ -208,7 +188,7 @@ def run_cells(
         while running:
             ended = wait(running, return_when=FIRST_COMPLETED).done
             # store the successful cells before a failure ends the run
-            for future in sorted(ended, key=lambda one: one.exception() is not None):
+            for future in sorted(ended, key=lambda item: item.exception() is not None):
                 name, cell = running.pop(future)
                 rows = _rows(future, name, cell)
                 kept.write(name, cell, rows)
@@ -222,7 +202,10 @@ def _rows(future: Future[Done], name: str, cell: Cell) -> Done:
         raise
     except Exception as error:
         what = f"{type(error).__name__}: {error}"
-        raise FailedCellError(f"{name}, cell {cell.name!r} failed ({what}); finished cells are kept") from error
+        raise FailedCellError(
+            f"the cell {cell.name!r} of {name} failed ({what}); finished cells are kept, and the same command "
+            "continues from them"
+        ) from error
 
 
 @contextmanager
@@ -232,10 +215,10 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
     try:
         yield pool
     except BaseException:
-        # a cell may take half a minute, and stopping a run should not wait for it
+        # do not wait for running cells, which may take half a minute
         pool.shutdown(wait=False, cancel_futures=True)
         _end(set(active_children()) - others)
-        # a pool thread that still closes its pipes when Python exits would print a traceback
+        # a pool thread that is still closing its pipes when Python exits would print a traceback
         for thread in set(threading.enumerate()) - threads:
             thread.join(_PATIENCE)
         raise
@@ -264,7 +247,7 @@ def _work(cell: Cell, seed: int) -> Done:
 
 
 class _Kept:
-    """Finished cells on disk, each under a digest of all its dependencies."""
+    """Finished cells on disk, each under a digest of everything that it depends on."""
 
     def __init__(self, folder: Path, depends: str) -> None:
         self._folder = folder
@@ -272,10 +255,10 @@ class _Kept:
 
     def read(self, figure: str, cell: Cell) -> Done | None:
         try:
-            found = json.loads(self._path(figure, cell).read_text(encoding="utf-8"))
-            return Done(found["rows"], found["seconds"])
+            stored = json.loads(self._path(figure, cell).read_text(encoding="utf-8"))
+            return Done(stored["rows"], stored["seconds"])
         except (OSError, ValueError, KeyError, TypeError):
-            # missing, or truncated by a crash: run the cell again
+            # missing, or truncated by a crash: the cell runs again
             return None
 
     def write(self, figure: str, cell: Cell, done: Done) -> None:
@@ -310,5 +293,5 @@ def _method_digest(method: str | None) -> str:
 def _tables_digest(folder: Path | None) -> str:
     if folder is None:
         return ""
-    known = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(folder.iterdir())]
-    return hashlib.sha256(repr(known).encode()).hexdigest()
+    tables = [(path.name, path.stat().st_size, path.stat().st_mtime_ns) for path in sorted(folder.iterdir())]
+    return hashlib.sha256(repr(tables).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Files of a run: plots, numbers and a page for each figure, and a table of verdicts."""
+"""Write the files of a run: plots, numbers and a page for each figure, and a file with all verdicts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Final
 from discreet import __version__
 from discreet.analyst.plots.style import PANELS, house_style
 from discreet.files import write_bytes
-from discreet_papers.figure import NumberTable, Outcome
+from discreet_papers.figure import Criterion, NumberTable, Outcome
 from discreet_papers.figure_catalogue import DOCUMENTS
 from discreet_papers.runner import MASTER_SEED, Result, ShownErratum
 
@@ -24,7 +24,7 @@ _HOLDS: Final = {True: "holds", False: "does not hold", None: "not run"}
 
 
 def write_figure(result: Result, folder: Path) -> tuple[Path, ...]:
-    """Write plots, CSV and Markdown of a figure, replacing those of an earlier run, and return their paths."""
+    """Write the plots, CSV and Markdown page of a figure, replacing earlier files. Return their paths."""
     contents = {**_pictures(result), ".csv": _numbers(result).encode(), ".md": page(result).encode()}
     folder.mkdir(parents=True, exist_ok=True)
     paths = tuple(folder / f"{result.figure.name}{suffix}" for suffix in contents)
@@ -41,20 +41,20 @@ def write_verdicts(results: Sequence[Result], shown: Sequence[ShownErratum], fol
 
 
 def verdicts(results: Sequence[Result], shown: Sequence[ShownErratum] = ()) -> dict[str, object]:
-    """Return all verdicts as plain values."""
+    """Return all verdicts as values that JSON can store."""
     return {
         "discreet": __version__,
         "master_seed": MASTER_SEED,
         "figures": {result.figure.name: _figure_values(result) for result in results},
         "errata": {
-            f"E{one.erratum.number}": {
-                "document": one.erratum.document,
-                "claim": one.erratum.claim,
-                "verdict": one.verdict,
-                "measured": one.outcome.measured,
-                "seconds": round(one.seconds, 2),
+            f"E{result.erratum.number}": {
+                "document": result.erratum.document,
+                "claim": result.erratum.claim,
+                "verdict": result.verdict,
+                "measured": result.outcome.measured,
+                "seconds": round(result.seconds, 2),
             }
-            for one in shown
+            for result in shown
         },
     }
 
@@ -69,15 +69,15 @@ def page(result: Result) -> str:
     for criterion, outcome in result.outcomes:
         lines.append(f"| {_cell(criterion.claim)} | {_cell(outcome.measured)} | {_HOLDS[outcome.holds]} |")
     if reasons := [criterion.why for criterion, outcome in result.outcomes if outcome.holds is False]:
-        lines += ["", "## Why it differs", "", *(f"- {reason}" for reason in reasons)]
+        lines += ["", "## Why the result differs", "", *(f"- {reason}" for reason in reasons)]
     for table in figure.tables(result.numbers):
         lines += ["", f"## {table.title}", "", *_markdown(table)]
     if figure.choices:
-        lines += ["", "## Our choices, where the document is silent", "", *(f"- {one}" for one in figure.choices)]
+        lines += ["", "## Our choices where the document is silent", "", *(f"- {choice}" for choice in figure.choices)]
     if left_out := list(figure.not_run(result.run)):
-        lines += ["", "## Not run", "", *(f"- {one}" for one in left_out)]
-    how = "quick (repetitions cut)" if result.run.quick else "full"
-    lines += ["", f"Run: {how}, {result.seconds:.0f} s of work. Noise is seeded: NOT PRIVATE.", ""]
+        lines += ["", "## Not run", "", *(f"- {sentence}" for sentence in left_out)]
+    how = "quick (fewer repetitions)" if result.run.quick else "full"
+    lines += ["", f"Run: {how}, {result.seconds:.0f} s of computing time. Noise is seeded: NOT PRIVATE.", ""]
     return "\n".join(lines)
 
 
@@ -92,22 +92,22 @@ def _figure_values(result: Result) -> dict[str, object]:
         "verdict": result.verdict,
         "seconds": round(result.seconds, 1),
         "quick": result.run.quick,
-        "criteria": [_outcome_values(one.key, one.claim, outcome) for one, outcome in result.outcomes],
+        "criteria": [_outcome_values(criterion, outcome) for criterion, outcome in result.outcomes],
         "not_run": list(result.figure.not_run(result.run)),
     }
 
 
-def _outcome_values(key: str, claim: str, outcome: Outcome) -> Mapping[str, object]:
-    return {"key": key, "claim": claim, "holds": outcome.holds, "measured": outcome.measured}
+def _outcome_values(criterion: Criterion, outcome: Outcome) -> Mapping[str, object]:
+    return {"key": criterion.key, "claim": criterion.claim, "holds": outcome.holds, "measured": outcome.measured}
 
 
 def _pictures(result: Result) -> dict[str, bytes]:
-    """Return PNG and SVG, and PDF if the figure has one, by suffix."""
+    """Return the plot as PNG and SVG, and as PDF if the figure requires it, by suffix."""
     from matplotlib import rc_context
 
     with house_style(size=PANELS):
         picture = result.figure.draw(result.numbers, result.run)
-    # make the bytes reproducible
+    # leave out dates and versions, so that the bytes are reproducible
     undated = {".png": {"Software": None}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
     contents = {}
     with rc_context({"svg.hashsalt": result.figure.name, "svg.fonttype": "path"}):
@@ -119,10 +119,10 @@ def _pictures(result: Result) -> dict[str, bytes]:
 
 
 def _numbers(result: Result) -> str:
-    """Return the numbers as CSV, below comment lines with versions and the rule for seeds."""
+    """Return the numbers as CSV, after comment lines with versions and the seed rule."""
     text = StringIO()
     text.write(f"# {result.figure.name}, discreet {__version__}, Python {platform.python_version()}")
-    text.writelines(f", {name} {known}" for name in _PACKAGES if (known := _version(name)))
+    text.writelines(f", {name} {installed}" for name in _PACKAGES if (installed := _version(name)))
     text.write(f"\n# seed of a cell: first 8 bytes of sha256('{MASTER_SEED}/figure/cell') as an integer; NOT PRIVATE\n")
     text.write(f"# quick: {str(result.run.quick).lower()}\n")
     result.numbers.to_csv(text, index=False, float_format="%.8g", lineterminator="\n")

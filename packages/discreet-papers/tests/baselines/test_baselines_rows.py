@@ -34,7 +34,7 @@ def test_bounds_that_are_no_box_are_refused(bounds):
 
 @pytest.mark.parametrize("wrong", [{"epsilon": 0.0}, {"delta": 0.0}, {"delta": 1.0}])
 def test_a_budget_that_is_none_is_refused(wrong):
-    with pytest.raises(SpecError, match="expected epsilon above 0 and delta in"):
+    with pytest.raises(SpecError, match="expected epsilon above 0 and delta between 0 and 1, got"):
         BoxedRegressor(**(GIVEN | wrong))
 
 

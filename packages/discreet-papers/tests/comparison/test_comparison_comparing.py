@@ -36,7 +36,7 @@ class Own:
     "declared", [{}, {"data_is_public": False}, {"data_is_public": 1}, {"data_is_simulated": "yes"}]
 )
 def test_data_must_be_declared_public_or_simulated(declared, tmp_path):
-    with pytest.raises(SpecError, match="for public or simulated data alone"):
+    with pytest.raises(SpecError, match="the data must be public or simulated"):
         discreet_papers.compare_methods(frame(), target="y", output=tmp_path / "out", **declared)
     assert not (tmp_path / "out").exists()
 
@@ -65,7 +65,7 @@ def test_a_refusal_becomes_a_note():
     given = FEW | {"methods": ["gaussian/nothing"], "data_is_public": False, "data_is_simulated": True}
     found = discreet_papers.compare_methods({"mine": frame()}, **given, workers=1)
     assert found.files == ()
-    assert any(note.startswith("gaussian/nothing refused mine: ") for note in found.notes)
+    assert any(note.startswith("gaussian/nothing failed on mine: ") for note in found.notes)
 
 
 @pytest.mark.parametrize(

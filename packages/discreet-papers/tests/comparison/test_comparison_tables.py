@@ -20,7 +20,7 @@ def test_levels_become_columns_and_gaps_and_constants_are_left_out():
     found = prepared("t", given, "y")
     assert found.columns == ("a", "b_v")
     assert found.x.shape == (98, 2)
-    assert found.notes == ("t: 2 rows with missing cells are left out.", "t: constant columns are left out: c.")
+    assert found.notes == ("t: 2 rows with missing cells were left out.", "t: constant columns were left out: c.")
 
 
 def test_a_box_is_the_range_widened_on_both_sides():
@@ -54,20 +54,20 @@ def test_without_data_there_is_a_simulated_table():
 @pytest.mark.parametrize(
     ("data", "target", "words"),
     [
-        (None, "y", "got target='y' without data"),
+        (None, "y", "got target='y' but no data"),
         (frame(), None, "expected the name of the target column"),
         (frame(), "z", "unknown column 'z' of the table 'table'; allowed: a, b, y"),
-        (frame(), "b", "expected numbers in the target 'b', got text"),
-        (frame(40), "y", "expected at least 50 rows"),
+        (frame(), "b", "expected numbers in the target 'b' of the table 'table', got text"),
+        (frame(40), "y", "expected at least 50 complete rows"),
         (frame().assign(y=1.0), "y", "a target that varies"),
-        (frame()[["y"]], "y", "got 100 rows and 0 such regressors"),
+        (frame()[["y"]], "y", "got 100 rows and 0 regressors that vary"),
         (frame().assign(c=[f"p{one}" for one in range(100)]), "y", "at most 50 levels, in column 'c'"),
         (frame().assign(c=pd.Timestamp(2020, 1, 1)), "y", "expected numbers, or text"),
         ("table.xlsx", "y", "expected a .csv or .parquet file"),
-        ("nowhere.csv", "y", "cannot read 'nowhere.csv'"),
+        ("nowhere.csv", "y", "cannot read the file 'nowhere.csv'"),
         (7, "y", "expected a path, or a pandas, polars or pyarrow table, got 7"),
         ([], "y", "expected at least one table"),
-        ([frame(), frame()], "y", "expected tables of different names, got table, table"),
+        ([frame(), frame()], "y", "expected tables with different names, got table, table"),
     ],
 )
 def test_what_is_no_table_is_refused(data, target, words):

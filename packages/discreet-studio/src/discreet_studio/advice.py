@@ -1,4 +1,4 @@
-"""Word the messages of the library for the screens, with fields and pages instead of options and functions."""
+"""Word the library's messages for the screens, with fields and pages instead of options and functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.wording import PYTHON, worded
 _ON_PLAN: Final = {
     name: one for name, one in front_ends(discreet.ReleaseOptions).items() if name != "allow_weak_privacy"
 }
-#: the field of each option that has one, and its page
+#: label and page of the field for each option that has one
 BOXES: Final = {
     **{name: (one.label, "plan") for name, one in _ON_PLAN.items() if one.kind != "switch"},
     "robust_models": (front_ends(discreet.RobustErrors)["models"].label, "plan"),
@@ -24,7 +24,7 @@ BOXES: Final = {
     "strength": ("Strength", "analyse"),
     "thousands": ("Thousands character", "table"),
 }
-#: the box to tick for an option, and its page
+#: label and page of the box to tick for an option
 TICKS: Final = {
     **{name: (one.label, "plan") for name, one in _ON_PLAN.items() if one.kind == "switch"},
     "accept_changed_data": ("The table is a newer state of the same data set", "release"),
@@ -32,7 +32,7 @@ TICKS: Final = {
     "robust": ("Also pay for robust standard errors", "plan"),
     "quoted_line_breaks": ("Quoted cells may contain line breaks", "table"),
 }
-#: what to do instead of leaving out an option
+#: advice that replaces "leave it out" for an option
 WITHOUT: Final = {
     "refuse_shared_table": "tick “This table was released under another data set too” on the release page",
     "sign": "choose “no signature”",
@@ -67,7 +67,7 @@ class StudioWording:
     def set_option(self, name: str, value: object) -> str:
         """Return advice to fill in a field or tick a box."""
         if name == "allow_weak_privacy":
-            return "use the command line: the studio does not allow epsilon above 20 or delta above 0.001"
+            return "use the command line, because the studio does not allow epsilon above 20 or delta above 0.001"
         if name in TICKS:
             return f"tick {self.option(name, value)}"
         if name in ("level", "alpha") and isinstance(value, float):
@@ -75,15 +75,19 @@ class StudioWording:
             name, value = "level", f"{100 * max(value, 1 - value):g}"
         if name in BOXES:
             label, page = BOXES[name]
-            return f"write {'it' if value is None else value} under “{label}” on the {page} page"
+            return (
+                f"fill in “{label}” on the {page} page"
+                if value is None
+                else f"write {value} under “{label}” on the {page} page"
+            )
         return f"use the command line, which has an option for “{name.replace('_', ' ')}”"
 
     def leave_out(self, name: str) -> str:
         """Return advice to clear a field."""
-        return WITHOUT.get(name) or f"leave {name.replace('_', ' ')} out"
+        return WITHOUT.get(name) or f"leave out {name.replace('_', ' ')}"
 
     def call(self, function: str, purpose: str) -> str:
-        """Return the page that does what a function does."""
+        """Return advice to use the page that does what a function does."""
         page = f"the {_PAGES[function]} page" if function in _PAGES else "the command line"
         if not purpose:
             return page

@@ -59,13 +59,13 @@ STATIC: Final = {
 
 
 class Studio:
-    """The screens of one folder. `host` is the address and port as a browser sends them."""
+    """The screens for one folder. `host` is the address and port that a browser sends in the Host header."""
 
     def __init__(self, folder: str | Path, host: str) -> None:
         check_libraries()
         self.space = Workspace(Folder(folder))
-        shown: Mapping[str, View] = {path: view for one in VIEWS for path, view in one.SHOWN.items()}
-        changed: Mapping[str, View] = {path: view for one in VIEWS for path, view in one.CHANGED.items()}
+        shown: Mapping[str, View] = {path: view for module in VIEWS for path, view in module.SHOWN.items()}
+        changed: Mapping[str, View] = {path: view for module in VIEWS for path, view in module.CHANGED.items()}
         routes = [
             Route(ENTRY, self._open),
             Route("/", _start),
@@ -76,12 +76,12 @@ class Studio:
         ]
         self.changing_paths = tuple(changed)
         self.shown_paths = tuple(shown)
-        known = {404: _missing, 405: _missing, 500: _failed, TooLargeError: _too_large}
-        self.asgi = Gate(Starlette(routes=routes, exception_handlers=known), self.keys, host)
+        handlers = {404: _missing, 405: _missing, 500: _failed, TooLargeError: _too_large}
+        self.asgi = Gate(Starlette(routes=routes, exception_handlers=handlers), self.keys, host)
 
     @property
     def keys(self) -> Keys:
-        """The secrets of this run."""
+        """The secrets of this session."""
         return self.space.keys
 
     @property
@@ -90,13 +90,17 @@ class Studio:
         return self.space.folder
 
     def idle_for(self, seconds: float) -> bool:
-        """Return whether no request has arrived for this many seconds and no work is running."""
+        """Return whether no request has arrived for this many seconds and no job is running."""
         return self.space.jobs.running is None and time.monotonic() - self.asgi.last_request > seconds
 
     async def _open(self, request: Request) -> Response:
         if self.keys.redeem(request.query_params.get("token", "")):
             return opened(self.keys)
-        return page(403, "This link was used", "A link opens the studio once. Run discreet studio again for a new one.")
+        return page(
+            403,
+            "This link was already used",
+            "A link opens the studio only once. Run discreet studio again for a new one.",
+        )
 
     def _showing(self, view: View) -> Callable[[Request], Awaitable[Response]]:
         async def show(request: Request) -> Response:
@@ -113,14 +117,14 @@ class Studio:
                 form = await read_form(request, self.keys.csrf)
             except ForgedError:
                 return page(
-                    403, "Refused", "The form was not sent by a page of this studio. Go back and reload the page."
+                    403, "Refused", "This form was not sent by a page of this studio. Go back and reload the page."
                 )
             return await run_in_threadpool(self._answered, view, form)
 
         return change
 
     def _answered(self, view: View, form: Form) -> Response:
-        """Return the response of a view, or a page with the error if the view did not handle it."""
+        """Return the response of a view, or a page with the error that the view did not handle."""
         try:
             return view(self.space, form)
         except discreet.DiscreetError as error:
@@ -132,25 +136,23 @@ async def _start(request: Request) -> Response:
 
 
 async def _back(request: Request) -> Response:
-    """Redirect to the screen of a form whose address was opened as a page, such as by a reload."""
+    """Redirect to the screen of a form whose address was opened as a page, for example by a reload."""
     screen = request.url.path.split("/")[1]
     return see_other(f"/{screen}" if screen in SCREENS else "/table")
 
 
 async def _missing(request: Request, error: Exception) -> Response:
-    return page(404, "No such page", "The studio has no page of this name. Use the menu on the previous page.")
+    return page(404, "No such page", "The studio has no page with this address. Go back and use the menu.")
 
 
 async def _too_large(request: Request, error: Exception) -> Response:
-    return page(413, "Too large", "What was sent is larger than any form or release file.")
+    return page(413, "Too large", "The request was refused, because it is larger than any form or release file.")
 
 
 async def _failed(request: Request, error: Exception) -> Response:
-    # a traceback may quote cells, so only its type is shown
-    what = (
-        f"The studio met a failure that it does not know ({type(error).__name__}). What you filled in before is kept."
-    )
-    return page(500, "Unexpected failure", what)
+    # a traceback may quote cells, so only the type of the error is shown
+    what = f"An unexpected error occurred ({type(error).__name__}). What you saved before is kept."
+    return page(500, "Unexpected error", what)
 
 
 def _static(package: str, name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:

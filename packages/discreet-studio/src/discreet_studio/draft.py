@@ -1,4 +1,4 @@
-"""Represent an incomplete design: form fields as typed, and the declarations that they define."""
+"""Represent an incomplete design: form fields as typed, and the declarations that they make up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from discreet_studio.studio_folder import FieldError
 
 KINDS: Final = {
     "number": "number with bounds",
-    "private": "number, bounds found by the release",
+    "private": "number with privately estimated bounds",
     "date": "date",
     "boolean": "yes or no",
     "levels": "category",
@@ -21,13 +21,13 @@ KINDS: Final = {
 }
 MISSING: Final = {
     "error": "stop the release",
-    "drop": "leave the row out",
-    "fill": "put in this value",
+    "drop": "drop the row",
+    "fill": "use this value",
 }
 _STATED: Final = {"number": "number", "boolean": "boolean", "text": "levels", "date": "date"}
-# largest number of columns of a table or a design that the screens can show
+# largest number of columns that the screens can show
 MOST_COLUMNS: Final = 500
-# the field of the form that shows a problem with a key of the design
+# the form field next to which a problem with a key of the design is shown
 _FIELDS: Final = {
     "bounds": "low", "within": "low", "levels": "levels", "reference": "levels", "formula": "formula",
     "missing": "missing", "missing_codes": "missing", "dtype": "kind", "name": "name", "release": "released",
@@ -38,7 +38,7 @@ _TOP: Final = {
     "unit.neighbours": "neighbours", "unit": "person", "radius": "radius", "intercept": "intercept",
     "weights": "weights", "weights_are": "weights",
 }  # fmt: skip
-# keys of a design file without a field in the form, which are kept unchanged
+# keys of a design file that have no field in the form and are kept unchanged
 _KEPT: Final = ("reference", "missing_codes", "within", "found")
 _LEVEL: Final = re.compile(r'\s*"[^"\n]*"\s*(?=[,\n]|$)|[^,\n]+')
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,18}")
@@ -46,21 +46,18 @@ _REASON: Final = re.compile(r"^# public because, (?P<name>\"(?:[^\"\\]|\\.)*\"):
 
 
 def check_column_count(count: int, field: str) -> None:
-    """Refuse more columns than the screens can show. The command line has no such limit.
-
-    >>> check_column_count(500, "file")
-    """
+    """Reject more columns than the screens can show. The command line has no such limit."""
     if count > MOST_COLUMNS:
         raise FieldError(
             field,
-            f"there are {count:,} columns, and the studio shows at most {MOST_COLUMNS}; choose a table with fewer, or "
-            "use the command line, which has no such limit",
+            f"expected at most {MOST_COLUMNS} columns, got {count:,}; choose a table with fewer columns, or use the "
+            "command line, which has no such limit",
         )
 
 
 @dataclass
 class ColumnDraft:
-    """The fields of one column as typed."""
+    """Fields of one column as typed."""
 
     name: str
     included: bool = True
@@ -77,11 +74,11 @@ class ColumnDraft:
 
     @property
     def derived(self) -> bool:
-        """Whether the column is computed from others."""
+        """Whether the column is computed from other columns."""
         return self.kind == "formula"
 
     def declaration(self) -> dict[str, object]:
-        """Return the table of this column in a design file, with blanks where fields are blank."""
+        """Return this column's declaration for a design file. Blank fields stay blank."""
         if self.derived:
             out: dict[str, object] = {"formula": self.formula}
             return out | ({"bounds": self._bounds()} if self.low or self.high else {})
@@ -107,7 +104,7 @@ class ColumnDraft:
 
 @dataclass
 class Draft:
-    """The fields of the whole design as typed."""
+    """Fields of the whole design as typed."""
 
     target: str = ""
     intercept: bool = True
@@ -121,17 +118,17 @@ class Draft:
 
     @classmethod
     def blank(cls, columns: Iterable[tuple[str, str | None]], person: str = "", max_rows: str = "1") -> Draft:
-        """Return a draft of the columns with every bound blank, and types where the file states them.
+        """Return a draft with blank bounds for every column, and with the types that the file states.
 
         >>> Draft.blank([("age", "number"), ("member", "boolean")]).columns[1].kind
         'boolean'
         """
-        made = [ColumnDraft(name, kind=_STATED.get(kind or "", "number")) for name, kind in columns if name != person]
-        return cls(columns=made, person=person, max_rows=max_rows)
+        drafts = [ColumnDraft(name, kind=_STATED.get(kind or "", "number")) for name, kind in columns if name != person]
+        return cls(columns=drafts, person=person, max_rows=max_rows)
 
     @classmethod
     def of(cls, design: discreet.Design, reasons: Mapping[str, str]) -> Draft:
-        """Return the fields that define a design."""
+        """Return the form fields for a design."""
         unit = design.unit
         plain = design.to_dict()
         tables = plain["columns"]
@@ -149,61 +146,59 @@ class Draft:
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any]) -> Draft:
-        """Return the fields that were saved to disk, without unknown ones."""
+        """Return the fields that were saved to disk, ignoring unknown ones."""
         columns = kept.get("columns", [])
         columns = columns if isinstance(columns, list) else []
-        made = [
-            ColumnDraft(**_known(ColumnDraft(""), one)) for one in columns if _known(ColumnDraft(""), one).get("name")
-        ]
-        return cls(**(_known(cls(), kept) | {"columns": made}))
+        drafts = [ColumnDraft(**saved) for column in columns if (saved := _known(ColumnDraft(""), column)).get("name")]
+        return cls(**(_known(cls(), kept) | {"columns": drafts}))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values."""
+        """Return the fields as values that JSON can store."""
         return asdict(self)
 
     def declarations(self) -> dict[str, object]:
-        """Return the content of the design file, including everything that is still invalid."""
+        """Return the content of the design file, including declarations that are not valid yet."""
         out: dict[str, object] = {"target": self.target, "intercept": self.intercept}
         if self.radius:
             out["radius"] = _cell(self.radius)
         if self.weights:
             out |= {"weights": self.weights, "weights_are": self.weights_are}
-        out["columns"] = {one.name: one.declaration() for one in self.columns if one.included}
+        out["columns"] = {column.name: column.declaration() for column in self.columns if column.included}
         unit: dict[str, object] = {"neighbours": self.neighbours}
         if self.person:
             unit |= {"id": self.person, "max_rows": _cell(self.max_rows)}
         return out | {"unit": unit}
 
     def problems(self) -> dict[str, str]:
-        """Return every problem by field of the form."""
-        places = {one.name: index for index, one in enumerate(self.columns)}
-        found: dict[str, str] = {}
+        """Return all problems, keyed by form field."""
+        places = {column.name: index for index, column in enumerate(self.columns)}
+        problems: dict[str, str] = {}
         seen: set[str] = set()
-        for index, one in enumerate(self.columns):
-            if one.included and one.name in seen:
-                found[f"c{index}-name"] = f"two columns are called {one.name!r}; rename one of them"
-            seen |= {one.name} if one.included else set()
+        for index, column in enumerate(self.columns):
+            if column.included and column.name in seen:
+                problems[f"c{index}-name"] = f"two columns are called {column.name!r}; rename one of them"
+            seen |= {column.name} if column.included else set()
         for problem in discreet.design_problems(self.declarations()):
             if problem.column in places:
                 key = f"c{places[problem.column]}-{_FIELDS.get(problem.key, 'kind')}"
             else:
                 key = _TOP.get(problem.key, "target")
-            found[key] = f"{found[key]}; {problem.message}" if key in found else problem.message
-        return found
+            problems[key] = f"{problems[key]}; {problem.message}" if key in problems else problem.message
+        return problems
 
     def design(self) -> discreet.Design:
-        """Return the design, or raise an error with all problems if it is not complete."""
+        """Return the design, or raise an error with all problems if it is not valid."""
         return discreet.Design.from_dict(self.declarations())
 
     def toml(self) -> str:
-        """Return the text of a design file, with the reasons as comments that can be read back."""
+        """Return the text of a design file, with the reasons as comments that can be parsed again."""
         lines = [
-            "# Written by discreet studio. Every bound is declared from public knowledge, none was read from data."
+            "# Written by discreet studio. Every bound was declared from public knowledge; none was read from data."
         ]
-        for one in self.columns:
-            if one.included and one.reason:
-                name = one.name.replace("\\", "\\\\").replace('"', '\\"')
-                lines.append(f'# public because, "{name}": {" ".join(one.reason.split())}')
+        for column in self.columns:
+            if column.included and column.reason:
+                name = column.name.replace("\\", "\\\\").replace('"', '\\"')
+                lines.append(f'# public because, "{name}": {" ".join(column.reason.split())}')
         return "\n".join([*lines, "", self.design().to_toml()])
 
 
@@ -211,21 +206,21 @@ def _known(like: Draft | ColumnDraft, kept: object) -> dict[str, Any]:
     """Return the saved fields whose name and type match."""
     if not isinstance(kept, Mapping):
         return {}
-    own = {one.name: getattr(like, one.name) for one in fields(like)}
+    own = {item.name: getattr(like, item.name) for item in fields(like)}
     return {key: value for key, value in kept.items() if key in own and type(value) is type(own[key])}
 
 
 def reasons_in(text: str) -> dict[str, str]:
-    r"""Return the reasons in the comments of a design file.
+    r"""Return the reasons in the comments of a design file, by column.
 
     >>> reasons_in('# public because, "age": nobody is older\n')
     {'age': 'nobody is older'}
     """
-    return {re.sub(r"\\(.)", r"\1", one["name"][1:-1]): one["why"] for one in _REASON.finditer(text)}
+    return {re.sub(r"\\(.)", r"\1", match["name"][1:-1]): match["why"] for match in _REASON.finditer(text)}
 
 
 def levels_of(text: str) -> list[str | int]:
-    """Split levels at commas and line ends. They are integers if all look like one, and quoted ones are text.
+    """Split levels at commas and line ends. Levels in quotes are text. If all look like integers, they are integers.
 
     >>> levels_of("north, south"), levels_of("1, 2, 3"), levels_of('"1", "a, b"')
     (['north', 'south'], [1, 2, 3], ['1', 'a, b'])
@@ -237,7 +232,7 @@ def levels_of(text: str) -> list[str | int]:
 
 
 def _level_text(level: str | int, levels: Sequence[str | int]) -> str:
-    """Return a level as it is typed, in quotes if it would otherwise be parsed differently.
+    """Return a level as it would be typed, in quotes if it would otherwise be parsed differently.
 
     >>> _level_text("1", ["1", "2"]), _level_text("north", ["north"])
     ('"1"', 'north')
@@ -248,7 +243,7 @@ def _level_text(level: str | int, levels: Sequence[str | int]) -> str:
 
 
 def typed(form: Form) -> Draft:
-    """Return the draft in a form."""
+    """Return the draft that a form contains."""
     columns = []
     for index in range(_counted(form)):
         here = f"c{index}-"
@@ -286,28 +281,28 @@ def _counted(form: Form) -> int:
 
 
 def _column(name: str, table: Mapping[str, Any], reason: str) -> ColumnDraft:
-    made = ColumnDraft(name, reason=reason, kept={key: table[key] for key in _KEPT if key in table})
+    draft = ColumnDraft(name, reason=reason, kept={key: table[key] for key in _KEPT if key in table})
     bounds = table.get("bounds")
     if "formula" in table:
-        made.kind, made.formula = "formula", str(table["formula"])
+        draft.kind, draft.formula = "formula", str(table["formula"])
     elif "levels" in table:
         levels = table["levels"]
-        made.kind, made.levels = "levels", ", ".join(_level_text(level, levels) for level in levels)
+        draft.kind, draft.levels = "levels", ", ".join(_level_text(level, levels) for level in levels)
     elif "dtype" in table:
-        made.kind = "boolean"
+        draft.kind = "boolean"
     elif bounds == "private":
-        made.kind, bounds = "private", table.get("within")
+        draft.kind, bounds = "private", table.get("within")
     elif isinstance(bounds, list | tuple) and any(isinstance(bound, str) for bound in bounds):
-        made.kind = "date"
+        draft.kind = "date"
     if isinstance(bounds, list | tuple):
-        made.low, made.high = (_text(bound) for bound in bounds)
+        draft.low, draft.high = (_text(bound) for bound in bounds)
     rule = table.get("missing", "error")
     if isinstance(rule, Mapping):
-        made.missing, made.fill = "fill", _text(rule.get("fill", ""))
+        draft.missing, draft.fill = "fill", _text(rule.get("fill", ""))
     else:
-        made.missing = str(rule)
-    made.released = bool(table.get("release", True))
-    return made
+        draft.missing = str(rule)
+    draft.released = bool(table.get("release", True))
+    return draft
 
 
 def _text(value: object) -> str:
@@ -315,7 +310,7 @@ def _text(value: object) -> str:
 
 
 def _cell(text: str) -> object:
-    """Return a number if the text is one, and otherwise the text, which the design then checks."""
+    """Return a number if the text is one. Otherwise return the text, so that the design reports the problem."""
     plain = text.replace(" ", "").replace("_", "")
     groups = plain.split(",")
     if len(groups) > 1 and all(len(group) == 3 and group.isdigit() for group in groups[1:]):

@@ -1,4 +1,4 @@
-"""Parse submitted forms by type, and check the token of our own pages."""
+"""Parse the fields of submitted forms, and check the token that proves their origin."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ _URLENCODED: Final = "application/x-www-form-urlencoded"
 
 
 class ForgedError(Exception):
-    """A form without the token of this session."""
+    """A form that does not carry the token of this session."""
 
 
 @dataclass(frozen=True)
 class Form:
-    """Fields by name, in the order in which they arrived, and files."""
+    """Fields in the order in which they arrived, and uploaded files by name."""
 
     fields: list[tuple[str, str]]
     files: dict[str, bytes] = field(default_factory=dict)
 
     def get(self, name: str, default: str = "") -> str:
-        """Return the last value of a field, without blanks at its ends.
+        """Return the last value of a field, without leading and trailing blanks.
 
         >>> Form([("a", " 1 ")]).get("a"), Form([]).get("a")
         ('1', '')
         """
-        found = next((value.strip() for key, value in reversed(self.fields) if key == name), default)
-        # a browser ends the lines of a text field with both
-        return found.replace("\r\n", "\n")
+        text = next((value.strip() for key, value in reversed(self.fields) if key == name), default)
+        # browsers end each line of a text field with \r\n
+        return text.replace("\r\n", "\n")
 
     def every(self, name: str) -> list[str]:
-        """Return every value of a field."""
+        """Return all values of a field."""
         return [value.strip() for key, value in self.fields if key == name]
 
     def __contains__(self, name: object) -> bool:
         return any(key == name for key, _ in self.fields)
 
     def number(self, name: str, label: str) -> float:
-        """Return a number, or raise an error for the field."""
+        """Return the number in a field, or raise an error for the field."""
         return as_number(self.get(name), name, label)
 
     def optional(self, name: str, label: str) -> float | None:
@@ -54,7 +54,7 @@ class Form:
 
 
 def as_number(text: str, name: str, label: str) -> float:
-    """Parse a finite number, which may have thousands separators.
+    """Parse a finite number that may have thousands separators.
 
     >>> as_number("1e-6", "delta", "Delta"), as_number("30,000", "rows", "Rows")
     (1e-06, 30000.0)
@@ -68,12 +68,14 @@ def as_number(text: str, name: str, label: str) -> float:
     except ValueError:
         value = float("nan")
     if not -1e300 < value < 1e300:
-        raise FieldError(name, f"{label}: expected a number, got {text[:40]!r}" if text else f"{label} is blank")
+        raise FieldError(
+            name, f"{label}: expected a number, got {text[:40]!r}" if text else f"{label}: fill in a number"
+        )
     return value
 
 
 async def read_form(request: Request, csrf: str) -> Form:
-    """Read the form of a request that changes something."""
+    """Read a form and check its token."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     form = await _multipart(request) if kind == "multipart/form-data" else _plain(kind, await request.body())
     if not same(form.get(CSRF), csrf):

@@ -23,8 +23,8 @@ _KEPT: Final = 20
 class Job:
     """A job that runs in the background.
 
-    `goes_to` is the page that shows its result, `share` its progress from 0 to 1, or None if unknown, and `token`
-    cancels it, or is None if it cannot be cancelled.
+    `goes_to` is the page that shows the result. `share` is the progress from 0 to 1, or None if it is unknown. `token`
+    can cancel the job, and is None if the job cannot be cancelled.
     """
 
     kind: str
@@ -49,12 +49,12 @@ class Job:
 
     @property
     def percent(self) -> int | None:
-        """The progress in percent."""
+        """Progress in percent."""
         return None if self.share is None else int(100 * self.share)
 
 
 class Jobs:
-    """All jobs of a studio, of which only one runs at a time."""
+    """All jobs of a studio. Only one runs at a time."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -63,11 +63,11 @@ class Jobs:
 
     @property
     def running(self) -> Job | None:
-        """The running job."""
+        """The running job, or None."""
         return next((job for job in self._jobs.values() if job.state == "running"), None)
 
     def find(self, key: str) -> Job | None:
-        """Return the job with this key."""
+        """Return the job with this key, or None."""
         return self._jobs.get(key)
 
     def asked(self, request: str) -> Job | None:
@@ -83,7 +83,7 @@ class Jobs:
         request: str,
         token: discreet.CancelToken | None = None,
     ) -> Job | None:
-        """Start a job, or return the one that the same request started, or None while another runs."""
+        """Start a job, or return the job that the same request started. Return None while another job runs."""
         with self._lock:
             if request in self._requests:
                 return self._requests[request]
@@ -93,12 +93,12 @@ class Jobs:
             self._jobs[job.key] = self._requests[request] = job
             while len(self._jobs) > _KEPT:
                 old = self._jobs.popitem(last=False)[1]
-                self._requests = {name: one for name, one in self._requests.items() if one is not old}
+                self._requests = {name: job for name, job in self._requests.items() if job is not old}
         Thread(target=_run, args=(job, work), name=f"studio-{kind}", daemon=True).start()
         return job
 
     def wait(self, job: Job, seconds: float) -> None:
-        """Wait until a job has ended, at most this many seconds."""
+        """Wait until a job has ended, but at most this many seconds."""
         end = time.monotonic() + seconds
         while job.state == "running" and time.monotonic() < end:
             time.sleep(0.01)
@@ -113,6 +113,6 @@ def _run(job: Job, work: Callable[[Job], object]) -> None:
     except discreet.DiscreetError as error:
         job.error, job.state = here(error), "failed"
     except Exception as error:
-        # a traceback may quote cells, so only its type is logged
+        # a traceback may quote cells, so only the type of the error is logged
         LOG.error("unexpected failure (%s)", type(error).__name__)  # noqa: TRY400
-        job.error, job.state = f"unexpected failure ({type(error).__name__})", "failed"
+        job.error, job.state = f"an unexpected error occurred ({type(error).__name__})", "failed"

@@ -17,6 +17,6 @@ def check_libraries() -> None:
             import_module(module)
         except ImportError:
             raise discreet.DiscreetError(
-                f"the studio needs {module!r}, which is not installed; from the root of the repository run: "
+                f"the studio needs {module!r}, which is not installed; in the root folder of the repository, run: "
                 "pip install . ./packages/discreet-studio"
             ) from None

@@ -1,4 +1,4 @@
-"""Render templates with escaping, and the common parts of every page: navigation, form token, running work."""
+"""Render templates with escaping, and the parts that all pages share: navigation, form token, running job."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
-    made = Environment(
+    templates = Environment(
         loader=PackageLoader("discreet_studio", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -36,13 +36,13 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals.update(pairs=pairs, place=place, f_secret=_secret)
-    made.filters.update(plain=plain, here=here, number=number, share=share, count=count)
-    return made
+    templates.globals.update(pairs=pairs, place=place, f_secret=_secret)
+    templates.filters.update(plain=plain, here=here, number=number, share=share, count=count)
+    return templates
 
 
 def render(space: Workspace, screen: str, template: str, status: int = 200, **values: object) -> HTMLResponse:
-    """Render a page with its common parts."""
+    """Render a page with the parts that all pages share."""
     shared = {
         "screen": screen,
         "screens": SCREENS,
@@ -61,7 +61,7 @@ def part(template: str, **values: object) -> HTMLResponse:
 
 
 def pairs(names: Sequence[str], blank: str = "") -> list[tuple[str, str]]:
-    """Return the options of a choice, with a label for the blank option if there is one.
+    """Return the options of a select field, preceded by a blank option if it has a label.
 
     >>> pairs(["a"], "choose one")
     [('', 'choose one'), ('a', 'a')]
@@ -70,7 +70,7 @@ def pairs(names: Sequence[str], blank: str = "") -> list[tuple[str, str]]:
 
 
 def place(key: str, draft: Draft) -> str:
-    """Name the field of a problem for people.
+    """Return a name for people of the form field that has a problem.
 
     >>> place("c0-low", Draft.blank([("age", None)])), place("target", Draft())
     ('age', 'target')
@@ -88,23 +88,27 @@ def _secret(csrf: str) -> object:
 
 
 def see_other(path: str) -> RedirectResponse:
-    """Redirect to a page after a change, so that a reload repeats nothing."""
+    """Redirect to a page after a change, so that reloading it repeats nothing."""
     return RedirectResponse(path, 303)
 
 
 def visible(text: str) -> str:
-    r"""Escape every character that a page would hide or interpret.
+    r"""Escape every character that a browser would hide or interpret.
 
     >>> visible("a\u202eb") == "a\\u202eb"
     True
     """
     if text.isprintable():
         return text
-    return "".join(one if one.isprintable() or one in "\n\t" else one.encode("unicode_escape").decode() for one in text)
+    return "".join(char if char.isprintable() or char in "\n\t" else _escaped(char) for char in text)
+
+
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode()
 
 
 def number(value: float | None) -> str:
-    """Format a number to four digits, or None as a dash.
+    """Format a number to four significant digits, or None as a dash.
 
     >>> number(1234.5678), number(None), number(0.5)
     ('1,235', '–', '0.5')

@@ -16,10 +16,10 @@ def _code(value: object) -> str:
 
 @dataclass(frozen=True)
 class Recipe:
-    """The inputs and outputs of a release, as file names inside one folder.
+    """Inputs and outputs of a release, as file names inside one folder.
 
-    `options` are those of `discreet.release`, and `reading` those of `discreet.ReadOptions`, as plain values. `ledger`
-    and `dataset` name the account, and `database_table` the table if the file is a database.
+    `options` are arguments of `discreet.release`, and `reading` are arguments of `discreet.ReadOptions`. `dataset` is
+    the data set in the ledger that was charged. `database_table` is the name of the table if the file is a database.
     """
 
     table: str
@@ -34,7 +34,7 @@ class Recipe:
 
     @property
     def steps(self) -> list[tuple[str, str]]:
-        """A description and the Python code of each step."""
+        """Description and Python code of each step."""
         table = (
             f"discreet.DatabaseTable({self.table!r}, {self.database_table!r})"
             if self.database_table
@@ -42,21 +42,22 @@ class Recipe:
         )
         options = "".join(f"    {name}={_code(value)},\n" for name, value in self.options.items())
         if self.reading:
-            given = ", ".join(f"{name}={value!r}" for name, value in self.reading.items())
-            options += f"    reading=discreet.ReadOptions({given}),\n"
+            arguments = ", ".join(f"{name}={value!r}" for name, value in self.reading.items())
+            options += f"    reading=discreet.ReadOptions({arguments}),\n"
         return [
-            ("The declarations, made from public knowledge before the table was opened.",
+            ("Load the declarations, which were made from public knowledge before the table was opened.",
              f"import discreet\n\ndesign = discreet.Design.load({self.design!r})\n"
              f"ledger = discreet.Ledger({self.ledger!r})"),
-            ("The one step that spends privacy. The ledger knows this request: running it again gives the same release "
-             "and spends nothing.",
+            ("Make the release. Only this step spends privacy budget. The ledger has recorded this request, so running "
+             "it again returns the same release and spends nothing.",
              f"release = discreet.release(\n    {table},\n    design,\n{options}"
              f"    spend=ledger.account({self.dataset!r}),\n)"),
-            ("Everything from here on is free, and needs the release file alone.",
-             f"release = discreet.Release.load({self.release!r})\nfound = discreet.verify(release)\n"
-             'print(f"Verified: {found.given()}; signature: {found.signature}.")\n'
+            ("Verify the release and fit a model. From here on everything is free and needs only the release file.",
+             f"release = discreet.Release.load({self.release!r})\nverified = discreet.verify(release)\n"
+             'print(f"Verified: {verified.given()}; signature: {verified.signature}.")\n'
              "fit = discreet.fit(release)\nprint(fit.summary())"),
-            ("The page.", f"discreet.report(release, fit, file={self.release!r}).save({self.page!r}, force=True)"),
+            ("Write the report.",
+             f"discreet.report(release, fit, file={self.release!r}).save({self.page!r}, force=True)"),
         ]  # fmt: skip
 
     def script(self) -> str:

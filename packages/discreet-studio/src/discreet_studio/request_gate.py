@@ -1,4 +1,4 @@
-"""Define the keys of a session, and the checks that every request must pass."""
+"""Define the secrets of a session, and the checks that every request must pass."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 # -- session -----------------------------------------------------------------------------------------------------------
-# Access to the studio: a token that works once, a cookie with a random name, and a token against forged forms.
+# Access to the studio: a single-use token, a cookie with a random name, and a token against forged forms.
 
 
 def _secret() -> str:
@@ -26,13 +26,7 @@ def _secret() -> str:
 
 @dataclass
 class Keys:
-    """The secrets of one run, which never appear on a command line or in a log.
-
-    >>> keys = Keys()
-    >>> token = keys.token
-    >>> keys.redeem(token), keys.redeem(token)
-    (True, False)
-    """
+    """Secrets of one session, which never appear on a command line or in a log."""
 
     # cookies are shared between ports, so two studios must not use the same name
     cookie_name: str = field(default_factory=lambda: f"discreet_{secrets.token_hex(8)}")
@@ -41,29 +35,29 @@ class Keys:
     token: str | None = field(default_factory=_secret, repr=False)
     _lock: Lock = field(default_factory=Lock, repr=False)
 
-    def redeem(self, given: str) -> bool:
-        """Return whether this is the token, which is then invalid."""
+    def redeem(self, candidate: str) -> bool:
+        """Return whether the candidate is the token. A token that was accepted becomes invalid."""
         with self._lock:
-            right = self.token is not None and same(given, self.token)
-            if right:
+            accepted = self.token is not None and same(candidate, self.token)
+            if accepted:
                 self.token = None
-            return right
+            return accepted
 
 
-def same(given: str, secret: str) -> bool:
+def same(candidate: str, secret: str) -> bool:
     """Compare two texts in a time that does not depend on where they differ.
 
     >>> same("é", "e"), same("abc", "abc")
     (False, True)
     """
-    return secrets.compare_digest(given.encode(), secret.encode())
+    return secrets.compare_digest(candidate.encode(), secret.encode())
 
 
 # -- gate --------------------------------------------------------------------------------------------------------------
-# Every request is checked here before a screen sees it, and every response gets its headers here.
+# Every request is checked here before a screen sees it, and every response gets its security headers here.
 #
-# Another page in the same browser can send requests to this address. It cannot read our cookie, and it cannot
-# choose what the browser reports about the source (Origin, Sec-Fetch-Site) or the target (Host) of a request.
+# Another page in the same browser can send requests to this address. It cannot read our cookie, and it cannot change
+# what the browser reports about the source (Origin, Sec-Fetch-Site) or the target (Host) of a request.
 
 LOG: Final = logging.getLogger("discreet_studio")
 ENTRY: Final = "/open"
@@ -90,23 +84,20 @@ _PAGE: Final = """<!DOCTYPE html>
 
 
 class TooLargeError(Exception):
-    """A body with more bytes than any form or release file needs."""
+    """A request body that is larger than any form or release file."""
 
 
 class Gate:
-    """Middleware around all screens.
-
-    `host` is the only accepted value of the Host header, such as 127.0.0.1:8642.
-    """
+    """Middleware around all screens. `host` is the only accepted Host header, such as 127.0.0.1:8642."""
 
     def __init__(self, app: ASGIApp, keys: Keys, host: str) -> None:
         self._app, self._keys, self._host = app, keys, host
         self.last_request = time.monotonic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check a request, and pass it on or respond here."""
+        """Check a request. Pass it on, or respond here."""
         if scope["type"] != "http":
-            # the studio has no other kind of connection
+            # the studio accepts no other kind of connection
             if scope["type"] == "websocket":
                 await send({"type": "websocket.close", "code": 1008})
             return
@@ -125,58 +116,62 @@ class Gate:
         try:
             await self._app(scope, _limited(receive, _most(headers)), sending)
         except Exception as error:
-            # the response was a page; a traceback may quote cells, so only its type is logged
+            # the user already got an error page; a traceback may quote cells, so only the type of the error is logged
             LOG.error("unexpected failure (%s)", type(error).__name__)  # noqa: TRY400
 
     def _answer(self, scope: Scope, headers: Headers) -> Response | None:
-        """Return the response to a request that may not pass, or None for one that may."""
+        """Return the rejection response, or None to let the request through."""
         if headers.getlist("host") != [self._host]:
-            return page(421, "Wrong address", "This address is not that of the studio.")
+            return page(421, "Wrong address", "This is not the address of the studio.")
         if scope["method"] not in ("GET", "POST"):
-            return page(405, "Not allowed", "The studio answers GET and POST alone.")
+            return page(405, "Not allowed", "The studio only accepts GET and POST requests.")
         if scope["path"] == ENTRY:
-            # this path has the token instead of all other checks
-            return None if scope["method"] == "GET" else page(405, "Not allowed", "Open the file that was written.")
+            # on this path the token replaces all other checks
+            return (
+                None
+                if scope["method"] == "GET"
+                else page(405, "Not allowed", "Open the file that the studio wrote, as its terminal says.")
+            )
         if not self._has_cookie(headers):
             return page(
                 403,
                 "Not your session",
-                "This page belongs to a studio that was opened elsewhere, or that was started again. Run discreet "
-                "studio again and use the page that it opens.",
+                "This page belongs to another session of the studio. Run discreet studio again and use the page that "
+                "it opens.",
             )
         site, origin = headers.getlist("sec-fetch-site"), headers.getlist("origin")
         # without a referrer, a browser sends the origin "null" for our own forms, together with same-origin
         own = ([], [f"http://{self._host}"], ["null"]) if site == ["same-origin"] else ([], [f"http://{self._host}"])
         if origin not in own:
-            return page(403, "Refused", "The request comes from another page.")
+            return page(403, "Refused", "The request was sent by another web page.")
         if site == ["none"] and scope["method"] == "GET" and not origin:
-            # typed or from a bookmark: an empty page repeats the request from this site
+            # typed or from a bookmark: an empty page repeats the request from this origin
             return _again(scope)
         if (site and site != ["same-origin"]) or not (site or origin):
-            return page(403, "Refused", "The request comes from another page, or from a browser that does not say.")
+            return page(403, "Refused", "The request was sent by another web page, or the browser does not tell.")
         return None
 
     def _has_cookie(self, headers: Headers) -> bool:
-        found: list[str] = []
+        cookies: list[str] = []
         for line in headers.getlist("cookie"):
             try:
                 jar = SimpleCookie(line)
             except CookieError:
                 return False
-            found += [jar[self._keys.cookie_name].value] if self._keys.cookie_name in jar else []
-        return len(found) == 1 and same(found[0], self._keys.cookie)
+            cookies += [jar[self._keys.cookie_name].value] if self._keys.cookie_name in jar else []
+        return len(cookies) == 1 and same(cookies[0], self._keys.cookie)
 
 
 def page(status: int, title: str, text: str, head: str = "") -> HTMLResponse:
-    """Return a plain page with one sentence."""
+    """Return a plain page with a title and a text."""
     return HTMLResponse(_PAGE.format(head=head, title=html.escape(title), text=html.escape(text)), status)
 
 
 def opened(keys: Keys) -> HTMLResponse:
-    """Return the first page, which sets the cookie and then loads the studio, so that the cookie is sent."""
-    made = page(200, "Opening the studio", "One moment.", '<meta http-equiv="refresh" content="0;url=/">')
-    made.set_cookie(keys.cookie_name, keys.cookie, httponly=True, samesite="strict", path="/")
-    return made
+    """Return the first page, which sets the cookie and then loads the studio with it."""
+    first_page = page(200, "Opening the studio", "One moment.", '<meta http-equiv="refresh" content="0;url=/">')
+    first_page.set_cookie(keys.cookie_name, keys.cookie, httponly=True, samesite="strict", path="/")
+    return first_page
 
 
 def _again(scope: Scope) -> HTMLResponse:
@@ -201,7 +196,7 @@ def _most(headers: Headers) -> int:
 
 
 def _limited(receive: Receive, most: int) -> Callable[[], Any]:
-    """Limit the number of bytes of a body, whatever its headers state."""
+    """Limit the size of a request body, whatever its headers state."""
     seen = 0
 
     async def counted() -> Message:

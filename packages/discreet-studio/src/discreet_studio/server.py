@@ -1,4 +1,4 @@
-"""Run the studio: a socket on the loopback address, a file that opens the browser, and an end when idle."""
+"""Run the studio: listen on the loopback address, write a file that opens the browser, and stop when idle."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from discreet_studio.studio_folder import FieldError
 from discreet_studio.workspace import Workspace, quiet
 
 ADDRESS: Final = "127.0.0.1"
-# seconds for a client to send a whole request, headers and body; on loopback the largest takes less than one
+# time for a client to send a whole request, headers and body; on the loopback address the largest takes less than 1 s
 REQUEST_SECONDS: Final = 10.0
 MOST_CONNECTIONS: Final = 64
 _REDIRECT: Final = """<!DOCTYPE html>
@@ -36,31 +36,33 @@ _REDIRECT: Final = """<!DOCTYPE html>
 
 
 class GuardedProtocol(H11Protocol):
-    """HTTP connection that is closed if a request does not arrive in time, or to make room for newer ones.
+    """HTTP connection that is closed if its request does not arrive in time, or to make room for newer connections.
 
-    Every user of the machine can connect, and uvicorn waits for the rest of a request without limit. Beyond
-    `MOST_CONNECTIONS` the connection that has waited longest for its request is closed, so that idle connections lock
-    nobody out.
+    Every user of the machine can connect, and uvicorn waits for the rest of a request without limit. If there are more
+    than `MOST_CONNECTIONS`, the connection that has waited longest for its request is closed, so that idle connections
+    cannot lock anybody out.
     """
 
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start waiting for a request, and close the connection that has waited longest if there are too many."""
+        """Start waiting for a request. If there are too many connections, close the one that has waited longest."""
         super().connection_made(transport)
         self._expect_request()
-        peers = [one for one in self.connections if isinstance(one, GuardedProtocol) and not one.transport.is_closing()]
+        peers = [
+            peer for peer in self.connections if isinstance(peer, GuardedProtocol) and not peer.transport.is_closing()
+        ]
         if len(peers) > MOST_CONNECTIONS:
-            waiting = {one: one._deadline.when() for one in peers if one._deadline is not None}
+            waiting = {peer: peer._deadline.when() for peer in peers if peer._deadline is not None}
             min(waiting, key=waiting.__getitem__).transport.abort()
 
     def data_received(self, data: bytes) -> None:
-        """Pass data on, and stop waiting once the request is complete."""
+        """Pass data on, and stop waiting when the request is complete."""
         super().data_received(data)
         self._check_request()
 
     def on_response_complete(self) -> None:
-        """Wait for the next request of the same connection."""
+        """Wait for the next request on the same connection."""
         if not self.transport.is_closing():
             self._expect_request()
         super().on_response_complete()
@@ -87,10 +89,7 @@ class GuardedProtocol(H11Protocol):
 
 @dataclass
 class Running:
-    """A running studio.
-
-    It listens on `address`, and `door` is the file that takes a browser there once.
-    """
+    """A running studio, which listens on `address`. `door` is a file that opens it in a browser once."""
 
     studio: Studio
     address: str
@@ -100,18 +99,18 @@ class Running:
 
     @property
     def alive(self) -> bool:
-        """Whether it still listens."""
+        """Whether the server still listens."""
         return self._thread.is_alive()
 
     def stop(self) -> None:
-        """Stop the server, and remove the file."""
+        """Stop the server, and delete the file that opens it."""
         self._server.should_exit = True
         self._thread.join(10)
         shutil.rmtree(self.door.parent, ignore_errors=True)
 
 
 def start(folder: str | Path, *, port: int = 0) -> Running:
-    """Listen on the given port of this machine, or on any free one."""
+    """Listen on the given port of this machine, or on any free port."""
     listener = _listener(port)
     host = f"{ADDRESS}:{listener.getsockname()[1]}"
     try:
@@ -137,11 +136,11 @@ def serve(folder: str | Path, *, port: int, browser: bool, idle_minutes: float, 
     """Run until Ctrl-C, or until no request has arrived for `idle_minutes`."""
     running = start(folder, port=port)
     Thread(target=warm_up, args=(running.studio.space,), name="studio-warm-up", daemon=True).start()
-    say(f"Studio   {running.address}, for this machine alone; Ctrl-C ends it")
+    say(f"Studio   {running.address}, only reachable from this machine; stop it with Ctrl-C")
     say(f"Folder   {running.studio.folder.root}")
     try:
         if not (browser and webbrowser.open(running.door.as_uri())):
-            say(f"Open     {running.door} in your browser: it works once")
+            say(f"Open     {running.door} in your browser; this works once")
         while running.alive and not running.studio.idle_for(60 * idle_minutes):
             time.sleep(0.2)
         if running.alive:
@@ -153,7 +152,7 @@ def serve(folder: str | Path, *, port: int, browser: bool, idle_minutes: float, 
 
 
 def warm_up(space: Workspace) -> None:
-    """Make and plot a small plan, so that no screen has to wait for imports."""
+    """Compute and plot a small plan, so that no screen has to wait for imports."""
     with quiet():
         plan = discreet.plan(discreet.Design("y", {"y": (0, 1), "x": (0, 1)}), rows=1000, epsilon=1.0, delta=1e-6)
     space.picture(plan.plot, "Expected intervals")
@@ -166,13 +165,13 @@ def _listener(port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise FieldError(
-            "port", f"cannot listen on port {port} of {ADDRESS}: {error.strerror}; choose another"
+            "port", f"cannot listen on port {port} of {ADDRESS}: {error.strerror}; choose another port"
         ) from None
     return listener
 
 
 def _door(address: str, token: str) -> Path:
-    """Write a file that only this user can read and that takes a browser to the studio."""
+    """Write a file that only this user can read, and that redirects a browser to the studio."""
     path = Path(tempfile.mkdtemp(prefix="discreet-studio-"), "open.html")
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(_REDIRECT.format(url=f"{address}/open?token={token}"))

@@ -1,4 +1,4 @@
-"""Access the files of the curator's folder, and save what the studio keeps there between sessions."""
+"""Access the files in the curator's folder, and save the state of the studio there between sessions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, Final
 import discreet
 
 # -- folder ------------------------------------------------------------------------------------------------------------
-# The curator's folder: files that can be opened and written, and nothing outside.
+# The curator's folder: which files may be read and written. Nothing outside the folder is accessible.
 
 TABLES: Final = (
     ".csv", ".tsv", ".csv.gz", ".csv.zst", ".parquet", ".arrow", ".feather", ".dta", ".sav", ".sas7bdat", ".xpt"
@@ -43,57 +43,58 @@ class FieldError(discreet.DiscreetError):
 
 
 class Folder:
-    """An existing folder, inside which every path must be after following all links."""
+    """An existing folder. Every path must lie inside it after all links are followed."""
 
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root).resolve()
         if not self.root.is_dir():
-            raise FieldError("folder", f"{str(root)!r} is not a folder; name the folder that holds the table")
+            raise FieldError("folder", f"expected a folder, got {str(root)!r}; give the folder that contains the table")
 
     def listed(self, *ends: str) -> list[str]:
-        """Return the names, relative to the folder, of regular files with these endings, without hidden ones."""
-        found: list[str] = []
+        """Return the relative names of regular files with these endings, without hidden files."""
+        names: list[str] = []
         for here, folders, files in os.walk(self.root):
             depth = len(Path(here).relative_to(self.root).parts)
-            folders[:] = sorted(one for one in folders if not one.startswith(".") and depth < _DEPTH)
+            folders[:] = sorted(name for name in folders if not name.startswith(".") and depth < _DEPTH)
             for name in sorted(files):
                 path = Path(here, name)
-                # a name that is not valid text cannot be shown or sent back
+                # a name that is not printable text cannot be shown or sent back
                 shown = not name.startswith(".") and path.as_posix().isprintable()
                 if shown and name.lower().endswith(ends) and self._is_inside(path):
-                    found.append(path.relative_to(self.root).as_posix())
-        return found[:_MOST_FILES]
+                    names.append(path.relative_to(self.root).as_posix())
+        return names[:_MOST_FILES]
 
     def file(self, name: str, field: str = "file") -> Path:
-        """Return the regular file of this name inside the folder, with every link followed."""
-        given = Path(name)
-        if not name or "\0" in name or given.is_absolute() or ".." in given.parts:
-            raise FieldError(field, "choose a file of this folder")
-        path = self.root / given
+        """Return the regular file with this name inside the folder, with all links followed."""
+        relative = Path(name)
+        if not name or "\0" in name or relative.is_absolute() or ".." in relative.parts:
+            raise FieldError(field, "choose a file in this folder")
+        path = self.root / relative
         if not self._is_inside(path):
             raise FieldError(
-                field, f"there is no file {name!r} in this folder; a link that leads out of it is not followed"
+                field, f"there is no file {name!r} in this folder; links that lead out of the folder are not followed"
             )
         return path.resolve()
 
     def check_stem(self, name: str, field: str) -> None:
-        """Refuse a name that cannot begin a file name."""
+        """Reject a name that cannot begin a file name."""
         if not _NAME.fullmatch(name) or len(name) > _LONGEST_STEM:
             raise FieldError(
                 field,
                 f"write a name of up to {_LONGEST_STEM} letters, digits, blanks and . _ - that begins with a letter or "
-                "digit; the endings are put to it",
+                "digit; do not add a file ending",
             )
 
     def new_file(self, name: str, field: str, *ends: str) -> Path:
-        """Return the path of a new file of this name directly in the folder, which must not exist yet."""
+        """Return the path of a new file with this name directly in the folder. The file must not exist yet."""
         if not _NAME.fullmatch(name) or not name.endswith(ends):
             raise FieldError(
-                field, f"write a file name of letters, digits, blanks and . _ - that ends in {' or '.join(ends)}"
+                field,
+                f"write a file name that consists of letters, digits, blanks and . _ - and ends in {' or '.join(ends)}",
             )
         path = self.root / name
         if os.path.lexists(path):
-            raise FieldError(field, f"{name} exists already; choose another name")
+            raise FieldError(field, f"the file {name} already exists; choose another name")
         return path
 
     def _is_inside(self, path: Path) -> bool:
@@ -105,7 +106,7 @@ class Folder:
 
 
 # -- store -------------------------------------------------------------------------------------------------------------
-# The fields that a curator has filled in so far, saved in the folder so that a new studio can continue.
+# The fields that a curator has filled in so far, saved in the folder so that the next session can continue.
 
 NAME: Final = ".discreet-studio.json"
 _LARGEST_STATE: Final = 4 * 2**20
@@ -113,9 +114,9 @@ _LARGEST_STATE: Final = 4 * 2**20
 
 @dataclass
 class State:
-    """The fields of all forms as typed, without any value of a cell."""
+    """Fields of all forms as typed. The state contains no value of any cell."""
 
-    version: int = 0  # grows with every change, so that an outdated page cannot overwrite a newer state
+    version: int = 0  # increases with every change, so that an outdated page cannot overwrite a newer state
     table: str = ""
     database_table: str = ""  # if the file is a database
     reading: dict[str, Any] = field(default_factory=dict)  # format of the file
@@ -123,12 +124,12 @@ class State:
     draft: dict[str, Any] = field(default_factory=dict)
     plan: dict[str, str] = field(default_factory=dict)
     accounts: dict[str, list[str]] = field(default_factory=dict)  # ledger file and data set of each table
-    begun: dict[str, Any] = field(default_factory=dict)  # the confirmed release that has no file yet, with its settings
-    made: list[str] = field(default_factory=list)  # release files made here, newest first
+    begun: dict[str, Any] = field(default_factory=dict)  # confirmed release without a file yet, with its settings
+    made: list[str] = field(default_factory=list)  # release files made by the studio, newest first
 
     @property
     def table_shown(self) -> str:
-        """The chosen table as pages name it.
+        """Name of the chosen table for pages.
 
         >>> State(table="survey.duckdb", database_table="people").table_shown
         'people in survey.duckdb'
@@ -137,7 +138,7 @@ class State:
 
     @property
     def account(self) -> tuple[str, str]:
-        """The ledger file and data set that the chosen table is charged to, both blank if not chosen yet.
+        """Ledger file and data set that the chosen table is charged to. Both are blank if not chosen yet.
 
         >>> State(table="a.csv", accounts={"a.csv": ["ledger.db", "a"]}).account, State(table="b.csv").account
         (('ledger.db', 'a'), ('', ''))
@@ -146,7 +147,7 @@ class State:
         return ledger, dataset
 
     def charged_to(self, ledger: str, dataset: str) -> dict[str, list[str]]:
-        """Return all accounts, with this one for the chosen table.
+        """Return all accounts, with the chosen table charged to this data set.
 
         >>> State(table="a.csv").charged_to("ledger.db", "a")
         {'a.csv': ['ledger.db', 'a']}
@@ -162,7 +163,7 @@ _TEXTS: Final = ("table", "database_table")
 
 
 def _is_right(name: str, value: Any) -> bool:  # noqa: ANN401  # whatever a file holds
-    """Return whether a field holds what the screens read from it. A draft is checked elsewhere.
+    """Return whether a saved value has the type that the screens expect. Drafts are checked elsewhere.
 
     >>> _is_right("plan", {"rows": "400"}), _is_right("plan", {"rows": 400})
     (True, False)
@@ -172,16 +173,16 @@ def _is_right(name: str, value: Any) -> bool:  # noqa: ANN401  # whatever a file
     elif name in _TEXTS:
         right = isinstance(value, str)
     elif name == "plan":
-        right = isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+        right = isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
     elif name == "made":
-        right = isinstance(value, list) and all(isinstance(one, str) for one in value)
+        right = isinstance(value, list) and all(isinstance(name, str) for name in value)
     elif name == "accounts":
         right = isinstance(value, dict) and _is_right("columns", [*value.values()])
     elif name == "columns":
         pair = [str, str]
-        right = isinstance(value, list) and all(isinstance(one, list) and [*map(type, one)] == pair for one in value)
+        right = isinstance(value, list) and all(isinstance(item, list) and [*map(type, item)] == pair for item in value)
     elif name == "reading":
-        right = isinstance(value, dict) and all(isinstance(one, str | bool) for one in value.values())
+        right = isinstance(value, dict) and all(isinstance(item, str | bool) for item in value.values())
     elif name == "begun":
         right = not value or _is_begun(value)
     else:
@@ -201,7 +202,7 @@ def _is_begun(value: Any) -> bool:  # noqa: ANN401
 
 
 class Store:
-    """The state, in memory and in one file that only its owner may read."""
+    """The state, in memory and in a file that only its owner may read."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / NAME
@@ -213,31 +214,32 @@ class Store:
             if self._path.is_symlink() or self._path.stat().st_size > _LARGEST_STATE:
                 return State()
             kept = json.loads(self._path.read_text(encoding="utf-8"))
-            if not all(_is_right(one.name, kept[one.name]) for one in fields(State) if one.name in kept):
+            names = [item.name for item in fields(State) if item.name in kept]
+            if not all(_is_right(name, kept[name]) for name in names):
                 return State()
-            return State(**{one.name: kept[one.name] for one in fields(State) if one.name in kept})
+            return State(**{name: kept[name] for name in names})
         except (OSError, ValueError, TypeError, RecursionError):
-            # of another version, truncated or edited: start again
+            # another version, truncated or edited: start again
             return State()
 
     def change(self, **changes: object) -> None:
-        """Set fields and save them. A full disk is reported and loses nothing that was saved."""
+        """Set fields and save them. If the disk is full, report it and keep the previous file."""
         with self.lock:
             for name, value in changes.items():
                 setattr(self.state, name, value)
             self.state.version += 1
             text = json.dumps(asdict(self.state), ensure_ascii=False)
-            beside = self._path.with_name(f"{NAME}.{secrets.token_hex(4)}")
+            temporary = self._path.with_name(f"{NAME}.{secrets.token_hex(4)}")
             try:
                 with os.fdopen(
-                    os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
+                    os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
                 ) as file:
                     file.write(text)
-                beside.replace(self._path)
+                temporary.replace(self._path)
             except OSError as error:
-                beside.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
                 raise FieldError(
                     "",
-                    f"what you filled in could not be written to the folder ({error.strerror}); it is still on this "
-                    "page: make room and save again",
+                    f"your changes could not be saved in the folder ({error.strerror}); they are still on this page: "
+                    "free some disk space and save again",
                 ) from None

@@ -1,4 +1,4 @@
-"""Hold what all screens share: the folder, the fields, running jobs and open releases."""
+"""Hold what all screens share: the folder, the saved fields, background jobs and open releases."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from discreet_studio.jobs import Jobs
 from discreet_studio.request_gate import Keys
 from discreet_studio.studio_folder import FieldError, Folder, State, Store
 
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 _MOST_KEPT: Final = 48
 _MOST_UPLOADS: Final = 8
-#: largest number of coefficients that are plotted while the page loads; with more the plot loads later
+#: up to this many coefficients are plotted while the page loads; with more, the plot loads later
 DRAWN_AT_ONCE: Final = 40
 
 
@@ -60,43 +60,46 @@ class Workspace:
     def design(self) -> discreet.Design:
         """Return the design, or raise an error if it is not complete."""
         if not self.state.draft:
-            raise FieldError("", "there is no design yet; choose a table, then fill in the design")
+            raise FieldError("", "there is no design yet; choose a table first, then fill in the design page")
         try:
             return self.draft.design()
         except discreet.DesignError as error:
             count = len(error.problems)
-            what = "one problem" if count == 1 else f"{count} problems"
-            raise FieldError("", f"the design still has {what}; the design page shows each beside its field") from None
+            if count == 1:
+                message = "the design still has one problem; the design page shows it next to the field"
+            else:
+                message = f"the design still has {count} problems; the design page shows each one next to its field"
+            raise FieldError("", message) from None
 
     def source(self, table: str, database_table: str) -> Path | discreet.DatabaseTable:
-        """Return the input of functions that read rows: a file of the folder, or a table of a database in it."""
+        """Return what functions read rows from: a file in the folder, or a table of a database in the folder."""
         path = self.folder.file(table)
         return discreet.DatabaseTable(path, database_table) if database_table else path
 
     def hidden(self, message: object) -> str:
-        """Return a message in the wording of the screens, with names inside the folder instead of full paths."""
+        """Return a message in the wording of the screens, with names relative to the folder instead of full paths."""
         return here(message).replace(f"{self.folder.root}{os.sep}", "")
 
-    def remembered(self, *key: object, make: Callable[[], Made]) -> Made:
-        """Return the cached result for this key, or make it now."""
+    def remembered(self, *key: object, make: Callable[[], Result]) -> Result:
+        """Return the cached result for this key, or compute and cache it."""
         name = json.dumps(key, default=str)
         with self._keeping:
             if name in self._kept:
                 self._kept.move_to_end(name)
-                return cast("Made", self._kept[name])
-        made = make()
+                return cast("Result", self._kept[name])
+        result = make()
         with self._keeping:
-            self._kept[name] = made
+            self._kept[name] = result
             while len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
-        return made
+        return result
 
     def knows(self, *key: object) -> bool:
         """Return whether a result is cached for this key."""
         return json.dumps(key, default=str) in self._kept
 
     def upload(self, release: discreet.Release, called: str = "") -> str:
-        """Keep a release in memory, and return its name."""
+        """Keep an uploaded release in memory, and return the key under which it is kept."""
         name = secrets.token_hex(8)
         self.uploads[name], self.upload_names[name] = release, called
         while len(self.uploads) > _MOST_UPLOADS:
@@ -104,13 +107,13 @@ class Workspace:
         return name
 
     def picture(self, figure: Callable[[], object], label: str) -> str:
-        """Return a figure as SVG for our pages."""
+        """Return a figure as SVG for the pages of the studio."""
         with self.drawing, quiet():
             return discreet.page_svg(figure(), label)  # type: ignore[arg-type]  # a figure of the library
 
 
 class _Notices:
-    """A context manager for several threads that silences warnings until the last thread leaves it."""
+    """Context manager that silences warnings until the last of several threads leaves it."""
 
     def __init__(self) -> None:
         self._lock, self._count, self._before = Lock(), 0, warnings.catch_warnings()
@@ -134,12 +137,12 @@ _NOTICES: Final = _Notices()
 
 
 def quiet() -> _Notices:
-    """Keep notices off the terminal, since pages show the important ones."""
+    """Return the context manager that keeps warnings off the terminal. Pages show the important ones."""
     return _NOTICES
 
 
 def notices(epsilon: float, delta: float) -> tuple[str, ...]:
-    """Return the warnings about a budget, or raise an error if it is too weak.
+    """Return the warnings about a budget. Raise an error if its privacy is too weak for the studio.
 
     >>> notices(1.0, 1e-6)
     ()

@@ -63,12 +63,12 @@ def test_bad_input_on_every_form(tab, caplog):
     ready(tab)
     tab.go("/table")
     page.check("[value=person]")
-    page.click("text=Go on to the design")
+    page.click("text=Continue to the design")
     said(tab, "#person-error", {})
     page.check("[value=person]")
     page.select_option("#person", "age")
     page.fill("#max_rows", "0")
-    page.click("text=Go on to the design")
+    page.click("text=Continue to the design")
     said(tab, "#max_rows-error", {})
     for fields, where in (({"#c1-low": "ninety"}, "#c1-low-error"), ({"#c1-high": "1"}, "#c1-low-error")):
         attempt(tab, "/design", [], fields, "button:text-is('Save')", where)
@@ -98,7 +98,7 @@ def test_bad_input_on_every_form(tab, caplog):
     said(tab, "#small ~ * [role=alert]", {})
     tab.running.studio.space.store.change(plan=kept)
     for fields, where in DECLARE:
-        attempt(tab, "/ledger", ["Declare another"], GOOD | fields, "text=Declare it", where)
+        attempt(tab, "/ledger", ["Declare another"], GOOD | fields, "text=Declare the data set", where)
     for fields, where in (
         ({"#grant_epsilon": "x", "#reason": "more"}, "#grant_epsilon-error"),
         ({"#grant_epsilon": "0.1", "#reason": "more"}, "#grant_epsilon-error"),
@@ -141,7 +141,7 @@ def test_bad_input_on_every_form(tab, caplog):
         page.uncheck(f"[name=feature][value={name}]")
     page.click("text=Fit this model")
     said(tab, "#feature-error", {})
-    attempt(tab, here, [], {"#x0": "old"}, "text=Predict and draw", "#x0-error")
+    attempt(tab, here, [], {"#x0": "old"}, "text=Predict and plot", "#x0-error")
     attempt(tab, here, [], {"#models": "nobody"}, "button:text-is('Compare')", "#compare ~ form .error")
     assert spent(tab) == 0
     assert [one for one in caplog.records if one.name.startswith("discreet")] == []

@@ -11,10 +11,10 @@ from support.studio_tab import Tab
 # every click from the start to a published page
 SHORTEST = (
     "text=Use the census sample",
-    "text=Go on to the design",
-    "text=Save and go on",
-    "text=Go on to the release",
-    "text=Make the ledger",
+    "text=Continue to the design",
+    "text=Save and continue",
+    "text=Continue to the release",
+    "text=Create the ledger",
     "#sure",
     "button:has-text('Spend epsilon')",
 )
@@ -31,7 +31,7 @@ def test_the_whole_way(tab, axe):
     tab.click("text=Use the census sample")
     page.wait_for_selector("text=Whose presence is hidden?")
     look("1-table")
-    tab.click("text=Go on to the design")
+    tab.click("text=Continue to the design")
     tab.arrive("/design")
     look("2-design")
     tab.click("text=Add a derived column")
@@ -46,14 +46,14 @@ def test_the_whole_way(tab, axe):
     page.wait_for_selector("#c4-formula-live .fine")
     page.fill("#c0-low", "3")
     page.uncheck("[name=c4-included]")
-    tab.click("text=Save and go on")
+    tab.click("text=Save and continue")
     tab.arrive("/plan")
     page.wait_for_selector("#expect ~ figure svg")
     look("4-plan")
     page.check("[value=accuracy]")
     page.fill("#width", "0.1")
     page.select_option("#coefficient", "educ")
-    page.wait_for_selector("text=The smallest epsilon")
+    page.wait_for_selector("text=the smallest epsilon")
     time.sleep(0.7)
     page.wait_for_load_state("networkidle")
     tab.click("summary:has-text('Widths against')")
@@ -64,16 +64,16 @@ def test_the_whole_way(tab, axe):
     page.wait_for_selector("#learn ~ details svg")
     look("4-plan-all")
     page.check("[value=epsilon]")
-    tab.click("text=Preview the page")
+    tab.click("text=Preview the report")
     tab.arrive("/preview")
     tab.click("text=Make the preview")
     page.wait_for_selector("iframe.simulated")
     assert page.frame_locator("iframe").locator("strong:text-is('SIMULATED')").count() == 1
     look("5-preview")
-    tab.click("text=Go on to the release")
+    tab.click("text=Continue to the release")
     tab.arrive("/release")
     look("6-release-ledger")
-    tab.click("text=Make the ledger")
+    tab.click("text=Create the ledger")
     page.wait_for_selector("text=What it spends")
     look("6-release")
     tab.click("button:has-text('Spend epsilon')")
@@ -89,7 +89,7 @@ def test_the_whole_way(tab, axe):
     page.fill("[name='x:educ']", "12")
     page.fill("[name='x:exper']", "20")
     page.fill("[name='x:exper25sq']", "25")
-    tab.click("button:text-is('Predict and draw')")
+    tab.click("button:text-is('Predict and plot')")
     page.wait_for_selector("text=Predicted lweekinc")
     tab.click("button:text-is('Compare')")
     page.wait_for_selector("text=against")
@@ -143,7 +143,7 @@ def test_without_scripts(chromium, running):
 def test_help_is_beside_each_field_and_reached_by_the_keyboard(tab):
     page = tab.page
     tab.click("text=Use the census sample")
-    tab.click("text=Go on to the design")
+    tab.click("text=Continue to the design")
     page.wait_for_selector("#c1-low")
     page.focus("#c1-low")
     page.keyboard.press("Shift+Tab")

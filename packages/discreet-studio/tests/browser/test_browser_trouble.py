@@ -55,7 +55,7 @@ def test_a_stale_tab_spends_nothing_but_what_it_shows(tab):
     second = tab.context.new_page()
     second.goto(tab.running.address + "/plan")
     second.fill("#epsilon", "0.5")
-    second.click("text=Go on to the release")
+    second.click("text=Continue to the release")
     second.wait_for_selector("button:has-text('Spend epsilon 0.5')")
     # this one still shows 1
     tab.click("button:has-text('Spend epsilon 1')")
@@ -91,7 +91,7 @@ def test_a_killed_server_goes_on_where_it_was(chromium, tmp_path):
     page.goto(Path(door).as_uri())
     page.wait_for_url("**/table")
     page.click("text=Use the census sample")
-    page.click("text=Go on to the design")
+    page.click("text=Continue to the design")
     page.wait_for_selector("#c1-high")
     page.fill("#c1-high", "22")
     page.click("button:text-is('Save')")
@@ -140,7 +140,7 @@ def test_a_full_disk_is_said_and_loses_and_spends_nothing(chromium, small_disk, 
     page.fill("#c1-reason", "the distribution of 1911")
     fill(small_disk)
     tab.click("button:text-is('Save')")
-    assert "make room and save again" in page.wait_for_selector("[role=alert]").inner_text()
+    assert "free some disk space and save again" in page.wait_for_selector("[role=alert]").inner_text()
     assert page.input_value("#c1-reason") == "the distribution of 1911"
     (small_disk / "ballast").unlink()
     tab.click("button:text-is('Save')")

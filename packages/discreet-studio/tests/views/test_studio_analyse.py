@@ -182,4 +182,4 @@ def test_a_release_that_is_not_private_says_so(browser):
 def test_a_release_of_one_model(browser):
     made = discreet.release(small_table(), DESIGN, epsilon=5.0, delta=1e-6, mechanism="gradient")
     answer = opened(browser, made.to_json().encode())
-    assert "holds one model" in answer.text
+    assert "contains only the declared model" in answer.text

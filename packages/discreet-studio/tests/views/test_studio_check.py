@@ -24,8 +24,8 @@ def test_what_it_finds_and_how_to_fix_it(tmp_path):
     text = browser.get("/check").text
     assert "NOT FOR PUBLICATION" in text
     assert "403" in text
-    assert "pay: 1 cell, clipped high" in text
-    assert "region: 1 cell, no declared level" in text
+    assert "pay: 1 cell: clipped high" in text
+    assert "region: 1 cell: no declared level" in text
     assert "spelling" in text
     assert "Atlantis" not in text
     assert SECRET not in text

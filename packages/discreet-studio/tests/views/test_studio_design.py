@@ -70,7 +70,7 @@ def test_a_derived_column_is_added(browser):
     browser.post("/design", filled(browser))
     answer = browser.post("/design", filled(browser, action="add"))
     assert "derived1" in answer.text
-    assert "It is kept once you save" in answer.text
+    assert "Save to keep it" in answer.text
     # a complete design stays complete
     assert browser.space.design() == DESIGN
     old = filled(browser, columns="4")
@@ -88,7 +88,7 @@ def test_a_derived_column_is_removed(browser):
     assert page.count('name="remove"') == 1
     form = filled(browser, columns="4") | new
     answer = browser.post("/design", form | {"remove": "3"})
-    assert "square is taken out" in answer.text
+    assert "The column square was removed" in answer.text
     assert hidden(answer.text, "columns") == "3"
     assert len(browser.space.draft.columns) == 4
     browser.post("/design", filled(browser))
@@ -118,7 +118,7 @@ def test_design_files(browser, tmp_path):
     assert discreet.Design.load(tmp_path / "mine.toml") == DESIGN
     form["version"] = hidden(browser.get("/design").text, "version")
     again = browser.post("/design", form | {"action": "file", "file": "mine.toml"})
-    assert "exists already" in errors(again.text)[0]
+    assert "already exists" in errors(again.text)[0]
     browser.space.store.change(draft={})
     assert browser.post("/design/load", {"design": "mine.toml"}).status_code == 200
     assert browser.space.design() == DESIGN
@@ -186,7 +186,7 @@ def test_more_columns_than_the_screens_show_are_refused_from_a_file_a_form_and_a
     before = browser.space.state.draft
     answer = browser.post("/design/load", {"design": "wide.toml"})
     assert answer.status_code == 422
-    assert "there are 501 columns, and the studio shows at most 500" in errors(answer.text)[0]
+    assert "expected at most 500 columns, got 501" in errors(answer.text)[0]
     for changes in ({"columns": "501"}, {"columns": "500", "action": "add"}):
         answer = browser.post("/design", filled(browser, **changes))
         assert answer.status_code == 400
@@ -195,4 +195,4 @@ def test_more_columns_than_the_screens_show_are_refused_from_a_file_a_form_and_a
     browser.space.store.change(draft=Draft.of(wide, {}).to_dict())
     answer = browser.get("/design")
     assert answer.status_code == 400
-    assert "the studio shows at most 500" in answer.text
+    assert "expected at most 500 columns, got" in answer.text

@@ -35,11 +35,11 @@ def test_what_is_expected_is_what_the_library_says(browser):
 
 def test_what_is_supposed_stands_beside_the_chart(browser):
     text = browser.post("/plan", GOOD).text
-    assert "is <strong>0.2</strong> of half the width of its bounds, and" in text
+    assert "is <strong>0.2</strong> times half the width of its bounds, and" in text
     assert "<strong>10%</strong> of the variance" in text
     assert "<details open>\n<summary>Assumptions" in text
     stated = browser.post("/plan/live", GOOD | {"spread": "0.4", "rsquared": "0.25", "sd:age": "9"}).text
-    assert "is <strong>0.4</strong> of half the width of its bounds, except where you state it (age)" in stated
+    assert "is <strong>0.4</strong> times half the width of its bounds, except where you state it (age)" in stated
     assert "<strong>25%</strong> of the variance" in stated
 
 

@@ -23,4 +23,4 @@ def test_without_a_design_it_says_so(tmp_path):
     browser = Browser(tmp_path)
     assert "no design yet" in browser.get("/preview").text
     assert browser.post("/preview", {"request": "a"}).status_code == 422
-    assert "No preview" in browser.get("/frames/preview").text
+    assert "There is no preview" in browser.get("/frames/preview").text

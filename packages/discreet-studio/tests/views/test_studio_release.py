@@ -71,7 +71,7 @@ def test_consent_is_needed(browser):
     page = browser.get("/release").text
     answer = browser.post("/release/confirm", {**seen(page), "name": "pay"})
     assert answer.status_code == 422
-    assert errors(answer.text) == ["tick the box to confirm; this cannot be undone"]
+    assert errors(answer.text) == ["tick this box to confirm; a release cannot be undone"]
     assert browser.spent() == 0
 
 
@@ -106,7 +106,7 @@ def test_a_confirmation_holds_for_what_its_page_showed(browser, change):
     answer = browser.post("/release/confirm", {**seen(page), "name": "pay", "sure": "yes"})
     browser.waited()
     assert answer.status_code == 409
-    assert "The plan changed since this page was shown" in answer.text
+    assert "The plan has changed since this page was loaded" in answer.text
     assert 'value="yes" checked' not in answer.text
     assert browser.spent() == 0
     assert browser.space.state.begun == {}
@@ -247,13 +247,13 @@ def test_a_crash_after_the_spend_is_finished_from_the_ledger(browser, monkeypatc
     # another program opens the same folder
     later = Browser(browser.folder, studio=Studio(browser.folder, HOST))
     page = later.get("/release").text
-    assert "was begun and has no file" in page
+    assert "was started but not finished" in page
     later.post("/release/finish", {"request": hidden(page, "request")})
     later.waited()
     assert later.spent() == spent
     assert discreet.Release.load(browser.folder / "pay.release.json").private
     assert later.space.state.begun == {}
-    assert "was begun" not in later.get("/release").text
+    assert "was started but not finished" not in later.get("/release").text
 
 
 def test_a_full_disk_after_the_spend_is_finished_later(browser, monkeypatch):
@@ -266,7 +266,7 @@ def test_a_full_disk_after_the_spend_is_finished_later(browser, monkeypatch):
     job = browser.space.jobs.asked(next(iter(browser.space.jobs._requests)))
     text = browser.get(f"/job/{job.key}").text
     assert "No space left" in text
-    assert "kept in the ledger" in text
+    assert "recorded in the ledger" in text
     assert answer.status_code == 200
     monkeypatch.undo()
     spent = browser.spent()
@@ -317,7 +317,7 @@ def test_no_file_of_the_curator_is_overwritten(browser):
     """A release called people would write its table of coefficients over the table of people."""
     before = (browser.folder / "people.csv").read_bytes()
     answer = browser.confirm("people")
-    assert "people.csv exists already" in answer.text
+    assert "the file people.csv already exists" in answer.text
     assert browser.spent() == 0
     for end in (".md", ".tex", ".py", ".ipynb", ".design.toml"):
         (browser.folder / f"mine{end}").write_text("mine")
@@ -363,8 +363,8 @@ def test_a_ledger_that_exists_is_taken(tmp_path):
 
 def test_a_release_that_was_begun_can_be_left(browser):
     browser.space.store.change(begun={"name": "pay", "dataset": "people"})
-    assert "was begun" in browser.get("/release").text
-    assert "was begun" not in browser.post("/release/forget").text
+    assert "was started but not finished" in browser.get("/release").text
+    assert "was started but not finished" not in browser.post("/release/forget").text
     assert browser.post("/release/finish", {"request": "x"}).url.path == "/release"
 
 

@@ -18,7 +18,7 @@ def test_names_of_a_text_file_are_announced_before_they_are_read(tmp_path):
     browser = Browser(tmp_path)
     browser.put_table()
     before = browser.get("/table").text
-    assert "its first line will be shown as names" in before
+    assert "its first line will be shown as column names" in before
     assert "region" not in before
     after = browser.post("/table/read", {"file": "people.csv"})
     assert all(name in after.text for name in ("pay", "age", "region"))
@@ -161,9 +161,9 @@ def test_another_table_has_a_plan_of_its_own(tmp_path):
     browser.put_table("other.csv", 300)
     assert browser.space.state.plan
     text = browser.post("/table/read", {"file": "other.csv"}).text
-    assert "back at their defaults" in text
+    assert "reset to their defaults" in text
     assert browser.space.state.plan == {}
-    assert "back at their defaults" not in browser.post("/table/read", {"file": "other.csv"}).text
+    assert "reset to their defaults" not in browser.post("/table/read", {"file": "other.csv"}).text
 
 
 def test_tables_of_coefficients_are_not_offered_as_data(tmp_path):
@@ -193,7 +193,7 @@ def test_a_table_of_more_columns_than_the_screens_show_is_refused_soon_and_says_
     assert len(answer.text) < 50_000
     assert answer.status_code == 400
     (said,) = errors(answer.text)
-    assert f"there are {columns:,} columns, and the studio shows at most 500" in said
+    assert f"expected at most 500 columns, got {columns:,}" in said
     assert "use the command line, which has no such limit" in said
     assert len(answer.content) < 100_000
     assert browser.space.state.table == ""

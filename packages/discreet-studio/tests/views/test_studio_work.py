@@ -22,7 +22,7 @@ def test_progress_and_its_end(tmp_path):
     assert 'value="50"' in page.text
     assert 'role="status"' in page.text
     assert "Cancel" not in page.text
-    assert "Work is running" in browser.get("/table").text
+    assert "A job is running" in browser.get("/table").text
     part = browser.get(f"/job/{job.key}/part")
     assert "<html" not in part.text
     assert "hx-redirect" not in part.headers

@@ -15,14 +15,8 @@ from discreet_papers.baselines.boxed_rows import BoxedRegressor
 class Baseline:
     """A method that is not a mechanism of this library.
 
-    Attributes
-    ----------
-    module, defined
-        Where it is defined.
-    kind
-        `baseline` with a proved guarantee, or `reference` without privacy.
-    about
-        One-line description.
+    `module` and `defined` say where the class is defined. A `baseline` has a proved guarantee, a `reference` no
+    privacy.
     """
 
     module: str
@@ -31,7 +25,7 @@ class Baseline:
     about: str
 
     def load(self) -> type[BoxedRegressor]:
-        """Import the class."""
+        """Import and return the class."""
         module = import_module(f"discreet_papers.baselines.{self.module}")
         return cast("type[BoxedRegressor]", getattr(module, self.defined))
 

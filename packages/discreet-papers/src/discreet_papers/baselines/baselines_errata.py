@@ -1,4 +1,4 @@
-"""Errors in the public code of baselines. Code evaluates each claim."""
+"""Errors in the public code of baselines, with functions that evaluate each claim."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DELTA: Final = 1e-6
 
 
 def script_keeps_its_epsilon(epsilon: float = 1.0, rounds: int = 100) -> Outcome:
-    """Check whether noise of sd mu on the Gram matrix, its eigenvalue and every round satisfies epsilon."""
+    """Check whether noise with sd mu on the Gram matrix, its eigenvalue and every round satisfies epsilon."""
     mu = mu_from(epsilon, DELTA)
     spent = epsilon_from(math.sqrt(rounds + 2) / mu, DELTA)
     needed = math.sqrt(3 * rounds) / mu
@@ -24,7 +24,7 @@ def script_keeps_its_epsilon(epsilon: float = 1.0, rounds: int = 100) -> Outcome
 
 
 def distance_test_keeps_its_epsilon(epsilon: float = math.log(3)) -> Outcome:
-    """Check whether Laplace noise of scale epsilon/2 on a count of sensitivity 1 satisfies epsilon/2."""
+    """Check whether Laplace noise of scale epsilon/2 on a count with sensitivity 1 satisfies epsilon/2."""
     spent = 1 / (epsilon / 2)
     return Outcome(
         spent <= epsilon / 2,

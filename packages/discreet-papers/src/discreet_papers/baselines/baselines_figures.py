@@ -1,4 +1,4 @@
-"""Figures that check each baseline against the claim of its paper, and their experiments."""
+"""Figures that check each baseline against the claim of its paper, with their experiments."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from discreet.exact.arrays import FloatArray
 
 # -- experiment --------------------------------------------------------------------------------------------------------
-# Run the baselines on the tables of their papers, or on simulated ones if a table is missing.
+# Run the baselines on the tables of their papers, and on simulated tables.
 
 SINGLE: Final = "AdaSSP (one round), correct noise"
 TEN: Final = "boosted, 10 rounds, correct noise"
@@ -61,37 +61,37 @@ def _halves(rows: int, share: float, rng: np.random.Generator) -> tuple[Any, Any
 
 @lru_cache(maxsize=16)
 def steep_table(rows: int = 20_000) -> tuple[FloatArray, FloatArray]:
-    """Simulate a table whose rows have norm about 1 and whose target reaches far beyond 1."""
+    """Simulate a table whose rows have norm about 1 and whose target is often far outside [-1, 1]."""
     rng = np.random.default_rng(3)
     x = rng.standard_normal((rows, 5)) / math.sqrt(5)
     return x, x @ np.array([6.0, -4.0, 3.0, 2.0, 0.0]) + 0.5 * rng.standard_normal(rows)
 
 
 def table_of(name: str, folder: str | None) -> tuple[FloatArray, FloatArray]:
-    """Return a table by name. `steep` is simulated."""
+    """Return a table by name. The table `steep` is simulated."""
     return steep_table() if name == "steep" else regression_table(name, None if folder is None else Path(folder))
 
 
 def boosted(seed: int, table: str, folder: str | None, epsilon: float, repeats: int) -> list[Row]:
-    """Return test errors with clips of 1 for rows and target, chosen without the data (fixed clips of Tang et al.)."""
+    """Return test errors with rows and targets clipped at 1, a clip chosen without the data as by Tang et al."""
     rng = np.random.default_rng(seed)
     x, y = table_of(table, folder)
     a = x / np.maximum(np.linalg.norm(x, axis=1), 1.0)[:, None]
-    delta, found = 1e-6, []
+    delta, rows = 1e-6, []
     for repeat in range(repeats):
         train, test = _halves(len(y), 0.2, rng)
-        made = {
+        fitted = {
             SINGLE: _method(BoostedAdaSSP, epsilon, delta, rounds=1).coefficients(a[train], y[train], rng),
             TEN: _method(BoostedAdaSSP, epsilon, delta, rounds=10).coefficients(a[train], y[train], rng),
             HUNDRED: _method(BoostedAdaSSP, epsilon, delta, rounds=100).coefficients(a[train], y[train], rng),
             SCRIPT: _Script(epsilon=epsilon, delta=delta, bounds=[(-1.0, 1.0)], target_bounds=(-1.0, 1.0), rounds=100)
             .coefficients(a[train], y[train], rng),
         }  # fmt: skip
-        found += [
+        rows += [
             _row(table, line, epsilon, repeat, float(np.mean((y[test] - a[test] @ theta) ** 2) / np.var(y[test])))
-            for line, theta in made.items()
+            for line, theta in fitted.items()
         ]
-    return found
+    return rows
 
 
 class _Script(BoostedAdaSSP):
@@ -108,7 +108,7 @@ def _row(panel: str, line: str, epsilon: float, repeat: int, value: float) -> Ro
 
 
 def mixing(seed: int, table: str, folder: str | None, epsilon: float, repeats: int) -> list[Row]:
-    """Return test errors of Lev et al. and of AdaSSP in two accountings, with Wang's rows and delta = 1/n^2."""
+    """Return test errors of Lev et al. and of AdaSSP under two accountings, with Wang's rows and delta = 1/n^2."""
     rng = np.random.default_rng(seed)
     x, y = table_of(table, folder)
     found = []
@@ -130,7 +130,7 @@ def mixing(seed: int, table: str, folder: str | None, epsilon: float, repeats: i
 
 
 def _adassp(x: FloatArray, y: FloatArray, sd: float, noise: Any, delta: float, rng: np.random.Generator) -> FloatArray:  # noqa: ANN401
-    """Fit AdaSSP with this noise on each of its three statistics and failure probability delta / 10."""
+    """Fit AdaSSP with this noise sd on each of its three statistics and failure probability delta / 10."""
     size = x.shape[1]
     gram = x.T @ x
     tail = math.sqrt(2 * math.log(20 / delta))
@@ -141,7 +141,7 @@ def _adassp(x: FloatArray, y: FloatArray, sd: float, noise: Any, delta: float, r
 
 
 def followed_quantile(seed: int, target: float, rounds: int, repeats: int) -> list[Row]:
-    """Track a quantile of lognormal norms with the clip. The count noise is a twentieth of the number of clients."""
+    """Track a quantile of lognormal norms with the clip. Count noise is a twentieth of the number of clients."""
     rng = np.random.default_rng(seed)
     found: list[Row] = []
     for repeat in range(repeats):
@@ -155,7 +155,7 @@ def followed_quantile(seed: int, target: float, rounds: int, repeats: int) -> li
 
 
 def clipped_descent(seed: int, table: str, folder: str | None, epsilon: float, repeats: int) -> list[Row]:
-    """Return test errors of gradient descent with the adaptive clip and with every fixed one."""
+    """Return test errors of gradient descent with the adaptive clip and with each fixed clip."""
     rng = np.random.default_rng(seed)
     x, y = table_of(table, folder)
     bounds = list(zip(x.min(axis=0).tolist(), x.max(axis=0).tolist(), strict=True))
@@ -175,7 +175,7 @@ def clipped_descent(seed: int, table: str, folder: str | None, epsilon: float, r
 
 
 def tukey(seed: int, models: int, rows: int, repeats: int) -> list[Row]:
-    """Return R2 of TukeyEM and least squares on the simulated table of Amin et al. at epsilon = log 3, delta = 1e-5."""
+    """Return R2 of TukeyEM and least squares on the simulated table of Amin et al., epsilon = log 3, delta = 1e-5."""
     from sklearn.datasets import make_regression
 
     found: list[Row] = []
@@ -213,8 +213,8 @@ def _present(run: Run, names: Sequence[str] = TABLES) -> list[str]:
 
 def _missing(run: Run) -> Sequence[str]:
     absent = [name for name in TABLES if not has(name, run.data)]
-    found = [f"no table {name!r}; expected {name}.parquet in the data folder" for name in absent]
-    return [*found, "tables of the paper that are in no folder here, among them those that OpenML serves"]
+    sentences = [f"the table {name!r}, because {name}.parquet is not in the data folder" for name in absent]
+    return [*sentences, "other tables of the paper, which are not available here, such as those on OpenML"]
 
 
 def _table_cells(
@@ -241,7 +241,7 @@ def _medians(numbers: DataFrame) -> DataFrame:
 
 
 def _share_below(lower: str, upper: str, least: float, factor: float = 1.0) -> Callable[[DataFrame], Outcome]:
-    """Check whether one line is at most a multiple of another in a share of the panels and budgets."""
+    """Check whether one line is at most a multiple of another, in at least a fraction of the panels and budgets."""
 
     def check(numbers: DataFrame) -> Outcome:
         table = _medians(numbers)
@@ -265,7 +265,7 @@ def _follows(numbers: DataFrame) -> Outcome:
 
 
 def _with_best(numbers: DataFrame) -> DataFrame:
-    """Return medians of the adaptive clip and of the best fixed one, chosen for each table and budget."""
+    """Return medians of the adaptive clip and of the best fixed clip, chosen for each table and budget."""
     table = _medians(numbers[numbers["panel"] != "clip"])
     return table.assign(**{BEST: table[[f"clip {clip:g}" for clip in CLIPS]].min(axis=1)})[[ADAPTIVE, BEST]]
 
@@ -315,8 +315,8 @@ def _draw_descent(numbers: DataFrame, run: Run) -> Picture:
     tables = [str(name) for name in dict.fromkeys(numbers["panel"]) if name != "clip"]
     picture, grid = panels(["Clip that follows a quantile", *tables])
     for position, quantile in enumerate(QUANTILES):
-        mine = numbers[(numbers["panel"] == "clip") & (numbers["line"] == f"{quantile:g}")]
-        middle = mine.groupby("round")["value"].median()
+        of_line = numbers[(numbers["panel"] == "clip") & (numbers["line"] == f"{quantile:g}")]
+        middle = of_line.groupby("round")["value"].median()
         look = {**style(position), "marker": ""}
         grid[0].plot(middle.index, middle.to_numpy(), **look)
         grid[0].axhline(math.exp(SIGMA_NORMS * norm.ppf(quantile)), color=look["color"], linewidth=0.6)
@@ -364,10 +364,10 @@ def _tukey_cells(run: Run) -> Sequence[Cell]:
 
 def _median_table(title: str, chosen: Sequence[str]) -> Callable[[DataFrame], Sequence[NumberTable]]:
     def tables(numbers: DataFrame) -> Sequence[NumberTable]:
-        found = _medians(numbers)[list(chosen)]
+        medians = _medians(numbers)[list(chosen)]
         rows = tuple(
             (str(panel), f"{epsilon:g}", *(f"{value:.4g}" for value in row))
-            for (panel, epsilon), *row in found.itertuples()
+            for (panel, epsilon), *row in medians.itertuples()
         )
         return (NumberTable(title, ("table", "epsilon", *chosen), rows),)
 
@@ -378,9 +378,9 @@ FIGURES: Final = (
     Figure(
         name="baselines-boosted",
         document="baselines",
-        title="Boosted AdaSSP where clips were fixed without the data",
-        says="With clips that nobody chose with the data, boosting AdaSSP is consistently better than AdaSSP (Tang et "
-        "al. 2023).",
+        title="Boosted AdaSSP with clips fixed without the data",
+        says="With clips chosen without the data, boosted AdaSSP is consistently better than AdaSSP (Tang et al. "
+        "2023).",
         cells=_table_cells(boosted, ("steep",), EPSILONS),
         criteria=(
             Criterion(
@@ -389,7 +389,7 @@ FIGURES: Final = (
                 "than one round on every table, at epsilon 0.3, 1 and 3.",
                 _share_below(HUNDRED, SINGLE, 1.0),
                 "differs",
-                "Noise that is divided over 100 rounds can outweigh what they win.",
+                "Dividing the noise budget over 100 rounds can cost more than the rounds gain.",
             ),
             Criterion(
                 "script",
@@ -397,26 +397,26 @@ FIGURES: Final = (
                 "at epsilon 0.3, 1 and 3.",
                 _share_below(HUNDRED, SCRIPT, 1.0, 1.1),
                 "differs",
-                "The script uses mu as noise multiplier where 1/mu is needed, and gives every round the whole budget "
-                "(E29), so its errors are those of a far larger epsilon.",
+                "The script uses mu as noise multiplier instead of 1/mu, and gives every round the whole budget (E29). "
+                "So its errors are those of a far larger epsilon.",
             ),
         ),
         draw=_draw_boosted,
         not_run=_missing,
         tables=_median_table("Median test error over variance", (SINGLE, TEN, HUNDRED, SCRIPT)),
         choices=(
-            "Rows are cut to norm 1 and targets to [-1, 1] in the units of the table, as the script does by default; "
-            "delta is 1e-6, a fifth of the rows is held out.",
+            "Rows are clipped to norm 1 and targets to [-1, 1] in the units of the table, as the script does by "
+            "default. Delta is 1e-6, and a fifth of the rows is held out.",
             "mu^2 is divided equally between the Gram matrix, its smallest eigenvalue and all rounds together.",
-            "The table `steep` is simulated: five normal columns, a target of standard deviation 3.6.",
+            "The table `steep` is simulated: five normal columns, and a target with standard deviation 3.6.",
         ),
     ),
     Figure(
         name="baselines-descent",
         document="baselines",
-        title="Gradient descent whose clip follows the median norm",
-        says="A clip that follows the median of the norms tracks it closely, and is about as good as the best fixed "
-        "clip chosen in hindsight (Andrew et al. 2021).",
+        title="Gradient descent with a clip that tracks the median norm",
+        says="A clip that tracks the median norm follows it closely, and is about as good as the best fixed clip "
+        "chosen in hindsight (Andrew et al. 2021).",
         cells=_descent_cells,
         criteria=(
             Criterion(
@@ -424,7 +424,7 @@ FIGURES: Final = (
                 f"After round {SETTLED} the mean clip is within 5% of the true quantile, for each of five quantiles.",
                 _follows,
                 "differs",
-                "The update has another fixed point than the quantile.",
+                "The fixed point of the update is not the quantile.",
             ),
             Criterion(
                 "hindsight",
@@ -432,15 +432,15 @@ FIGURES: Final = (
                 "every table at epsilon 1 and 3.",
                 _near_best,
                 "differs",
-                "On this table the median is too small or too large a clip for linear regression.",
+                "On this table the median norm is too small or too large a clip for linear regression.",
             ),
         ),
         draw=_draw_descent,
-        not_run=lambda run: [*_missing(run)[:-1], "the federated tasks of the paper, which are no regressions"],
+        not_run=lambda run: [*_missing(run)[:-1], "the federated tasks of the paper, which are not regressions"],
         choices=(
-            "Norms are lognormal, 100 in a round; count noise 1/20, rate 0.2 and first clip 0.1 are the paper's; "
-            "a momentum of 0.9 is customary.",
-            "Full batches, 100 steps of size 1; boxes are the range of the table, delta is 1e-6.",
+            "Norms are lognormal, 100 in a round. Count noise 1/20, rate 0.2 and first clip 0.1 are from the paper. A "
+            "momentum of 0.9 is customary.",
+            "Full batches, 100 steps of size 1. Bounds are the range of the table, and delta is 1e-6.",
         ),
     ),
     Figure(
@@ -465,16 +465,17 @@ FIGURES: Final = (
                 "budgets.",
                 _share_below(MIXING, EXACT, 0.75),
                 "differs",
-                "A part of the gain over AdaSSP is accounting, not the method.",
+                "Part of the gain over AdaSSP comes from the accounting, not from the method.",
             ),
         ),
         draw=_draw_mixing,
         not_run=_missing,
         tables=_median_table("Median test error", (MIXING, THIRDS, EXACT, LEAST)),
         choices=(
-            "Rows by Wang's recipe (columns standardised and rows divided by their norm, with statistics of all rows, "
-            "NOT PRIVATE), delta = 1/n^2, three rounds, sketches of six times the larger of d and log(120/delta) rows.",
-            "Half of the budget, to first order, goes to the sums of residuals; delta is exact by an integral.",
+            "Rows are prepared as by Wang: columns are standardised and rows divided by their norm, with statistics of "
+            "all rows, NOT PRIVATE. Delta is 1/n^2, and there are three rounds. A sketch has six times max(d, "
+            "log(120/delta)) rows.",
+            "To first order, half of the budget goes to the sums of residuals. Delta is exact, by an integral.",
         ),
     ),
     Figure(
@@ -490,22 +491,22 @@ FIGURES: Final = (
                 "With 22,000 rows and 1,000 models the median R2 is within 0.002 of that of least squares.",
                 _as_good,
                 "differs",
-                "Correct noise in the test, or rows that are divided at random, cost accuracy.",
+                "Correct noise in the test, or the random division of rows, costs accuracy.",
             ),
             Criterion(
                 "passes",
                 "The test with noise of scale 2/epsilon passes in every draw with 1,000 models or more.",
                 _passes,
                 "differs",
-                "With this noise the test fails where the reference's passes.",
+                "With this noise the test fails where the test in the authors' code passes.",
             ),
         ),
         draw=_draw_tukey,
-        not_run=lambda run: ["the seven public tables of the paper, which are in no folder here"],
+        not_run=lambda run: ["the seven public tables of the paper, which are not available here"],
         choices=(
-            "epsilon = log 3, delta = 1e-5, ten columns and a constant, noise of standard deviation 10, as the "
-            "reference's script draws them; 11,000 and 44,000 rows in addition to the paper's 22,000.",
-            "R2 is of the training rows, as in the reference; rows join a part independently of one another.",
+            "epsilon = log 3, delta = 1e-5, ten columns and a constant, and noise with standard deviation 10, as in "
+            "the authors' script. There are also tables with 11,000 and 44,000 rows, besides the paper's 22,000.",
+            "R2 is computed on the training rows, as by the authors. Rows are assigned to parts independently.",
         ),
     ),
 )

@@ -1,7 +1,7 @@
 """Boosted AdaSSP (Tang, Aydore, Kearns, Rho, Roth, Wang, Wang and Wu 2023) with corrected noise.
 
-The public script draws noise of standard deviation mu instead of 1/mu, and spends the whole budget in every round. Here
-mu^2 is divided equally between the Gram matrix, its smallest eigenvalue, and all rounds together. The guarantee is
+The public script draws noise with standard deviation mu instead of 1/mu, and spends the whole budget in every round.
+Here mu^2 is divided equally between the Gram matrix, its smallest eigenvalue, and all rounds together. The guarantee is
 proved in boosted.proof.md.
 """
 
@@ -20,7 +20,7 @@ from discreet_papers.kalaja.kalaja_methods import averaged
 if TYPE_CHECKING:
     from discreet.exact.arrays import FloatArray
 
-QUANTILE: Final = 1.96  # quantile of the noise bounds that set the ridge, as in the script
+QUANTILE: Final = 1.96  # quantile of the noise bounds that determine the ridge, as in the script
 PIECES: Final = 3
 
 
@@ -28,16 +28,13 @@ PIECES: Final = 3
 class BoostedAdaSSP(BoxedRegressor):
     """Boosted AdaSSP: one noisy Gram matrix, then rounds of least squares on clipped residuals.
 
-    Parameters
-    ----------
-    rounds
-        Boosting rounds. The paper uses 100. Because rounds share a budget, 10 is better at the sizes of public tables.
+    The paper uses 100 rounds. Because all rounds share a budget, 10 are better for tables as large as the public ones.
     """
 
     rounds: int = 10
 
     def noise(self) -> tuple[float, float]:
-        """Return the noise of the Gram matrix and its eigenvalue, and of the sums of each round."""
+        """Return the noise sd of the Gram matrix and its eigenvalue, and of the sums of each round."""
         mu = mu_from(self.epsilon, self.delta)
         return math.sqrt(PIECES) / mu, math.sqrt(PIECES * self.rounds) / mu  # [P:boosted-shares]
 

@@ -1,4 +1,4 @@
-"""Rows in a declared box, and references and published AdaSSP on such rows. NOT PRIVATE."""
+"""Scale rows by declared bounds, and fit references and the published AdaSSP to them. NOT PRIVATE."""
 
 from __future__ import annotations
 
@@ -15,22 +15,14 @@ if TYPE_CHECKING:
     from discreet.exact.arrays import FloatArray
 
 # -- rows --------------------------------------------------------------------------------------------------------------
-# Common parts of the baselines: declared boxes, and rows scaled into the unit ball by a public box.
+# Common parts of the baselines: declared bounds, and rows scaled into the unit ball by these bounds.
 
 Bounds = Sequence[tuple[float, float]]
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """Declared ranges of the regressors and of the target.
-
-    Attributes
-    ----------
-    middle, half
-        Midpoint and half width of each regressor, shape (d,).
-    target
-        Midpoint and half width of the target.
-    """
+    """Declared ranges: midpoint and half width of each regressor, shape (d,), and of the target."""
 
     middle: FloatArray
     half: FloatArray
@@ -38,14 +30,14 @@ class Box:
 
     @classmethod
     def of(cls, bounds: Bounds, target_bounds: tuple[float, float]) -> Box:
-        """Build the box of declared pairs (low, high).
+        """Build the box from declared pairs (low, high).
 
         >>> Box.of([(0.0, 4.0)], (-1.0, 3.0)).target
         (1.0, 2.0)
         """
         ends = np.array([*bounds, target_bounds], dtype=float)
         if ends.shape != (len(bounds) + 1, 2) or not np.isfinite(ends).all() or (ends[:, 0] >= ends[:, 1]).any():
-            raise SpecError("bounds: expected pairs (low, high) of finite numbers with low < high")
+            raise SpecError("bounds: expected pairs (low, high) of finite numbers with low < high, got others")
         middle, half = ends.mean(axis=1), (ends[:, 1] - ends[:, 0]) / 2
         return cls(middle[:-1], half[:-1], (float(middle[-1]), float(half[-1])))
 
@@ -56,7 +48,7 @@ class Box:
         return rows
 
     def scaled(self, y: FloatArray) -> FloatArray:
-        """Return targets clipped to [-1, 1]."""
+        """Return targets scaled and clipped to [-1, 1]."""
         return _cut((np.asarray(y, dtype=float) - self.target[0]) / self.target[1])  # [P:baseline-targets]
 
     def unscaled(self, v: FloatArray) -> FloatArray:
@@ -65,7 +57,7 @@ class Box:
 
 
 def _cut(values: FloatArray) -> FloatArray:
-    """Clip values to [-1, 1] and replace missing ones by 0."""
+    """Clip values to [-1, 1], and replace missing values by 0."""
     return np.clip(np.nan_to_num(values, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)
 
 
@@ -73,14 +65,8 @@ def _cut(values: FloatArray) -> FloatArray:
 class BoxedRegressor:
     """A linear rule on rows in the unit ball, fitted under a budget. NOT PRIVATE: noise is seeded.
 
-    Parameters
-    ----------
-    epsilon, delta
-        Guarantee of the method with unseeded noise, for one row added or removed.
-    bounds, target_bounds
-        Declared ranges. Values outside are clipped.
-    seed
-        Seed of the noise.
+    With unseeded noise, the method satisfies (`epsilon`, `delta`) for one row added or removed. `bounds` and
+    `target_bounds` are declared ranges; values outside are clipped.
     """
 
     _: KW_ONLY
@@ -94,11 +80,14 @@ class BoxedRegressor:
 
     def __post_init__(self) -> None:
         if not (self.epsilon > 0 and 0 < self.delta < 1):
-            raise SpecError(f"expected epsilon above 0 and delta in (0, 1), got {self.epsilon:g} and {self.delta:g}")
+            raise SpecError(
+                f"expected epsilon above 0 and delta between 0 and 1, got epsilon {self.epsilon:g} and delta "
+                f"{self.delta:g}"
+            )
         self.box = Box.of(self.bounds, self.target_bounds)
 
     def fit(self, X: FloatArray, y: FloatArray) -> Self:
-        """Fit coefficients for the rows of the box."""
+        """Fit coefficients to rows and targets in their original units."""
         a, v = self.box.rows(X), self.box.scaled(y)
         self.theta = self.coefficients(a, v, np.random.default_rng(self.seed))
         return self
@@ -120,12 +109,12 @@ class LeastSquares(BoxedRegressor):
     """Ordinary least squares without privacy."""
 
     def coefficients(self, a: FloatArray, v: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Compute the least-squares solution of least norm."""
+        """Compute the minimum-norm least-squares solution."""
         return np.asarray(np.linalg.lstsq(a, v, rcond=None)[0], dtype=np.float64)
 
 
 class Ridge(BoxedRegressor):
-    """Ridge regression with penalty 1 on rows in the unit ball, the reference of Wang (2018), without privacy."""
+    """Ridge regression with penalty 1 on rows in the unit ball, without privacy: the reference of Wang (2018)."""
 
     def coefficients(self, a: FloatArray, v: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Compute ridge coefficients."""
@@ -136,12 +125,12 @@ class Mean(BoxedRegressor):
     """The mean of the target without privacy."""
 
     def coefficients(self, a: FloatArray, v: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """Compute an intercept only."""
+        """Return the mean as an intercept, and zero slopes."""
         return np.array([v.mean() / a[0, 0], *np.zeros(a.shape[1] - 1)])
 
 
 # -- adassp ------------------------------------------------------------------------------------------------------------
-# AdaSSP as in Wang's published code, on rows of a declared box.
+# AdaSSP as in Wang's published code, on rows scaled by declared bounds.
 
 
 class PublishedAdaSSP(BoxedRegressor):
@@ -149,12 +138,12 @@ class PublishedAdaSSP(BoxedRegressor):
 
     >>> import numpy as np
     >>> x = np.linspace(0, 1, 2_000)[:, None]
-    >>> given = {"epsilon": 5.0, "delta": 1e-6, "bounds": [(0.0, 1.0)], "target_bounds": (0.0, 2.0)}
-    >>> PublishedAdaSSP(**given, seed=1).fit(x, 2 * x[:, 0]).predict(np.array([[0.5]])).round(1).tolist()
+    >>> options = {"epsilon": 5.0, "delta": 1e-6, "bounds": [(0.0, 1.0)], "target_bounds": (0.0, 2.0)}
+    >>> PublishedAdaSSP(**options, seed=1).fit(x, 2 * x[:, 0]).predict(np.array([[0.5]])).round(1).tolist()
     [1.0]
     """
 
     def coefficients(self, a: FloatArray, v: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Draw coefficients."""
-        found: FloatArray = adassp_coded(Sums.of(a, v), np.array([self.epsilon]), self.delta, rng)[0]
-        return found
+        theta: FloatArray = adassp_coded(Sums.of(a, v), np.array([self.epsilon]), self.delta, rng)[0]
+        return theta

@@ -1,9 +1,9 @@
 """TukeyEM (Amin, Joseph, Ribero and Vassilvitskii 2023) with a corrected test.
 
-Least squares on disjoint random parts of the rows gives m points. A noisy test checks that the table is far from any
-table whose region of depth m/4 or more is too small. If it passes, the exponential mechanism draws a point of large
-Tukey depth from that region, axis by axis. The reference draws the noise of the test at scale epsilon/2 instead of
-2/epsilon.
+Least squares on disjoint random parts of the rows gives m points. A noisy test checks that the table is far from every
+table for which the region of depth at least m/4 is too small. If the test passes, the exponential mechanism draws a
+point of large Tukey depth from that region, axis by axis. The authors' code draws the noise of the test at scale
+epsilon/2 instead of 2/epsilon.
 """
 
 from __future__ import annotations
@@ -22,17 +22,14 @@ if TYPE_CHECKING:
 MOST_MODELS: Final = 1000
 FEWEST_MODELS: Final = 8
 ROWS_PER_COEFFICIENT: Final = 2
-COUNT_SHARE: Final = 0.05  # share of epsilon for the number of rows, which sets the number of models
+COUNT_SHARE: Final = 0.05  # part of epsilon for the row count, which determines the number of models
 
 
 @dataclass(eq=False)
 class TukeyEM(BoxedRegressor):
-    """The exponential mechanism on the Tukey depth of many models. It predicts the middle of the box if its test fails.
+    """Exponential mechanism on the Tukey depth of many models. If its test fails, it predicts the middle of the box.
 
-    Parameters
-    ----------
-    models
-        Number of parts of the rows. By default it follows from a noisy count.
+    `models` is the number of parts of the rows. By default, it is computed from a noisy row count.
     """
 
     models: int | None = None
@@ -51,19 +48,19 @@ class TukeyEM(BoxedRegressor):
 
 
 def part_models(a: FloatArray, v: FloatArray, models: int, rng: np.random.Generator) -> FloatArray:
-    """Fit least squares of least norm on disjoint parts. The part of a row is drawn independently of other rows."""
+    """Fit minimum-norm least squares on disjoint parts. Each row is assigned to a part independently of other rows."""
     part = rng.integers(models, size=len(v))  # [P:tukey-parts]
     order = np.argsort(part, kind="stable")
     ends = np.cumsum(np.bincount(part, minlength=models))
-    found = [
+    models_by_part = [
         np.linalg.lstsq(a[rows], v[rows], rcond=None)[0] if len(rows) else np.zeros(a.shape[1])
         for rows in np.split(order, ends[:-1])
     ]
-    return np.array(found)
+    return np.array(models_by_part)
 
 
 def log_volumes(ordered: FloatArray) -> FloatArray:
-    """Return the log volume of depth i or more at index i, from columns in increasing order. Index 0 is infinite."""
+    """Return at index i the log volume of the region of depth at least i, from sorted columns. Index 0 is infinite."""
     count = len(ordered)
     deepest = count // 2
     lengths = ordered[::-1][:deepest] - ordered[:deepest]
@@ -73,19 +70,19 @@ def log_volumes(ordered: FloatArray) -> FloatArray:
 
 
 def safe_distance(volumes: FloatArray, epsilon: float, delta: float, depth: int) -> int:
-    """Return how many points, at least, must be replaced before the restricted exponential mechanism may be unsafe.
+    """Return a lower bound on how many points must be replaced to make the restricted exponential mechanism unsafe.
 
     Distance k is certain if V(depth - k - 1) / V(depth + k + g + 1) e^(-epsilon g / 2) (1 + e^(epsilon / 2)) <= delta
-    for some g of 1 or more. A result of 0 means that nothing is certain, not even for these points themselves.
+    for some g >= 1. A result of 0 means that nothing is certain, not even for these points themselves.
     """
     deepest = len(volumes) - 1
     limit = math.log(delta) - math.log1p(math.exp(epsilon / 2))  # [P:tukey-limit]
     for k in range(depth - 1):
         inner = volumes[depth + k + 2 : deepest + 1]
         gaps = np.arange(1, len(inner) + 1)
-        known = inner[np.isfinite(inner)]
-        margins = volumes[depth - k - 1] - known - epsilon / 2 * gaps[: len(known)]  # [P:tukey-condition]
-        if not (len(known) and math.isfinite(volumes[depth - k - 1]) and margins.min() <= limit):
+        finite = inner[np.isfinite(inner)]
+        margins = volumes[depth - k - 1] - finite - epsilon / 2 * gaps[: len(finite)]  # [P:tukey-condition]
+        if not (len(finite) and math.isfinite(volumes[depth - k - 1]) and margins.min() <= limit):
             return k
     return max(depth - 1, 0)
 
@@ -119,12 +116,13 @@ def _in_shell(ordered: FloatArray, depth: int, rng: np.random.Generator) -> Floa
     with np.errstate(divide="ignore", invalid="ignore"):
         outer, inner = np.log(high - low), np.log(inner_high - inner_low)
         ring = np.log((inner_low - low) + (high - inner_high))
-    # choose the first axis on which the point is outside: inner box before it, ring on it, outer box after it
+    # choose the first axis on which the point is outside the inner box: inner box before it, ring on it, outer box
+    # after it
     before = np.concatenate([[0.0], np.cumsum(inner)[:-1]])
     after = np.concatenate([np.cumsum(outer[::-1])[::-1][1:], [0.0]])
     axis = int(np.argmax(before + ring + after + rng.gumbel(size=len(ring))))  # [P:tukey-shell]
-    place = np.arange(len(low))
-    point: FloatArray = np.where(place < axis, rng.uniform(inner_low, inner_high), rng.uniform(low, high))
+    axes = np.arange(len(low))
+    point: FloatArray = np.where(axes < axis, rng.uniform(inner_low, inner_high), rng.uniform(low, high))
     left, right = inner_low[axis] - low[axis], high[axis] - inner_high[axis]
     along = rng.uniform(0.0, left + right)
     point[axis] = low[axis] + along if along < left else inner_high[axis] + (along - left)

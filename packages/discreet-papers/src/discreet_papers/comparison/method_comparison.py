@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 # Results of a comparison: numbers, tables, plot and files, all marked NOT PRIVATE.
 
 STEM: Final = "compare-methods-NOT-PRIVATE"
-WARNING: Final = "NOT PRIVATE: boxes and errors come from the rows themselves; for public or simulated data only."
+WARNING: Final = "NOT PRIVATE: bounds and errors come from the rows themselves; for public or simulated data only."
 _BAND: Final = (0.1, 0.9)
 _DOTS: Final = 130
 _WIDTH: Final = 120  # characters in a line of Markdown
@@ -62,13 +62,13 @@ class MethodComparisonNotPrivate:
     ----------
     numbers
         A row for each table, method, epsilon and split. `value` is 1 - R2 on the test rows, missing if the method
-        refused.
+        failed.
     protocol
         Splits, budgets and bounds of the comparison.
     baseline
-        Reference method of the ratios.
+        Method that ratios refer to.
     notes
-        Omissions, one sentence each.
+        What was left out, one sentence each.
     files
         Paths of the written files.
     """
@@ -80,62 +80,63 @@ class MethodComparisonNotPrivate:
     files: tuple[Path, ...] = ()
 
     def medians(self) -> DataFrame:
-        """Return the median of 1 - R2 over splits, capped at 10, by table and method (rows) and epsilon (columns)."""
+        """Return the median of 1 - R2 over splits, capped at 10: a row per table and method, a column per epsilon."""
         return method_scores.medians(self.numbers)
 
     def excess(self) -> DataFrame:
-        """Return the median minus that of least squares on the same splits, at least 0.002."""
+        """Return the median of 1 - R2 minus the median of least squares on the same splits, at least 0.002."""
         return method_scores.excess(self.numbers)
 
     def ratios(self) -> DataFrame:
-        """Return the geometric mean over tables of the excess relative to the baseline, by epsilon and overall."""
+        """Return ratios of the excess error to the baseline: geometric means over tables, by epsilon and overall."""
         return method_scores.ratios(self.numbers, self.baseline)
 
     def label(self, method: str) -> str:
-        """Return the display name of a method, marked if it has no privacy."""
+        """Return the display name of a method, with a mark if it has no privacy or is the user's own."""
         kinds = self.numbers.loc[self.numbers["method"] == method, "kind"]
         return method + _MARKS.get(str(kinds.iloc[0]), "")
 
     def plot(self) -> Picture:
-        """Plot a panel for each table, with medians by method and a band from 10% to 90% of the splits."""
+        """Plot a panel for each table, with the median of each method and a band from 10% to 90% of the splits."""
         from discreet.analyst.plots.style import COLOURS
         from discreet_papers.drawing import legend, panels, plain_scales, style
 
-        known = self.numbers.dropna(subset="value")
-        known = known.assign(value=known["value"].clip(upper=CAP))
-        titles = list(dict.fromkeys(known["table"]))
+        scores = self.numbers.dropna(subset="value")
+        scores = scores.assign(value=scores["value"].clip(upper=CAP))
+        titles = list(dict.fromkeys(scores["table"]))
         picture, grid = panels([str(title) for title in titles], across=2, size=_PANEL)
         for axes, title in zip(grid, titles, strict=True):
-            inside = known[known["table"] == title]
-            for position, method in enumerate(dict.fromkeys(known["method"])):
+            inside = scores[scores["table"] == title]
+            for position, method in enumerate(dict.fromkeys(scores["method"])):
                 grouped = inside[inside["method"] == method].groupby("epsilon")["value"]
                 middle = grouped.median()
                 axes.plot(middle.index, middle.to_numpy(), label=self.label(str(method)), **style(position))
-                low, high = (grouped.quantile(one) for one in _BAND)
+                low, high = (grouped.quantile(quantile) for quantile in _BAND)
                 colour = COLOURS[position % len(COLOURS)]
                 axes.fill_between(middle.index, low, high, color=colour, alpha=0.1, linewidth=0)
             plain_scales(axes, self.protocol.epsilons)
             axes.set_xlabel("epsilon")
-            axes.set_ylabel("1 - R2 on the test part")
+            axes.set_ylabel("1 - R2 on test rows")
         legend(picture, grid, columns=3 if len(titles) == 1 else 5)
         picture.suptitle("NOT PRIVATE: methods on public or simulated data", fontsize=10)
         return picture
 
     def by_table(self) -> dict[str, DataFrame]:
         """Return the medians of each table, with a row for each method."""
-        found = self.medians()
-        return {str(table): found.xs(table, level="table") for table in found.index.unique("table")}
+        medians = self.medians()
+        return {str(table): medians.xs(table, level="table") for table in medians.index.unique("table")}
 
     def cells(self, frame: DataFrame) -> tuple[list[str], list[list[str]]]:
-        """Format the headers and rows of a frame of this comparison."""
-        headers = ["method", *(str(one) if isinstance(one, str) else f"epsilon {one:g}" for one in frame.columns)]
+        """Format the headers and rows of one of the tables."""
+        columns = (name if isinstance(name, str) else f"epsilon {name:g}" for name in frame.columns)
+        headers = ["method", *columns]
         return headers, [[self.label(str(name)), *map(three, row)] for name, *row in frame.itertuples()]
 
     def to_markdown(self) -> str:
         """Return protocol, ratios and medians as Markdown."""
         lines = ["# Methods side by side, NOT PRIVATE", "", WARNING, "", fill(self._how(), _WIDTH), ""]
         lines += [f"## Ratio of excess error to {self.baseline}", ""]
-        lines += ["Geometric mean over tables; 1 is the baseline, smaller is better.", ""]
+        lines += ["Geometric mean over tables. The baseline has ratio 1, and smaller is better.", ""]
         lines += _markdown(*self.cells(self.ratios().sort_values("all")))
         for table, inside in self.by_table().items():
             lines += ["", f"## 1 - R2 on {table}, median over splits", "", *_markdown(*self.cells(inside))]
@@ -144,26 +145,26 @@ class MethodComparisonNotPrivate:
         return "\n".join([*lines, ""])
 
     def to_dict(self) -> dict[str, object]:
-        """Return medians, excess and ratios as plain values."""
+        """Return medians, excess errors and ratios as values that JSON can store."""
         frames = {"medians": self.medians(), "excess": self.excess()}
-        found: dict[str, object] = {"not_private": WARNING, "baseline": self.baseline}
+        values: dict[str, object] = {"not_private": WARNING, "baseline": self.baseline}
         for name, frame in frames.items():
-            found[name] = [
+            values[name] = [
                 {"table": table, "method": method, "epsilon": float(epsilon), "value": float(value)}
                 for (table, method), row in frame.iterrows()
                 for epsilon, value in row.items()
                 if value == value  # not missing
             ]
-        found["ratios"] = [
+        values["ratios"] = [
             {"method": method, "epsilon": column if column == "all" else float(column), "value": float(value)}
             for method, row in self.ratios().iterrows()
             for column, value in row.items()
             if value == value  # not missing
         ]
-        return {**found, "notes": list(self.notes), "files": [str(path) for path in self.files]}
+        return {**values, "notes": list(self.notes), "files": [str(path) for path in self.files]}
 
     def write(self, folder: Path) -> MethodComparisonNotPrivate:
-        """Write CSV, plots and page to a folder, replacing those of an earlier run."""
+        """Write CSV, plots and page to a folder, replacing earlier files. Return a copy with their paths."""
         contents = {".csv": self._csv(), **self._pictures(), ".md": self.to_markdown().encode()}
         paths = tuple(folder / f"{STEM}{suffix}" for suffix in contents)
         for path, content in zip(paths, contents.values(), strict=True):
@@ -178,8 +179,8 @@ class MethodComparisonNotPrivate:
         delta = "1/n^1.1" if protocol.delta is None else f"{protocol.delta:g}"
         return (
             f"{protocol.splits} splits with {protocol.test_share:.0%} of the rows held out; delta = {delta}; one row "
-            f"added or removed; boxes are the range of each column, widened by {protocol.widen:.0%} of it on each side"
-            ". Noise of baselines has fixed seeds, that of the library's mechanisms has none."
+            f"is added or removed; bounds are the range of each column, widened on each side by {protocol.widen:.0%} "
+            "of the range. The noise of baselines has fixed seeds; the noise of the library's mechanisms has none."
         )
 
     def _csv(self) -> bytes:
@@ -189,16 +190,16 @@ class MethodComparisonNotPrivate:
 
     def _pictures(self) -> dict[str, bytes]:
         picture = self.plot()
-        found = {}
+        contents = {}
         for suffix in (".png", ".svg"):
             written = BytesIO()
             picture.savefig(written, format=suffix[1:], dpi=_DOTS)
-            found[suffix] = written.getvalue()
-        return found
+            contents[suffix] = written.getvalue()
+        return contents
 
 
 def three(value: float) -> str:
-    """Format a number with three decimals. A missing number is a refusal.
+    """Format a number with three decimals, or a missing number as `refused`.
 
     >>> three(0.12345), three(float("nan"))
     ('0.123', 'refused')
@@ -239,8 +240,8 @@ def compare_methods(
 ) -> MethodComparisonNotPrivate:
     """Compare methods of private regression on tables that need no protection. NOT PRIVATE.
 
-    The bounds for every method are read off the table, and exact errors are printed. Both are acceptable for public or
-    simulated data only, so the caller must declare that the data are.
+    The bounds for every method come from the table, and exact errors are printed. Both are acceptable only for public
+    or simulated data, so the caller must declare that the data is public or simulated.
 
     Parameters
     ----------
@@ -250,31 +251,31 @@ def compare_methods(
     target
         Column to predict.
     data_is_public, data_is_simulated
-        One of them must be true if data are given.
+        One of them must be true if data is given.
     methods
-        Names of mechanisms of this library (`gaussian`, with a penalty as in `gaussian/ridge`, or `auto`), of baselines
-        or of references, or your methods as `module:factory`. By default, all that use delta.
+        Mechanisms of this library (`gaussian`, `auto`, or with a penalty `gaussian/ridge`), baselines and references by
+        name, or your methods as `module:factory`. By default, all methods that use delta.
     own
-        Your methods by name: an object with `fit` and `predict`, which is copied for every fit, or a factory called
-        with `epsilon`, `delta`, `bounds` and `target_bounds`. They run in this process, and their results are not
-        cached.
+        Your methods by name. A method is an object with `fit` and `predict`, which is copied for every fit, or a
+        factory, which is called with `epsilon`, `delta`, `bounds` and `target_bounds`. They run in this process, and
+        their results are not cached.
     epsilons, delta
         Budgets. By default, delta is n^-1.1 for n training rows.
     splits, test_share
-        Number of random splits, the same for all methods, and share of held-out rows. By default, ten splits (three
-        with `quick`) and a tenth of the rows.
+        Number of random splits, which are the same for all methods, and fraction of rows held out. By default, ten
+        splits (three with `quick`) and a tenth of the rows.
     widen
-        Share of its range by which the bounds of a column are widened on each side.
+        Fraction of a column's range by which its bounds are widened on each side.
     baseline
-        Reference method of the ratios.
+        Method that ratios refer to.
     quick
         Use three splits.
     output
-        Folder for CSV, plots, a page and finished cells. The same call resumes an interrupted run from there.
+        Folder for CSV, plots, a page and finished cells. If a run is interrupted, the same call continues it.
     workers
         Number of processes. By default, all cores.
     progress
-        Called with a name, the number of finished cells and the total.
+        Called after each cell with its name, the number of finished cells and the total.
 
     Returns
     -------
@@ -283,19 +284,21 @@ def compare_methods(
     Examples
     --------
     >>> import discreet_papers
-    >>> found = discreet_papers.compare_methods(methods=["mean", "gaussian"], epsilons=[1.0], quick=True, workers=1)
-    >>> sorted(set(found.numbers["method"]))
+    >>> comparison = discreet_papers.compare_methods(
+    ...     methods=["mean", "gaussian"], epsilons=[1.0], quick=True, workers=1
+    ... )
+    >>> sorted(set(comparison.numbers["method"]))
     ['adassp-published', 'gaussian', 'mean', 'ols']
     """
     _check_installed()
     if data is not None and data_is_public is not True and data_is_simulated is not True:
         raise OptionError(
-            "comparing methods reads bounds off the data and prints exact errors, so it is for public or simulated "
-            "data alone",
+            "comparing methods takes bounds from the data and prints exact errors, so the data must be public or "
+            "simulated",
             code="data-may-be-private",
             option="data_is_public",
             remedy=Message(
-                "if these are, ", SetOption("data_is_public", True), " or ", Option("data_is_simulated", True)
+                "if the data is, ", SetOption("data_is_public", True), " or ", Option("data_is_simulated", True)
             ),
         )
     chosen = [REFERENCE, *(default_methods() if methods is None else methods), baseline]
@@ -331,7 +334,7 @@ def _numbers(
     workers: int | None,
     progress: Progress,
 ) -> DataFrame:
-    """Return all measurements in the order of tables, methods, epsilons and splits."""
+    """Return all measurements, ordered by table, method, epsilon and split."""
     from pandas import DataFrame
 
     cells = [
@@ -342,12 +345,12 @@ def _numbers(
     ]
     mine = [(table, name, epsilon) for table in tables for name in own for epsilon in protocol.epsilons]
     total = len(cells) + len(mine)
-    found: dict[str, list[Row]] = {}
+    finished_rows: dict[str, list[Row]] = {}
     with closing(run_cells({NAME: cells}, folder, workers=workers)) as finished:
         for done, (_, cell, result) in enumerate(finished, start=1):
-            found[cell] = result.rows
+            finished_rows[cell] = result.rows
             progress(cell.rpartition(", ")[0], done, total)
-    rows = [row for cell in cells for row in found[cell.name]]
+    rows = [row for cell in cells for row in finished_rows[cell.name]]
     for done, (table, name, epsilon) in enumerate(mine, start=len(cells) + 1):
         rows += score_method(table.name, name, own[name], table.x, table.y, epsilon, protocol, seed_of(NAME, name))
         progress(name, done, total)
@@ -355,7 +358,7 @@ def _numbers(
 
 
 def _cell(table: PublicTable, method: str, epsilon: float, protocol: Protocol, folder: Path) -> Cell:
-    given = {
+    arguments = {
         "path": str(table.save(folder / KEPT)),
         "table": table.name,
         "method": method,
@@ -367,16 +370,16 @@ def _cell(table: PublicTable, method: str, epsilon: float, protocol: Protocol, f
         "digest": source_digest(method) if kind_of(method) == "own" else "",
     }
     # the name contains everything except the path, so that seeds do not depend on the folder
-    known = repr((table.digest, sorted((key, value) for key, value in given.items() if key != "path")))
-    mark = hashlib.sha256(known.encode()).hexdigest()[:8]
-    return Cell(f"{table.name}, {method}, epsilon {epsilon:g}, {mark}", scored, given)
+    identity = repr((table.digest, sorted((key, value) for key, value in arguments.items() if key != "path")))
+    mark = hashlib.sha256(identity.encode()).hexdigest()[:8]
+    return Cell(f"{table.name}, {method}, epsilon {epsilon:g}, {mark}", scored, arguments)
 
 
 def _notes(tables: Sequence[PublicTable], numbers: DataFrame) -> tuple[str, ...]:
-    """Describe what was omitted from the tables, and which methods refused which of them."""
+    """Describe what was left out of the tables, and which methods failed on which tables."""
     notes = [note for table in tables for note in table.notes]
     refused = numbers[numbers["note"] != ""].drop_duplicates(["table", "method", "note"])
-    notes += [f"{one.method} refused {one.table}: {one.note}" for one in refused.itertuples()]
+    notes += [f"{row.method} failed on {row.table}: {row.note}" for row in refused.itertuples()]
     return tuple(notes)
 
 
@@ -386,5 +389,5 @@ def _check_installed() -> None:
             raise SpecError(
                 f"comparing methods needs {name!r}, which is not installed",
                 code="missing-dependency",
-                remedy="from the root of the repository run: pip install . ./packages/discreet-papers",
+                remedy="in the root folder of the repository, run: pip install . ./packages/discreet-papers",
             )

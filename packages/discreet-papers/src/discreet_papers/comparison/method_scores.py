@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     from discreet.exact.arrays import FloatArray, IntArray
 
 # -- contenders --------------------------------------------------------------------------------------------------------
-# The compared methods: mechanisms of the registry, baselines, references, and methods of the user.
+# The compared methods: mechanisms of the library, baselines, references without privacy, and a user's methods.
 
 REFERENCE: Final = "ols"
 BASELINE: Final = "adassp-published"
-# slow with many columns, so it takes part only if named
+# slow with many columns, so they take part only if named
 _ON_REQUEST: Final = ("dpme", "ridge")
-# penalty for a mechanism of moments that is named without one
+# default penalty for a mechanism that releases moments
 _MOMENTS_PENALTY: Final = "adaptive"
 # penalties whose strength is chosen from the release
 _WITH_STRENGTH: Final = ("ridge", "lasso", "elastic-net")
 
 
 def default_methods() -> tuple[str, ...]:
-    """Return every method that uses delta, as the protocol does: references and baselines first.
+    """Return all methods that use delta. References and baselines come first.
 
     >>> {"ols", "tukey-em", "gaussian"} <= set(default_methods())
     True
@@ -47,15 +47,15 @@ def default_methods() -> tuple[str, ...]:
 
 
 def all_methods() -> tuple[dict[str, str], ...]:
-    """Return kind and description of every method by name."""
-    found = [{"name": name, "kind": one.kind, "about": one.about} for name, one in BASELINES.items()]
-    found.append({"name": AUTO, "kind": "mechanism", "about": "what PrivateLinearRegression takes unless given"})
-    found += [{"name": name, "kind": "mechanism", "about": mechanism_named(name).info.summary} for name in HOMES]
-    return tuple(found)
+    """Return name, kind and description of every method."""
+    methods = [{"name": name, "kind": method.kind, "about": method.about} for name, method in BASELINES.items()]
+    methods.append({"name": AUTO, "kind": "mechanism", "about": "the default of PrivateLinearRegression"})
+    methods += [{"name": name, "kind": "mechanism", "about": mechanism_named(name).info.summary} for name in HOMES]
+    return tuple(methods)
 
 
 def kind_of(method: str) -> str:
-    """Return whether a name is a `mechanism`, a `baseline`, a `reference`, or a user's `own`.
+    """Return the kind of a method: `mechanism`, `baseline`, `reference`, or `own` for a user's method.
 
     >>> kind_of("ols"), kind_of("gaussian/ridge"), kind_of("module:factory")
     ('reference', 'mechanism', 'own')
@@ -66,10 +66,10 @@ def kind_of(method: str) -> str:
 
 
 def check_methods(methods: Sequence[str]) -> None:
-    """Refuse an unknown name before any work."""
+    """Reject an unknown name before any work starts."""
     for method in methods:
         if not isinstance(method, str):
-            raise SpecError(f"expected names of methods, got one of type {type(method).__name__}")
+            raise SpecError(f"methods: expected names of methods, got one of type {type(method).__name__}")
         if kind_of(method) == "own":
             reader_method(method)
         elif method not in BASELINES and method.partition("/")[0] not in (AUTO, *HOMES):
@@ -87,10 +87,10 @@ def trained(
     target_bounds: tuple[float, float],
     seed: int,
 ) -> Regressor:
-    """Train a method on rows under a budget. Mechanisms run through the public estimator, whose noise has no seed."""
+    """Train a method under a budget. Mechanisms run through the public estimator, whose noise has no seed."""
     if method in BASELINES:
-        made = BASELINES[method].load()
-        baseline = made(epsilon=epsilon, delta=delta, bounds=bounds, target_bounds=target_bounds, seed=seed)
+        kind = BASELINES[method].load()
+        baseline = kind(epsilon=epsilon, delta=delta, bounds=bounds, target_bounds=target_bounds, seed=seed)
         return baseline.fit(x, y)
     if kind_of(method) == "own":
         return reader_model(method, x, y, epsilon=epsilon, delta=delta, bounds=bounds, target_bounds=target_bounds)
@@ -98,30 +98,30 @@ def trained(
 
     name, _, penalty = method.partition("/")
     # Any: estimator keywords have many types
-    given: dict[str, Any] = {"penalty": penalty} if penalty else {}
+    options: dict[str, Any] = {"penalty": penalty} if penalty else {}
     if not penalty and name in MOMENTS:
-        given["penalty"] = _MOMENTS_PENALTY
+        options["penalty"] = _MOMENTS_PENALTY
     if penalty in _WITH_STRENGTH:
-        given["strength"] = "criterion"
+        options["strength"] = "criterion"
     lows, highs = np.array(bounds).T
     model = PrivateLinearRegression(
         epsilon=epsilon, delta=delta, bounds=(lows, highs), target_bounds=target_bounds, mechanism=name,
-        allow_weak_privacy=True, **given,
+        allow_weak_privacy=True, **options,
     )  # fmt: skip
     with warnings.catch_warnings():
-        # notices about budgets matter only for data that need protection
+        # warnings about budgets matter only for data that needs protection
         warnings.simplefilter("ignore")
         return cast("Regressor", model.fit(x, y))
 
 
 # -- scores ------------------------------------------------------------------------------------------------------------
-# The protocol: splits, prediction errors, excess over least squares, and ratios to a baseline.
+# The protocol: splits, prediction errors, excess error over least squares, and ratios to a baseline.
 
 EPSILONS: Final = (0.1, 0.3, 1.0, 3.0)
 SPLITS: Final = 10
 QUICK_SPLITS: Final = 3
 CAP: Final = 10.0  # upper limit of 1 - R2
-FLOOR: Final = 0.002  # lower limit of the excess
+FLOOR: Final = 0.002  # lower limit of the excess error
 _SPLIT_SEED: Final = 2018
 
 
@@ -129,18 +129,9 @@ _SPLIT_SEED: Final = 2018
 class Protocol:
     """Settings of a comparison.
 
-    Attributes
-    ----------
-    epsilons
-        Budgets.
-    delta
-        The same for all tables, or None for n^-1.1 with n training rows.
-    splits
-        Number of random splits, the same for every method.
-    test_share
-        Share of held-out rows.
-    widen
-        Share of its range by which the bounds of a column are widened on each side.
+    `delta` is the same for all tables, or None for n^-1.1 with n training rows. The random splits are the same for
+    every method. `test_share` is the fraction of rows held out. `widen` is the fraction of a column's range by which
+    its bounds are widened on each side.
     """
 
     epsilons: tuple[float, ...] = EPSILONS
@@ -150,7 +141,7 @@ class Protocol:
     widen: float = 0.1
 
     def __post_init__(self) -> None:
-        if not self.epsilons or not all(np.isfinite(one) and one > 0 for one in self.epsilons):
+        if not self.epsilons or not all(np.isfinite(epsilon) and epsilon > 0 for epsilon in self.epsilons):
             raise SpecError(f"epsilon: expected numbers above 0, got {list(self.epsilons)}")
         if self.delta is not None and not 0 < self.delta < 1:
             raise SpecError(f"delta: expected a number between 0 and 1, got {self.delta!r}")
@@ -163,7 +154,7 @@ class Protocol:
 
 
 def split_rows(rows: int, split: int, test_share: float) -> tuple[IntArray, IntArray]:
-    """Return indices of the training and test rows. The same split always has the same indices.
+    """Return indices of the training and test rows. A split always has the same indices.
 
     >>> train, test = split_rows(100, 0, 0.1)
     >>> len(train), len(test), len({*train, *test})
@@ -175,7 +166,7 @@ def split_rows(rows: int, split: int, test_share: float) -> tuple[IntArray, IntA
 
 
 def unexplained(y: FloatArray, predicted: FloatArray) -> float:
-    """Return 1 - R2: mean squared error over the variance of the target on the same rows.
+    """Return 1 - R2: the mean squared error divided by the variance of the target on the same rows.
 
     >>> unexplained(np.array([1.0, 3.0]), np.array([2.0, 2.0]))
     1.0
@@ -195,7 +186,7 @@ def scored(
     widen: float,
     digest: str = "",
 ) -> list[Row]:
-    """Score a method on a table at one epsilon: a row for each split. A refusal is a row without a value."""
+    """Score a method on a saved table at one epsilon, one row per split. A failure has no value."""
     del digest
     x, y = saved_rows(path)
     protocol = Protocol((epsilon,), delta, splits, test_share, widen)
@@ -222,7 +213,7 @@ def score_method(
         row: Row = {"table": table, "method": name, "kind": kind, "epsilon": epsilon, "delta": delta, "split": split}
         rows.append(row)
         # Any: keywords of a method have several types
-        given: dict[str, Any] = {
+        options: dict[str, Any] = {
             "epsilon": epsilon,
             "delta": delta,
             "bounds": bounds,
@@ -230,9 +221,9 @@ def score_method(
         }
         try:
             if isinstance(method, str):
-                model = trained(method, x[train], y[train], seed=(seed + split) % 2**63, **given)
+                model = trained(method, x[train], y[train], seed=(seed + split) % 2**63, **options)
             else:
-                model = reader_model(method, x[train], y[train], **given)
+                model = reader_model(method, x[train], y[train], **options)
             row["value"] = unexplained(y[test], reader_predictions(model, x[test]))
             row["note"] = ""
         except DiscreetError as refusal:
@@ -244,7 +235,7 @@ def score_method(
 
 
 def medians(numbers: DataFrame) -> DataFrame:
-    """Tabulate the median of 1 - R2 over splits, capped at 10, by table and method, with a column for each epsilon."""
+    """Tabulate the median of 1 - R2 over splits, capped at 10: a row per table and method, a column per epsilon."""
     capped = numbers.assign(value=numbers["value"].clip(upper=CAP))
     grouped = capped.groupby(["table", "method", "epsilon"], sort=False)["value"].median()
     wide = grouped.unstack("epsilon")
@@ -252,16 +243,16 @@ def medians(numbers: DataFrame) -> DataFrame:
 
 
 def excess(numbers: DataFrame) -> DataFrame:
-    """Return the median minus that of least squares, at least 0.002, by table and method."""
-    found = medians(numbers)
-    reference = found.xs(REFERENCE, level="method").reindex(found.index.get_level_values("table"))
-    return (found - reference.to_numpy()).clip(lower=FLOOR)
+    """Return the excess error: the median of 1 - R2 minus the median of least squares, at least 0.002."""
+    table = medians(numbers)
+    reference = table.xs(REFERENCE, level="method").reindex(table.index.get_level_values("table"))
+    return (table - reference.to_numpy()).clip(lower=FLOOR)
 
 
 def ratios(numbers: DataFrame, baseline: str) -> DataFrame:
-    """Return the geometric mean over tables of the excess relative to a baseline, by epsilon and over all of them."""
-    found = excess(numbers)
-    relative = found / found.xs(baseline, level="method").reindex(found.index.get_level_values("table")).to_numpy()
+    """Return ratios of the excess error to a baseline: geometric means over tables, by epsilon and overall."""
+    table = excess(numbers)
+    relative = table / table.xs(baseline, level="method").reindex(table.index.get_level_values("table")).to_numpy()
     logs = np.log(relative)
     by_method = logs.groupby(level="method", sort=False)
     means = np.exp(by_method.mean())

@@ -1,4 +1,4 @@
-"""Numeric tables for a comparison, with bounds from their ranges, which is acceptable for public data only."""
+"""Prepare numeric tables for a comparison. Bounds come from the data, which only public data permits."""
 
 from __future__ import annotations
 
@@ -30,19 +30,7 @@ _SIMULATED_SEED: Final = 15
 
 @dataclass(frozen=True, eq=False)
 class PublicTable:
-    """A table that its owner declared public or simulated.
-
-    Attributes
-    ----------
-    name
-        Display name.
-    x, y
-        Regressors and target, finite numbers.
-    columns
-        Names of the regressors.
-    notes
-        Omissions, one sentence each.
-    """
+    """A table that its owner declared public or simulated. `notes` says what was left out, one sentence each."""
 
     name: str
     x: FloatArray
@@ -52,11 +40,11 @@ class PublicTable:
 
     @property
     def digest(self) -> str:
-        """Return a digest of all numbers."""
+        """Digest of all numbers."""
         return hashlib.sha256(np.ascontiguousarray(np.column_stack([self.x, self.y])).tobytes()).hexdigest()[:24]
 
     def save(self, folder: Path) -> Path:
-        """Write the numbers for other processes and return the path."""
+        """Write the numbers for other processes, and return the path."""
         path = folder / f"table-{self.digest}.npz"
         if not path.is_file():
             folder.mkdir(parents=True, exist_ok=True)
@@ -68,13 +56,13 @@ class PublicTable:
 
 @lru_cache(maxsize=4)
 def saved_rows(path: str) -> tuple[FloatArray, FloatArray]:
-    """Load regressors and target of a table that was written by `save`."""
-    with np.load(path) as found:
-        return found["x"], found["y"]
+    """Load regressors and target of a table that `save` wrote."""
+    with np.load(path) as arrays:
+        return arrays["x"], arrays["y"]
 
 
 def box(x: FloatArray, y: FloatArray, widen: float) -> tuple[list[tuple[float, float]], tuple[float, float]]:
-    """Return bounds of regressors and target: their ranges, widened on both sides by a share.
+    """Return the ranges of regressors and target, widened on both sides by a fraction of the range.
 
     >>> box(np.array([[0.0], [10.0]]), np.array([1.0, 2.0]), 0.1)
     ([(-1.0, 11.0)], (0.9, 2.1))
@@ -87,24 +75,26 @@ def box(x: FloatArray, y: FloatArray, widen: float) -> tuple[list[tuple[float, f
 
 
 def public_tables(data: object, target: str | None) -> list[PublicTable]:
-    """Return the tables from paths, frames, or a mapping of names to either. By default, a simulated one."""
+    """Return tables from paths, frames, or a mapping of names to either. By default, return a simulated table."""
     if data is None:
         if target is not None:
-            raise SpecError(f"got target={shown(target)} without data; leave it out, or name the data")
+            raise SpecError(f"got target={shown(target)} but no data; leave out the target, or give the data")
         return [_simulated()]
     if target is None:
-        raise OptionError("expected the name of the target column", option="target", remedy=SetOption("target"))
+        raise OptionError(
+            "expected the name of the target column, got none", option="target", remedy=SetOption("target")
+        )
     if isinstance(data, Mapping):
-        named = [(str(name), one) for name, one in data.items()]
+        named = [(str(name), table) for name, table in data.items()]
     elif isinstance(data, Sequence) and not isinstance(data, str):
-        named = [(_name(one), one) for one in data]
+        named = [(_name(table), table) for table in data]
     else:
         named = [(_name(data), data)]
     if not named:
         raise SpecError("expected at least one table, got none")
     if len({name for name, _ in named}) < len(named):
-        raise SpecError(f"expected tables of different names, got {', '.join(name for name, _ in named)}")
-    return [prepared(name, _frame(one), target) for name, one in named]
+        raise SpecError(f"expected tables with different names, got {', '.join(name for name, _ in named)}")
+    return [prepared(name, _frame(table), target) for name, table in named]
 
 
 def _name(data: object) -> str:
@@ -114,8 +104,8 @@ def _name(data: object) -> str:
 def _simulated() -> PublicTable:
     from discreet.datasets import load
 
-    found = load(SIMULATED, rows=_SIMULATED_ROWS, seed=_SIMULATED_SEED)
-    return prepared(SIMULATED, _frame(found.data), found.design.target)
+    dataset = load(SIMULATED, rows=_SIMULATED_ROWS, seed=_SIMULATED_SEED)
+    return prepared(SIMULATED, _frame(dataset.data), dataset.design.target)
 
 
 def _frame(data: object) -> DataFrame:
@@ -129,7 +119,7 @@ def _frame(data: object) -> DataFrame:
         try:
             return readers[path.suffix.lower()](path)
         except (OSError, ValueError) as error:
-            raise SpecError(f"cannot read {str(path)!r}: {error}") from None
+            raise SpecError(f"cannot read the file {str(path)!r}: {error}") from None
     if isinstance(data, DataFrame):
         return data
     if callable(convert := getattr(data, "to_pandas", None)):
@@ -138,7 +128,7 @@ def _frame(data: object) -> DataFrame:
 
 
 def prepared(name: str, frame: DataFrame, target: str) -> PublicTable:
-    """Convert a frame to numbers: drop incomplete rows and constant columns, and encode levels as indicators."""
+    """Convert a frame to numbers: drop incomplete rows and constant columns, and encode text as indicators."""
     from pandas import get_dummies, to_numeric
 
     if target not in frame.columns:
@@ -147,33 +137,34 @@ def prepared(name: str, frame: DataFrame, target: str) -> PublicTable:
     finite = frame.replace([np.inf, -np.inf], np.nan)
     whole = finite.dropna()
     if lost := len(frame) - len(whole):
-        notes.append(f"{name}: {lost} rows with missing cells are left out.")
+        notes.append(f"{name}: {lost} rows with missing cells were left out.")
     try:
         y = to_numeric(whole[target]).to_numpy(float)
     except (TypeError, ValueError):
-        raise SpecError(f"{name}: expected numbers in the target {target!r}, got text") from None
-    given = whole.drop(columns=target)
-    _check_columns(name, given)
-    wide = (get_dummies(given, drop_first=True, dtype=float) if given.shape[1] else given).astype(float)
+        raise SpecError(f"expected numbers in the target {target!r} of the table {name!r}, got text") from None
+    regressors = whole.drop(columns=target)
+    _check_columns(name, regressors)
+    indicators = get_dummies(regressors, drop_first=True, dtype=float) if regressors.shape[1] else regressors
+    wide = indicators.astype(float)
     moving = wide.loc[:, (wide != wide.iloc[0]).any()] if len(wide) else wide
     if constant := [str(column) for column in wide.columns if column not in set(moving.columns)]:
-        notes.append(f"{name}: constant columns are left out: {', '.join(constant)}.")
+        notes.append(f"{name}: constant columns were left out: {', '.join(constant)}.")
     if len(y) < FEWEST_ROWS or moving.shape[1] == 0 or not y.std() > 0:
         raise SpecError(
-            f"{name}: expected at least {FEWEST_ROWS} rows, a target that varies and a regressor that varies, got "
-            f"{len(y)} rows and {moving.shape[1]} such regressors"
+            f"expected at least {FEWEST_ROWS} complete rows, a target that varies and a regressor that varies in the "
+            f"table {name!r}, got {len(y)} rows and {moving.shape[1]} regressors that vary"
         )
     return PublicTable(name, moving.to_numpy(float), y, tuple(map(str, moving.columns)), tuple(notes))
 
 
 def _check_columns(name: str, frame: DataFrame) -> None:
-    """Refuse a column that is neither numeric nor has few levels, such as names or dates."""
+    """Reject a column that is neither numeric nor text with few levels, such as names or dates."""
     from pandas.api.types import is_datetime64_any_dtype, is_numeric_dtype
 
     for column in frame.columns:
         values = frame[column]
         if is_datetime64_any_dtype(values) or (not is_numeric_dtype(values) and values.nunique() > MOST_LEVELS):
             raise SpecError(
-                f"{name}: expected numbers, or text with at most {MOST_LEVELS} levels, in column {str(column)!r}; "
-                "leave it out of the table"
+                f"expected numbers, or text with at most {MOST_LEVELS} levels, in column {str(column)!r} of the table "
+                f"{name!r}; leave the column out of the table"
             )

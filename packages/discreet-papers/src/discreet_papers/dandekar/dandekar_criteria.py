@@ -1,7 +1,7 @@
-"""Inequalities on the numbers of the figures, fixed before the run.
+"""Criteria for the figures of the report: inequalities fixed before the run.
 
 The numbers have a row for each run: panel (table), regression, line, penalty, epsilon, repeat, strength, refused and
-value, the root mean squared error on test rows. A refused problem has no value.
+value, the root mean squared error on test rows. If the solver refused a problem, there is no value.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WHISKER: Final = 1.5  # interquartile ranges
 
 
 def _judged(key: str, claim: str, check: Check, otherwise: Literal["differs", "refuted"], why: str) -> Criterion:
-    """Return a criterion that a figure without numbers leaves open."""
+    """Return a criterion whose outcome is open if the figure has no numbers."""
 
     def checked(numbers: DataFrame) -> Outcome:
         return Outcome(None, "the table is missing") if numbers.empty else check(numbers)
@@ -43,7 +43,7 @@ def lines_of(numbers: DataFrame, line: str, regressions: Sequence[str], penalty:
 
 
 def _by(numbers: DataFrame, how: str) -> Series:
-    """Return a number for each table, regression and budget."""
+    """Aggregate the values by table, regression and budget."""
     return numbers.groupby(["panel", "regression", "epsilon"])["value"].agg(how)
 
 
@@ -70,7 +70,7 @@ def _where(index: object) -> str:
 
 
 def largest_of(ratios: Series, most: float, what: str) -> Outcome:
-    """Check that no ratio is above a limit, and report the largest."""
+    """Check that no ratio is above a limit, and report the largest ratio."""
     known = ratios.dropna()
     if known.empty:
         return Outcome(None, f"no {what}")
@@ -78,7 +78,7 @@ def largest_of(ratios: Series, most: float, what: str) -> Outcome:
 
 
 def solved(numbers: DataFrame) -> Outcome:
-    """Return the smallest share of runs in which the convex solver accepts the noisy LASSO and elastic net."""
+    """Return the smallest fraction of runs in which the convex solver accepts the noisy LASSO and elastic net."""
     mine = numbers[(numbers["line"] == WRITTEN) & numbers["regression"].isin(CONVEX_SOLVED)]
     if mine.empty:
         return Outcome(None, "no runs")
@@ -87,7 +87,7 @@ def solved(numbers: DataFrame) -> Outcome:
 
 
 def outliers(numbers: DataFrame) -> Outcome:
-    """Return the share of solved runs of the functional elastic net beyond the whiskers of its box."""
+    """Return the fraction of solved runs of the functional elastic net that lie beyond the whiskers of its box."""
     grouped = lines_of(numbers, WRITTEN, ["elastic net"]).groupby(["panel", "epsilon"])["value"]
     low, high = grouped.transform("quantile", 0.25), grouped.transform("quantile", 0.75)
     values = grouped.transform(lambda part: part)
@@ -99,7 +99,7 @@ def outliers(numbers: DataFrame) -> Outcome:
 
 
 def noise_costs(numbers: DataFrame) -> Outcome:
-    """Compare the median of each regression without noise with that as written."""
+    """Compare the median error of each regression without noise with the median as written."""
     ratios = _by(lines_of(numbers, NOT_PRIVATE, REGRESSIONS), "median") / _by(
         lines_of(numbers, WRITTEN, REGRESSIONS), "median"
     )
@@ -107,21 +107,21 @@ def noise_costs(numbers: DataFrame) -> Outcome:
 
 
 def approaches(numbers: DataFrame) -> Outcome:
-    """Compare the median as written with that without noise, at the largest budget."""
+    """Compare the median error as written with the median without noise, at the largest budget."""
     _, written = _ends(_by(lines_of(numbers, WRITTEN, REGRESSIONS), "median"))
     _, exact = _ends(_by(lines_of(numbers, NOT_PRIVATE, REGRESSIONS), "median"))
-    # a regression that is refused at the largest budget has no limit
+    # a regression that the solver refuses at the largest budget has no limit
     return largest_of((written.reindex(exact.index) / exact).fillna(np.inf), NEAR, "ratio at the largest budget")
 
 
 def falls(numbers: DataFrame) -> Outcome:
-    """Compare the medians of ridge and linear regression as written at the largest and the smallest budget."""
+    """Compare the median errors of ridge and linear regression as written, at the largest and the smallest budget."""
     low, high = _ends(_by(lines_of(numbers, WRITTEN, ["linear", "ridge"]), "median"))
     return largest_of(high / low, 0.999, "ratio of largest to smallest budget")
 
 
 def sound_is_safe(numbers: DataFrame) -> Outcome:
-    """Compare the medians of the corrected regressions and of ours with that of theta = 0."""
+    """Compare the median errors of the corrected regressions and of ours with the error of theta = 0."""
     sound = [_by(lines_of(numbers, line, REGRESSIONS), "median") for line in (CORRECTED, OURS)]
     zero = lines_of(numbers, ZERO, REGRESSIONS).groupby(["panel", "epsilon"])["value"].median()
     ratios = [one / zero.reindex(one.index.droplevel("regression")).to_numpy() for one in sound]
@@ -132,14 +132,14 @@ def sound_is_safe(numbers: DataFrame) -> Outcome:
 
 
 def ours_has_no_outlier(numbers: DataFrame) -> Outcome:
-    """Compare the largest single error of our elastic net with the median of theta = 0."""
+    """Compare the largest error of our elastic net with the median error of theta = 0."""
     ours = _by(lines_of(numbers, OURS, ["elastic net"]), "max")
     zero = _by(lines_of(numbers, ZERO, ["elastic net"]), "median")
     return largest_of(ours / zero, 3.0, "ratio of a single run to theta = 0")
 
 
 def variance_without_noise(numbers: DataFrame) -> Outcome:
-    """Compare the variance of each regression without noise with that of ridge as written at the smallest budget."""
+    """Compare the variance of each regression without noise with ridge as written, at the smallest budget."""
     exact = _by(lines_of(numbers, NOT_PRIVATE, REGRESSIONS, "cv"), "var")
     noisy, _ = _ends(_by(lines_of(numbers, WRITTEN, ["ridge"], "cv"), "var"))
     scale = noisy.droplevel("regression")
@@ -147,7 +147,7 @@ def variance_without_noise(numbers: DataFrame) -> Outcome:
 
 
 def variance_falls(numbers: DataFrame) -> Outcome:
-    """Compare the variance of regularised regressions as written at the largest and smallest budget that have one."""
+    """Compare the variances of regularised regressions as written, at the largest and smallest budget that have one."""
     table = _by(lines_of(numbers, WRITTEN, REGULARISED, "cv"), "var").dropna()
     if table.empty:
         return Outcome(None, "no variances")
@@ -157,7 +157,7 @@ def variance_falls(numbers: DataFrame) -> Outcome:
 
 
 def linear_is_less_stable(numbers: DataFrame, penalty: str) -> Outcome:
-    """Return the share of tables and budgets at which linear regression as written varies twice as much as ridge."""
+    """Return the fraction of tables and budgets at which linear regression as written varies twice as much as ridge."""
     linear, ridge = (
         lines_of(numbers, WRITTEN, [one], penalty).groupby(["panel", "epsilon"])["value"].var()
         for one in ("linear", "ridge")
@@ -170,7 +170,7 @@ def linear_is_less_stable(numbers: DataFrame, penalty: str) -> Outcome:
 
 
 def chosen_inside(numbers: DataFrame) -> Outcome:
-    """Return the share of runs in which cross-validation chooses a lambda inside the grid."""
+    """Return the fraction of runs in which cross-validation chooses a lambda inside the grid."""
     chosen = lines_of(numbers, NOT_PRIVATE, REGULARISED, "cv")["strength"]
     if chosen.empty:
         return Outcome(None, "no runs")
@@ -179,7 +179,7 @@ def chosen_inside(numbers: DataFrame) -> Outcome:
 
 
 def functional_beats_histogram(numbers: DataFrame, line: str, most: float) -> Outcome:
-    """Compare the mean of each regularised functional regression with that of the histogram, at every budget."""
+    """Compare the mean error of each regularised functional regression with the histogram, at every budget."""
     mine = _by(lines_of(numbers, line, REGULARISED), "mean")
     baseline = lines_of(numbers, line, ["DPME"]).groupby(["panel", "epsilon"])["value"].mean()
     if mine.empty or baseline.empty:

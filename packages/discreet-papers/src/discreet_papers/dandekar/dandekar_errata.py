@@ -1,4 +1,4 @@
-"""Incorrect claims of the report. Code evaluates each of them."""
+"""Incorrect claims of the report, with functions that evaluate them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TRIES: Final = 60
 
 
 def enumerated_sensitivity(columns: int, *, exchanged: bool) -> float:
-    """Return the largest change of all coefficients of the loss by one row with cells in {-1, 0, 1}, by enumeration.
+    """Return the largest change of all loss coefficients by one row with cells in {-1, 0, 1}, by enumeration.
 
     >>> enumerated_sensitivity(1, exchanged=False), enumerated_sensitivity(1, exchanged=True)
     (4.0, 4.0)
@@ -30,13 +30,13 @@ def enumerated_sensitivity(columns: int, *, exchanged: bool) -> float:
     rows = np.array(list(product((-1.0, 0.0, 1.0), repeat=columns + 1)))
     # entries of Q in both orders, -2 x y as the two entries of the last row and column, then y y
     outer = (rows[:, :, None] * rows[:, None, :]).reshape(len(rows), -1)
-    # an absent row has the coefficients of a row of zeros
+    # an absent row has the same coefficients as a row of zeros
     others = outer if exchanged else np.zeros((1, outer.shape[1]))
     return max(float(np.abs(outer - other).sum(axis=1).max()) for other in others)
 
 
 def lemma_two() -> Outcome:
-    """E16: whether the sensitivity is 2 (d^2 + 2d + 1)."""
+    """Evaluate E16: whether the sensitivity is 2 (d^2 + 2d + 1)."""
     columns = (1, 2, 3)
     found = {d: [enumerated_sensitivity(d, exchanged=both) for both in (False, True)] for d in columns}
     claimed = [dandekar_methods.claimed_sensitivity(d) for d in columns]
@@ -50,9 +50,9 @@ def lemma_two() -> Outcome:
 
 
 def symmetrised_loss(size: float = 1.0, scale: float = 1.0) -> float:
-    """Return the largest privacy loss of the mean of two entries that move by `size` under Laplace noise of that scale.
+    """Return the largest privacy loss of the mean of two entries that both move by `size`, under Laplace noise.
 
-    The mean of two Laplace variables of scale b has the density (1 + 2|z|/b) exp(-2|z|/b) / (2b).
+    The mean of two Laplace variates of scale b has the density (1 + 2|z|/b) exp(-2|z|/b) / (2b).
     """
     grid = np.linspace(-60, 60, 240_001) * scale
 
@@ -63,7 +63,7 @@ def symmetrised_loss(size: float = 1.0, scale: float = 1.0) -> float:
 
 
 def symmetrising() -> Outcome:
-    """E17: whether symmetrising the noisy matrix breaks the mechanism."""
+    """Evaluate E17: whether symmetrising the noisy matrix breaks the mechanism."""
     rng = np.random.default_rng(17)
     noisy = dandekar_methods.noisy(Quadratic(5 * np.eye(4), np.ones(4)), 2.0, rng, "non-symmetric")
     theta = rng.normal(size=(1_000, 4))
@@ -84,18 +84,18 @@ def symmetrising() -> Outcome:
 
 
 def output_loss(epsilon: float, *, repaired: bool) -> float:
-    """Return the largest privacy loss of the repaired or approximate model in one dimension, over bins of the output.
+    """Return the largest privacy loss of the repaired or approximate model in one dimension, over output bins.
 
-    Two tables differ in a row (x, y) = (1, 1) and so in (Q, -2q) by (1, -2), for which scale 3/epsilon is sufficient.
-    Both noisy coefficients are put on a fine grid with known probabilities, and every pair is mapped to the output:
-    projection (theta = q/Q where Q > 0, else 0), or five steps of gradient descent of a random length.
+    Two tables differ in a row (x, y) = (1, 1), and so in (Q, -2q) by (1, -2), for which scale 3/epsilon is sufficient.
+    Both noisy coefficients are put on a fine grid with known probabilities, and every pair is mapped to the output: by
+    projection (theta = q/Q if Q > 0, else 0), or by five gradient descent steps of random length.
     """
     scale = 3 / epsilon
     step = scale / 40
     axis = np.arange(-12 * scale, 12 * scale, step)
 
     def cells(centre: float) -> FloatArray:
-        # not normalised, because the pointwise ratio for two centres is that of the densities
+        # not normalised, because the normaliser cancels in the ratio for two centres
         return np.exp(-np.abs(axis - centre) / scale) * step / (2 * scale)
 
     first, second = np.meshgrid(axis, axis, indexing="ij")
@@ -105,7 +105,7 @@ def output_loss(epsilon: float, *, repaired: bool) -> float:
     masses = []
     for square, linear in ((4.0, -3.0), (5.0, -5.0)):
         weights = np.outer(cells(square), cells(linear)).ravel()
-        # a random step length: half of the mass each
+        # each of the two step lengths has half of the mass
         parts = [np.bincount(_binned(output), weights=weights / len(outputs), minlength=_BINS) for output in outputs]
         masses.append(np.sum(parts, axis=0))
     known = (masses[0] > 0) & (masses[1] > 0)
@@ -128,7 +128,7 @@ def _binned(output: FloatArray) -> IntegerArray:
 
 
 def lambda_by_rows() -> tuple[float, float]:
-    """Choose lambda by cross-validation on two tables that differ in one row. It follows the rows with certainty."""
+    """Choose lambda by cross-validation on two tables that differ in one row. The choice reveals the row."""
     x = np.tile([-1.0, 1.0], 10)[:, None]
     y = np.where(np.arange(20) % 2 == 1, 0.1, -0.1)
     chosen = []
@@ -140,7 +140,7 @@ def lambda_by_rows() -> tuple[float, float]:
 
 
 def post_processing() -> Outcome:
-    """E18: whether pruning or an approximate solver spends more than the noisy loss."""
+    """Evaluate E18: whether pruning or an approximate solver spends more than the noisy loss."""
     epsilon = 1.0
     losses = [output_loss(epsilon, repaired=repaired) for repaired in (True, False)]
     one, other = lambda_by_rows()
@@ -153,7 +153,7 @@ def post_processing() -> Outcome:
 
 
 def rank_deficient() -> Outcome:
-    """E19: whether a rank-deficient X'X makes the problem non-convex."""
+    """Evaluate E19: whether a rank-deficient X'X makes the problem non-convex."""
     rng = np.random.default_rng(19)
     x = rng.uniform(-1, 1, (200, 3))
     X = np.column_stack([x, x[:, 0] + x[:, 1]])
@@ -174,10 +174,10 @@ def rank_deficient() -> Outcome:
 
 
 def refusals(tries: int = _TRIES) -> tuple[int, str]:
-    """Count how often CVXPY refuses the noisy elastic net of a simulated table of the size of white wine."""
+    """Count how often CVXPY refuses the noisy elastic net on a simulated table of the size of white wine."""
     rng = np.random.default_rng(26)
     rows, d = _WINE_SHAPE
-    # as on wine, predictors are correlated and fill a small part of their range
+    # as in the wine table, predictors are correlated and fill a small part of their range
     factors = rng.normal(size=(rows, 3)) @ rng.normal(size=(3, d))
     x = np.clip(0.15 * (factors / np.sqrt(3) + 0.7 * rng.normal(size=(rows, d))), -1, 1)
     y = np.clip(x @ rng.normal(size=d) / 4 + 0.25 * rng.normal(size=rows), -1, 1)
@@ -191,7 +191,7 @@ def refusals(tries: int = _TRIES) -> tuple[int, str]:
 
 
 def convex_solver() -> Outcome:
-    """E26: whether CVXPY solves the noisy elastic net at the budgets of the wine figures."""
+    """Evaluate E26: whether CVXPY solves the noisy elastic net at the budgets of the wine figures."""
     refused, versions = refusals()
     return Outcome(
         refused < _TRIES / 2,
@@ -206,7 +206,7 @@ def least_squares_slope(x: FloatArray, y: FloatArray) -> float:
 
 
 def robust_by_name() -> Outcome:
-    """E28: whether an M-estimator is robust. Least squares, which DPME fits, is one."""
+    """Evaluate E28: whether every M-estimator is robust. Least squares, which DPME fits, is an M-estimator."""
     rng = np.random.default_rng(28)
     x = rng.uniform(-1, 1, 1_000)
     y = x + 0.1 * rng.normal(size=1_000)

@@ -1,4 +1,4 @@
-"""The tables and the runs of the report."""
+"""Load the tables of the report and repeat its runs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TITLES: Final = {
     "cpssw8": "CPSSW8, stand-in for the census",
     "simulated-ipums": "simulated-ipums, stand-in for the census",
 }
-# our choice of public bounds: round numbers around the possible values, quality on its scale of 0 to 10
+# public bounds that we chose: round numbers around the possible values; quality is on a scale of 0 to 10
 WINE_BOUNDS: Final = (
     (3, 15), (0, 1.2), (0, 1.8), (0, 70), (0, 0.4), (0, 300), (0, 450), (0.98, 1.04), (2.5, 4), (0.2, 1.2), (8, 15),
     (0, 10),
@@ -61,7 +61,7 @@ FOUR: Final = {
     "simulated-ipums": ("age", "female", "nonwhite", "educ"),
     EXTRACT: ("age", "sex", "race", "edattain"),
 }
-# levels of the four and of the target; 0 for a number
+# number of levels of the four predictors and of the target; 0 means a number
 LEVELS: Final = {
     "cpssw8": (0, 0, 2, 4, 0),
     "simulated-ipums": (0, 2, 2, 0, 0),
@@ -73,14 +73,9 @@ LEVELS: Final = {
 class Scaled:
     """A table in [-1, 1], scaled as in the report and by public bounds.
 
-    Attributes
-    ----------
-    X, y
-        Scaled by the smallest and largest value in the rows, as written: NOT PRIVATE.
-    X_public, y_public
-        Clipped to public bounds and scaled by them.
-    offset, factor
-        A prediction p of `y_public` is offset + factor p in the units of `y`.
+    `X` and `y` are scaled by the smallest and largest values in the rows, as written: NOT PRIVATE. `X_public` and
+    `y_public` are clipped to public bounds and scaled by them. A prediction p of `y_public` is offset + factor p in the
+    units of `y`.
     """
 
     X: FloatArray
@@ -114,17 +109,17 @@ def scaled(columns: FloatArray, bounds: FloatArray) -> Scaled:
 
 
 def census_tables(folder: Path | None) -> tuple[str, ...]:
-    """Return the census tables of a run: the stand-ins, and the extract if the folder has it."""
+    """Return the census tables of a run: the stand-ins, and the extract if it is in the folder."""
     return (*STAND_INS, *((EXTRACT,) if extract_path(folder) else ()))
 
 
 def wine_tables(folder: Path | None) -> tuple[str, ...]:
-    """Return white wine, if the folder has it."""
+    """Return the white wine table if it is in the folder."""
     return (WINE,) if has(WINE, folder) else ()
 
 
 def extract_path(folder: Path | None) -> Path | None:
-    """Return the path of a user's extract: `ipums.parquet` or `ipums.csv` in the folder."""
+    """Return the path of a user's census extract: `ipums.parquet` or `ipums.csv` in the folder."""
     ends = ("parquet", "csv") if folder is not None else ()
     return next((path for end in ends if (path := Path(folder or ".") / f"{EXTRACT}.{end}").is_file()), None)
 
@@ -173,7 +168,10 @@ def _extract(folder: Path | None) -> tuple[list[str], FloatArray, FloatArray]:
     frame.columns = frame.columns.str.lower()
     missing = sorted(set(EXTRACT_BOUNDS) - set(frame.columns))
     if missing:
-        raise SpecError(f"{path.name} lacks {', '.join(missing)}; expected {', '.join(EXTRACT_BOUNDS)}")
+        raise SpecError(
+            f"{path.name}: expected the columns {', '.join(EXTRACT_BOUNDS)}, but these are missing: "
+            f"{', '.join(missing)}"
+        )
     kept = frame[list(EXTRACT_BOUNDS)].dropna()
     kept = kept[kept["inctot"] < _NO_INCOME]
     return list(EXTRACT_BOUNDS), kept.to_numpy(float), np.array(list(EXTRACT_BOUNDS.values()), dtype=float)
@@ -213,14 +211,8 @@ def epsilons(table: str) -> tuple[float, ...]:
 class Split:
     """One random split of a table into training and test rows, as sums of products.
 
-    Attributes
-    ----------
-    folds
-        Sums of (1, X, y, X_public, y_public) over each fifth of the training rows.
-    test
-        The same over the test rows.
-    train, held_out
-        Indices of the rows.
+    `folds` are sums of (1, X, y, X_public, y_public) over each fifth of the training rows, and `test` over the test
+    rows. `train` and `held_out` are the indices of the rows.
     """
 
     folds: FloatArray
@@ -244,7 +236,7 @@ def split_rows(table: Scaled, rng: np.random.Generator) -> Split:
 
 
 class Runs:
-    """Several splits of one table, solved together. Batch axes are budgets, then splits."""
+    """Several splits of one table, solved together. The batch axes are budgets, then splits."""
 
     def __init__(self, table: Scaled, splits: Sequence[Split]) -> None:
         self.table = table
@@ -260,7 +252,7 @@ class Runs:
         self.rows = len(splits[0].train)
 
     def strengths(self, regression: Regression, penalty: str) -> FloatArray:
-        """Return lambda of each split: by cross-validation as written, NOT PRIVATE, or a hundredth of the rows."""
+        """Return lambda for each split: by cross-validation as written, NOT PRIVATE, or a hundredth of the rows."""
         if regression == "linear":
             return np.zeros(len(self.splits))
         if penalty == "n/100":
@@ -271,14 +263,14 @@ class Runs:
         )
 
     def rmse(self, theta: FloatArray) -> FloatArray:
-        """Return the test error of coefficients of X, shape (..., splits, d), NaN if there are none."""
+        """Return the test error of coefficients of X, shape (..., splits, d), or NaN if there are none."""
         weights = np.zeros((*theta.shape[:-1], self._test.shape[-1]))
         weights[..., self._observed] = -theta
         weights[..., self._target] = 1.0
         return self._root(weights)
 
     def public_rmse(self, theta: FloatArray, intercept: float | FloatArray = 0.0) -> FloatArray:
-        """Return the test error of coefficients of `X_public`, in the units of y as scaled in the report."""
+        """Return the test error of coefficients of `X_public`, in units of y as scaled in the report."""
         weights = np.zeros((*theta.shape[:-1], self._test.shape[-1]))
         weights[..., 0] = -(self.table.offset + self.table.factor * np.asarray(intercept))
         weights[..., self._public] = -self.table.factor * theta
@@ -292,7 +284,7 @@ class Runs:
 
 
 def as_written(runs: Runs, budgets: FloatArray, rng: np.random.Generator) -> Quadratic:
-    """Return the noisy loss of the report for every budget and split. NOT PRIVATE: see `true_epsilon`."""
+    """Return the report's noisy loss for every budget and split. NOT PRIVATE: see `true_epsilon`."""
     scale = dandekar_methods.claimed_sensitivity(runs.columns) / budgets[:, None]
     return dandekar_methods.noisy(runs.loss, scale, rng, "non-symmetric")
 
@@ -300,14 +292,14 @@ def as_written(runs: Runs, budgets: FloatArray, rng: np.random.Generator) -> Qua
 def corrected(runs: Runs, budgets: FloatArray, rng: np.random.Generator) -> Quadratic:
     """Return the noisy loss with exact sensitivity, noise on monomials, public bounds and a ridge shift.
 
-    With noise from the generator of the system it would be epsilon-differentially private. Here it is NOT PRIVATE.
+    With noise from the operating system it would be epsilon-differentially private. Here it is NOT PRIVATE.
     """
     scale = dandekar_methods.exact_sensitivity(runs.columns) / budgets[:, None]
     return dandekar_methods.shifted(dandekar_methods.noisy(runs.public_loss, scale, rng, "monomial"), scale, "monomial")
 
 
 def variant_errors(runs: Runs, budgets: FloatArray, rng: np.random.Generator) -> dict[str, FloatArray]:
-    """Return test errors of linear regression for each way to draw and to repair the noise of section 5.4."""
+    """Return test errors of linear regression for each way to draw and repair the noise in section 5.4."""
     scale = dandekar_methods.claimed_sensitivity(runs.columns) / budgets[:, None]
     plain = dandekar_methods.noisy(runs.loss, scale, rng, "non-symmetric")
     whole = plain.symmetric
@@ -324,7 +316,7 @@ def variant_errors(runs: Runs, budgets: FloatArray, rng: np.random.Generator) ->
 def our_errors(
     runs: Runs, budgets: FloatArray, seed: int, wanted: Sequence[Regression]
 ) -> dict[Regression, FloatArray]:
-    """Return test errors of our `functional` mechanism, fitted by each regression. Its design has an intercept."""
+    """Return test errors of our `functional` mechanism, fitted by each regression. The design has an intercept."""
     names = [f"x{j}" for j in range(runs.columns)]
     design = discreet.Design("y", {"y": (-1, 1), **dict.fromkeys(names, (-1, 1))})
     theta = {one: np.full((len(budgets), len(runs.splits), runs.columns + 1), np.nan) for one in wanted}
@@ -369,24 +361,10 @@ def compared(
     variants: bool = False,
     method: str | None = None,
 ) -> list[Row]:
-    """Run one cell: test errors of some runs, and where the convex solver refused.
+    """Run one cell: test errors of some runs, and in which runs the convex solver refused.
 
-    Parameters
-    ----------
-    seed
-        Seed of splits and noise.
-    table, folder
-        Name and folder of a table.
-    first, count
-        Index of the first run, and number of runs.
-    wanted
-        Regressions.
-    penalties
-        Choice of lambda for the lines without noise and as written: `cv`, `n/100`.
-    variants
-        Whether to add the variants of section 5.4.
-    method
-        A user's method.
+    `first` is the index of the first run. `wanted` are the regressions. `penalties` are the choices of lambda, `cv` or
+    `n/100`, for the lines without noise and as written. With `variants`, the variants of section 5.4 are added.
     """
     rng = np.random.default_rng(seed)
     runs = prepared(table, folder, count, rng)
@@ -448,7 +426,7 @@ def baselines(
 def _histograms(
     runs: Runs, budgets: FloatArray, levels: Sequence[int], rng: np.random.Generator
 ) -> tuple[FloatArray, FloatArray]:
-    """Fit coefficients by the perturbed histogram as written and corrected, for every budget and split."""
+    """Fit the perturbed histogram, as written and corrected, for every budget and split."""
     cells = dandekar_methods.Cells(dandekar_methods.bins_by_rate(runs.rows, len(levels)), levels)
     table = runs.table
     observed, public = (np.column_stack(pair) for pair in ((table.X, table.y), (table.X_public, table.y_public)))
@@ -466,7 +444,7 @@ def nothing(*, seed: int) -> list[Row]:
 
 
 class Rows:
-    """Errors of shape (budgets, splits), collected as rows of numbers. A refused problem has no error."""
+    """Errors of shape (budgets, splits), collected as rows. A problem that the solver refused has no error."""
 
     def __init__(self, panel: str, budgets: FloatArray, first: int) -> None:
         self._panel = panel
@@ -477,7 +455,7 @@ class Rows:
     def add(
         self, regression: str, line: str, penalty: str, errors: FloatArray, strengths: FloatArray | None = None
     ) -> None:
-        """Add the errors of one line. Without a budget axis they are the same at every budget."""
+        """Add the errors of one line. Without a budget axis, they are the same at every budget."""
         chosen = np.full(errors.shape[-1], np.nan) if strengths is None else strengths
         whole = np.broadcast_to(errors, (len(self._budgets), errors.shape[-1]))
         for epsilon, at_epsilon in zip(self._budgets, whole, strict=True):

@@ -70,7 +70,7 @@ def _line(
 ) -> None:
     """Draw the centre of the runs by budget, and the band between the 20% and 80% quantiles.
 
-    The layer is the index of the line among all of its panel. Lines behind others are wider.
+    `layer` is the index of the line in its panel. Lines behind others are wider.
     """
     known = part.dropna(subset="value")
     if known.empty:
@@ -96,7 +96,7 @@ def _finish(axes: Axes, y_label: str, *, log_y: bool = True) -> None:
 
 
 def _log_errors(axes: Axes) -> None:
-    """Use a logarithmic error axis. With few decades, 2 and 5 between the powers of ten are labelled too."""
+    """Use a logarithmic error axis. If it spans few decades, also label 2 and 5 between the powers of ten."""
     axes.set_yscale("log")
     low, high = axes.get_ylim()
     decades = log10(high / low)
@@ -107,7 +107,7 @@ def _log_errors(axes: Axes) -> None:
 
 
 def _plain(axis: Axis, subs: tuple[float, ...]) -> None:
-    """Label an axis with numbers such as 0.02 instead of powers, and nothing between them."""
+    """Label the ticks of an axis with numbers such as 0.02 instead of powers, without minor ticks."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axis.set_major_locator(LogLocator(subs=subs, numticks=9))
@@ -128,7 +128,7 @@ def _tables(numbers: DataFrame) -> list[str]:
 
 
 def comparison(numbers: DataFrame, run: Run) -> Picture:
-    """Draw figures 2 and 3: a panel for each regression, one for refusals, one for the variants of section 5.4."""
+    """Draw figures 2 and 3: a panel for each regression, one for refusals, and one for the variants of section 5.4."""
     kinds = (*REGRESSIONS, "refused by CVXPY, as written", "variants of section 5.4, linear")
     if numbers.empty:
         return _not_run()
@@ -156,7 +156,7 @@ def comparison(numbers: DataFrame, run: Run) -> Picture:
 
 
 def _refusals(axes: Axes, numbers: DataFrame) -> None:
-    """Draw the share of runs in which the convex solver refuses the noisy objective."""
+    """Draw the fraction of runs in which the convex solver refuses the noisy objective."""
     for layer, one in enumerate(CONVEX_SOLVED):
         mine = numbers[(numbers["regression"] == one) & (numbers["line"] == WRITTEN)]
         if mine.empty:
@@ -169,7 +169,7 @@ def _refusals(axes: Axes, numbers: DataFrame) -> None:
 
 
 def boxes(numbers: DataFrame, run: Run) -> Picture:
-    """Draw figure 1: a box for each budget and method, and the share of runs without a result."""
+    """Draw figure 1: a box for each budget and method, and the fraction of runs without a result."""
     tables = _tables(numbers)
     titles = [f"{table}\n{kind}" for table in tables for kind in ("elastic net", "refused by CVXPY, as written")]
     picture, grid = panels(titles, across=2, size=(6.2, 3.4))
@@ -192,7 +192,7 @@ def boxes(numbers: DataFrame, run: Run) -> Picture:
 
 
 def _boxes_of(axes: Axes, part: DataFrame, budgets: Sequence[float], slot: int, slots: int, colour: int) -> None:
-    """Draw the boxes of one method next to those of the others."""
+    """Draw the boxes of one method next to the boxes of the others."""
     values = [part.loc[part["epsilon"] == budget, "value"].dropna().to_numpy() for budget in budgets]
     if not any(len(one) for one in values):
         return
@@ -212,7 +212,7 @@ def _boxes_of(axes: Axes, part: DataFrame, budgets: Sequence[float], slot: int, 
 
 
 def variances(numbers: DataFrame, run: Run) -> Picture:
-    """Draw figure 4: variance of the error for each table, with lambda by cross-validation and fixed."""
+    """Draw figure 4: the variance of the error for each table, with lambda by cross-validation and fixed."""
     tables = _tables(numbers)
     choices = {"cv": "λ by cross-validation", "n/100": "λ = n/100"}
     kinds = [(penalty, table) for penalty in choices for table in tables]
@@ -231,7 +231,7 @@ def variances(numbers: DataFrame, run: Run) -> Picture:
 
 
 def _variance_line(axes: Axes, numbers: DataFrame, one: str, method: str, colour: int, dash: int) -> None:
-    """Draw the variance over the runs with a result, if there are two or more."""
+    """Draw the variance over the runs with a result, if there are at least two."""
     mine = numbers[(numbers["regression"] == one) & (numbers["line"] == method)]
     spread = mine.groupby("epsilon")["value"].var().dropna()
     label = {WRITTEN: "functional as written", CORRECTED: "corrected", OURS: "discreet", NOT_PRIVATE: "without noise"}

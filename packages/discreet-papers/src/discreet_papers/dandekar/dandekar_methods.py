@@ -1,4 +1,4 @@
-"""The methods of the report: noisy objectives, their minimisers, and the perturbed histogram. NOT PRIVATE."""
+"""Implement the methods of the report: noisy objectives, their minimisers, and the perturbed histogram. NOT PRIVATE."""
 
 from __future__ import annotations
 
@@ -30,12 +30,7 @@ _DRAWS = 2_000  # draws of unit noise for the quantile of its norm
 class Quadratic:
     """The loss theta'Q theta - 2 q'theta without its constant, which does not affect the minimum.
 
-    Attributes
-    ----------
-    Q
-        Matrices, shape (..., d, d), symmetric or not.
-    q
-        Vectors, shape (..., d).
+    `Q` has shape (..., d, d) and may be asymmetric. `q` has shape (..., d).
     """
 
     Q: FloatArray
@@ -58,32 +53,24 @@ class Quadratic:
 
     @property
     def smallest(self) -> FloatArray:
-        """Return the smallest eigenvalue of the symmetric matrix. Below 0 the function has no minimum."""
+        """Return the smallest eigenvalue of the symmetric matrix. If it is below 0, the function has no minimum."""
         return np.asarray(np.linalg.eigvalsh(self.symmetric.Q)[..., 0], dtype=np.float64)
 
 
 def claimed_sensitivity(columns: int) -> float:
-    """Return Lemma 2 of the report for d predictors.
-
-    >>> claimed_sensitivity(11)
-    288.0
-    """
+    """Return the sensitivity by Lemma 2 of the report, for d predictors."""
     return 2.0 * (columns**2 + 2 * columns + 1)
 
 
 def exact_sensitivity(columns: int) -> float:
-    """Return the largest change of all coefficients by one row, added, removed or replaced: half of Lemma 2.
-
-    >>> exact_sensitivity(11)
-    144.0
-    """
+    """Return the largest joint change of all coefficients if one row is added, removed or replaced: half of Lemma 2."""
     return float((columns + 1) ** 2)
 
 
 def true_epsilon(claimed: float, columns: int, noise: Noise) -> float:
     """Return the true epsilon of a release as written under add-remove, if ranges and lambda were public.
 
-    The report claims `claimed`. Ranges from the rows or a lambda chosen on the rows leave no guarantee at all.
+    The report claims `claimed`. If ranges come from the rows or lambda is chosen on the rows, there is no guarantee.
 
     >>> true_epsilon(1.0, 11, "non-symmetric"), true_epsilon(1.0, 11, "mirrored")
     (0.5, 0.3090277777777778)
@@ -98,31 +85,23 @@ def noisy(exact: Quadratic, scale: float | FloatArray, rng: np.random.Generator,
     """Apply Algorithm 1 to the coefficients of the loss. NOT PRIVATE: the noise comes from NumPy.
 
     The report claims epsilon at scale 2 (d + 1)^2 / epsilon, with d x d entries of Q as coefficients (`non-symmetric`).
-    The truth is half of epsilon, for public ranges and a public lambda; see `true_epsilon`. Algorithm 1 also adds noise
-    to y'y. No minimum depends on it, so it is not drawn here, but it is included in the privacy loss.
+    With public ranges and a public lambda, the truth is half of epsilon; see `true_epsilon`. Algorithm 1 also adds
+    noise to y'y. It is not drawn here, because no minimum depends on it, but it is included in the privacy loss.
 
-    Parameters
-    ----------
-    exact
-        The loss of the rows.
-    scale
-        Scale of the Laplace noise of a coefficient. Batch axes are broadcast against those of the loss.
-    rng
-        Source of noise.
-    noise
-        `non-symmetric`: every entry of Q separately. `symmetrised`: the same, then (A + A')/2. `mirrored`: the upper
-        triangle, copied below. `monomial`: the coefficient of theta_j theta_k, which is twice Q_jk.
+    `scale` is the Laplace scale of a coefficient; its batch axes are broadcast against those of the loss. `noise` is
+    one of: `non-symmetric`, every entry of Q separately; `symmetrised`, the same, then (A + A')/2; `mirrored`, the
+    upper triangle, copied below; `monomial`, the coefficient of theta_j theta_k, which is twice Q_jk.
     """
     d = exact.columns
     width = np.asarray(scale, dtype=float)
     shape = np.broadcast_shapes(width.shape, exact.q.shape[:-1])
-    # the coefficient of theta_j is -2 q_j, so q_j has half its noise
+    # the coefficient of theta_j is -2 q_j, so q_j has half of its noise
     linear = rng.laplace(size=(*shape, d)) * width[..., None] / 2
     return Quadratic(exact.Q + unit_noise(shape, d, rng, noise) * width[..., None, None], exact.q + linear)
 
 
 def unit_noise(shape: tuple[int, ...], columns: int, rng: np.random.Generator, noise: Noise) -> FloatArray:
-    """Draw noise of the matrix Q if the coefficients of the loss have Laplace noise of scale 1."""
+    """Draw the noise of the matrix Q, if the coefficients of the loss have Laplace noise of scale 1."""
     entries = rng.laplace(size=(*shape, columns, columns))
     if noise == "non-symmetric":
         return entries
@@ -139,7 +118,7 @@ def unit_noise(shape: tuple[int, ...], columns: int, rng: np.random.Generator, n
 
 @cache
 def noise_norm(columns: int, noise: Noise, level: float = 0.95) -> float:
-    """Return a quantile of the spectral norm of the symmetric part of unit noise, simulated once from a fixed seed."""
+    """Return a quantile of the spectral norm of the symmetric part of unit noise, simulated from a fixed seed."""
     drawn = unit_noise((_DRAWS,), columns, np.random.default_rng(1), noise)
     norms = np.abs(np.linalg.eigvalsh((drawn + drawn.swapaxes(-1, -2)) / 2)).max(axis=-1)
     return float(np.quantile(norms, level))
@@ -148,7 +127,7 @@ def noise_norm(columns: int, noise: Noise, level: float = 0.95) -> float:
 def shifted(loss: Quadratic, scale: float | FloatArray, noise: Noise) -> Quadratic:
     """Apply the ridge shift: raise the smallest eigenvalue to the size of the noise if it is below.
 
-    It depends only on the noisy loss and public numbers, so it costs no privacy.
+    The shift depends only on the noisy loss and public numbers, so it costs no privacy.
     """
     symmetric = loss.symmetric
     floor = np.asarray(scale, dtype=float) * noise_norm(loss.columns, noise)
@@ -159,7 +138,7 @@ def shifted(loss: Quadratic, scale: float | FloatArray, noise: Noise) -> Quadrat
 def projected_minimum(loss: Quadratic) -> FloatArray:
     """Minimise over the span of eigenvectors with positive eigenvalues, the repair of Zhang et al. (2012).
 
-    It depends only on the noisy loss, so it costs no privacy.
+    The result depends only on the noisy loss, so it costs no privacy.
 
     >>> loss = Quadratic(np.diag([2.0, -1.0]), np.array([1.0, 1.0]))
     >>> projected_minimum(loss).tolist()
@@ -176,8 +155,8 @@ def projected_minimum(loss: Quadratic) -> FloatArray:
 # The four regressions of the report on a loss theta'Q theta - 2 q'theta, exact or noisy, and its choice of lambda.
 #
 # All minimise the loss plus lambda (alpha |theta|_2^2 + (1 - alpha) |theta|_1), the report's equation 9: alpha
-# multiplies the square, unlike `l1_ratio`. Where the report calls CVXPY, coordinate descent gives the same numbers in
-# a hundredth of the time, and tests compare the two. Arrays may have leading batch axes.
+# multiplies the square, unlike `l1_ratio`. Instead of CVXPY, which the report calls, we use coordinate descent. It
+# gives the same numbers in a hundredth of the time, and tests compare the two. Arrays may have leading batch axes.
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 Regression = Literal["linear", "ridge", "LASSO", "elastic net"]
@@ -193,8 +172,8 @@ _TINY = 1e-14  # share of the trace to add, so that a singular matrix has a solu
 def closed_form(loss: Quadratic, ridge: float | FloatArray = 0.0) -> FloatArray:
     """Compute equations 3 and 5 of the report, (Q + lambda I)^-1 q, for any matrix.
 
-    For a noisy matrix that is not positive definite no minimum exists, and the result is not one. For an asymmetric
-    matrix the result differs from the stationary point of its objective.
+    If a noisy matrix is not positive definite, no minimum exists, and the result is not a minimum. If the matrix is
+    asymmetric, the result differs from the stationary point of the objective.
     """
     lifted = loss.Q + np.asarray(ridge, dtype=float)[..., None, None] * np.eye(loss.columns)
     q = np.broadcast_to(loss.q, lifted.shape[:-1])
@@ -210,9 +189,9 @@ def convex(loss: Quadratic, square: float | FloatArray) -> BoolArray:
 def penalised(loss: Quadratic, square: float | FloatArray, absolute: float | FloatArray) -> FloatArray:
     """Minimise the loss plus `square` |theta|_2^2 plus `absolute` |theta|_1 by coordinate descent.
 
-    After each round of sweeps the equations of the non-zero coefficients are solved exactly. A problem is done when
-    that solution satisfies the conditions of a minimum. The loss must be convex together with the square, and only the
-    symmetric part of its matrix matters. The weights are broadcast against the batch axes.
+    After each round of sweeps, the equations of the non-zero coefficients are solved exactly. A problem is done when
+    this solution satisfies the conditions of a minimum. The loss plus the square must be convex, and only the symmetric
+    part of the matrix matters. The weights are broadcast against the batch axes.
     """
     batch = np.broadcast_shapes(loss.q.shape[:-1], np.shape(square), np.shape(absolute))
     d = loss.columns
@@ -263,7 +242,7 @@ def _polished(
 def by_cvxpy(
     matrix: FloatArray, q: FloatArray, square: float, absolute: float, *, solver: str = "SCS"
 ) -> FloatArray | None:
-    """Find the same minimum by CVXPY with the solver of the report, or None if CVXPY refuses it as not convex."""
+    """Find the same minimum with CVXPY and the report's solver, or return None if CVXPY refuses it as not convex."""
     # Any: CVXPY is only partly typed
     cvxpy: Any = import_module("cvxpy")
     theta = cvxpy.Variable(len(q))
@@ -278,9 +257,9 @@ def by_cvxpy(
 
 
 def minimum(loss: Quadratic, regression: Regression, strength: float | FloatArray) -> FloatArray:
-    """Fit one of the four regressions, NaN if the solver of the report has no solution.
+    """Fit one of the four regressions. The result is NaN if the report's solver has no solution.
 
-    Linear and ridge regression use the closed form on the matrix without changes. LASSO and elastic net use the convex
+    Linear and ridge regression use the closed form on the unchanged matrix. LASSO and elastic net use the convex
     solver, which refuses objectives that are not convex.
     """
     alpha = ALPHAS[regression]
@@ -291,16 +270,16 @@ def minimum(loss: Quadratic, regression: Regression, strength: float | FloatArra
         return closed_form(loss, value)
     square, absolute = value * alpha, value * (1 - alpha)
     allowed = convex(loss, square)
-    # a refused problem gets a solvable matrix, and its result is discarded
+    # a problem that is refused gets a solvable matrix, and its result is discarded
     safe = np.where(allowed[..., None, None], loss.symmetric.Q, np.eye(loss.columns))
     found = penalised(Quadratic(safe, loss.q), square, absolute)
     return np.where(allowed[..., None], found, np.nan)
 
 
 def cross_validated(folds: FloatArray, regression: Regression) -> FloatArray:
-    """Choose lambda with the least error over the folds, as in the report. NOT PRIVATE: it depends on the rows.
+    """Choose the lambda with the smallest error over the folds, as in the report. NOT PRIVATE: it depends on the rows.
 
-    The report uses this lambda for its private regressions too and spends nothing on it. `folds` holds the sums of
+    The report uses this lambda for its private regressions too, and spends nothing on it. `folds` contains the sums of
     products of (x, y) over the rows of each fold, target last: shape (..., folds, d + 1, d + 1).
     """
     train = folds.sum(axis=-3, keepdims=True) - folds
@@ -323,7 +302,7 @@ _HISTOGRAM_DRAWS = 200  # draws of unit noise for the quantile of its norm
 
 
 def bins_by_rate(rows: int, dimension: int) -> int:
-    """Return the number of intervals by the width (sqrt(log n) / n)^(2 / (2 + dimension)) of Lei's rate.
+    """Return the number of intervals by Lei's rate, with width (sqrt(log n) / n)^(2 / (2 + dimension)).
 
     >>> bins_by_rate(253_020, 5), bins_by_rate(49_116, 5)
     (24, 15)
@@ -332,10 +311,10 @@ def bins_by_rate(rows: int, dimension: int) -> int:
 
 
 class Cells:
-    """A grid over [-1, 1]^p, target last: the cell of each row, and products of the centres of all cells."""
+    """A grid over [-1, 1]^p, target last: the cell of each row, and products of the cell centres."""
 
     def __init__(self, bins: int, levels: Sequence[int]) -> None:
-        """Divide each column into `bins` intervals, or into its levels. 0 levels means a number."""
+        """Divide each column into `bins` intervals, or into its levels. 0 levels mean a number."""
         self.levels = tuple(levels)
         self.sizes = tuple(own or bins for own in self.levels)
         axes = [
@@ -360,7 +339,7 @@ class Cells:
         return np.bincount(np.ravel_multi_index(inside, self.sizes), minlength=len(self)).astype(float)
 
     def loss(self, weights: FloatArray) -> Quadratic:
-        """Return the squared loss over the centres with weights of shape (..., cells)."""
+        """Return the squared loss over the cell centres, with weights of shape (..., cells)."""
         sums = weights @ self._products
         p = len(self.sizes)
         gram = np.zeros((*sums.shape[:-1], p, p))
@@ -370,7 +349,7 @@ class Cells:
 
     @cached_property
     def noise_norm(self) -> float:
-        """Return the 95% quantile of the spectral norm of the matrix noise if counts have noise of scale 1."""
+        """Return the 95% quantile of the spectral norm of the matrix noise, if counts have noise of scale 1."""
         drawn = self.loss(np.random.default_rng(1).laplace(size=(_HISTOGRAM_DRAWS, len(self)))).Q
         return float(np.quantile(np.abs(np.linalg.eigvalsh(drawn)).max(axis=-1), 0.95))
 
@@ -378,8 +357,8 @@ class Cells:
 def as_written(counts: FloatArray, cells: Cells, epsilon: float, rng: np.random.Generator) -> FloatArray:
     """Fit a histogram whose negative counts are set to 0. NOT PRIVATE: the noise comes from NumPy.
 
-    Claimed and true epsilon agree if the ranges of the columns are public, but the report takes them from the rows.
-    Non-negative counts make the loss convex, but every empty cell gains mass and slopes shrink towards 0.
+    The claimed epsilon is true if the ranges of the columns are public, but the report takes them from the rows.
+    Non-negative counts make the loss convex, but every empty cell gains mass, and slopes shrink towards 0.
     """
     noisy = counts + rng.laplace(scale=EXCHANGED / epsilon, size=counts.shape)
     return closed_form(cells.loss(np.maximum(noisy, 0.0)))
@@ -388,8 +367,8 @@ def as_written(counts: FloatArray, cells: Cells, epsilon: float, rng: np.random.
 def corrected(counts: FloatArray, cells: Cells, epsilon: float, rng: np.random.Generator) -> FloatArray:
     """Fit a histogram whose negative counts are kept, with a ridge shift of the size of the noise.
 
-    With noise from the generator of the system and public bounds it would be epsilon-differentially private under
-    replace. Here it is NOT PRIVATE.
+    With noise from the operating system and public bounds it would be epsilon-differentially private under replace.
+    Here it is NOT PRIVATE.
     """
     noisy = counts + rng.laplace(scale=EXCHANGED / epsilon, size=counts.shape)
     loss = cells.loss(noisy)

@@ -1,7 +1,6 @@
-"""Kalaja's thesis (2020): AdaSSP, the effect of preprocessing, and the methods it is compared with.
+"""Kalaja's thesis (2020): AdaSSP, the effect of preprocessing, and the methods with which it is compared.
 
-NOT PRIVATE: tables are public or simulated, and rows are scaled by statistics of the data. The package has figures 4.1
-to 4.8 with their criteria, and the errata of the thesis.
+NOT PRIVATE: tables are public or simulated, and rows are scaled by statistics of the data.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Criteria for the verdicts on the figures of the thesis: inequalities fixed before the run."""
+"""Criteria for the verdicts on the thesis figures: inequalities fixed before the run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def typical(numbers: DataFrame) -> DataFrame:
 
 
 def at(table: DataFrame, epsilon: float) -> DataFrame:
-    """Return the rows of one epsilon, by panel."""
+    """Return the rows at one epsilon, by panel."""
     found: DataFrame = table.xs(epsilon, level="epsilon")
     return found
 
@@ -60,7 +60,7 @@ def _missing(numbers: DataFrame, lines: Sequence[str]) -> Outcome | None:
 
 
 def agrees(numbers: DataFrame, *, line: str, published: str) -> Outcome:
-    """Check whether a line is within 2 standard errors of the published one plus 2 of its own, in 55 of 60 cells."""
+    """Check whether a line is within 2 published plus 2 own standard errors of the published one in 55 of 60 cells."""
     if missing := _missing(numbers, (line, published)):
         return missing
     mine = numbers[numbers["line"] == line].groupby(["panel", "epsilon"])
@@ -75,7 +75,7 @@ def agrees(numbers: DataFrame, *, line: str, published: str) -> Outcome:
 
 
 def bounded(numbers: DataFrame) -> Outcome:
-    """Compare AdaSSP with the trivial error everywhere."""
+    """Compare AdaSSP with the trivial error in every cell."""
     table = typical(numbers)
     limits = {"AdaSSP, as coded": 1.4, "AdaSSP, Algorithm 2": 1.7, "AdaSSP, Algorithm 3": 1.7}
     worst = {line: float((table[line] / table["trivial"]).max()) for line in limits}
@@ -89,7 +89,7 @@ def bounded(numbers: DataFrame) -> Outcome:
 
 
 def below_trivial(numbers: DataFrame) -> Outcome:
-    """Check that AdaSSP is below the trivial error from epsilon 0.5 on, and from 0.2 on except on housing."""
+    """Check that AdaSSP is below the trivial error from epsilon 0.5 on, and from 0.2 on except for housing."""
     table = typical(numbers).reset_index()
     counted = table[(table["epsilon"] >= 0.5) | ((table["epsilon"] >= 0.2) & (table["panel"] != "housing"))]
     lines = ("AdaSSP, as coded", "AdaSSP, Algorithm 2", "AdaSSP, Algorithm 3")
@@ -98,7 +98,7 @@ def below_trivial(numbers: DataFrame) -> Outcome:
 
 
 def close(numbers: DataFrame) -> Outcome:
-    """Check that the error of Algorithm 3 is slightly above that of Algorithm 2."""
+    """Check that the error of Algorithm 3 is slightly above the error of Algorithm 2."""
     table = typical(numbers)
     ratio = geometric(table["AdaSSP, Algorithm 3"] / table["AdaSSP, Algorithm 2"])
     return Outcome(1 < ratio <= 1.3, f"geometric mean of the ratio {ratio:.3f}")
@@ -110,7 +110,7 @@ def _six(numbers: DataFrame) -> Outcome | None:
 
 
 def our_error(numbers: DataFrame, *, excess: bool) -> Outcome:
-    """Compare `ssp` with adaptive ridge to Algorithm 3: geometric mean over six tables, at epsilon 0.1, 1, 3."""
+    """Compare `ssp` with adaptive ridge to Algorithm 3: geometric mean over six tables, at epsilon 0.1, 1 and 3."""
     if missing := _six(numbers):
         return missing
     limits = {0.1: 0.65, 1.0: 0.45, 3.0: 0.45} if excess else {0.1: 0.85, 1.0: 0.88, 3.0: 0.95}
@@ -134,7 +134,7 @@ def unstable(numbers: DataFrame) -> Outcome:
 
 
 def no_help(numbers: DataFrame) -> Outcome:
-    """Check that the symmetric version exceeds the trivial error at least as often as the coded one on every table."""
+    """Check that, on every table, the symmetric SSP exceeds the trivial error at least as often as the coded one."""
     table = typical(numbers)
     above = table[list(SSP_LINES)].gt(table["trivial"], axis=0).groupby(level="panel").sum()
     gained = sorted(above.index[above["SSP, symmetric"] < above["SSP, as coded"]])
@@ -146,7 +146,7 @@ def no_help(numbers: DataFrame) -> Outcome:
 
 
 def ours_stable(numbers: DataFrame) -> Outcome:
-    """Check that `ssp` with adaptive ridge is below all SSP lines in geometric mean at every epsilon up to 0.1."""
+    """Check that the geometric mean error of `ssp` with adaptive ridge is below all SSP lines up to epsilon 0.1."""
     table = errors(numbers).reset_index()
     low = table[table["epsilon"] <= 0.1]
     ratio = max(
@@ -159,7 +159,7 @@ SSP_LINES: Final = ("SSP, paper", "SSP, as coded", "SSP, symmetric")
 
 
 def depends(numbers: DataFrame, *, one: str, other: str) -> Outcome:
-    """Check that the better of two non-private lines depends on the table."""
+    """Check that which of two non-private lines is better depends on the table."""
     table = at(errors(numbers), 1.0)
     better, worse = sorted(table.index[table[one] < table[other]]), sorted(table.index[table[one] > table[other]])
     return Outcome(bool(better and worse), f"{one} is better on {_names(better)}, worse on {_names(worse)}")
@@ -177,7 +177,7 @@ def row_better(numbers: DataFrame) -> Outcome:
 
 
 def with_columns(numbers: DataFrame, *, line: str, against: str, size: bool) -> Outcome:
-    """Check whether a ratio at epsilon 1 (or its distance from 1) falls as the number of columns grows."""
+    """Check whether a ratio at epsilon 1, or its distance from 1, falls as the number of columns grows."""
     plain = numbers[~numbers["panel"].str.endswith(NOT_CENTRED)]
     table = at(errors(plain), 1.0)
     if len(table) < _FEWEST_TABLES:
@@ -190,7 +190,7 @@ def with_columns(numbers: DataFrame, *, line: str, against: str, size: bool) -> 
 
 
 def converges(numbers: DataFrame) -> Outcome:
-    """Check that the gap of both AdaSSP lines to their non-private solution at epsilon 3 is below half that at 0.1."""
+    """Check that both AdaSSP lines more than halve the gap to their non-private solution from epsilon 0.1 to 3."""
     table = errors(numbers)
     near, far = at(table, 3.0), at(table, 0.1)
     closer = [
@@ -203,7 +203,7 @@ def converges(numbers: DataFrame) -> Outcome:
 
 
 def identical(numbers: DataFrame) -> Outcome:
-    """Check that AdaSSP before and after the split agrees within 5% in geometric mean, at every epsilon from 0.1 on."""
+    """Check that AdaSSP before and after the split agrees within 5% in geometric mean, from epsilon 0.1 on."""
     table = errors(numbers).reset_index()
     ratios = [
         geometric(rows["adassp_after_cv"] / rows["adassp_before"])
@@ -230,7 +230,7 @@ def by_accident(numbers: DataFrame) -> Outcome:
 
 
 def needed(numbers: DataFrame) -> Outcome:
-    """Check that, with y not centred, the column halves the error at epsilon 1 on at least half of the tables."""
+    """Check that, with y not centred, a column of ones halves the error at epsilon 1 on at least half of the tables."""
     table = at(errors(numbers[numbers["panel"].str.endswith(NOT_CENTRED)]), 1.0)
     ratio = table["adassp_intercept"] / table["adassp"]
     share = float((ratio < 0.5).mean())
@@ -245,7 +245,7 @@ def _real(numbers: DataFrame) -> DataFrame:
 
 
 def clipping_helps(numbers: DataFrame) -> Outcome:
-    """Check that the best of four clips lowers the error by 5% or more at epsilon 3, on at least half of the tables."""
+    """Check that the best of four clips lowers the error at epsilon 3 by at least 5% on at least half of the tables."""
     gains = _gains(numbers)
     share = float((gains <= 0.95).mean())
     return Outcome(share >= 0.5, f"on {share:.0%} of the tables: {_names(sorted(gains.index[gains <= 0.95]))}")
@@ -258,7 +258,7 @@ def _gains(numbers: DataFrame) -> Series:
 
 
 def best_clip(numbers: DataFrame) -> Outcome:
-    """Check that the geometric mean error at epsilon 3, over tables that gain from clipping, is least at 1.3 or 1.6."""
+    """Check that, over tables that gain from clipping, the mean error at epsilon 3 is smallest at clip 1.3 or 1.6."""
     gains = _gains(numbers)
     helped = gains.index[gains <= 0.95]
     if len(helped) == 0:

@@ -1,4 +1,4 @@
-"""Incorrect claims of the thesis and of the code that it cites. Code evaluates each of them."""
+"""Incorrect claims of the thesis and of the code that it cites, with functions that evaluate them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BUDGETS: Final = (0.01, 0.1, 0.5, 1.0, 3.0, 10.0)
 
 
 def insufficient_noise() -> Outcome:
-    """E6: the three statistics together spend less than the claimed epsilon, though not each less than a third."""
+    """Evaluate E6: three statistics together spend less than the claimed epsilon, but not each less than a third."""
     spent = {epsilon: true_epsilon("adassp_printed", epsilon) for epsilon in _BUDGETS}
     pieces = [(epsilon, delta) for epsilon in (0.1, 0.5, 1.0, 3.0, 10.0) for delta in (1e-5, 1e-6, 1e-8)]
     failing = sum(delta_from(epsilon / 3, 1 / printed_sigma(epsilon, delta)) > delta / 3 for epsilon, delta in pieces)
@@ -44,7 +44,7 @@ def insufficient_noise() -> Outcome:
 
 
 def needed_noise() -> Outcome:
-    """E7: the noise of Algorithms 2 and 3, compared with the exact calibration of three statistics together."""
+    """Evaluate E7: the noise of Algorithms 2 and 3, compared with the exact joint calibration of three statistics."""
     exact = {epsilon: math.sqrt(3) / mu_from(epsilon, DELTA) for epsilon in _BUDGETS}
     second = {epsilon: printed_sigma(epsilon, DELTA) / exact[epsilon] for epsilon in _BUDGETS}
     third = {epsilon: fixed_sigma(epsilon, DELTA) / exact[epsilon] for epsilon in _BUDGETS}
@@ -59,7 +59,7 @@ def _three(ratios: dict[float, float]) -> str:
 
 
 def not_symmetric() -> Outcome:
-    """E8: noise on all d^2 entries, averaged with its transpose afterwards, is smaller than mirrored noise."""
+    """Evaluate E8: noise on all d^2 entries, averaged with its transpose afterwards, is smaller than mirrored noise."""
     rng = np.random.default_rng(8)
     rows = rng.standard_normal((2_000, 6))
     rows /= np.linalg.norm(rows, axis=1)[:, None]
@@ -76,7 +76,7 @@ def not_symmetric() -> Outcome:
 
 
 def at_most_one() -> Outcome:
-    """E9: the classical formula holds far beyond epsilon 1, but a step of its printed proof is false near 1."""
+    """Evaluate E9: the classical formula holds far beyond epsilon 1, but a step of its proof is false near 1."""
 
     def spent(epsilon: float) -> float:
         return epsilon / math.sqrt(2 * math.log(1.25 / DELTA))
@@ -92,7 +92,7 @@ def at_most_one() -> Outcome:
 
 
 def unperturbed() -> Outcome:
-    """E10: scaling by the observed maximum norm, and publishing exact means."""
+    """Evaluate E10: rows are scaled by the observed maximum norm, and exact means are published."""
     rng = np.random.default_rng(10)
     x = rng.standard_normal((1_000, 5))
     row = np.full(5, 4.0 * float(np.linalg.norm(x, axis=1).max()) / math.sqrt(5))
@@ -112,7 +112,7 @@ def _scaled_gram(x: FloatArray) -> FloatArray:
 
 
 def spectral_norm() -> Outcome:
-    """E11: Gaussian noise on entries needs the Frobenius norm."""
+    """Evaluate E11: Gaussian noise on matrix entries needs the Frobenius norm."""
     one, other = np.eye(2)
     replaced = np.outer(one, one) - np.outer(other, other)
     spectral, frobenius = float(np.linalg.norm(replaced, 2)), float(np.linalg.norm(replaced))
@@ -125,14 +125,14 @@ def spectral_norm() -> Outcome:
 
 
 def coded_budget() -> Outcome:
-    """E24: the true spend of SSP as coded."""
+    """Evaluate E24: the epsilon that SSP as coded truly spends."""
     spent = {epsilon: true_epsilon("ssp_coded", epsilon) for epsilon in (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)}
     said = ", ".join(f"{true:.3g} at {claimed:g}" for claimed, true in spent.items())
     return Outcome(all(true <= claimed for claimed, true in spent.items()), f"true epsilon {said}")
 
 
 def missing_intercept() -> Outcome:
-    """E27: with y centred and X standardised the best intercept is 0, and a column for it only adds cost."""
+    """Evaluate E27: with y centred and X standardised, the best intercept is 0, and a column of ones only costs."""
     plain, ones = _intercept_errors(centred=True)
     raw, raw_ones = _intercept_errors(centred=False)
     return Outcome(
@@ -143,7 +143,7 @@ def missing_intercept() -> Outcome:
 
 
 def _intercept_errors(*, centred: bool) -> tuple[float, float]:
-    """Return the mean error over 200 draws of noise, without the column and with it."""
+    """Return the mean error over 200 noise draws, without and with a column of ones."""
     rng = np.random.default_rng(27)
     x = rng.standard_normal((1_500, 5))
     y = 5 + x @ np.array([1.0, -0.5, 0.5, 0.0, 0.25]) + rng.standard_normal(1_500)

@@ -1,4 +1,4 @@
-"""The experiments of the thesis: preprocessing, clipping, sound versions, and the plan of each figure."""
+"""Run the experiments of the thesis: preprocessing, clipping, sound versions, and the plan of each figure."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from discreet.exact.arrays import FloatArray
 
 # -- preprocessing -----------------------------------------------------------------------------------------------------
-# Scaling of rows into the unit ball in the thesis (sections 3.3 and 3.4). Every statistic comes from the data.
+# How the thesis scales rows into the unit ball (sections 3.3 and 3.4). Every statistic comes from the data.
 #
 # NOT PRIVATE: means, standard deviations, largest norm, largest target and clipping points are used and published
-# without noise, so nothing that is added to the sums afterwards gives a finite epsilon.
+# without noise. So no noise added to the sums afterwards can give a finite epsilon.
 
 IntArray = npt.NDArray[np.intp]
 
@@ -38,21 +38,11 @@ IntArray = npt.NDArray[np.intp]
 class Recipe:
     """Preprocessing choices that the figures compare.
 
-    Attributes
-    ----------
-    mapping
-        Into the unit ball: by the norm of the row (3.3), with the target divided by it too (3.4), or by the largest
-        norm (3.5).
-    statistics
-        Of all rows before the split, of the training rows or, for the test rows, of the test rows only.
-    centred
-        Whether y is centred.
-    intercept
-        Whether there is a column of ones.
-    clip
-        Columns are first clipped at their mean plus this many standard deviations (3.8).
-    clip_test
-        Whether test rows are clipped at the same points (3.9).
+    `mapping` says how rows are mapped into the unit ball: each by its norm (3.3), by its norm together with its target
+    (3.4), or all by the largest norm (3.5). `statistics` says which rows the statistics come from: all rows before the
+    split, the training rows or, for test rows, only the test rows. `centred` centres y, and `intercept` adds a column
+    of ones. `clip` first clips columns at the mean plus this many standard deviations (3.8), and `clip_test` clips test
+    rows at the same points (3.9).
     """
 
     mapping: Literal["row", "row-y", "max"] = "max"
@@ -65,14 +55,9 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Training and test rows.
+    """Training rows in the unit ball with targets in [-1, 1], and test rows.
 
-    Attributes
-    ----------
-    x, y
-        Training rows in the unit ball and their targets in [-1, 1].
-    test_x, test_y
-        Test rows. `test_x @ theta` predicts `test_y`, in units of the largest training target, y_max.
+    `test_x @ theta` predicts `test_y`, in units of the largest training target y_max.
     """
 
     x: FloatArray
@@ -82,7 +67,7 @@ class Prepared:
 
     @property
     def largest_test_norm(self) -> float:
-        """Norm of the longest test row. Training rows have at most 1."""
+        """Norm of the longest test row. Training rows have norm at most 1."""
         return float(np.linalg.norm(self.test_x, axis=1).max())
 
 
@@ -105,7 +90,7 @@ class Scale:
 
 
 def row_norms(x: FloatArray) -> FloatArray:
-    """Return the norms of rows, 1 for a row of zeros."""
+    """Return the norms of rows, or 1 for a row of zeros."""
     norms = np.linalg.norm(x, axis=1)
     return np.where(norms > 0, norms, 1.0)
 
@@ -171,7 +156,7 @@ def _mapped(
     else:
         norms = row_norms(z)
         second = _largest(((known - centre) / y_max) / row_norms(scale.applied(source)))
-        # predictions of (3.4) are multiplied back by the norm of the test row and the second maximum
+        # predictions of (3.4) are multiplied by the norm of the test row and the second maximum, to undo the scaling
         z, target, test_z = z / norms[:, None], target / norms / second, test_z * second
     if recipe.intercept:
         z, test_z = with_intercept(z), with_intercept(test_z)
@@ -195,13 +180,13 @@ def _by_analyst(
 
 
 def _largest(values: FloatArray) -> float:
-    """Return the largest absolute value, 1 if all are 0."""
+    """Return the largest absolute value, or 1 if all values are 0."""
     top = float(np.abs(values).max())
     return top if top > 0 else 1.0
 
 
 def with_intercept(x: FloatArray) -> FloatArray:
-    """Add a column of ones to rows in the unit ball, all divided by sqrt(2) so that rows stay in it.
+    """Add a column of ones to rows in the unit ball, and divide rows by sqrt(2) so that they stay in the ball.
 
     >>> with_intercept(np.array([[0.6, 0.8]])).round(3).tolist()
     [[0.424, 0.566, 0.707]]
@@ -212,7 +197,7 @@ def with_intercept(x: FloatArray) -> FloatArray:
 def unstandardised(
     theta: FloatArray, intercept: float, scale: Scale, longest: float, y_max: float
 ) -> tuple[FloatArray, float]:
-    """Convert slopes and intercept of the mapped rows to the units of the data by (3.6) and (3.7).
+    """Convert slopes and intercept for mapped rows to the units of the data, by (3.6) and (3.7).
 
     They contain the means, standard deviations and maxima of the data without noise: NOT PRIVATE.
 
@@ -236,11 +221,11 @@ _SHARES: Final = (0.35, 0.6)  # shares of epsilon for X'X and X'y
 
 @lru_cache(maxsize=512)
 def clipping_widths(rows: int, columns: int, epsilon: float) -> tuple[float, float]:
-    """Return the widths for x and y, in standard deviations, that predict best on simulated tables of this size.
+    """Return the clipping widths for x and y, in standard deviations, that predict best on simulated tables.
 
-    x is normal with rows of norm 1, y = x b + N(0, 1) with b ~ N(0, I). The noise is Laplace on the clipped sums, and
-    the prior precision is 1. We use Pearson's instead of Spearman's correlation of prediction and target, and simulate
-    at most 4,000 rows, whose sums are scaled.
+    x is normal with rows of norm 1, and y = x b + N(0, 1) with b ~ N(0, I). The noise is Laplace on the clipped sums,
+    and the prior precision is 1. We use Pearson's instead of Spearman's correlation between prediction and target. We
+    simulate at most 4,000 rows and scale their sums.
 
     >>> clipping_widths(500, 10, 0.1) in [(x, y) for x in WIDTHS for y in WIDTHS]
     True
@@ -263,7 +248,7 @@ def _simulated(rows: int, columns: int, rng: np.random.Generator) -> tuple[Float
 
 
 def _correlations(x: FloatArray, y: FloatArray, scale: float, epsilon: float, rng: np.random.Generator) -> FloatArray:
-    """Return the mean correlation for every pair of widths, over draws of noise."""
+    """Return the mean correlation over noise draws for every pair of widths."""
     columns = x.shape[1]
     at_x, at_y = np.array(WIDTHS) * x.std(ddof=1), np.array(WIDTHS) * y.std(ddof=1)
     targets = np.clip(y[:, None], -at_y, at_y)
@@ -283,7 +268,7 @@ def _correlations(x: FloatArray, y: FloatArray, scale: float, epsilon: float, rn
 
 
 def _laplace(columns: int, epsilon: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Draw noise for clipping points 1: a mirrored upper triangle and a vector."""
+    """Draw noise for clipping points of 1: a mirrored upper triangle and a vector."""
     upper = np.triu(rng.laplace(scale=(columns**2 + columns) / (_SHARES[0] * epsilon), size=(columns, columns)))
     return upper + np.triu(upper, 1).T, rng.laplace(scale=2 * columns / (_SHARES[1] * epsilon), size=columns)
 
@@ -301,11 +286,7 @@ TARGET: Final = "y"
 
 @lru_cache(maxsize=32)
 def unit_ball_design(columns: int, *, intercept: bool = False) -> Design:
-    """Declare rows in the unit ball and a target in [-1, 1], by default without intercept.
-
-    >>> unit_ball_design(2).released
-    ('1', 'x0', 'x1', 'y')
-    """
+    """Declare rows in the unit ball and a target in [-1, 1], by default without an intercept."""
     bounds = {f"x{index}": (-1, 1) for index in range(columns)}
     return Design(TARGET, {**bounds, TARGET: (-1, 1)}, intercept=intercept, radius=1.0)
 
@@ -336,31 +317,23 @@ def on_unit_ball(
 
 @dataclass(frozen=True, eq=False)
 class Ranges:
-    """Declared ranges of regressors and target: midpoints and half widths.
-
-    Attributes
-    ----------
-    middle, half
-        Midpoint and half width of each regressor.
-    target
-        Midpoint and half width of y.
-    """
+    """Declared midpoints and half widths of regressors and target."""
 
     middle: FloatArray
     half: FloatArray
     target: tuple[float, float]
 
     def scaled(self, x: FloatArray) -> FloatArray:
-        """Return regressors in [-1, 1], clipped to the declared range."""
+        """Return regressors scaled to [-1, 1] and clipped to the declared range."""
         return np.clip((x - self.middle) / self.half, -1.0, 1.0)
 
     def scaled_target(self, y: FloatArray) -> FloatArray:
-        """Return targets in [-1, 1], clipped to the declared range."""
+        """Return targets scaled to [-1, 1] and clipped to the declared range."""
         return np.clip((y - self.target[0]) / self.target[1], -1.0, 1.0)
 
 
 def declared_ranges(x: FloatArray, y: FloatArray) -> Ranges:
-    """Return ranges in place of a codebook: smallest and largest value, rounded outwards to one significant digit.
+    """Return ranges as a codebook might state them: smallest and largest values, rounded outwards to one digit.
 
     >>> declared_ranges(np.array([[0.0], [37.0]]), np.array([-1.2, 8.0])).target
     (3.0, 5.0)
@@ -372,7 +345,7 @@ def declared_ranges(x: FloatArray, y: FloatArray) -> Ranges:
 
 
 def _outwards(value: float, side: int) -> float:
-    """Round to one significant digit, upwards for side 1 and downwards for -1."""
+    """Round to one significant digit, up for side 1 and down for side -1."""
     if value == 0:
         return 0.0
     digit = 10.0 ** math.floor(math.log10(abs(value)))
@@ -381,16 +354,9 @@ def _outwards(value: float, side: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class PrivateScale:
-    """Normalising statistics that were released with noise, in scaled units.
+    """Normalising statistics released with noise, in scaled units.
 
-    Attributes
-    ----------
-    ranges
-        Declared ranges.
-    mean, sd
-        Mean and standard deviation of each scaled regressor.
-    centre
-        Mean of the scaled target.
+    `mean` and `sd` are those of each scaled regressor, and `centre` is the mean of the scaled target.
     """
 
     ranges: Ranges
@@ -399,7 +365,7 @@ class PrivateScale:
     centre: float
 
     def rows(self, x: FloatArray) -> FloatArray:
-        """Return standardised rows, shrunk to the ball of radius sqrt(d) and divided by it."""
+        """Return standardised rows, shrunk to the ball of radius sqrt(d) and divided by that radius."""
         z = (self.ranges.scaled(x) - self.mean) / self.sd / math.sqrt(len(self.mean))
         norms = np.linalg.norm(z, axis=1)
         shrunk: FloatArray = z / np.maximum(norms, 1.0)[:, None]
@@ -407,7 +373,7 @@ class PrivateScale:
 
     @property
     def top(self) -> float:
-        """Largest absolute value of a centred target, in scaled units."""
+        """Largest possible absolute value of a centred target, in scaled units."""
         return 1.0 + abs(self.centre)
 
     def target(self, y: FloatArray) -> FloatArray:
@@ -424,8 +390,8 @@ class PrivateScale:
 def private_scale(x: FloatArray, y: FloatArray, ranges: Ranges, mu: float, rng: np.random.Generator) -> PrivateScale:
     """Release means and standard deviations with Gaussian noise that spends mu: sums of u, u^2 and v, and n.
 
-    One row moves them by at most sqrt(2d + 2) together (add-remove). A variance is kept between twice the noise of its
-    estimate and 1, so that the declared range is used if noise hides a statistic.
+    One row added or removed moves them jointly by at most sqrt(2d + 2). A variance is kept between twice the noise of
+    its estimate and 1, so that the declared range is used if noise hides a statistic.
     """
     u, v = ranges.scaled(x), ranges.scaled_target(y)
     columns = u.shape[1]
@@ -510,16 +476,8 @@ DEFAULT: Final = Recipe()
 class Line:
     """One line of a figure.
 
-    Attributes
-    ----------
-    name
-        Name in the legend and the table.
-    method
-        A key of `WRITTEN`, one of `OURS`, `PRIVATE`, or `HONKELA`.
-    recipe
-        Preprocessing of its rows.
-    panel
-        Suffix of the panel name after the table, such as ", y not centred".
+    `name` appears in the legend and the table. `method` is a key of `WRITTEN`, one of `OURS`, `PRIVATE`, or `HONKELA`.
+    `recipe` preprocesses the rows. `panel` is a suffix of the panel name after the table, such as ", y not centred".
     """
 
     name: str
@@ -530,17 +488,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Plan:
-    """Contents of a figure.
-
-    Attributes
-    ----------
-    lines
-        All lines.
-    epsilons
-        Claimed budgets.
-    reader
-        Preprocessing of the rows for a user's method.
-    """
+    """Contents of a figure: its lines, the claimed budgets, and the preprocessing for a user's method (`reader`)."""
 
     lines: tuple[Line, ...]
     epsilons: tuple[float, ...]
@@ -549,14 +497,14 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Score:
-    """Squared error and R^2 of stacks of predictions on the test rows of a fold."""
+    """Squared error and R^2 of stacked predictions on the test rows of a fold."""
 
     error: FloatArray
     r2: FloatArray
 
     @classmethod
     def of_coefficients(cls, made: Prepared, theta: FloatArray) -> Score:
-        """Score coefficients, shape (k, d), by sums over the test rows."""
+        """Score coefficients, shape (k, d), from sums over the test rows."""
         x, y = made.test_x, made.test_y
         gram, cross = x.T @ x, x.T @ y
         error = (y @ y - 2 * theta @ cross + np.einsum("ki,ij,kj->k", theta, gram, theta)) / len(y)
@@ -576,8 +524,8 @@ class Score:
 def saturating_table(rows: int = 100_000) -> tuple[FloatArray, FloatArray]:
     """Simulate rows with long tails, and a target that grows ever more slowly.
 
-    x is lognormal with sd 1.2 of the log, y = sum log(1 + x) + N(0, 0.09). A slope that is learned below a clipping
-    point is far too steep above it.
+    x is lognormal, with sd 1.2 of the log, and y = sum log(1 + x) + N(0, 0.09). A slope that is learned below a
+    clipping point is far too steep above it.
     """
     rng = np.random.default_rng(2020)
     x = rng.lognormal(sigma=1.2, size=(rows, 5))
@@ -719,7 +667,7 @@ def _reader(made: Prepared, epsilons: FloatArray, method: str) -> Score:
 TABLES: Final = ("airfoil", "elevators", "energy", "housing", "protein", "bike")
 PACKED: Final = ("housing", "concrete")  # tables of installed packages, available without a folder
 REPEATS: Final = 10
-# rounds of a quick run; lines of the library, two-sided clipping and a user's method run only in the first
+# rounds of a quick run; our lines, two-sided clipping and a user's method run only in the first round
 QUICK: Final = {"kalaja-4.1": 10, "kalaja-4.2": 10}
 QUICK_ELSE: Final = 3
 PRIVATE_LINE: Final = "discreet ssp, private statistics"
@@ -737,7 +685,7 @@ _OURS = Line(PRIVATE_LINE, PRIVATE)
 
 
 def _three(suffix: str, recipe: Recipe, panel: str = "") -> tuple[Line, ...]:
-    """Return trivial, non-private and Algorithm 3 lines of one recipe, named as in the thesis."""
+    """Return the trivial, non-private and Algorithm 3 lines of one recipe, named as in the thesis."""
     return tuple(
         Line(f"{name}{suffix}", method, recipe, panel)
         for name, method in (("trivial", "trivial"), ("nonprivate", "ridge"), ("adassp", "adassp_fixed"))
@@ -804,7 +752,7 @@ PLANS: Final = {
     "kalaja-4.7": Plan(_clips(clip_test=False), _ADAPTIVE, _MAX),
     "kalaja-4.8": Plan(_clips(clip_test=True), _ADAPTIVE, _MAX),
 }
-# published lines: method in the file, and the line that reproduces it
+# published results: name of the method in the file, and the line that reproduces it
 PUBLISHED: Final = {
     "kalaja-4.1": {
         "SSP": "SSP, as coded",
@@ -817,12 +765,12 @@ PUBLISHED: Final = {
 
 
 def published_line(method: str) -> str:
-    """Return the name of the crosses for a method of Wang (2018)."""
+    """Return the name of the crosses that show a method of Wang (2018)."""
     return f"published {method}"
 
 
 def tables_of(figure: str, run: Run) -> tuple[str, ...]:
-    """Return the tables of a run of a figure."""
+    """Return the tables that a figure uses in this run."""
     found = tuple(name for name in TABLES if has(name, run.data)) if run.data is not None else PACKED
     return (*found, SATURATING) if figure in ("kalaja-4.7", "kalaja-4.8") else found
 
@@ -855,7 +803,7 @@ def one_round(
 
 
 def as_written(plan: Plan) -> Plan:
-    """Return the plan with only the lines that need just sums."""
+    """Return the plan with only the lines that are computed from sums."""
     return replace(plan, lines=tuple(line for line in plan.lines if line.method in WRITTEN))
 
 

@@ -64,7 +64,7 @@ def label_of(figure: str, line: str) -> str:
 
 # Any: plot keywords have many types
 def styles_of(figure: str) -> dict[str, dict[str, Any]]:
-    """Return the style of each line: trivial grey, non-private black, ours in the first colour in every figure.
+    """Return the style of each line. In every figure, trivial lines are grey, non-private black, and ours blue.
 
     >>> styles_of("kalaja-4.1")["discreet ssp"]["color"] == COLOURS[0]
     True
@@ -82,7 +82,7 @@ def styles_of(figure: str) -> dict[str, dict[str, Any]]:
     sound = [name for name, one in methods.items() if one in (*OURS, PRIVATE)]
     others = [name for name in methods if name not in found and name not in sound]
     for position, name in enumerate((*sound, *others)):
-        # after the six remaining colours, dashes and markers differ; only ours is blue
+        # when the six other colours are used up, dashes and markers differ; only our lines are blue
         found[name] = style(position + 3 * (position // 6))
     return {name: found[name] for name in methods}
 

@@ -1,4 +1,4 @@
-"""The algorithms of the thesis and the methods it compares with, as written. NOT PRIVATE."""
+"""Implement the algorithms of the thesis, and the methods it compares them with, as written. NOT PRIVATE."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 # -- algorithms --------------------------------------------------------------------------------------------------------
 # SSP and AdaSSP as written in the thesis, in the paper it follows and in that paper's code. NOT PRIVATE: NumPy noise.
 #
-# All need rows in the unit ball and targets in [-1, 1]. Under that condition, and with real noise, `true_epsilon` is
-# the spend of each. The thesis scales rows by statistics of the data without spending budget on them.
+# All need rows in the unit ball and targets in [-1, 1]. Under that condition, and with unseeded noise, each spends
+# `true_epsilon`. The thesis scales rows by statistics of the data without spending budget on them.
 
 DELTA: Final = 1e-6
 MISS: Final = 0.05  # rho of AdaSSP
@@ -27,15 +27,7 @@ MISS: Final = 0.05  # rho of AdaSSP
 
 @dataclass(frozen=True, eq=False)
 class Sums:
-    """Sums over the training rows that a linear model needs.
-
-    Attributes
-    ----------
-    gram, cross
-        X'X and X'y, shapes (d, d) and (d,).
-    rows
-        Number of rows.
-    """
+    """X'X and X'y over the training rows, shapes (d, d) and (d,), and the number of rows."""
 
     gram: FloatArray
     cross: FloatArray
@@ -57,7 +49,7 @@ def mirrored(rng: np.random.Generator, many: int, size: int) -> FloatArray:
 
 
 def averaged(rng: np.random.Generator, many: int, size: int) -> FloatArray:
-    """Draw symmetric noise as the code of AdaSSP does, (Z + Z')/2, with sd 0.707 off the diagonal."""
+    """Draw symmetric noise as the AdaSSP code does, (Z + Z')/2, with sd 0.707 off the diagonal."""
     square = rng.standard_normal((many, size, size))
     return (square + square.transpose(0, 2, 1)) / 2
 
@@ -68,7 +60,7 @@ def solved(gram: FloatArray, cross: FloatArray) -> FloatArray:
 
 
 def trivial(sums: Sums, epsilons: FloatArray, delta: float, rng: np.random.Generator) -> FloatArray:
-    """Return coefficients 0, which need no data and give the trivial error."""
+    """Return zero coefficients, which need no data and have the trivial error."""
     return np.zeros((len(epsilons), len(sums.cross)))
 
 
@@ -79,27 +71,27 @@ def ridge(sums: Sums, epsilons: FloatArray, delta: float, rng: np.random.Generat
 
 
 def paper_sigma(epsilon: float, delta: float) -> float:
-    """Return the noise of SSP by the variance that the thesis quotes from Wang (2018): 4 log(4/delta) / epsilon^2."""
+    """Return the noise sd of SSP quoted in the thesis from Wang (2018), with variance 4 log(4/delta) / epsilon^2."""
     return 2 * math.sqrt(math.log(4 / delta)) / epsilon
 
 
 def coded_sigma(epsilon: float, delta: float) -> float:
-    """Return the noise of SSP in Wang's code: a quarter of the paper's variance."""
+    """Return the noise sd of SSP in Wang's code, whose variance is a quarter of the paper's."""
     return math.sqrt(math.log(4 / delta)) / epsilon
 
 
 def symmetric_sigma(epsilon: float, delta: float) -> float:
-    """Return the noise of SSP as corrected in the thesis: Algorithm 1 at half of epsilon and delta per statistic."""
+    """Return the noise sd of SSP as corrected in the thesis: Algorithm 1 at half of epsilon and delta per statistic."""
     return math.sqrt(2 * math.log(1.25 / (delta / 2))) / (epsilon / 2)
 
 
 def printed_sigma(epsilon: float, delta: float) -> float:
-    """Return the noise of AdaSSP, Algorithm 2."""
+    """Return the noise sd of AdaSSP, Algorithm 2."""
     return math.sqrt(math.log(6 / delta)) / (epsilon / 3)
 
 
 def fixed_sigma(epsilon: float, delta: float) -> float:
-    """Return the noise of AdaSSP, Algorithm 3, with the noise levels of the thesis."""
+    """Return the noise sd of AdaSSP, Algorithm 3, with the noise levels of the thesis."""
     return math.sqrt(2 * math.log(3.75 / delta)) / (epsilon / 3)
 
 
@@ -136,12 +128,15 @@ def ssp_coded(sums: Sums, epsilons: FloatArray, delta: float, rng: np.random.Gen
 
 
 def adassp_printed(sums: Sums, epsilons: FloatArray, delta: float, rng: np.random.Generator) -> FloatArray:
-    """Fit AdaSSP, Algorithm 2 as printed: ridge from a noisy lambda_min, mirrored noise. Spends 0.60 at a claimed 1."""
+    """Fit AdaSSP, Algorithm 2 as printed: ridge from a noisy lambda_min, mirrored noise.
+
+    It spends 0.60 at a claimed 1.
+    """
     return _adassp(sums, _each(printed_sigma, epsilons, delta), math.log(6 / delta), mirrored, rng)
 
 
 def adassp_fixed(sums: Sums, epsilons: FloatArray, delta: float, rng: np.random.Generator) -> FloatArray:
-    """Fit AdaSSP, Algorithm 3 of the thesis: Algorithm 2 with more noise. Spends 0.42 at a claimed 1."""
+    """Fit AdaSSP, Algorithm 3 of the thesis: Algorithm 2 with more noise. It spends 0.42 at a claimed 1."""
     return _adassp(sums, _each(fixed_sigma, epsilons, delta), 2 * math.log(3.75 / delta), mirrored, rng)
 
 
@@ -180,10 +175,10 @@ _SPENT: Final = {
 
 
 def true_mu(name: str, epsilon: float, delta: float = DELTA) -> float:
-    """Return the true spend of an algorithm in Gaussian differential privacy, all its statistics together.
+    """Return the true mu of an algorithm in Gaussian differential privacy, over all its statistics together.
 
-    The result is exact for SSP: one row (a unit vector, with target 1) moves both statistics by 1. It is an upper bound
-    for AdaSSP, whose lambda_min the same row need not move.
+    The result is exact for SSP, where one row (a unit vector with target 1) moves both statistics by 1. It is an upper
+    bound for AdaSSP, where the same row need not move lambda_min.
     """
     statistics, sigma = _SPENT[name]
     return math.sqrt(statistics) / sigma(epsilon, delta)
@@ -191,7 +186,7 @@ def true_mu(name: str, epsilon: float, delta: float = DELTA) -> float:
 
 @lru_cache(maxsize=256)
 def true_epsilon(name: str, epsilon: float, delta: float = DELTA) -> float:
-    """Return the true epsilon of an algorithm at a claimed one, under add-remove, for rows in the unit ball.
+    """Return the true epsilon of an algorithm at a claimed epsilon, under add-remove, for rows in the unit ball.
 
     >>> names = ("ssp_coded", "ssp_paper", "ssp_symmetric", "adassp_printed", "adassp_fixed")
     >>> [round(true_epsilon(name, 1.0), 3) for name in names]
@@ -203,21 +198,21 @@ def true_epsilon(name: str, epsilon: float, delta: float = DELTA) -> float:
 # -- other methods -----------------------------------------------------------------------------------------------------
 # One posterior sample (OPS, AdaOPS) and objective perturbation, as in Wang's code (Wang 2018). NOT PRIVATE.
 #
-# The thesis compares AdaSSP with the paper in which these are baselines. Formulas and constants are those of the
-# public repository yuxiangw/optimal_dp_linear_regression; rows lie in the unit ball and targets in [-1, 1]. Two slips
-# of that code are kept, because the published errors contain them:
+# These are baselines in the paper with which the thesis compares AdaSSP. Formulas and constants are those of the public
+# repository yuxiangw/optimal_dp_linear_regression. Rows lie in the unit ball and targets in [-1, 1]. Two errors of that
+# code are kept, because the published results contain them:
 #
 # - the samples of OPS and AdaOPS have covariance (R R')^-1 with R'R = X'X + (1 + lambda) I, not (R'R)^-1;
 # - objective perturbation halves X'y but not X'X, so it shrinks its coefficients by half even without noise, and its
 #   noise grows with 1/epsilon^2.
 #
-# Claimed: (epsilon, delta). The true spend is unknown, because the proofs do not cover the slips.
+# They claim (epsilon, delta). What they truly spend is unknown, because the proofs do not cover these errors.
 
 _HALVINGS: Final = 100
 
 
 def ops(sums: Sums, epsilons: FloatArray, delta: float, rng: np.random.Generator) -> FloatArray:
-    """Draw one posterior sample with the ridge that balances bias and noise for coefficients of norm 1."""
+    """Draw one posterior sample, with the ridge that balances bias and noise for coefficients of norm 1."""
     return np.array([_ops(sums, float(epsilon), delta, rng) for epsilon in epsilons])
 
 
@@ -231,7 +226,7 @@ def _ops(sums: Sums, epsilon: float, delta: float, rng: np.random.Generator) -> 
 
 
 def adaops(sums: Sums, epsilons: FloatArray, delta: float, rng: np.random.Generator) -> FloatArray:
-    """Draw one posterior sample whose ridge and spread follow noisy lambda_min and a noisy bound on the residuals."""
+    """Draw one posterior sample, with ridge and spread from a noisy lambda_min and a noisy bound on the residuals."""
     return np.array([_adaops(sums, float(epsilon), delta, rng) for epsilon in epsilons])
 
 
@@ -280,12 +275,12 @@ def _spread(size: int) -> float:
 
 
 def _larger_root(a: float, b: float, c: float) -> float:
-    """Return the larger root of a r^2 + b r + c, which is positive if c is negative."""
+    """Return the larger root of a r^2 + b r + c, which is positive if a > 0 > c."""
     return (-b + math.sqrt(b**2 - 4 * a * c)) / (2 * a)
 
 
 def _best_shift(spread: float, power: float) -> float:
-    """Return the s > 0 that minimises s + spread (1 + 1/s)^power / s, whose derivative changes sign once."""
+    """Return the s > 0 that minimises s + spread (1 + 1/s)^power / s. The derivative changes sign once."""
     low, high = -10.0, 30.0  # bounds of log s
     for _ in range(_HALVINGS):
         middle = (low + high) / 2

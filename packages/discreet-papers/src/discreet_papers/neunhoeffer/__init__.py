@@ -1,7 +1,7 @@
-"""The R notebook on noisy cross-products: DP-OLS by two schemes, and objective perturbation, as written.
+"""The R notebook on noisy cross-products, as written: DP-OLS by two schemes, and objective perturbation.
 
-NOT PRIVATE: the table is simulated, and noise comes from NumPy with a seed. The package has five figures, five errata,
-and `ols_cov`, which computes a regression from any matrix of sums of products.
+NOT PRIVATE: the table is simulated, and noise comes from NumPy with a seed. `ols_cov` computes a regression from any
+matrix of sums of products.
 """
 
 from __future__ import annotations

@@ -30,20 +30,21 @@ class CovarianceFit:
     names
         Names of the coefficients.
     coefficients, standard_errors, t_values, p_values
-        In the order of `names`. Errors include sampling only and are too small for a noisy matrix.
+        Numbers in the order of `names`. Standard errors include only sampling error, so they are too small if the
+        matrix is noisy.
     covariance
         Covariance matrix of the coefficients.
     rows, residual_df
-        Number of rows, and rows minus coefficients. Not integers if the matrix is noisy.
+        Number of rows, and rows minus coefficients. They are not integers if the matrix is noisy.
     residual_sum_of_squares, sigma
         Residual sum of squares, and residual standard error.
     r_squared, adjusted_r_squared
-        About the mean with an intercept, about 0 without one, as in R.
+        R squared, relative to the mean with an intercept and relative to 0 without one, as in R.
     f_statistic, f_df, f_p_value
-        Test of all coefficients except the intercept. NaN if there are none.
+        F test of all coefficients except the intercept. NaN if there are no others.
     problem
-        Reason why standard errors are NaN: the residual sum is not positive, which cannot happen for sums over real
-        rows unless the fit is perfect. None if there is no problem.
+        Reason why standard errors are NaN: the residual sum of squares is not positive. For sums over real rows this
+        happens only if the fit is perfect. None if there is no problem.
     impossible
         Output of `summary(lm)` that cannot be computed from sums of products.
     """
@@ -126,12 +127,12 @@ def ols_cov(
     XtX, Xty, yty = matrix[np.ix_(chosen, chosen)], matrix[chosen, target], float(matrix[target, target])
     inverse = _inverse(XtX)
     beta = inverse @ Xty
-    # refine the solution; in a quadratic form its error is of second order
+    # refine the solution; its error enters the quadratic form only to second order
     beta = beta + inverse @ (Xty - XtX @ beta)
     rest = _quadratic(matrix[np.ix_([target, *chosen], [target, *chosen])], np.concatenate([[1.0], -beta]))
     df = n - len(chosen)
     if df <= 0:
-        raise SpecError(f"expected more rows than coefficients, got {n:g} and {len(chosen)}")
+        raise SpecError(f"expected more rows than coefficients, got {n:g} rows and {len(chosen)} coefficients")
     around = yty if intercept is None else yty - float(matrix[target, intercept]) ** 2 / n
     labels = _labels(names, len(matrix), intercept)
     return _fitted(
@@ -195,14 +196,14 @@ def _checked(
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
         raise SpecError(f"expected a square matrix of at least 2 columns, got shape {matrix.shape}")
     if not np.isfinite(matrix).all():
-        raise SpecError("expected finite sums of products, got missing or infinite ones")
+        raise SpecError("expected finite sums of products, got missing or infinite numbers")
     if not np.allclose(matrix, matrix.T, rtol=1e-9, atol=1e-9 * float(np.abs(matrix).max())):
         raise SpecError("expected a symmetric matrix, got an asymmetric one")
     for what, index in (("target", target), ("intercept", intercept)):
         if index is not None and not 0 <= index < len(matrix):
-            raise SpecError(f"{what} = {index}; expected an index from 0 to {len(matrix) - 1}")
+            raise SpecError(f"{what}: expected an index from 0 to {len(matrix) - 1}, got {index}")
     if target == intercept:
-        raise SpecError(f"target and intercept are both {target}; expected two columns")
+        raise SpecError(f"expected different columns for target and intercept, got {target} for both")
     return matrix
 
 
@@ -210,12 +211,12 @@ def _rows(matrix: FloatArray, intercept: int | None, rows: float | None) -> floa
     if rows is not None:
         return float(rows)
     if intercept is None:
-        raise SpecError("expected the number of rows for a model without a column of ones")
+        raise SpecError("rows: expected the number of rows, because the model has no column of ones")
     return float(matrix[intercept, intercept])
 
 
 def _inverse(XtX: FloatArray) -> FloatArray:
-    """Invert a matrix after scaling its columns to about the same size."""
+    """Invert a matrix after scaling its columns to similar size."""
     size = np.sqrt(np.abs(np.diag(XtX)))
     size[size == 0] = 1.0
     scaled = XtX / np.outer(size, size)
@@ -234,5 +235,5 @@ def _labels(names: Sequence[str] | None, columns: int, intercept: int | None) ->
     if names is None:
         return ["(Intercept)" if index == intercept else f"x{index}" for index in range(columns)]
     if len(names) != columns:
-        raise SpecError(f"expected {columns} names, one for each column, got {len(names)}")
+        raise SpecError(f"names: expected {columns} names, one for each column, got {len(names)}")
     return list(names)

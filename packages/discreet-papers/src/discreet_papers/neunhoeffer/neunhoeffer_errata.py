@@ -1,4 +1,4 @@
-"""Incorrect claims of the notebook, evaluated."""
+"""Incorrect claims of the notebook, with functions that evaluate them."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def _naive_errors() -> Outcome:
 
 
 def _held(rows: list[Row], scheme: Scheme, epsilon: float) -> float:
-    """Return the share of intervals that contain the slope, among lines with a standard error."""
-    mine = [one for one in rows if one["line"] == scheme and one["epsilon"] == epsilon and one["known"]]
-    return sum(int(one["covers"]) for one in mine) / len(mine)
+    """Return the fraction of intervals that contain the slope, among lines with a standard error."""
+    of_line = [row for row in rows if row["line"] == scheme and row["epsilon"] == epsilon and row["known"]]
+    return sum(int(row["covers"]) for row in of_line) / len(of_line)
 
 
 def _no_noise() -> Outcome:

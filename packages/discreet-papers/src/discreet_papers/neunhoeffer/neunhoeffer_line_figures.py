@@ -1,4 +1,4 @@
-"""Figures 1 to 4 of the notebook: scatter plot, lines and densities of slopes."""
+"""Figures 1 to 4 of the notebook: scatter plot, lines and slope densities."""
 
 from __future__ import annotations
 
@@ -56,17 +56,13 @@ _SIZE: Final = (16.0, 9.0)  # inches, as the notebook's PDF
 
 
 def ols_line(*, outlier: bool = False) -> tuple[float, float]:
-    """Return intercept and slope of least squares without noise.
-
-    >>> [round(value, 1) for value in ols_line()]
-    [2.0, 3.0]
-    """
+    """Return intercept and slope of least squares without noise."""
     intercept, slope = ols_cov(sums_of_products(*notebook_table(outlier=outlier))).coefficients.tolist()
     return intercept, slope
 
 
 def row_losses(*, seed: int, scheme: Scheme) -> list[Row]:
-    """Return losses at epsilon = 1 of the outlier and the rows, or of the corners of the observed ranges."""
+    """Return losses at epsilon = 1: of the outlier and the rows, or of the corners of the observed ranges."""
     x, y = notebook_table()
     if scheme == "jiang":
         spent = jiang_loss(np.column_stack([y, np.ones_like(x), x]), 1.0)
@@ -182,16 +178,16 @@ JIANG: Final = Figure(
     name="neunhoeffer-2",
     document="neunhoeffer",
     title="Lines from noisy sums, scale 2d/(n epsilon)",
-    says="With Laplace noise after Jiang, Xie & Zhang on the matrix of sums of products, 100 private regression lines "
-    "scatter at epsilon = 0.01 and lie on least squares at large epsilon.",
+    says="With the Laplace noise of Jiang, Xie & Zhang on the matrix of sums of products, 100 private regression lines "
+    "scatter widely at epsilon = 0.01 and coincide with least squares at large epsilon.",
     cells=partial(_line_cells, "jiang"),
     criteria=(
         Criterion("narrower", "the middle half of the slopes narrows from epsilon = 0.1 to 0.5, 1, 5 and 100,000",
-                  partial(_narrower, "jiang"), "differs", "the lines do not come together"),
+                  partial(_narrower, "jiang"), "differs", "the lines do not converge"),
         Criterion("least-squares", "at epsilon = 100,000 every slope is within 0.001 of least squares",
-                  partial(_on_ols, "jiang", 1e-3), "differs", "the lines do not lie on least squares"),
+                  partial(_on_ols, "jiang", 1e-3), "differs", "the lines do not coincide with least squares"),
         Criterion("promise", "the notebook's outlier spends at most epsilon", partial(_promised, "outlier"), "refuted",
-                  "the scale is for rows in the unit ball, and the rows are not scaled"),
+                  "the noise scale is for rows in the unit ball, but the rows are not scaled"),
     ),
     draw=partial(_draw_lines, "jiang"),
     choices=_CHOICES,
@@ -202,16 +198,16 @@ PER_ENTRY: Final = Figure(
     document="neunhoeffer",
     title="Lines from noisy sums, a mechanism for each entry",
     says="With a Laplace mechanism for each entry of the matrix, calibrated on the ranges of the columns, the lines "
-    "scatter far more, and lie on least squares at epsilon = 100.",
+    "scatter far more, and coincide with least squares at epsilon = 100.",
     cells=partial(_line_cells, "per entry"),
     criteria=(
         Criterion("narrower", "the middle half of the slopes narrows from epsilon = 0.1 to 0.5, 1, 5 and 100",
-                  partial(_narrower, "per entry"), "differs", "the lines do not come together"),
+                  partial(_narrower, "per entry"), "differs", "the lines do not converge"),
         Criterion("least-squares", "at epsilon = 100 every slope is within 0.05 of least squares",
-                  partial(_on_ols, "per entry", 0.05), "differs", "the lines do not lie on least squares"),
+                  partial(_on_ols, "per entry", 0.05), "differs", "the lines do not coincide with least squares"),
         Criterion("promise", "a row at the ends of the observed ranges spends at most epsilon",
                   partial(_promised, "corner"), "refuted",
-                  "every entry gets the whole epsilon, and losses add up; the ranges are those of the data besides"),
+                  "every entry gets the whole epsilon, and the losses add up; moreover, the ranges come from the data"),
     ),
     draw=partial(_draw_lines, "per entry"),
     choices=_CHOICES,
@@ -232,7 +228,7 @@ def _row(panel: str, line: str, value: float, low: float = np.nan, high: float =
 
 
 def against_statsmodels(fit: CovarianceFit, x: np.ndarray, y: np.ndarray) -> dict[str, float]:
-    """Return the largest relative difference between each number of `ols_cov` and statsmodels' OLS on the rows.
+    """Return the largest relative difference of each number of `ols_cov` from statsmodels' OLS on the rows.
 
     >>> x, y = notebook_table(rows=200)
     >>> max(against_statsmodels(ols_cov(sums_of_products(x, y)), x, y).values()) < 1e-10
@@ -251,7 +247,7 @@ def against_statsmodels(fit: CovarianceFit, x: np.ndarray, y: np.ndarray) -> dic
         "adjusted R-squared": (fit.adjusted_r_squared, known.rsquared_adj),
         "F": (fit.f_statistic, known.fvalue),
     }
-    # p-values underflow to 0 in both, so the difference is 0
+    # p-values underflow to 0 in both programs, so their difference is 0
     return {
         name: float(np.max(np.abs(np.asarray(ours) - theirs) / np.maximum(np.abs(theirs), 1e-300)))
         for name, (ours, theirs) in pairs.items()
@@ -379,7 +375,7 @@ def _density_cells(run: Run) -> list[Cell]:
 
 
 def kernel_density(values: FloatArray, at: FloatArray) -> FloatArray:
-    """Estimate a Gaussian kernel density with R's default width, 0.9 min(sd, IQR/1.34) n^(-1/5).
+    """Estimate a Gaussian kernel density with R's default bandwidth, 0.9 min(sd, IQR/1.34) n^(-1/5).
 
     >>> bool(abs(np.trapezoid(kernel_density(np.arange(9.0), grid := np.linspace(-20, 30, 999)), grid) - 1) < 1e-6)
     True
@@ -391,7 +387,7 @@ def kernel_density(values: FloatArray, at: FloatArray) -> FloatArray:
 
 
 def _add_densities(axes: Axes, numbers: DataFrame, line: str, data: str, *, as_drawn: bool) -> None:
-    """Draw densities at every epsilon, on the axes of the notebook or by log distance, where none hides another."""
+    """Draw densities at every epsilon, on the notebook's axes or by log distance, where none hides another."""
     middle = ols_line(outlier=data != "plain")[1]
     grid = np.union1d(np.linspace(-10, 10, 2001), np.linspace(2.9, 3.1, 2001)) if as_drawn else np.linspace(-5, 3, 801)
     for position, epsilon in enumerate(PER_ENTRY_EPSILONS):
@@ -495,7 +491,7 @@ DENSITY: Final = Figure(
                   "the standard errors ignore the noise for privacy, and are no numbers where it makes the residual "
                   "sum negative"),
         Criterion("ours", "95% intervals of our releases hold it in at least 87% at every epsilon and 93% of all",
-                  _ours_cover, "differs", "our intervals cover too rarely"),
+                  _ours_cover, "differs", "our intervals cover the slope too rarely"),
     ),
     draw=_draw_densities,
     choices=("The first panel has the notebook's axes, on which all but the widest densities lie over each other; the "

@@ -1,4 +1,4 @@
-"""The simulated table of the notebook, its noise schemes, and lines fitted to noisy sums of products. NOT PRIVATE."""
+"""Simulate the notebook's table, add its noise, and fit lines to noisy sums of products. NOT PRIVATE."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INTERCEPT: Final = 2.0
 SLOPE: Final = 3.0
 OUTLIER: Final = (10.0, -4.0)  # y, x
 SEED: Final = 20190430
-# declared for our releases from public knowledge about the columns
+# bounds declared for our releases, from public knowledge about the columns
 X_BOUNDS: Final = (-10.0, 10.0)
 Y_BOUNDS: Final = (-40.0, 40.0)
 
@@ -48,7 +48,7 @@ def notebook_table(seed: int = SEED, *, outlier: bool = False, rows: int = ROWS)
 
 
 def sums_of_products(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Return D'D of the table D = (y, 1, x), in the order of the notebook.
+    """Return D'D for the table D = (y, 1, x), in the notebook's order.
 
     >>> sums_of_products(np.array([1.0, 2.0]), np.array([3.0, 4.0])).tolist()
     [[25.0, 7.0, 11.0], [7.0, 2.0, 3.0], [11.0, 3.0, 5.0]]
@@ -58,14 +58,12 @@ def sums_of_products(x: FloatArray, y: FloatArray) -> FloatArray:
 
 
 # -- schemes -----------------------------------------------------------------------------------------------------------
-# The two schemes of the notebook to add Laplace noise to sums of products. NOT PRIVATE.
+# The notebook's two schemes for adding Laplace noise to sums of products. NOT PRIVATE.
 #
-# | Scheme | Claimed | True, one row added | |---|---|---| | `jiang_noise`: scale 2d/epsilon on every sum | epsilon |
-# epsilon times (sum of absolute products of the row)/(2d) | | `per_entry_noise`: range_i range_j/epsilon on every sum
-# | epsilon | the sum: 6 epsilon for columns in [0, 1] |
-#
-# The first is sound for rows in the unit ball, but the notebook does not scale its rows. The ranges of the second are
-# the smallest and the largest value of the data, which is another leak.
+# Both claim epsilon. If one row is added, `jiang_noise`, with scale 2d/epsilon on every sum, spends epsilon times (sum
+# of absolute products of the row)/(2d). This is sound for rows in the unit ball, but the notebook does not scale its
+# rows. `per_entry_noise`, with scale range_i range_j/epsilon on every sum, spends the sum over all entries: 6 epsilon
+# for columns in [0, 1]. Its ranges are the smallest and largest values of the data, which is another leak.
 
 EPSILONS: Final = (0.01, 0.1, 0.3, 0.5, 0.7, 1.0, 5.0, 100_000.0)
 PER_ENTRY_EPSILONS: Final = (*EPSILONS[:-1], 100.0)
@@ -73,49 +71,33 @@ NORMAL_95: Final = 1.959963984540054
 
 
 def jiang_noise(sums: FloatArray, epsilon: float, rng: np.random.Generator, draws: int) -> FloatArray:
-    """Add noise as the notebook does after Jiang, Xie & Zhang (2015): (sums/n + Lap(2d/(n epsilon))) n. NOT PRIVATE.
-
-    >>> jiang_noise(np.eye(3), 1.0, np.random.default_rng(1), 5).shape
-    (5, 3, 3)
-    """
+    """Add the notebook's noise after Jiang, Xie & Zhang (2015): (sums/n + Lap(2d/(n epsilon))) n. NOT PRIVATE."""
     d, n = len(sums), float(sums[1, 1])
     noise = _mirrored(rng.laplace(0.0, 2 * d / (n * epsilon), (draws, d * (d + 1) // 2)), d)
     return (sums / n + noise) * n
 
 
 def column_ranges(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Return the ranges of y, the ones (taken as 1) and x. They come from the data: NOT PRIVATE.
-
-    >>> column_ranges(np.array([0.0, 2.0]), np.array([1.0, 5.0])).tolist()
-    [4.0, 1.0, 2.0]
-    """
+    """Return the ranges of y, of the ones (taken as 1) and of x. They come from the data: NOT PRIVATE."""
     return np.array([np.ptp(y), 1.0, np.ptp(x)])
 
 
 def per_entry_sensitivity(n: float, ranges: FloatArray) -> FloatArray:
-    """Return the matrix of sensitivities of the notebook, (n - 1)/n range_i range_j.
-
-    >>> per_entry_sensitivity(100, np.array([2.0, 1.0]))[0].tolist()
-    [3.96, 1.98]
-    """
+    """Return the notebook's matrix of sensitivities, (n - 1)/n range_i range_j."""
     return np.asarray((n - 1) / n * np.outer(ranges, ranges))
 
 
 def per_entry_noise(
     sums: FloatArray, ranges: FloatArray, epsilon: float, rng: np.random.Generator, draws: int
 ) -> FloatArray:
-    """Add noise by a separate Laplace mechanism for every entry, each with the whole epsilon. NOT PRIVATE.
-
-    >>> per_entry_noise(np.eye(3), np.ones(3), 1.0, np.random.default_rng(1), 5).shape
-    (5, 3, 3)
-    """
+    """Add noise by a separate Laplace mechanism for every entry, each with the whole epsilon. NOT PRIVATE."""
     d = len(sums)
     scale = per_entry_sensitivity(float(sums[1, 1]), ranges)[np.triu_indices(d)] / epsilon
     return sums + _mirrored(rng.laplace(0.0, scale, (draws, len(scale))), d)
 
 
 def _mirrored(triangle: FloatArray, d: int) -> FloatArray:
-    """Return symmetric matrices from their upper triangles, row by row."""
+    """Build symmetric matrices from their upper triangles, row by row."""
     full = np.zeros((len(triangle), d, d))
     rows, columns = np.triu_indices(d)
     full[:, rows, columns] = triangle
@@ -124,7 +106,7 @@ def _mirrored(triangle: FloatArray, d: int) -> FloatArray:
 
 
 def many_lines(noisy: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return coefficients and standard errors of the notebook for many noisy matrices, NaN if its root fails.
+    """Return the notebook's coefficients and standard errors for many noisy matrices. NaN marks negative variances.
 
     >>> table = np.array([[1.0, 1, 0], [3.0, 1, 1], [4.0, 1, 2], [6.0, 1, 3]])
     >>> many_lines((table.T @ table)[None])[0].round(3).tolist()
@@ -140,7 +122,7 @@ def many_lines(noisy: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def jiang_loss(row: FloatArray, epsilon: float) -> FloatArray:
-    """Return the exact loss of the first scheme for added rows (y, 1, x): sum over entries of |product|/scale.
+    """Return the exact loss of the first scheme if a row (y, 1, x) is added: sum over entries of |product|/scale.
 
     >>> jiang_loss(np.array([10.0, 1.0, -4.0]), 1.0).item()
     28.5
@@ -151,7 +133,7 @@ def jiang_loss(row: FloatArray, epsilon: float) -> FloatArray:
 
 
 def per_entry_loss(low: FloatArray, high: FloatArray, epsilon: float, n: float, *, exchanged: bool = False) -> float:
-    """Return the largest loss of the second scheme over rows at the corners of a box, for a row added or replaced.
+    """Return the largest loss of the second scheme over rows at the corners of a box, if a row is added or replaced.
 
     A column with equal ends is the column of ones. A convex function on a box is largest at a corner.
 
@@ -168,11 +150,11 @@ def per_entry_loss(low: FloatArray, high: FloatArray, epsilon: float, n: float, 
 
 
 # -- lines -------------------------------------------------------------------------------------------------------------
-# Regression lines from noisy sums: both schemes of the notebook, and our pure and Gaussian releases. NOT PRIVATE.
+# Regression lines from noisy sums: the notebook's two schemes, and our pure and Gaussian releases. NOT PRIVATE.
 
 Scheme = Literal["jiang", "per entry"]
 DELTA: Final = 1e-6
-# our lines, and the delta of each
+# our lines, each with its delta
 OURS: Final = {"ours, pure": 0.0, "ours, Gaussian": DELTA}
 DATA: Final = {"plain": False, "with outlier": True}
 
@@ -186,14 +168,14 @@ def table_of(x: FloatArray, y: FloatArray) -> SummedTable:
 
 @lru_cache(maxsize=2)
 def notebook_sums(*, outlier: bool) -> SummedTable:
-    """Compute these sums for the table of the notebook, cached within a process."""
+    """Compute the sums of the notebook's table, cached within a process."""
     return table_of(*notebook_table(outlier=outlier))
 
 
 def scheme_sums(
     scheme: Scheme, x: FloatArray, y: FloatArray, epsilon: float, rng: np.random.Generator, draws: int
 ) -> FloatArray:
-    """Return noisy sums of products by a scheme of the notebook. NOT PRIVATE."""
+    """Return noisy sums of products by one of the notebook's schemes. NOT PRIVATE."""
     sums = sums_of_products(x, y)
     if scheme == "jiang":
         return jiang_noise(sums, epsilon, rng, draws)
@@ -229,7 +211,7 @@ def our_row(
 
 
 def slope_set(fitted: Fit) -> ConfidenceSet:
-    """Return the 95% set of the slope of x, which is the real line if the release does not determine it."""
+    """Return the 95% set of the slope of x, which is the real line if the release does not determine the slope."""
     found = fitted.conf_int()["x"]
     return found if isinstance(found, ConfidenceSet) else ConfidenceSet("everything")
 
@@ -246,11 +228,7 @@ def line_row(
     covers: bool,
     width: float,
 ) -> Row:
-    """Return one line of a figure as a row.
-
-    >>> line_row("jiang", "plain", 1.0, 0, 3.0, 2.0, known=True, covers=True, width=0.1)["value"]
-    3.0
-    """
+    """Return one line of a figure as a row."""
     return {
         "panel": "lines",
         "line": line,
@@ -288,12 +266,12 @@ def chosen(numbers: DataFrame, line: str, data: str = "plain", epsilon: float | 
 
 
 def spreads(numbers: DataFrame, line: str, data: str = "plain") -> list[float]:
-    """Return the interquartile range of the slopes at every epsilon, in order, without unknown slopes."""
+    """Return the interquartile range of the known slopes at every epsilon, in order."""
     grouped = chosen(numbers, line, data).groupby("epsilon")["value"]
     return [float(width) for width in grouped.quantile(0.75) - grouped.quantile(0.25)]
 
 
 def coverage(rows: DataFrame) -> float:
-    """Return the share of intervals that contain the true slope, for the notebook among lines with standard errors."""
+    """Return the fraction of intervals that contain the true slope. Lines without standard errors are left out."""
     counted = rows if str(rows["line"].iloc[0]) in OURS else rows[rows["known"] == 1]
     return float(counted["covers"].mean())

@@ -1,4 +1,4 @@
-"""Objective perturbation in the notebook, and its figure. NOT PRIVATE."""
+"""Reproduce the notebook's objective perturbation and its figure. NOT PRIVATE."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 #
 #     log s + sum (y - X beta)^2 / (2 n s^2) - b'(beta, log s) / n
 #
-# by the Nelder-Mead method. Claimed: epsilon. True: none is proved (the loss has no bounded gradient, there is no
-# penalty, both divisors come from the data), and with y so small the noise hardly moves beta at all. Two versions of b
-# have been published; the older one does not depend on epsilon.
+# by the Nelder-Mead method. It claims epsilon, but no epsilon is proved: the gradient of the loss is not bounded, there
+# is no penalty, and both divisors come from the data. Because scaled y is so small, the noise hardly moves beta at all.
+# Two versions of b have been published; the older one does not depend on epsilon.
 
 EPSILON: Final = 0.03
 Version = Literal["older", "newer"]
@@ -65,11 +65,7 @@ class Scaled:
 
 
 def scaled(x: FloatArray, y: FloatArray) -> Scaled:
-    """Scale a table as the library does, by numbers from the data. NOT PRIVATE.
-
-    >>> scaled(np.array([1.0, -2.0, 3.0]), np.array([3.0, 0.0, 4.0])).y_size
-    5.0
-    """
+    """Scale a table as the library does, by numbers from the data. NOT PRIVATE."""
     x_size, y_size = float(np.abs(x).max()), float(np.linalg.norm(y))
     X = np.column_stack([np.ones_like(x), x / x_size])
     return Scaled(X.T @ X, X.T @ (y / y_size), len(x), x_size, y_size)
@@ -78,9 +74,9 @@ def scaled(x: FloatArray, y: FloatArray) -> Scaled:
 def perturbation(version: Version, epsilon: float, n: int, rng: np.random.Generator, draws: int) -> FloatArray:
     """Draw noise vectors b. NOT PRIVATE.
 
-    The older version draws a norm from a gamma distribution of scale 2/epsilon and multiplies it by epsilon again. The
-    newer one draws an exponential norm of mean 2/epsilon', with epsilon' slightly below epsilon, and a uniform
-    direction.
+    The older version draws a norm from a gamma distribution with scale 2/epsilon and then multiplies it by epsilon. The
+    newer version draws an exponential norm with mean 2/epsilon', where epsilon' is slightly below epsilon, and a
+    uniform direction.
 
     >>> perturbation("older", 0.03, 100, np.random.default_rng(1), 4).shape
     (4, 3)
@@ -99,9 +95,9 @@ def perturbation(version: Version, epsilon: float, n: int, rng: np.random.Genera
 def exact_minimiser(table: Scaled, b: FloatArray) -> FloatArray:
     """Return the minimiser (intercept, slope, log s) in scaled units, in closed form, for each noise vector.
 
-    For given v = s^2 it is beta = beta_ols + v (X'X)^-1 b_beta, and the profile over v is stationary where
-    c v^2 - (n - b_s) v + rest = 0, c = b_beta'(X'X)^-1 b_beta. The smaller root is the minimum near least squares (the
-    objective falls without bound as s grows beyond the larger one). The result is NaN if there is no such root.
+    For given v = s^2, beta = beta_ols + v (X'X)^-1 b_beta. The profile over v is stationary where c v^2 - (n - b_s) v +
+    rest = 0, with c = b_beta'(X'X)^-1 b_beta. The smaller root is the minimum near least squares. (The objective falls
+    without bound as s grows beyond the larger root.) The result is NaN if there is no such root.
 
     >>> table = scaled(np.array([1.0, -2.0, 3.0, 0.5]), np.array([3.0, 0.0, 4.0, 1.0]))
     >>> bool(np.allclose(exact_minimiser(table, np.zeros((1, 3)))[0, :2], table.beta))
@@ -116,12 +112,7 @@ def exact_minimiser(table: Scaled, b: FloatArray) -> FloatArray:
 
 
 def perturbed_objective(estimates: FloatArray, table: Scaled, b: FloatArray) -> float:
-    """Return the objective of the library at (intercept, slope, log s), in scaled units.
-
-    >>> table = scaled(np.array([1.0, -1.0]), np.array([3.0, 4.0]))
-    >>> round(perturbed_objective(np.zeros(3), table, np.zeros(3)), 4)
-    1.1689
-    """
+    """Return the library's objective at (intercept, slope, log s), in scaled units."""
     beta, log_s = estimates[:2], float(estimates[2])
     squares = 1.0 - 2 * float(beta @ table.Xty) + float(beta @ table.XtX @ beta)
     likelihood = math.log(2 * math.pi) / 2 + log_s + squares / (2 * table.n) * math.exp(min(700.0, -2 * log_s))
@@ -129,12 +120,7 @@ def perturbed_objective(estimates: FloatArray, table: Scaled, b: FloatArray) -> 
 
 
 def nelder_mead(table: Scaled, b: FloatArray) -> FloatArray:
-    """Run a simplex search from 0 with the settings of R's `optim`: steps of 0.1, tolerance 1e-8, 500 calls.
-
-    >>> table = scaled(np.array([1.0, -2.0, 3.0, 0.5]), np.array([3.0, 0.0, 4.0, 1.0]))
-    >>> bool(abs(nelder_mead(table, np.zeros(3)) - exact_minimiser(table, np.zeros((1, 3)))[0]).max() < 0.01)
-    True
-    """
+    """Run a simplex search from 0 with the settings of R's `optim`: steps of 0.1, tolerance 1e-8, 500 calls."""
     from scipy.optimize import minimize
 
     start = np.zeros(3)
@@ -151,18 +137,14 @@ def nelder_mead(table: Scaled, b: FloatArray) -> FloatArray:
 
 
 def claimed_accuracy(n: int, epsilon: float) -> float:
-    """Return the accuracy that the library prints, log(20)/(n epsilon), which ignores data and scale.
-
-    >>> round(claimed_accuracy(10_000, 0.03), 9)
-    0.009985774
-    """
+    """Return the accuracy that the library prints, log(20)/(n epsilon), which ignores data and scale."""
     return math.log(20) / (n * epsilon)
 
 
 def certified_loss(without: FloatArray, with_row: FloatArray, *, failure: float = 1e-3) -> float:
-    """Return a lower bound on epsilon from two samples of outputs, one for a table and one for it with an added row.
+    """Return a lower bound on epsilon from outputs for a table and outputs for the table with an added row.
 
-    The threshold is half way between the medians of the first halves. On the second halves, the shares beyond it are
+    The threshold is halfway between the medians of the first halves. On the second halves, the fractions beyond it are
     bounded by Clopper & Pearson with a total failure probability of `failure`.
 
     >>> certified_loss(np.zeros(1000), np.ones(1000)) > 4
@@ -182,7 +164,7 @@ def certified_loss(without: FloatArray, with_row: FloatArray, *, failure: float 
 
 
 # -- objective figure --------------------------------------------------------------------------------------------------
-# Figure: objective perturbation at epsilon = 0.03, a line that lies on least squares because it has no noise.
+# Figure: objective perturbation at epsilon = 0.03, whose line coincides with least squares because it has no noise.
 
 VERSIONS: Final[tuple[Version, ...]] = get_args(Version)
 LABELS: Final = {
@@ -210,7 +192,7 @@ def _row(line: str, data: str, repeat: int, estimates: FloatArray) -> Row:
 
 
 def perturbed(*, seed: int, version: Version, draws: int, repeats: int) -> list[Row]:
-    """Return releases by objective perturbation: many by the exact minimiser, fewer by the search."""
+    """Return results of objective perturbation: many by the exact minimiser, fewer by the search."""
     rng = np.random.default_rng(seed)
     rows = []
     for data, outlier in DATA.items():

@@ -1,7 +1,6 @@
-"""The class notes on differential privacy: randomised response, counts, noisy max and the mean, as written.
+"""The class notes on differential privacy, as written: randomised response, counts, noisy max and the mean.
 
-NOT PRIVATE: data are simulated, and noise comes from NumPy with a seed. The package has four figures, five errata, and
-the mechanisms with their claimed and true guarantees.
+NOT PRIVATE: data is simulated, and noise comes from NumPy with a seed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Many counts in the class notes: noise, errors and the figure."""
+"""K counts in the class notes: noise, errors and the figure."""
 
 from __future__ import annotations
 
@@ -20,34 +20,26 @@ if TYPE_CHECKING:
 # -- counts ------------------------------------------------------------------------------------------------------------
 # Laplace noise on K counts, as in the notes and with the true sensitivity. NOT PRIVATE: noise is seeded.
 #
-# Claimed: epsilon with scale K/epsilon. True: epsilon if a person can be in all K counts. In the example half
-# of the counts are of cases and half of controls, so a person added or removed moves K/2 of them and half the noise
-# satisfies the same epsilon. Replacing a case by a control moves all K.
+# The notes claim epsilon for scale K/epsilon. This is right if a person can be in all K counts. In the example, half of
+# the counts are of cases and half of controls. A person added or removed changes K/2 of them, so half of the noise
+# satisfies the same epsilon. Replacing a case by a control changes all K.
 
 GWAS_COUNTS = 2_000_000
 GWAS_EPSILON = math.log(2)
 
 
 def noisy_counts(counts: FloatArray, epsilon: float, rng: np.random.Generator) -> FloatArray:
-    """Add Laplace noise of scale K/epsilon to counts. NOT PRIVATE.
-
-    >>> noisy_counts(np.zeros(3), 1.0, np.random.default_rng(1)).shape
-    (3,)
-    """
+    """Add Laplace noise of scale K/epsilon to K counts. NOT PRIVATE."""
     return counts + rng.laplace(0.0, len(counts) / epsilon, len(counts))
 
 
 def noise_sd(how_many: int, epsilon: float) -> float:
-    """Return the standard deviation of the noise on one of K counts, sqrt(2) K/epsilon.
-
-    >>> round(noise_sd(10, math.log(2)), 1), round(noise_sd(2_000_000, math.log(2)) / 1e6, 2)
-    (20.4, 4.08)
-    """
+    """Return the standard deviation of the noise on one of K counts, sqrt(2) K/epsilon."""
     return math.sqrt(2) * how_many / epsilon
 
 
 def case_control_sensitivity(how_many: int, relation: Literal["add-remove", "replace"]) -> int:
-    """Count in how many of K counts, half of cases and half of controls, neighbours can differ, over the extreme rows.
+    """Return how many of K counts, half of cases and half of controls, can differ between neighbours.
 
     >>> case_control_sensitivity(10, "add-remove"), case_control_sensitivity(10, "replace")
     (5, 10)
@@ -58,19 +50,15 @@ def case_control_sensitivity(how_many: int, relation: Literal["add-remove", "rep
     case[:half], control[half:] = 1, 1
     extremes = (absent, case, control)
     pairs = (
-        [(one, absent) for one in extremes]
+        [(person, absent) for person in extremes]
         if relation == "add-remove"
-        else [(one, other) for one in extremes[1:] for other in extremes[1:]]
+        else [(before, after) for before in extremes[1:] for after in extremes[1:]]
     )
-    return int(max(np.abs(one - other).sum() for one, other in pairs))
+    return int(max(np.abs(before - after).sum() for before, after in pairs))
 
 
 def true_loss(how_many: int, claimed: float, relation: Literal["add-remove", "replace"]) -> float:
-    """Return the epsilon that scale K/claimed spends in the example of the notes.
-
-    >>> true_loss(10, 1.0, "add-remove")
-    0.5
-    """
+    """Return the epsilon that noise of scale K/claimed spends in the example of the notes."""
     return case_control_sensitivity(how_many, relation) * claimed / how_many
 
 
@@ -88,7 +76,7 @@ def noisy(*, seed: int, how_many: int, repeats: int) -> list[Row]:
 
     rng = np.random.default_rng(seed)
     zeros = np.zeros(how_many)
-    # a person is in half of the counts; sigma depends only on public numbers
+    # a person is in half of the counts; sigma depends only on public quantities
     sigma = gaussian([0.0], math.sqrt(how_many / 2), GWAS_EPSILON, 1e-6).sigma
     rows = [row(ONE, "formula", how_many, noise_sd(how_many, GWAS_EPSILON) ** 2)]
     for repeat in range(repeats):
@@ -120,10 +108,10 @@ def _draw_gwas(numbers: DataFrame, run: Run) -> Picture:
 
 
 def _sd_at(k: int, low: float, high: float, numbers: DataFrame) -> Outcome:
-    found = mean_of(numbers, ONE, "as written", k)
-    if found is None:
+    variance = mean_of(numbers, ONE, "as written", k)
+    if variance is None:
         return Outcome(None, "no numbers")
-    return Outcome(low <= math.sqrt(found) <= high, f"standard deviation {math.sqrt(found):,.1f}")
+    return Outcome(low <= math.sqrt(variance) <= high, f"standard deviation {math.sqrt(variance):,.1f}")
 
 
 def _twice(numbers: DataFrame) -> Outcome:
@@ -142,18 +130,19 @@ GWAS: Final = Figure(
     name="notes-gwas",
     document="notes",
     title="Laplace noise on K counts at epsilon = log 2",
-    says="K counts need Laplace noise of scale K/epsilon: a standard deviation of about 4 million for 2 million counts "
-    "at epsilon = log 2, whatever the sample size, and of about 20 for 10 counts.",
+    says="K counts need Laplace noise of scale K/epsilon. At epsilon = log 2 its standard deviation is about 4 million "
+    "for 2 million counts, whatever the sample size, and about 20 for 10 counts.",
     cells=_gwas_cells,
     criteria=(
         Criterion("millions", "the standard deviation at K = 2,000,000 is between 4.0 and 4.16 million",
-                  partial(_sd_at, 2_000_000, 4.0e6, 4.16e6), "differs", "another standard deviation"),
+                  partial(_sd_at, 2_000_000, 4.0e6, 4.16e6), "differs", "the standard deviation is different"),
         Criterion("twenty", "the standard deviation at K = 10 is between 19.5 and 21.5",
-                  partial(_sd_at, 10, 19.5, 21.5), "differs", "another standard deviation"),
+                  partial(_sd_at, 10, 19.5, 21.5), "differs", "the standard deviation is different"),
         Criterion("needed", "the noise is less than 1.5 times what the promise needs under add-remove", _twice,
-                  "differs", "a person is a case or a control, so K/2 counts move, and half the noise is enough"),
+                  "differs",
+                  "a person is a case or a control, so only K/2 counts move, and half of the noise is enough"),
     ),
     draw=_draw_gwas,
-    choices=("K = 10 to 2,000,000; at least 20,000 noisy counts for each K (full run: 80,000).",
-             "Our line: Gaussian noise, delta = 1e-6, K/2 counts for each person."),
+    choices=("K is 10 to 2,000,000, with at least 20,000 noisy counts for each K (full run: 80,000).",
+             "Our line has Gaussian noise with delta = 1e-6, for K/2 counts per person."),
 )  # fmt: skip

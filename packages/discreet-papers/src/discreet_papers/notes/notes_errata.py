@@ -1,4 +1,4 @@
-"""Incorrect claims of the class notes, evaluated."""
+"""Incorrect claims of the class notes, with functions that evaluate them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _N: Final = 100
 
 
 def _sensitivity() -> Outcome:
-    found, far = notes_mean.squared_sensitivity(_N), notes_mean.squared_sensitivity(_N, 1000.0)
+    near, far = notes_mean.squared_sensitivity(_N), notes_mean.squared_sensitivity(_N, 1000.0)
     return Outcome(
-        found <= 1 / _N, f"{found:.4f} on [0, 1], (2 - 1/n)/n, against {1 / _N:.4f}; {far:.2f} at l = 1000 (n = 100)"
+        near <= 1 / _N, f"{near:.4f} on [0, 1], (2 - 1/n)/n, against {1 / _N:.4f}; {far:.2f} at l = 1000 (n = 100)"
     )
 
 

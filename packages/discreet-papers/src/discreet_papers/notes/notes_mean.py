@@ -21,43 +21,33 @@ if TYPE_CHECKING:
 # -- mean --------------------------------------------------------------------------------------------------------------
 # The mean of numbers in [0, 1] by the methods of the notes, and corrected. NOT PRIVATE: noise is seeded.
 #
-# | Method | Claimed | True, n public | True, n private | |---|---|---|---| | Laplace noise of scale 1/(n epsilon) |
-# epsilon | epsilon | none | | exponential mechanism, absolute error, on the line | epsilon | epsilon/2 | none | |
-# exponential mechanism, squared error, on the line (normal) | epsilon | none: unbounded | none | | the same
-# normal truncated to [0, 1] | | epsilon | none |
+# Every method claims epsilon. The true guarantees for public n are:
 #
-# Every function takes exact means and n, and returns one draw for each mean.
+# - Laplace noise of scale 1/(n epsilon): epsilon.
+# - exponential mechanism with absolute error on the line: epsilon/2.
+# - exponential mechanism with squared error on the line (normal): none, the loss is unbounded.
+# - the same normal truncated to [0, 1], which is not in the notes: epsilon.
+#
+# For private n there is no guarantee. Every function takes exact means and n, and returns one draw for each mean.
 
 
 def laplace_mean(mean: FloatArray, n: int, epsilon: float, rng: np.random.Generator) -> FloatArray:
-    """Draw the mean with Laplace noise of scale 1/(n epsilon) on the real line. NOT PRIVATE.
-
-    >>> laplace_mean(np.full(3, 0.5), 100, 1.0, np.random.default_rng(1)).shape
-    (3,)
-    """
+    """Draw the mean with Laplace noise of scale 1/(n epsilon) on the real line. NOT PRIVATE."""
     return mean + rng.laplace(0.0, 1 / (n * epsilon), len(mean))
 
 
 def absolute_error_mean(mean: FloatArray, n: int, epsilon: float, rng: np.random.Generator) -> FloatArray:
-    """Draw from the exponential mechanism with absolute error: density exp(-(n epsilon/2) |mean - t|). NOT PRIVATE.
-
-    >>> absolute_error_mean(np.full(3, 0.5), 100, 1.0, np.random.default_rng(1)).shape
-    (3,)
-    """
+    """Draw from the exponential mechanism with absolute error: density exp(-(n epsilon/2) |mean - t|). NOT PRIVATE."""
     return mean + rng.laplace(0.0, 2 / (n * epsilon), len(mean))
 
 
 def squared_error_mean(mean: FloatArray, n: int, epsilon: float, rng: np.random.Generator) -> FloatArray:
-    """Draw from N(mean, 1/(n epsilon)), the squared error of the notes, which satisfies no epsilon. NOT PRIVATE.
-
-    >>> squared_error_mean(np.full(3, 0.5), 100, 1.0, np.random.default_rng(1)).shape
-    (3,)
-    """
+    """Draw from N(mean, 1/(n epsilon)), the squared-error method of the notes. It satisfies no epsilon. NOT PRIVATE."""
     return rng.normal(mean, 1 / math.sqrt(n * epsilon))
 
 
 def squared_sensitivity(n: int, reach: float = 1.0) -> float:
-    """Return the largest change of -(mean - l)^2 over neighbours (one of n numbers replaced) and l in [0, reach].
+    """Return the largest change of -(mean - l)^2 over l in [0, reach], if one of n numbers in [0, 1] is replaced.
 
     For l = reach >= 1 the means 0 and 1/n differ most. For l = 0 the means 1 - 1/n and 1 do.
 
@@ -65,18 +55,14 @@ def squared_sensitivity(n: int, reach: float = 1.0) -> float:
     (0.0199, 20.0)
     """
     step = 1 / n
-    ends = [
-        (one - other) * (one + other - 2 * at) for one, other in ((step, 0.0), (1.0, 1 - step)) for at in (0.0, reach)
+    changes = [
+        (high - low) * (high + low - 2 * at) for high, low in ((step, 0.0), (1.0, 1 - step)) for at in (0.0, reach)
     ]
-    return round(max(abs(one) for one in ends), 12)
+    return round(max(abs(change) for change in changes), 12)
 
 
 def squared_error_corrected(mean: FloatArray, n: int, epsilon: float, rng: np.random.Generator) -> FloatArray:
-    """Draw with squared error on [0, 1] by the general theorem with the true sensitivity (2 - 1/n)/n. NOT PRIVATE.
-
-    >>> bool(abs(squared_error_corrected(np.full(9, 0.5), 4, 1.0, np.random.default_rng(1)) - 0.5).max() <= 0.5)
-    True
-    """
+    """Draw with squared error on [0, 1], by the general theorem with the true sensitivity (2 - 1/n)/n. NOT PRIVATE."""
     return _truncated_normal(mean, math.sqrt(squared_sensitivity(n) / epsilon), rng)
 
 
@@ -84,9 +70,6 @@ def squared_error_range(mean: FloatArray, n: int, epsilon: float, rng: np.random
     """Draw from the normal of the notes truncated to [0, 1], as `private_mean(method="squared-error")` does.
 
     NOT PRIVATE: noise is seeded.
-
-    >>> bool(abs(squared_error_range(np.full(9, 0.5), 4, 1.0, np.random.default_rng(1)) - 0.5).max() <= 0.5)
-    True
     """
     return _truncated_normal(mean, 1 / math.sqrt(n * epsilon), rng)
 
@@ -95,9 +78,6 @@ def absolute_error_range(mean: FloatArray, n: int, epsilon: float, rng: np.rando
     """Draw with absolute error on [0, 1] at the exact rate, as `private_mean(method="absolute-error")` does.
 
     NOT PRIVATE: noise is seeded.
-
-    >>> bool(abs(absolute_error_range(np.full(9, 0.5), 4, 1.0, np.random.default_rng(1)) - 0.5).max() <= 0.5)
-    True
     """
     rate = n * math.log((1 + math.exp(epsilon)) / 2)
     below, above = -np.expm1(-rate * mean), -np.expm1(-rate * (1 - mean))  # mass on either side, times 2
@@ -106,7 +86,7 @@ def absolute_error_range(mean: FloatArray, n: int, epsilon: float, rng: np.rando
 
 
 def _truncated_normal(mean: FloatArray, sd: float, rng: np.random.Generator) -> FloatArray:
-    """Draw normal variates in [0, 1] by rejection. The mean lies inside."""
+    """Draw normal variates in [0, 1] by rejection. The means must lie in [0, 1]."""
     drawn = rng.normal(mean, sd)
     while (outside := (drawn < 0) | (drawn > 1)).any():
         drawn[outside] = rng.normal(mean[outside], sd)
@@ -119,24 +99,21 @@ def squared_error_loss(n: int, epsilon: float, at: float) -> float:
     >>> round(abs(squared_error_loss(100, 1.0, 10.0)), 3)
     9.005
     """
-    one, other = 1.0, 1 - 1 / n
-    return n * epsilon / 2 * ((other - at) ** 2 - (one - at) ** 2)
+    high, low = 1.0, 1 - 1 / n
+    return n * epsilon / 2 * ((low - at) ** 2 - (high - at) ** 2)
 
 
 def largest_squared_error_loss(n: int, epsilon: float, at: float) -> float:
     """Return the largest loss of N(mean, 1/(n epsilon)) at output `at`, over all pairs of means k/n and (k + 1)/n.
 
-    The loss is linear in k, so the largest is at one of the two ends.
-
-    >>> largest_squared_error_loss(100, 1.0, 10.0) > abs(squared_error_loss(100, 1.0, 10.0))
-    True
+    The loss is linear in k, so the largest loss is at one of the two ends.
     """
     ends = ((1 / n, 0.0), (1.0, 1 - 1 / n))
-    return max(abs(n * epsilon / 2 * ((other - at) ** 2 - (one - at) ** 2)) for one, other in ends)
+    return max(abs(n * epsilon / 2 * ((low - at) ** 2 - (high - at) ** 2)) for high, low in ends)
 
 
 def truncated_loss(n: int, epsilon: float, at: float | None = None) -> float:
-    """Return the largest loss of the distribution truncated to [0, 1], at one output or over all.
+    """Return the largest loss of the normal truncated to [0, 1], at one output or over all outputs.
 
     Neighbours are all pairs of means k/n and (k + 1)/n.
 
@@ -154,7 +131,7 @@ def truncated_loss(n: int, epsilon: float, at: float | None = None) -> float:
 
 
 def private_size_loss(n: int, epsilon: float, at: float) -> float:
-    """Return the loss of Laplace noise of scale 1/(n epsilon) on a mean of 0 at output `at` if a row is added.
+    """Return the loss of Laplace noise of scale 1/(n epsilon) on a mean of 0, at output `at`, if a row is added.
 
     >>> round(private_size_loss(100, 1.0, 5.0), 2)
     4.99
@@ -163,7 +140,7 @@ def private_size_loss(n: int, epsilon: float, at: float) -> float:
 
 
 def absolute_error_loss(n: int, rate: float) -> float:
-    """Return the largest loss of density proportional to exp(-rate |mean - t|) on the line if a number is replaced.
+    """Return the largest loss of the density exp(-rate |mean - t|) on the line, if one number is replaced.
 
     The normaliser is the same for every mean, so the loss is rate/n, computed here over a grid of outputs.
 
@@ -194,7 +171,7 @@ WAYS: Final[Mapping[str, Callable[..., np.ndarray]]] = {
 
 
 def means(*, seed: int, n: int, repeats: int) -> list[Row]:
-    """Return squared distances of every reported mean from the sample mean and from the population mean."""
+    """Return squared distances of each reported mean from the sample mean and from the population mean."""
     rng = np.random.default_rng(seed)
     sample = rng.binomial(n, MEAN_OF, repeats) / n
     rows = []
@@ -207,9 +184,9 @@ def means(*, seed: int, n: int, repeats: int) -> list[Row]:
 
 
 def mean_losses(*, seed: int) -> list[Row]:
-    """Return the loss by output of the normal distribution, of its truncation to [0, 1], and of Laplace noise.
+    """Return the loss by output of the normal, of its truncation to [0, 1], and of Laplace noise.
 
-    The truncated distribution has no outputs above 1.
+    The truncated normal has no outputs above 1.
     """
     rows = []
     for at in OUTPUTS:
@@ -245,8 +222,8 @@ def _draw_mean(numbers: DataFrame, run: Run) -> Picture:
 
 
 def _slope(numbers: DataFrame, panel: str, line: str) -> float:
-    found = numbers[(numbers["panel"] == panel) & (numbers["line"] == line) & (numbers["x"] >= 300)]
-    return float(np.polyfit(np.log(found["x"]), np.log(found["value"]) / 2, 1)[0])
+    points = numbers[(numbers["panel"] == panel) & (numbers["line"] == line) & (numbers["x"] >= 300)]
+    return float(np.polyfit(np.log(points["x"]), np.log(points["value"]) / 2, 1)[0])
 
 
 def _slope_near(panel: str, line: str, expected: float, numbers: DataFrame) -> Outcome:
@@ -256,36 +233,36 @@ def _slope_near(panel: str, line: str, expected: float, numbers: DataFrame) -> O
 
 def _worse(numbers: DataFrame) -> Outcome:
     pairs = [(mean_of(numbers, SAMPLE, "absolute", n), mean_of(numbers, SAMPLE, "laplace", n)) for n in SIZES]
-    ratios = [math.sqrt(one / other) for one, other in pairs if one is not None and other is not None]
+    ratios = [math.sqrt(ours / theirs) for ours, theirs in pairs if ours is not None and theirs is not None]
     low, high = min(ratios), max(ratios)
     return Outcome(low >= 1.8 and high <= 2.2, f"between {low:.2f} and {high:.2f} times the error of Laplace noise")
 
 
 def _kept(numbers: DataFrame) -> Outcome:
-    found = numbers[(numbers["panel"] == LOST) & (numbers["line"] == "squared")]["value"]
-    return Outcome(bool(found.max() <= EPSILON), f"loss {found.max():,.0f} at l = {OUTPUTS[-1]:,.0f}, n = 100")
+    losses = numbers[(numbers["panel"] == LOST) & (numbers["line"] == "squared")]["value"]
+    return Outcome(bool(losses.max() <= EPSILON), f"loss {losses.max():,.0f} at l = {OUTPUTS[-1]:,.0f}, n = 100")
 
 
 MEAN: Final = Figure(
     name="notes-mean",
     document="notes",
     title="A mean by Laplace noise and by the exponential mechanism",
-    says="Laplace noise on a mean errs by 1/(n epsilon); the exponential mechanism with absolute error by twice that; "
-    "with squared error it is a normal distribution of variance 1/(n epsilon), keeps epsilon, and converges to the "
-    "population mean at the rate of the sample mean.",
+    says="Laplace noise on a mean has error 1/(n epsilon), and the exponential mechanism with absolute error has twice "
+    "that error. With squared error the mechanism is a normal distribution with variance 1/(n epsilon), satisfies "
+    "epsilon, and converges to the population mean at the rate of the sample mean.",
     cells=_mean_cells,
     criteria=(
         Criterion("laplace", "the error of Laplace noise falls like n^-1 (slope within 0.05)",
-                  partial(_slope_near, SAMPLE, "laplace", -1.0), "differs", "another rate"),
+                  partial(_slope_near, SAMPLE, "laplace", -1.0), "differs", "the rate is different"),
         Criterion("absolute", "absolute error errs 1.8 to 2.2 times as much as Laplace noise", _worse, "differs",
-                  "another ratio"),
+                  "the ratio is different"),
         Criterion("rate", "squared error is at distance n^-1/2 from the population mean (slope within 0.05)",
-                  partial(_slope_near, POPULATION, "squared", -0.5), "differs", "another rate"),
+                  partial(_slope_near, POPULATION, "squared", -0.5), "differs", "the rate is different"),
         Criterion("kept", "squared error on the line loses at most epsilon at every output", _kept, "refuted",
-                  "the sensitivity of squared error on the line is infinite, and the loss grows with the output; cut "
-                  "to [0, 1] the same distribution keeps epsilon"),
+                  "the sensitivity of squared error on the line is infinite, and the loss grows with the output; "
+                  "truncated to [0, 1] the same distribution satisfies epsilon"),
     ),
     draw=_draw_mean,
-    choices=("Numbers are 0 or 1 with mean 0.3; epsilon = 1; n = 30 to 100,000; 100,000 runs (quick: 10,000).",
-             "n is public: with a private n none of the distributions keeps any epsilon (erratum 3)."),
+    choices=("Numbers are 0 or 1 with mean 0.3; epsilon is 1; n is 30 to 100,000; 100,000 runs (quick: 10,000).",
+             "n is public: for private n, none of the distributions satisfies any epsilon (erratum 3)."),
 )  # fmt: skip

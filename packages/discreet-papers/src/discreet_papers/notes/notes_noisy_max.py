@@ -18,41 +18,31 @@ if TYPE_CHECKING:
     from discreet.exact.arrays import FloatArray
 
 # -- noisy max ---------------------------------------------------------------------------------------------------------
-# The largest count by naive Laplace noise and by report noisy max, as in the notes. NOT PRIVATE: noise is seeded.
+# The index of the largest count, by Laplace noise on all counts and by report noisy max, as in the notes. NOT PRIVATE:
+# noise is seeded.
 #
-# Claimed for noise of scale 1/epsilon: epsilon. True: epsilon if all counts can only move the same way (a person added
-# or removed), up to 2 epsilon if a person is replaced, so that one count falls while another rises.
+# The notes claim epsilon for noise of scale 1/epsilon. This holds if all counts can only move in the same direction, as
+# when a person is added or removed. If a person is replaced, one count falls while another rises, which spends up to 2
+# epsilon.
 
 
 def naive_scale(how_many: int, epsilon: float) -> float:
-    """Return the scale of the Laplace mechanism on all K counts.
-
-    >>> naive_scale(10, 0.5)
-    20.0
-    """
+    """Return the noise scale of the Laplace mechanism on all K counts."""
     return how_many / epsilon
 
 
 def noisy_max_scale(epsilon: float) -> float:
-    """Return the scale of the notes, which does not depend on K.
-
-    >>> noisy_max_scale(0.5)
-    2.0
-    """
+    """Return the noise scale of the notes, which does not depend on K."""
     return 1 / epsilon
 
 
 def largest_index(counts: FloatArray, scale: float, rng: np.random.Generator) -> int:
-    """Return the index of the largest count after Laplace noise. NOT PRIVATE.
-
-    >>> largest_index(np.array([1.0, 900.0]), 1.0, np.random.default_rng(1))
-    1
-    """
+    """Return the index of the largest count after adding Laplace noise. NOT PRIVATE."""
     return int(np.argmax(counts + rng.laplace(0.0, scale, len(counts))))
 
 
 def winning_chance(lead: float, scale: float) -> float:
-    """Return the probability in closed form that the first of two counts wins if it leads by `lead`.
+    """Return the probability, in closed form, that the first of two noisy counts is larger if it leads by `lead`.
 
     The difference of two Laplace variates exceeds t >= 0 with probability (1/2 + t/(4 b)) exp(-t/b).
 
@@ -64,9 +54,9 @@ def winning_chance(lead: float, scale: float) -> float:
 
 
 def true_loss(lead: float, epsilon: float, relation: Literal["add-remove", "replace"], factor: float = 1.0) -> float:
-    """Return the loss of noisy max with scale factor/epsilon if the second of two counts leads but the first wins.
+    """Return the loss of noisy max with scale factor/epsilon, if one of two counts wins although the other leads.
 
-    Under add-remove the first count rises by 1. Under replace it rises by 1 and the second falls by 1.
+    Under add-remove the winner's count rises by 1. Under replace the other count also falls by 1.
 
     >>> round(true_loss(200, 1.0, "add-remove"), 2), round(true_loss(200, 1.0, "replace"), 2)
     (1.0, 1.99)
@@ -88,7 +78,7 @@ RIGHT, LOSS = "Reports the largest count", "Loss, two counts"
 
 
 def reported(*, seed: int, how_many: int, repeats: int) -> list[Row]:
-    """Return how often the largest of K counts, ahead by 20, is reported at epsilon = 1."""
+    """Return how often the largest of K counts is reported at epsilon = 1, if it leads by 20."""
     from discreet.primitives import report_noisy_max
 
     rng = np.random.default_rng(seed)
@@ -110,7 +100,7 @@ def reported(*, seed: int, how_many: int, repeats: int) -> list[Row]:
 
 
 def losses(*, seed: int) -> list[Row]:
-    """Return exact losses of noisy max of two counts by the lead of the other count."""
+    """Return exact losses of noisy max of two counts, by the lead of the second count."""
     rows = []
     for lead in LEADS:
         rows.append(row(LOSS, "add-remove", lead, true_loss(lead, EPSILON, "add-remove")))
@@ -147,16 +137,16 @@ def _right_at(line: str, holds: Callable[[float], bool], numbers: DataFrame) -> 
 
 
 def _loss_of(relation: str, numbers: DataFrame) -> Outcome:
-    found = numbers[(numbers["panel"] == LOSS) & (numbers["line"] == relation)]["value"]
-    return Outcome(bool(found.max() <= EPSILON), f"largest loss {found.max():.3f} at a claimed {EPSILON:g}")
+    values = numbers[(numbers["panel"] == LOSS) & (numbers["line"] == relation)]["value"]
+    return Outcome(bool(values.max() <= EPSILON), f"largest loss {values.max():.3f} at a claimed {EPSILON:g}")
 
 
 NOISY_MAX: Final = Figure(
     name="notes-noisy-max",
     document="notes",
     title="Which of K counts is largest",
-    says="Laplace noise for all K counts is fatal for large K; to report only which count is largest, noise of scale "
-    "1/epsilon is enough whatever K is, and the answer is likely right.",
+    says="For large K, Laplace noise on all K counts is fatal. To report only which count is largest, noise of scale "
+    "1/epsilon is enough for every K, and the answer is likely right.",
     cells=_noisy_max_cells,
     criteria=(
         Criterion("naive", "with naive noise the answer is right in at most 10% of runs at K = 100,000",
@@ -164,15 +154,14 @@ NOISY_MAX: Final = Figure(
         Criterion("likely", "noisy max is right in at least 80% of runs at K = 100,000",
                   partial(_right_at, "as written", lambda share: share >= 0.8), "differs", "noisy max does worse"),
         Criterion("added", "the loss of scale 1/epsilon is at most epsilon where a person is added or removed",
-                  partial(_loss_of, "add-remove"), "refuted", "more is lost"),
+                  partial(_loss_of, "add-remove"), "refuted", "the loss is larger"),
         Criterion("exchanged", "the loss of scale 1/epsilon is at most epsilon where a person is exchanged",
                   partial(_loss_of, "replace"), "differs",
-                  "the notes' neighbours are a row added or removed, for whom the scale is enough; if a person is "
-                  "exchanged, one count falls while another rises, which spends up to 2 epsilon: scale 2/epsilon is "
-                  "needed"),
+                  "the notes consider a row added or removed, for which the scale is enough; if a person is replaced, "
+                  "one count falls while another rises, which spends up to 2 epsilon, so scale 2/epsilon is needed"),
     ),
     draw=_draw_noisy_max,
-    choices=("Counts of 1,000 and one of 1,020; epsilon = 1; K = 2 to 100,000; 1,000 runs (quick: 200).",
-             "Our line for a person added or removed has the notes' scale, so it lies on theirs: the noise is right, "
-             "and only the words about neighbours are missing."),
+    choices=("Counts are 1,000, and one is 1,020; epsilon is 1; K is 2 to 100,000; 1,000 runs (quick: 200).",
+             "If a person is added or removed, our line has the same scale as the notes and coincides with theirs: the "
+             "noise is right, and the notes only fail to name the neighbours."),
 )  # fmt: skip

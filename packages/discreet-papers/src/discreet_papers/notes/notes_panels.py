@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Panel(NamedTuple):
-    """A panel: title, axis labels, logarithmic axes, and whether its numbers are squares."""
+    """A panel: title, axis labels, which axes are logarithmic, and whether its numbers are squares."""
 
     title: str
     x_label: str
@@ -57,15 +57,11 @@ def drawn(
 
 
 def mean_of(numbers: DataFrame, panel: str, line: str, x: float) -> float | None:
-    """Return the mean of a line at one point of a panel, or None without numbers."""
-    found = numbers[(numbers["panel"] == panel) & (numbers["line"] == line) & (numbers["x"] == x)]["value"]
-    return None if found.empty else float(found.mean())
+    """Return the mean of a line at one point of a panel, or None if there are no numbers."""
+    values = numbers[(numbers["panel"] == panel) & (numbers["line"] == line) & (numbers["x"] == x)]["value"]
+    return None if values.empty else float(values.mean())
 
 
 def row(panel: str, line: str, x: float, value: float, repeat: int = 0) -> Row:
-    """Return one number of a figure as a row.
-
-    >>> row("Error", "ours", 10, 0.5)["x"]
-    10.0
-    """
+    """Return one number of a figure as a row."""
     return {"panel": panel, "line": line, "x": float(x), "repeat": repeat, "value": float(value)}

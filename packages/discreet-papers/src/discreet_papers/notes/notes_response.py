@@ -17,16 +17,16 @@ if TYPE_CHECKING:
     from discreet.exact.arrays import FloatArray
 
 # -- response ----------------------------------------------------------------------------------------------------------
-# Randomised response and the release of a random share of the rows, as in the notes. NOT PRIVATE: noise is seeded.
+# Randomised response, and publishing a random fraction of the rows, as in the notes. NOT PRIVATE: noise is seeded.
 #
-# With noise from the operating system both guarantees hold: randomised response is log((1 + q)/(1 - q))-DP for a change
-# of one answer, and a share published row by row is (0, share)-DP for a row added or removed.
+# With noise from the operating system both guarantees hold. Randomised response is log((1 + q)/(1 - q))-DP if one
+# answer changes. Publishing each row with probability p is (0, p)-DP if one row is added or removed.
 
 
 def said_yes(yes: int, no: int, q: float, rng: np.random.Generator, draws: int = 1) -> FloatArray:
-    """Draw the number of people who answer yes, of `yes` who should and `no` who should not, in `draws` surveys.
+    """Draw the number of yes answers in each survey, if `yes` people should say yes and `no` people should not.
 
-    Each person tells the truth with probability q and otherwise answers by a fair coin. NOT PRIVATE.
+    Each person tells the truth with probability q, and otherwise answers by a fair coin toss. NOT PRIVATE.
 
     >>> said_yes(30, 70, 1.0, np.random.default_rng(1)).tolist()
     [30.0]
@@ -36,7 +36,7 @@ def said_yes(yes: int, no: int, q: float, rng: np.random.Generator, draws: int =
 
 
 def unbiased_share(observed: FloatArray, q: float) -> FloatArray:
-    """Estimate the share of true yes from the observed share of yes.
+    """Estimate the true proportion of yes from the observed proportion.
 
     >>> unbiased_share(np.array([0.25, 0.4]), 0.5).round(3).tolist()
     [0.0, 0.3]
@@ -45,55 +45,36 @@ def unbiased_share(observed: FloatArray, q: float) -> FloatArray:
 
 
 def claimed_loss(q: float) -> float:
-    """Return the epsilon of the notes, log((1 + q)/(1 - q)).
-
-    >>> round(claimed_loss(0.5), 4)
-    1.0986
-    """
+    """Return the epsilon that the notes claim, log((1 + q)/(1 - q))."""
     return math.log((1 + q) / (1 - q))
 
 
 def true_loss(q: float) -> float:
-    """Return the largest log ratio of the probabilities of an answer, over both answers and both true states.
-
-    >>> abs(true_loss(0.5) - claimed_loss(0.5)) < 1e-12
-    True
-    """
+    """Return the largest log ratio of the probabilities of an answer, over both answers and both true states."""
     says_yes = np.array([q + (1 - q) / 2, (1 - q) / 2])
     return float(max(abs(np.diff(np.log(says_yes)))[0], abs(np.diff(np.log(1 - says_yes)))[0]))
 
 
 def posterior(prior: FloatArray, q: float) -> FloatArray:
-    """Return the probability of a true yes after an observed yes, by Bayes' theorem.
-
-    >>> posterior(np.array([0.01, 1.0]), 0.5).round(4).tolist()
-    [0.0294, 1.0]
-    """
+    """Return the probability that the truth is yes after an observed yes, by Bayes' theorem."""
     return (1 + q) * prior / ((1 + q) * prior + (1 - q) * (1 - prior))
 
 
 def published_share(rows: int, share: float, rng: np.random.Generator, draws: int = 1) -> FloatArray:
-    """Draw the number of rows published in full if each is published with probability `share`. NOT PRIVATE.
-
-    >>> published_share(50, 1.0, np.random.default_rng(1)).tolist()
-    [50.0]
-    """
+    """Draw the number of rows published in full, if each is published with probability `share`. NOT PRIVATE."""
     return rng.binomial(rows, share, draws).astype(float)
 
 
 def share_delta(share: float) -> float:
-    """Return the delta (with epsilon = 0) of publishing each row with probability `share`, for one row added.
+    """Return the delta (at epsilon = 0) of publishing each row with probability `share`, if one row is added.
 
-    The row is published or not, independently of the others, so the total variation is `share`.
-
-    >>> share_delta(0.01)
-    0.01
+    The row is published or not, independently of the others, so the total variation distance is `share`.
     """
     return share
 
 
 def fixed_share_delta(rows: int, share: float) -> float:
-    """Return the delta if exactly round(share * rows) rows are published, under add-remove. The size may reveal a row.
+    """Return the delta of publishing exactly round(share * rows) rows, if one row is added. The number may reveal it.
 
     >>> fixed_share_delta(100, 0.01), fixed_share_delta(149, 0.01)
     (0.009900990099009901, 1.0)
@@ -103,9 +84,9 @@ def fixed_share_delta(rows: int, share: float) -> float:
 
 
 # -- response figure ---------------------------------------------------------------------------------------------------
-# Figure: randomised response, and an example of (0, delta).
+# Figure: randomised response, and an example of a (0, delta) guarantee.
 
-TRUTH: Final = 0.1  # true share of yes
+TRUTH: Final = 0.1  # true proportion of yes
 SURVEYED: Final = (100, 300, 1000, 3000, 10_000, 30_000)
 TRUTHFUL: Final = (0.25, 0.5, 0.75)
 PRIORS: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
@@ -120,17 +101,17 @@ def survey(*, seed: int, q: float, n: int, repeats: int) -> list[Row]:
     yes = round(TRUTH * n)
     estimate = unbiased_share(said_yes(yes, n - yes, q, rng, repeats) / n, q)
     bias = estimate - TRUTH
-    rows = [row(ERROR, f"q = {q:g}", n, float(one) ** 2, k) for k, one in enumerate(bias)]
+    rows = [row(ERROR, f"q = {q:g}", n, float(error) ** 2, k) for k, error in enumerate(bias)]
     return [*rows, row("bias", f"q = {q:g}", n, float(bias.mean() / (bias.std() / math.sqrt(repeats))))]
 
 
 def beliefs(*, seed: int) -> list[Row]:
-    """Return posterior by prior with its bound and that of our primitive, epsilon by q, and the (0, delta) example."""
+    """Return the numbers of all panels other than the survey errors."""
     from discreet.primitives import randomised_response
 
     rng = np.random.default_rng(seed)
     rows = []
-    # the result depends on q only, not on the answers
+    # the posterior depends only on q, not on the answers
     ours = randomised_response([True], q=0.5)
     for prior in PRIORS:
         rows += [row(BELIEF, f"q = {q:g}", prior, float(posterior(np.array([prior]), q)[0])) for q in TRUTHFUL]
@@ -215,21 +196,22 @@ RESPONSE: Final = Figure(
     name="notes-response",
     document="notes",
     title="Randomised response, and what (0, delta) allows",
-    says="Randomised response has an unbiased estimate, keeps epsilon = log((1 + q)/(1 - q)), and leaves a person who "
-    "says yes deniable: the belief is at most three times the prior at q = 1/2. Publishing a random share delta of the "
-    "rows in full keeps (0, delta), and violates the privacy of those persons completely.",
+    says="Randomised response has an unbiased estimate, satisfies epsilon = log((1 + q)/(1 - q)), and lets a person "
+    "who says yes deny it: at q = 1/2 the belief is at most three times the prior. Publishing a random fraction delta "
+    "of the rows in full satisfies (0, delta), and violates the privacy of these people completely.",
     cells=_response_cells,
     criteria=(
         Criterion("unbiased", "the mean error is within 4 standard errors of 0 in every cell", _unbiased, "differs",
                   "the estimate is biased"),
         Criterion("loss", "the largest log ratio of the answers' probabilities is log((1 + q)/(1 - q)), to 1e-12",
-                  _claimed_loss, "refuted", "the loss is another one"),
+                  _claimed_loss, "refuted", "the loss is different"),
         Criterion("belief", "the belief after a yes is at most 3r, and at least 0.99 of it at r = 0.001", _deniable,
                   "refuted", "the bound does not hold"),
         Criterion("exposed", "at delta = 0.01 at least 90 of 10,000 rows are published, and at delta = 1/n somebody is "
-                  "with probability 1/2 or more", _somebody, "differs", "fewer rows are published than the share says"),
+                  "with probability 1/2 or more", _somebody, "differs", "fewer rows are published than claimed"),
     ),
     draw=_draw_response,
-    choices=("True share of yes 0.1; q = 0.25, 0.5, 0.75; 100 to 30,000 people; 2,000 surveys (quick: 200).",
-             "Each row is published by a separate coin toss; a fixed number of rows would reveal an added row."),
+    choices=("The true proportion of yes is 0.1; q is 0.25, 0.5 or 0.75; 100 to 30,000 people; 2,000 surveys (quick: "
+             "200).",
+             "A separate coin toss decides about each row, because a fixed number of rows could reveal an added row."),
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The algorithm of the note, its noise levels, its simulated rows, and the leak of its Wishart noise. NOT PRIVATE."""
+"""Implement the note's algorithm, noise levels and simulated rows, and the leak of its noise. NOT PRIVATE."""
 
 from __future__ import annotations
 
@@ -13,30 +13,22 @@ from discreet.exact.arrays import FloatArray
 from discreet.privacy import advanced_composition, epsilon_from_rho, rho_from
 
 # -- levels ------------------------------------------------------------------------------------------------------------
-# The epsilon of each of the 2J pieces: basic, advanced and concentrated composition, and their true guarantees.
+# The epsilon (the level) of each of the 2J noisy moments, under basic, advanced and concentrated composition.
 #
-# The level of concentrated composition in the note makes the *expected* loss epsilon. As (epsilon, delta), pieces of
-# level e that were truly e-DP would be e^2/2-zCDP each, so 2J of them at sqrt(epsilon/J) are epsilon-zCDP: about (7.3,
-# 1e-6) at epsilon = 0.9, not 0.9.
+# With concentrated composition, the level of the note makes the *expected* loss epsilon. If each moment were truly e-DP
+# at level e, it would be e^2/2-zCDP. So 2J moments at level sqrt(epsilon/J) would be epsilon-zCDP, which at epsilon =
+# 0.9 is about (7.3, 1e-6)-DP, not 0.9.
 
 _HALVINGS: Final = 60
 
 
 def basic_level(epsilon: float, pieces: int) -> float:
-    """Return the epsilon of each piece if their sum is epsilon.
-
-    >>> basic_level(0.9, 20)
-    0.045
-    """
+    """Return the epsilon of each piece if all pieces add up to epsilon."""
     return epsilon / pieces
 
 
 def advanced_level(epsilon: float, delta: float, pieces: int) -> float:
-    """Return the epsilon of each piece by the theorem that the note quotes, with all of delta spent on it.
-
-    >>> round(advanced_level(0.9, 1e-6, 20), 4), round(advanced_level(0.9, 1e-6, 60), 4)
-    (0.0371, 0.0214)
-    """
+    """Return the epsilon of each piece by the theorem that the note quotes, which spends all of delta."""
     low, high = 0.0, epsilon
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
@@ -48,52 +40,32 @@ def advanced_level(epsilon: float, delta: float, pieces: int) -> float:
 
 
 def cdp_level(epsilon: float, pieces: int) -> float:
-    """Return the epsilon of each piece by the note: pieces e^2 / 2 = epsilon.
-
-    >>> round(cdp_level(0.9, 20), 3)
-    0.3
-    """
+    """Return the epsilon of each piece according to the note, from pieces * e^2 / 2 = epsilon."""
     return math.sqrt(2 * epsilon / pieces)
 
 
 def expected_loss(level: float, pieces: int) -> float:
-    """Return the bound on the expected loss of all pieces from which the note starts.
-
-    >>> round(expected_loss(0.3, 20), 2)
-    1.05
-    """
+    """Return the bound on the expected loss of all pieces that the note starts from."""
     return pieces * level * math.expm1(level) / 2
 
 
 def cdp_epsilon(epsilon: float, delta: float) -> float:
-    """Convert epsilon-CDP to (epsilon, delta), as if every piece were as private as the note claims.
-
-    >>> round(cdp_epsilon(0.9, 1e-6), 1)
-    7.3
-    """
+    """Convert epsilon-CDP to the epsilon of (epsilon, delta)-DP, assuming that every piece satisfies its claim."""
     return epsilon_from_rho(epsilon, delta)
 
 
 def equal_level(epsilon: float, delta: float, pieces: int) -> float:
-    """Return the epsilon of each piece if all are (epsilon, delta)-DP together under concentrated composition.
-
-    >>> round(equal_level(0.9, 1e-6, 20), 4), round(equal_level(0.9, 1e-6, 60), 4)
-    (0.0447, 0.0258)
-    """
+    """Return the epsilon of each piece so that all are jointly (epsilon, delta)-DP by concentrated composition."""
     return math.sqrt(2 * rho_from(epsilon, delta) / pieces)
 
 
 def gaussian_multiplier(failure: float) -> float:
-    """Return c of the note: noise sd over (sensitivity / level) at which one Gaussian piece is (level, failure)-DP.
-
-    >>> round(gaussian_multiplier(1e-6), 2)
-    5.3
-    """
+    """Return c of the note: one Gaussian piece with noise sd c * sensitivity / level is (level, failure)-DP."""
     return math.sqrt(2 * math.log(1.25 / failure))
 
 
 # -- simulation --------------------------------------------------------------------------------------------------------
-# Simulated tables of the note: normal regressors, a linear target, both divided by their largest norm.
+# The simulated tables of the note: normal regressors and a linear target, both divided by their largest norm.
 
 COLUMNS: Final = 10
 VARIANCE: Final = 0.01
@@ -104,10 +76,7 @@ TEST_SHARE: Final = 0.1
 class Simulated:
     """Training and test rows in the unit ball, with targets of at most 1 in absolute value.
 
-    Attributes
-    ----------
-    variance
-        Variance of the target given the regressors, in the units of the scaled target.
+    `variance` is the variance of the scaled target given the regressors.
     """
 
     x: FloatArray
@@ -117,7 +86,7 @@ class Simulated:
     variance: float
 
     def log_likelihood(self, predicted: FloatArray) -> float:
-        """Return the mean normal log density of the test targets around predictions, at the true variance."""
+        """Return the mean normal log density of the test targets around the predictions, at the true variance."""
         square = float(np.mean((self.test_y - predicted) ** 2))
         return -0.5 * float(np.log(2 * np.pi * self.variance)) - square / (2 * self.variance)
 
@@ -125,7 +94,7 @@ class Simulated:
 def simulated(rows: int, rng: np.random.Generator, *, columns: int = COLUMNS) -> Simulated:
     """Simulate training rows and a tenth as many test rows, divided by the largest norms over both.
 
-    NOT PRIVATE, because the divisors come from the rows. The guarantee of the note treats the unit ball as declared.
+    NOT PRIVATE, because the divisors depend on the rows. The guarantee of the note treats the unit ball as declared.
 
     >>> table = simulated(100, np.random.default_rng(1))
     >>> table.x.shape, table.test_x.shape, float(max(abs(table.y).max(), abs(table.test_y).max()))
@@ -141,11 +110,12 @@ def simulated(rows: int, rng: np.random.Generator, *, columns: int = COLUMNS) ->
 
 
 # -- algorithm ---------------------------------------------------------------------------------------------------------
-# Algorithm 1 of the note with explicit loop and weights, for many noise settings at once.
+# Algorithm 1 of the note with an explicit loop and weights, for many noise settings at once.
 #
-# NOT PRIVATE. Claimed: every noisy moment is level-DP, so that 2J of them compose as in the section "levels". True: the
-# first moment with Laplace noise satisfies its claim from the second pass on, and with Gaussian noise it is
-# (level, delta)-DP. The second moment with Wishart noise satisfies no epsilon at all (section "wishart claim").
+# NOT PRIVATE. The note claims that every noisy moment is level-DP, so that 2J of them compose as in the section
+# "levels". In truth, the first moment with Laplace noise satisfies its claim from the second pass on, and with Gaussian
+# noise it is (level, delta)-DP. The second moment with Wishart noise satisfies no epsilon at all (section "wishart
+# claim").
 
 # rows per block of products, which fits into a cache
 _CHUNK: Final = 2048
@@ -153,18 +123,11 @@ _CHUNK: Final = 2048
 
 @dataclass(frozen=True)
 class Noise:
-    """The noise of one run.
+    """Noise of one run.
 
-    Attributes
-    ----------
-    cap
-        Largest weight of a row, called delta in the note.
-    level
-        The epsilon claimed for each noisy moment. Infinite without noise.
-    first
-        Noise distribution of the first moment.
-    multiplier
-        Gaussian noise sd over sensitivity / level.
+    `cap` is the largest weight of a row, which the note calls delta. `level` is the epsilon claimed for each noisy
+    moment, infinite without noise. `first` is the noise distribution of the first moment. The Gaussian noise sd is
+    `multiplier` * sensitivity / level.
     """
 
     cap: float
@@ -199,7 +162,7 @@ def reweighted(
 def weighted_moments(
     x: FloatArray, y: FloatArray, caps: FloatArray, theta: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return X'SX / N and X'Sy / N of every run. Weights follow from its coefficients and are 1 without them."""
+    """Return X'SX / N and X'Sy / N for every run. The weights S are 1 in the first pass (`theta` is None)."""
     rows, columns = x.shape
     upper = np.triu_indices(columns)
     sums = np.zeros((len(caps), len(upper[0]) + columns))
@@ -216,18 +179,14 @@ def weighted_moments(
 
 
 def weights(residuals: FloatArray, cap: FloatArray | float) -> FloatArray:
-    """Compute equation (2) of the note: one over the absolute residual, at most the cap.
-
-    >>> weights(np.array([0.01, -0.5]), 10.0).tolist()
-    [10.0, 2.0]
-    """
+    """Compute equation (2) of the note: the inverse absolute residual, at most the cap."""
     return np.asarray(1 / np.maximum(1 / cap, np.abs(residuals)))
 
 
 def first_noise(noise: Noise, rows: int, columns: int, rng: np.random.Generator) -> FloatArray:
-    """Draw noise of X'Sy / N by equation (4) or (5): L1 sensitivity 2 cap sqrt(d) / N, L2 sensitivity 2 cap / N.
+    """Draw the noise of X'Sy / N by equation (4) or (5): L1 sensitivity 2 cap sqrt(d) / N, L2 sensitivity 2 cap / N.
 
-    The sensitivities hold for weights of at most the cap. The first pass has weights 1.
+    The sensitivities hold for weights up to the cap. The first pass has weights 1.
     """
     if math.isinf(noise.level):
         return np.zeros(columns)
@@ -238,7 +197,7 @@ def first_noise(noise: Noise, rows: int, columns: int, rng: np.random.Generator)
 
 
 def wishart_noise(noise: Noise, rows: int, columns: int, rng: np.random.Generator) -> FloatArray:
-    """Draw noise of X'SX / N by equations (6) and (7): d + 1 degrees of freedom, scale cap / (2 level N)."""
+    """Draw the noise of X'SX / N by equations (6) and (7): d + 1 degrees of freedom, scale cap / (2 level N)."""
     if math.isinf(noise.level):
         return np.zeros((columns, columns))
     z = rng.normal(0.0, math.sqrt(noise.cap / (2 * noise.level * rows)), (columns, columns + 1))
@@ -248,26 +207,23 @@ def wishart_noise(noise: Noise, rows: int, columns: int, rng: np.random.Generato
 # -- wishart claim -----------------------------------------------------------------------------------------------------
 # Whether Wishart noise with d + 1 degrees of freedom satisfies the claimed pure epsilon (equations 6 to 10).
 #
-# Claimed: level-DP. True: no epsilon at all. The noisy matrix minus that of a neighbouring table with one row more has
-# a negative eigenvalue with probability 1 - exp(-level), whatever the number of columns, and that table could never
-# have produced it. So the release is not (epsilon, delta)-DP for any epsilon unless delta is at least that large.
+# The note claims level-DP. In truth there is no epsilon at all. Subtract the exact matrix of a neighbouring table with
+# one more row from the noisy matrix. With probability 1 - exp(-level), whatever the number of columns, the difference
+# has a negative eigenvalue, and that neighbour could never have produced it. So the release is not (epsilon, delta)-DP
+# for any epsilon unless delta is at least that large.
 
 
 def ruled_out_probability(level: float) -> float:
-    """Return the probability that a neighbouring table is ruled out, which is the least delta at any epsilon.
-
-    >>> round(ruled_out_probability(0.1), 3), round(ruled_out_probability(1.0), 2)
-    (0.095, 0.63)
-    """
+    """Return the probability that a neighbouring table is ruled out, which is the smallest delta at any epsilon."""
     return -math.expm1(-level)
 
 
 def true_epsilon(level: float, delta: float) -> float:
-    """Return the epsilon of one noisy second moment at delta for one row more or less: infinite unless delta is huge.
+    """Return the epsilon of one noisy second moment at delta, if one row is added or removed.
 
     If the row is present, the loss is `level` in every draw. If it is absent, the loss is infinite with
-    `ruled_out_probability` and -`level` otherwise. From that delta on epsilon is 0, because 1 - exp(-level) covers the
-    other direction too.
+    `ruled_out_probability` and -`level` otherwise. So epsilon is infinite below that delta, and 0 from it on, because 1
+    - exp(-level) covers the other direction too.
 
     >>> true_epsilon(0.3, 1e-6)
     inf
@@ -284,7 +240,7 @@ def ruled_out(level: float, draws: int, rng: np.random.Generator, *, columns: in
     """
     row = rng.standard_normal(columns)
     row /= np.linalg.norm(row)
-    # a table of one row: the number of rows and the cap cancel
+    # a table of one row, because the number of rows and the cap cancel
     noise = Noise(cap=1.0, level=level)
     drawn = np.array([wishart_noise(noise, 1, columns, rng) for _ in range(draws)])
     return int((np.linalg.eigvalsh(drawn - np.outer(row, row))[:, 0] < 0).sum())

@@ -1,4 +1,4 @@
-"""Errors in the note. Code evaluates each claim."""
+"""Errors in the note, with functions that evaluate each claim."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _CAPS: Final = (0.5, 5.0, 50.0)
 
 def wishart_keeps_its_level(level: float = 0.1, draws: int = 4000) -> Outcome:
     """Check that no draw of a noisy second moment rules out a neighbouring table."""
-    found = ruled_out(level, draws, np.random.default_rng(_SEED), columns=5)
+    count = ruled_out(level, draws, np.random.default_rng(_SEED), columns=5)
     return Outcome(
-        found == 0,
-        f"a neighbour is ruled out in {found / draws:.3f} of {draws:,} draws (1 - exp(-{level:g}) = "
+        count == 0,
+        f"a neighbour is ruled out in {count / draws:.3f} of {draws:,} draws (1 - exp(-{level:g}) = "
         f"{ruled_out_probability(level):.3f}); true epsilon at delta {FAILURE:g}: {true_epsilon(level, FAILURE):g}",
     )
 
 
 def gaussian_keeps_its_level(level: float = 0.3) -> Outcome:
-    """Check whether Gaussian noise by equation (5) has no failure probability, and whether the cap can be its delta."""
+    """Check whether the noise of equation (5) never fails, and whether the weight cap can be its delta."""
     failure = delta_from(level, level / gaussian_multiplier(FAILURE))
     square = 2 * math.log(1.25 / 10)
     return Outcome(
@@ -49,7 +49,7 @@ def gaussian_keeps_its_level(level: float = 0.3) -> Outcome:
 
 
 def levels_keep_the_expected_loss(iterations: int = 10) -> Outcome:
-    """Check whether the bound on the expected loss at the level of the note is at most epsilon, and what it implies."""
+    """Check whether the expected loss at the level of the note is bounded by epsilon."""
     pieces = 2 * iterations
     loss = expected_loss(cdp_level(EPSILON, pieces), pieces)
     return Outcome(
@@ -60,7 +60,7 @@ def levels_keep_the_expected_loss(iterations: int = 10) -> Outcome:
 
 
 def cap_sets_the_sparsity() -> Outcome:
-    """Check whether the cap decides how many coefficients are 0, and whether its noise covers the first pass."""
+    """Check whether the cap determines how many coefficients are 0, and whether its noise covers the first pass."""
     rng = np.random.default_rng(_SEED)
     x = rng.standard_normal((400, 6)) / 8
     y = x @ np.array([0.9, -0.6, 0.0, 0.0, 0.0, 0.0]) + rng.laplace(0, 0.02, 400)
@@ -77,7 +77,7 @@ def cap_sets_the_sparsity() -> Outcome:
 
 
 def _huber_gradient(x: FloatArray, y: FloatArray, theta: FloatArray, threshold: float) -> float:
-    """Return the largest entry of the gradient of Huber's loss per row, which is 0 at its minimum."""
+    """Return the largest gradient entry of Huber's loss per row, which is 0 at the minimum."""
     score = np.clip(y - x @ theta, -threshold, threshold)
     return float(np.abs(x.T @ score).max() / len(y))
 

@@ -1,4 +1,4 @@
-"""The experiment of the note and its figure."""
+"""Reproduce the experiment of the note and its figure."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ CAPS: Final = (10.0, 1.0, 100.0)
 GAUSSIAN, LAPLACE, BASIC, ADVANCED = "CDP-Gaussian", "CDP-Laplace", "basic", "advanced"
 EXACT, LEAST_SQUARES = "non-private IRLS", "least squares"
 OURS, PURE = "irls of discreet", "irls of discreet without delta"
-# panels of the same lines: epsilon as in each theorem of the note, or the same (epsilon, delta) for all
+# two kinds of panels with the same lines: epsilon as in each theorem of the note, or the same (epsilon, delta) for all
 WRITTEN, EQUAL = "as written", "equal (epsilon, delta)"
 
 LEVELS: Final = (0.03, 0.1, 0.3, 1.0, 3.0)
 
 
 def panel_name(kind: str, iterations: int, cap: float) -> str:
-    """Return the panel name of a kind, a number of iterations and a cap of the weights."""
+    """Return the name of a panel from its kind, number of iterations and weight cap."""
     return f"{kind}, J = {iterations}, weights up to {cap:g}"
 
 
@@ -101,13 +101,13 @@ def likelihoods(seed: int, *, rows: int, sets: int, method: str | None = None) -
 
 
 def _readers(table: Simulated, method: str) -> FloatArray:
-    """Predict with a user's method at (epsilon, delta), in the box around the unit ball."""
+    """Predict with a user's method at (epsilon, delta), with bounds that contain the unit ball."""
     model = reader_model(method, table.x, table.y, epsilon=EPSILON, delta=FAILURE)
     return reader_predictions(model, table.test_x)
 
 
 def _theirs(table: Simulated, rng: np.random.Generator) -> Iterable[tuple[str, str, FloatArray]]:
-    """Compute the lines of the note. Basic and advanced composition coincide at equal (epsilon, delta) and run once."""
+    """Compute the lines of the note. At equal (epsilon, delta), basic and advanced composition coincide."""
     straight = np.asarray(np.linalg.solve(table.x.T @ table.x, table.x.T @ table.y), dtype=float)
     for iterations in ITERATIONS:
         runs: dict[tuple[str, str], Noise] = {}
@@ -147,7 +147,7 @@ def _ours(table: Simulated, seed: int) -> Iterable[tuple[str, str, FloatArray]]:
 
 
 def levels(seed: int, *, most: int) -> list[Row]:
-    """Return the level of a piece by each composition rule and number of iterations. Nothing is drawn."""
+    """Return the level of a noisy moment by composition rule and number of iterations. Nothing is drawn."""
     del seed
     found: list[Row] = []
     for iterations in range(1, most + 1):
@@ -166,7 +166,7 @@ def levels(seed: int, *, most: int) -> list[Row]:
 
 
 def wishart(seed: int, *, draws: int) -> list[Row]:
-    """Return the share of noisy second moments that rule out a neighbouring table, and its probability."""
+    """Return the fraction of noisy second moments that rule out a neighbouring table, and its probability."""
     rng = np.random.default_rng(seed)
     found: list[Row] = []
     for level in LEVELS:
@@ -181,7 +181,7 @@ def wishart(seed: int, *, draws: int) -> list[Row]:
 
 SIZES: Final = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 LINES: Final = (GAUSSIAN, LAPLACE, BASIC, ADVANCED, EXACT, LEAST_SQUARES, OURS, PURE, READER)
-# tables of each size: in a full run, with --quick, and in one cell
+# number of tables of each size: in a full run, in a quick run, and in one cell
 SETS: Final = dict.fromkeys(SIZES, 20) | {1_000_000: 5}
 QUICK_SETS: Final = {1_000: 20, 3_000: 20, 10_000: 20, 30_000: 6, 100_000: 4, 300_000: 2, 1_000_000: 2}
 SETS_PER_CELL: Final = {1_000: 20, 3_000: 20, 10_000: 10, 30_000: 4, 100_000: 2, 300_000: 1, 1_000_000: 1}
@@ -202,7 +202,7 @@ def _cells(run: Run) -> Sequence[Cell]:
 
 
 def medians(numbers: DataFrame, kind: str, iterations: int, cap: float = CAPS[0]) -> DataFrame:
-    """Tabulate the median log-likelihood over tables by size, up to the largest compared size, and line."""
+    """Tabulate the median log-likelihood over tables: a row per compared size, a column per line."""
     inside = numbers[(numbers["panel"] == panel_name(kind, iterations, cap)) & (numbers["n"] <= LARGEST_ORDERED)]
     return inside.pivot_table(index="n", columns="line", values="value", aggfunc="median")
 

@@ -1,6 +1,4 @@
-"""Implement the screens, each as a module that reads a form, calls public functions and renders a template.
+"""Implement the screens. Each module reads a form, calls public functions of `discreet` and renders a template.
 
-Sees: the workspace of one curator.
-Never: decides what is private, which is left to the functions it calls.
-Hands on: pages.
+Views do not decide what is private. The functions that they call do.
 """

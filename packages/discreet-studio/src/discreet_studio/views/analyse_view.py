@@ -22,7 +22,7 @@ from discreet_studio.workspace import DRAWN_AT_ONCE, Workspace, quiet
 
 PENALTIES: Final = {
     "none": "none: ordinary least squares", "ridge": "ridge", "lasso": "lasso", "elastic-net": "elastic net",
-    "adaptive": "adaptive: as much as the noise calls for", "bayes": "Bayes: best prediction, no intervals",
+    "adaptive": "adaptive: as strong as the noise requires", "bayes": "Bayes: best prediction, no intervals",
 }  # fmt: skip
 EXPORTS: Final = {
     "md": "text/markdown", "tex": "application/x-tex", "csv": "text/csv", "html": "text/html", "png": "image/png",
@@ -33,7 +33,7 @@ MOST_BYTES: Final = 16 * 2**20
 
 @dataclass(frozen=True)
 class Chosen:
-    """A release and a model of it, with the key under which its results are cached."""
+    """A release and a model fitted to it, with the key under which its results are cached."""
 
     release: discreet.Release
     fit: discreet.Fit
@@ -42,7 +42,7 @@ class Chosen:
 
 
 def show(space: Workspace, query: Form) -> Response:
-    """Show the choice of a release, and one model of it with all results."""
+    """Show the choice of a release, and one fitted model with all results."""
     if not (query.get("file") or query.get("upload")):
         return _page(space, query)
     try:
@@ -59,12 +59,12 @@ def upload(space: Workspace, form: Form) -> Response:
     content = form.files.get("release", b"")
     try:
         if not content:
-            raise FieldError("release", "choose a release file, whose name ends in .json")
+            raise FieldError("release", "choose a release file; its name ends in .json")
         release = discreet.Release.from_json(content.decode("utf-8"))
         if release.private:
             discreet.verify(release)
     except UnicodeDecodeError:
-        return _page(space, form, {"release": "the file is not a release: it is not text"}, 422)
+        return _page(space, form, {"release": "expected a release file, got a file that is not text"}, 422)
     except discreet.DiscreetError as error:
         return _page(space, form, {"release": here(error)}, 422)
     return see_other(f"/analyse?upload={space.upload(release, form.get('release:name'))}")
@@ -79,10 +79,10 @@ def picture(space: Workspace, query: Form) -> Response:
 
 
 def export(space: Workspace, query: Form) -> Response:
-    """Return the table or a plot of a model as a file."""
+    """Return the coefficient table or a plot of a model as a file."""
     kind = query.get("kind")
     if kind not in EXPORTS:
-        raise FieldError("kind", "expected md, tex, csv, html, png or svg")
+        raise FieldError("kind", "expected the format md, tex, csv, html, png or svg")
     chosen = _chosen(space, query)
     if kind in ("png", "svg"):
         with space.drawing, quiet():
@@ -109,12 +109,12 @@ def _release(space: Workspace, query: Form) -> tuple[discreet.Release, tuple[obj
     upload, name = query.get("upload"), query.get("file")
     if upload:
         if upload not in space.uploads:
-            raise FieldError("file", "this upload is gone; open the file again")
+            raise FieldError("file", "the uploaded file is no longer in memory; open it again")
         return space.uploads[upload], ("upload", upload)
     path = space.folder.file(name)
     state = path.stat()
     if state.st_size > MOST_BYTES:
-        raise FieldError("file", "the file is larger than a release can be")
+        raise FieldError("file", "the file is larger than any release; choose another file")
 
     def load() -> discreet.Release:
         release = discreet.Release.load(path)
@@ -143,13 +143,13 @@ def _chosen(space: Workspace, query: Form) -> Chosen:
         raise FieldError("level", f"level: expected a percentage from 50 to below 100, got {level:g}")
     options: dict[str, Any] = {}
     target = query.get("target") or release.design.target
-    # a release of coefficients has one model, so there is nothing to choose
+    # a release of coefficients contains one model, so there is nothing to choose
     if release.coefficients is None:
         options["target"] = target
         only = [name.strip() for name in query.get("only").split(",") if name.strip()]
         features = only or [name for name in query.every("feature") if name != target]
         if query.get("asked") and not features:
-            raise FieldError("feature", "tick at least one column")
+            raise FieldError("feature", "tick at least one column that explains the target")
         options |= {"features": features} if features else {}
         penalty = query.get("penalty") or "none"
         options["penalty"] = penalty
@@ -159,14 +159,14 @@ def _chosen(space: Workspace, query: Form) -> Chosen:
                 query.number("strength", "Strength") if strength not in ("", "criterion") else "criterion"
             )
         if penalty == "elastic-net":
-            options["l1_ratio"] = query.optional("l1_ratio", "Share of lasso") if query.get("l1_ratio") else 0.5
+            options["l1_ratio"] = query.optional("l1_ratio", "Proportion of lasso") if query.get("l1_ratio") else 0.5
         if "robust" in query:
             options["cov_type"] = "HC1"
 
     def make() -> discreet.Fit:
         with quiet():
-            made: discreet.Fit = discreet.fit(release, **options)
-            return made
+            fit: discreet.Fit = discreet.fit(release, **options)
+            return fit
 
     fit = space.remembered("fit", *key, options, make=make)
     return Chosen(release, fit, level / 100, (*key, options, level))
@@ -217,10 +217,10 @@ def _comparison(query: Form, chosen: Chosen) -> dict[str, Any]:
 
 
 def _origin(space: Workspace, query: Form, release: discreet.Release) -> dict[str, str]:
-    """Return the name of the open file, and whether its signature is valid, unchecked, missing or refused."""
+    """Return the name of the open file, and whether its signature is valid, unchecked, missing or rejected."""
     upload, key = query.get("upload"), query.get("key")
     opened = space.upload_names.get(upload, "") if upload else query.get("file")
-    facts = {"opened": opened or "a file from elsewhere", "signature": "none", "key_error": ""}
+    facts = {"opened": opened or "an uploaded file", "signature": "none", "key_error": ""}
     if not release.private:
         return facts
     try:

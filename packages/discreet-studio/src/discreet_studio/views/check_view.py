@@ -1,4 +1,4 @@
-"""Show exact counts, for the curator only and off by default."""
+"""Show exact counts to the curator only. The check is off by default."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from discreet_studio.studio_folder import FieldError
 from discreet_studio.workspace import Workspace, quiet
 
 FIXES: Final = {
-    "missing": "Empty cells. Choose what happens to them under “Missing cells” on the design page.",
-    "not_a_number": "Cells that are no number. Look at how the file is written: decimal comma, units, words.",
-    "no_declared_level": "Cells that are no declared level. Look at spelling, capitals and blanks.",
-    "clipped_low": "Numbers below the lower bound; they count as the bound. Fix units or spelling if they are wrong.",
-    "clipped_high": "Numbers above the upper bound; they count as the bound. Fix units or spelling if they are wrong.",
-    "no_value": "Rows in which the formula has no value, because a cell that it uses is not there.",
+    "missing": "These cells are empty. Choose what happens to them under “Missing cells” on the design page.",
+    "not_a_number": "These cells are not numbers. Check how the file is written: decimal commas, units, words.",
+    "no_declared_level": "These cells are not among the declared levels. Check spelling, capitals and blanks.",
+    "clipped_low": "These numbers are below the lower bound and are replaced by it. Fix units or typing errors.",
+    "clipped_high": "These numbers are above the upper bound and are replaced by it. Fix units or typing errors.",
+    "no_value": "The formula has no value in these rows, because a cell that it uses is missing.",
 }
 
 
@@ -34,7 +34,7 @@ def show(space: Workspace, query: Form) -> Response:
 
 
 def switch(space: Workspace, form: Form) -> Response:
-    """Turn the check on for this run of the studio, or turn it off and delete its counts."""
+    """Turn the check on for this session, or turn it off and delete its counts."""
     space.check_on = form.get("on") == "yes"
     if not space.check_on:
         space.check_result = None
@@ -42,7 +42,7 @@ def switch(space: Workspace, form: Form) -> Response:
 
 
 def count(space: Workspace, form: Form) -> Response:
-    """Read the table once and count."""
+    """Read the table once and count its rows and cells."""
     if not space.check_on:
         return see_other("/check")
     design, source = space.design(), space.source(space.state.table, space.state.database_table)
@@ -63,7 +63,7 @@ def count(space: Workspace, form: Form) -> Response:
     if job is None:
         return render(
             space, "check", "check", 409, on=True, found=space.check_result, fixes=FIXES, refusal="",
-            message="Other work is running; wait until it has ended.",
+            message="Another job is running. Wait until it has finished.",
         )  # fmt: skip
     space.jobs.wait(job, 0.15)
     return see_other("/check" if job.state == "done" else f"/job/{job.key}")
@@ -74,7 +74,7 @@ def _refusal(space: Workspace) -> str:
         space.design()
     except discreet.DiscreetError as error:
         return here(error)
-    return "" if space.state.table else "choose a table first"
+    return "" if space.state.table else "choose a table on the table page first"
 
 
 SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/check": show}

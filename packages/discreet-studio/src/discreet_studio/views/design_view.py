@@ -1,4 +1,4 @@
-"""Edit the declarations of each column, with problems next to their fields, and load and save design files."""
+"""Edit the declarations of each column, show problems next to their fields, and load and save design files."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from discreet_studio.workspace import Workspace
 
 FILE: Final = "design.toml"
 _OLD_PAGE: Final = (
-    "The design was changed in another tab after this page was made. What you typed is still here: compare, then save "
-    "again to keep this page's version."
+    "The design was changed in another tab after this page was loaded. What you typed is still here. Compare, then "
+    "save again to keep the version of this page."
 )
 
 
@@ -39,15 +39,15 @@ def save(space: Workspace, form: Form) -> Response:
     if form.get("version") != str(space.state.version):
         return _page(space, draft, draft.problems(), 409, message=_OLD_PAGE)
     if action == "add":
-        names = {one.name for one in draft.columns}
+        names = {column.name for column in draft.columns}
         name = next(f"derived{number}" for number in range(1, len(names) + 2) if f"derived{number}" not in names)
         draft.columns.append(ColumnDraft(name, kind="formula"))
-        # saved with the next save, because a blank formula would make a complete design incomplete
+        # not saved yet, because a blank formula would make a complete design incomplete
         return _page(space, draft, {}, added=len(draft.columns) - 1)
     gone = form.get("remove")
-    if gone in [str(index) for index, one in enumerate(draft.columns) if one.derived]:
+    if gone in [str(index) for index, column in enumerate(draft.columns) if column.derived]:
         removed = draft.columns.pop(int(gone))
-        return _page(space, draft, {}, message=f"{removed.name} is taken out. Save to keep this.")
+        return _page(space, draft, {}, message=f"The column {removed.name} was removed. Save to keep this change.")
     try:
         space.store.change(draft=draft.to_dict())
     except FieldError as error:
@@ -63,12 +63,12 @@ def save(space: Workspace, form: Form) -> Response:
             _write(path, draft.toml())
         except FieldError as error:
             return _page(space, draft, {"file": here(error)}, 422, file=name)
-        return _page(space, draft, {}, saved=True, message=f"{name} was written to the folder.")
+        return _page(space, draft, {}, saved=True, message=f"The file {name} was written to the folder.")
     return see_other("/plan" if action == "next" else "/design?checked=yes")
 
 
 def load(space: Workspace, form: Form) -> Response:
-    """Fill in every field from a design file of the folder."""
+    """Fill in every field from a design file in the folder."""
     name = form.get("design")
     try:
         path = space.folder.file(name, "design")
@@ -89,19 +89,21 @@ def check_formula(space: Workspace, form: Form) -> Response:
     draft, place = typed(form), form.get("at")
     index = int(place) if place.isascii() and place.isdigit() and len(place) < 5 else -1
     if not 0 <= index < len(draft.columns):
-        raise FieldError("at", "there is no such column")
+        raise FieldError("at", "this column does not exist; reload the page")
     problems = draft.problems()
-    said = [problems[key] for key in (f"c{index}-formula", f"c{index}-low", f"c{index}-name") if key in problems]
-    text = environment().get_template("formula.html.j2").render(said=said, formula=draft.columns[index].formula)
+    messages = [problems[key] for key in (f"c{index}-formula", f"c{index}-low", f"c{index}-name") if key in problems]
+    text = environment().get_template("formula.html.j2").render(said=messages, formula=draft.columns[index].formula)
     return HTMLResponse(text)
 
 
 def _kept(space: Workspace, draft: Draft) -> Draft:
     """Restore the keys of a design file that have no field in the form."""
-    before = {one.name: one for one in space.draft.columns}
+    before = {column.name: column for column in space.draft.columns}
     draft.columns = [
-        replace(one, kept=before[one.name].kept, released=before[one.name].released) if one.name in before else one
-        for one in draft.columns
+        replace(column, kept=before[column.name].kept, released=before[column.name].released)
+        if column.name in before
+        else column
+        for column in draft.columns
     ]
     return draft
 
@@ -114,7 +116,7 @@ def _write(path: object, text: str) -> None:
             file.write(text)
     except OSError as error:
         Path(str(path)).unlink(missing_ok=True)
-        raise FieldError("file", f"the file could not be written: {error.strerror}") from None
+        raise FieldError("file", f"the design file could not be written: {error.strerror}") from None
 
 
 def _page(space: Workspace, draft: Draft, problems: dict[str, str], status: int = 200, **values: object) -> Response:

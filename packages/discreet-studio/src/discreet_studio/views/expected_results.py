@@ -11,7 +11,7 @@ from discreet_studio.forms import Form
 from discreet_studio.views.release_settings import Settings, kept_settings, width_of
 from discreet_studio.workspace import Workspace, quiet
 
-#: largest number of released columns for which a result is computed while the page loads; with more, on request
+#: up to this many released columns, a result is computed while the page loads; with more, on request
 LIVE_COLUMNS: Final = {"plan": 250, "savings": 250, "widths": 60, "mechanisms": 60, "smallest": 30}
 _SPAN: Final = (0.25, 0.5, 2.0, 4.0)
 _MOST_EPSILON: Final = 20.0
@@ -36,7 +36,7 @@ ALONE: Final = Run()
 
 
 def known(space: Workspace) -> tuple[discreet.Design, Settings]:
-    """Return the design and the latest settings."""
+    """Return the design and the saved settings."""
     return space.design(), kept_settings(space)
 
 
@@ -51,7 +51,7 @@ def cost_of(space: Workspace, design: discreet.Design, asked: Settings) -> discr
 
 
 def choices_of(space: Workspace, design: discreet.Design, asked: Settings) -> tuple[Any, ...]:
-    """Return every mechanism, with the reason if it does not fit."""
+    """Return all mechanisms, each with the reason if it does not fit."""
     budget = {"epsilon": asked.epsilon, "delta": asked.delta, "robust": asked.options["robust"]}
 
     def make() -> tuple[Any, ...]:
@@ -72,14 +72,14 @@ def _savings(design: discreet.Design, asked: Settings, run: Run) -> dict[str, fl
 
 def _other_budgets(design: discreet.Design, asked: Settings, run: Run) -> list[discreet.planning.Plan]:
     """Return plans at smaller and larger epsilons."""
-    made = []
+    plans = []
     for index, factor in enumerate(_SPAN):
         run.step(index / len(_SPAN))
         if factor * asked.epsilon <= _MOST_EPSILON:
-            made.append(
+            plans.append(
                 discreet.plan(design, **(asked.planned | {"epsilon": factor * asked.epsilon}), cancel=run.token)
             )
-    return made
+    return plans
 
 
 def _mechanisms(design: discreet.Design, asked: Settings, run: Run) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def _mechanisms(design: discreet.Design, asked: Settings, run: Run) -> dict[str,
 def _smallest(
     design: discreet.Design, asked: Settings, run: Run, coefficient: str, width: float
 ) -> tuple[float | None, float | None]:
-    """Return the smallest epsilon and the smallest number of rows for a required width."""
+    """Return the smallest epsilon and the smallest row count that give the required width."""
     options = {name: value for name, value in asked.planned.items() if name not in ("epsilon", "rows", "delta")}
     epsilon = discreet.planning.smallest_epsilon(
         design, coefficient, width, delta=asked.delta, rows=asked.rows, cancel=run.token, **options
@@ -102,7 +102,7 @@ def _smallest(
     return epsilon, rows
 
 
-#: the results that can be requested, and how they are computed
+#: functions that compute the results, by name
 PIECES: Final[dict[str, Callable[..., Any]]] = {
     "plan": _plan, "savings": _savings, "widths": _other_budgets, "mechanisms": _mechanisms, "smallest": _smallest,
 }  # fmt: skip
@@ -133,7 +133,7 @@ def waits(space: Workspace, what: str, design: discreet.Design, asked: Settings)
 
 def drawn_plan(space: Workspace, design: discreet.Design, asked: Settings) -> str:
     """Return the plot of the expected intervals."""
-    made = piece(space, "plan", design, asked)
+    plan = piece(space, "plan", design, asked)
     return space.remembered(
-        "drawn", design.to_dict(), asked.planned, make=lambda: space.picture(made.plot, "Expected intervals")
+        "drawn", design.to_dict(), asked.planned, make=lambda: space.picture(plan.plot, "Expected intervals")
     )

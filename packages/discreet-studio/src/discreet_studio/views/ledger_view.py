@@ -1,4 +1,4 @@
-"""Show data sets, budgets, history, and what a planned release would leave."""
+"""Show data sets, budgets and history, and how much a planned release would leave."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ EVENTS: Final = {
 
 
 def show(space: Workspace, query: Form) -> Response:
-    """Show every data set of the chosen ledger."""
+    """Show all data sets of the chosen ledger."""
     return page(space, query.get("ledger"))
 
 
 def grant(space: Workspace, form: Form) -> Response:
-    """Raise the budget of a data set, with a reason that is kept in the history."""
+    """Raise the budget of a data set. The reason is recorded in the history."""
     name, dataset = form.get("ledger"), form.get("grant")
     try:
-        books = discreet.Ledger(space.folder.file(name, "ledger"))
+        ledger = discreet.Ledger(space.folder.file(name, "ledger"))
         with quiet():
-            books.grant(dataset, epsilon=form.number("grant_epsilon", "Epsilon"), reason=form.get("reason"))
+            ledger.grant(dataset, epsilon=form.number("grant_epsilon", "Epsilon"), reason=form.get("reason"))
     except FieldError as error:
         return page(space, name, 422, errors={error.field: here(error)}, typed=form)
     except discreet.DiscreetError as error:
@@ -44,29 +44,29 @@ def grant(space: Workspace, form: Form) -> Response:
 
 
 def ledgers(space: Workspace) -> list[str]:
-    """Return the files of the folder that may be ledgers."""
+    """Return the files in the folder that may be ledgers."""
     return space.folder.listed(".db")
 
 
-def planned(space: Workspace, books: discreet.Ledger, dataset: str) -> Any:  # noqa: ANN401  # a status, or none
+def planned(space: Workspace, ledger: discreet.Ledger, dataset: str) -> Any:  # noqa: ANN401  # a status, or none
     """Return the status after the planned release, or None if it would be refused."""
-    return books.planned(dataset, cost_of(space, *known(space)).loss)
+    return ledger.planned(dataset, cost_of(space, *known(space)).loss)
 
 
 def room(status: Any) -> str:  # noqa: ANN401  # a status of a ledger
-    """Describe the remaining budget for people who plan another release."""
+    """Describe the remaining budget to people who plan another release."""
     if status.rule == "basic":
         left = status.left["epsilon"]
-        return f"room for epsilon {_down(left)}" if left else "nothing"
+        return f"enough for epsilon {_down(left)}" if left else "nothing"
     largest = status.largest_gaussian if status.requests else status.epsilon
     if largest:
-        return f"room for one release of up to epsilon {_down(largest)}"
+        return f"enough for one release of up to epsilon {_down(largest)}"
     pure = status.left.get("pure_epsilon", 0.0)
-    return f"room for releases with delta 0, up to epsilon {_down(pure)} together" if pure else "nothing"
+    return f"enough for releases with delta 0, up to epsilon {_down(pure)} in total" if pure else "nothing"
 
 
 def _down(value: float) -> str:
-    """Round down to three digits.
+    """Round down to three significant digits.
 
     >>> _down(1.6379), _down(0.5), _down(12.0)
     ('1.63', '0.5', '12')
@@ -84,13 +84,14 @@ def page(space: Workspace, name: str, status: int = 200, **values: object) -> Re
     facts: dict[str, Any] = {"statuses": [], "history": [], "after": {}, "message": "", "errors": {}, "typed": Form([])}
     if chosen:
         try:
-            books = discreet.Ledger(space.folder.file(chosen))
-            facts |= {"statuses": books.statuses(), "history": books.history()[-200:][::-1]}
-            for one in facts["statuses"]:
+            ledger = discreet.Ledger(space.folder.file(chosen))
+            facts |= {"statuses": ledger.statuses(), "history": ledger.history()[-200:][::-1]}
+            for entry in facts["statuses"]:
+                dataset = entry.dataset
                 try:
-                    facts["after"][one.dataset] = planned(space, books, one.dataset) or "refused"
+                    facts["after"][dataset] = planned(space, ledger, dataset) or "refused"
                 except discreet.DiscreetError:
-                    facts["after"][one.dataset] = None
+                    facts["after"][dataset] = None
         except discreet.DiscreetError as error:
             facts["message"] = here(error)
     return render(

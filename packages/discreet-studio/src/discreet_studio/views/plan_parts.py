@@ -1,4 +1,4 @@
-"""Compute parts of the plan when they are opened or, with many columns, as jobs that can be cancelled."""
+"""Compute parts of the plan when a user opens them or, with many columns, as jobs that can be cancelled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from discreet_studio.views.expected_results import PIECES, Run, cost_of, drawn_p
 from discreet_studio.views.release_settings import width_of
 from discreet_studio.workspace import Workspace
 
-#: what to show while a result is computed
+#: description of each computation while it runs
 STAGES: Final = {
     "plan": "computing expected widths", "savings": "computing what bounds cost", "widths": "planning at other budgets",
     "mechanisms": "planning with every mechanism", "smallest": "looking for the smallest epsilon and number of rows",
@@ -26,10 +26,10 @@ _SHOWN: Final = 6
 
 
 def compute(space: Workspace, form: Form) -> Response:
-    """Compute one of the results as a job, which takes a while with many columns."""
+    """Start a job that computes one of the results. With many columns this takes a while."""
     what = form.get("what") or "plan"
     if what not in PIECES:
-        raise FieldError("", "there is no such part of a plan")
+        raise FieldError("", "this part of a plan does not exist; go back to the plan page")
     design, asked = known(space)
     token = discreet.CancelToken()
 
@@ -39,7 +39,7 @@ def compute(space: Workspace, form: Form) -> Response:
 
     job = space.jobs.start("plan", f"/plan?open={what}", work, request=form.get("request"), token=token)
     if job is None:
-        raise FieldError("", "other work is running; wait until it has ended")
+        raise FieldError("", "another job is running; wait until it has finished")
     space.jobs.wait(job, 0.3)
     return see_other(f"/job/{job.key}")
 
@@ -53,16 +53,16 @@ def picture(space: Workspace, query: Form) -> Response:
 
 
 def widths(space: Workspace, query: Form) -> Response:
-    """Plot widths against epsilon."""
+    """Plot interval widths against epsilon."""
     design, asked = known(space)
     if waits(space, "widths", design, asked):
         return _asks(space, "widths")
     try:
-        made, over = piece(space, "plan", design, asked), piece(space, "widths", design, asked)
+        plan, over = piece(space, "plan", design, asked), piece(space, "widths", design, asked)
         drawn = space.remembered(
             "drawn widths", design.to_dict(), asked.planned,
             make=lambda: space.picture(
-                lambda: made.plot(over=over), "Expected width of each interval against epsilon"
+                lambda: plan.plot(over=over), "Expected width of each interval against epsilon"
             ),
         )  # fmt: skip
     except discreet.DiscreetError as error:
@@ -71,30 +71,31 @@ def widths(space: Workspace, query: Form) -> Response:
 
 
 def curve(space: Workspace, query: Form) -> Response:
-    """Plot the power of an attacker's test against its false positive rate."""
+    """Plot the power of an attacker's test against its false-alarm rate."""
     cost = cost_of(space, *known(space))
-    promised = cost.guarantee
+    guarantee = cost.guarantee
     drawn = space.remembered(
-        "curve", promised.epsilon, promised.delta, promised.mu, promised.rho,
+        "curve", guarantee.epsilon, guarantee.delta, guarantee.mu, guarantee.rho,
         make=lambda: space.picture(cost.plot, "What an attacker could learn"),
     )  # fmt: skip
     return part("picture", drawn=drawn)
 
 
 def mechanisms(space: Workspace, query: Form) -> Response:
-    """Compare every mechanism."""
+    """Compare the expected widths of all mechanisms."""
     design, asked = known(space)
     if waits(space, "mechanisms", design, asked):
         return _asks(space, "mechanisms")
-    found = piece(space, "mechanisms", design, asked)
-    names = [one.name for one in piece(space, "plan", design, asked).coefficients]
+    plans = piece(space, "mechanisms", design, asked)
+    names = [coefficient.name for coefficient in piece(space, "plan", design, asked).coefficients]
     rows: list[tuple[str, list[float | None] | None, str]] = []
-    for name, made in found.items():
-        if isinstance(made, str):
-            rows.append((name, None, made))
+    for name, plan in plans.items():
+        if isinstance(plan, str):
+            rows.append((name, None, plan))
         else:
-            reasons = (one.reason for one in made.coefficients)
-            rows.append((name, [one.width for one in made.coefficients], next(filter(None, reasons), "")))
+            reasons = (coefficient.reason for coefficient in plan.coefficients)
+            widths = [coefficient.width for coefficient in plan.coefficients]
+            rows.append((name, widths, next(filter(None, reasons), "")))
     return part("plan_mechanisms", names=names[:_SHOWN], rows=rows)
 
 
@@ -115,7 +116,7 @@ def smallest(space: Workspace, query: Form) -> Response:
 
 
 def use_epsilon(space: Workspace, form: Form) -> Response:
-    """Use the smallest epsilon in the plan."""
+    """Put the smallest sufficient epsilon into the plan."""
     value = form.number("epsilon", "Epsilon")
     space.store.change(plan=space.state.plan | {"epsilon": f"{value:.4g}"})
     return see_other("/plan")

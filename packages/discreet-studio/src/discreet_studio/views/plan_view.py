@@ -1,4 +1,4 @@
-"""Show what to expect before any budget is spent: widths, costs of bounds, attacks, mechanisms."""
+"""Show what to expect before any budget is spent: interval widths, cost of bounds, attacks, mechanisms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from discreet_studio.views.expected_results import PIECES, choices_of, cost_of, 
 from discreet_studio.views.release_settings import DEFAULTS, OPTIONS, ROBUST, Settings, settings_of
 from discreet_studio.workspace import DRAWN_AT_ONCE, Workspace, notices
 
-KINDS: Final = {"moments": "any model", "coefficients": "one model, the declared one"}
+KINDS: Final = {"moments": "any model", "coefficients": "only the declared model"}
 _COSTLIEST: Final = 8
 
 
@@ -36,7 +36,7 @@ def save(space: Workspace, form: Form) -> Response:
 
 
 def live(space: Workspace, form: Form) -> Response:
-    """Return only the result while fields change, and the choice of mechanisms if it changes."""
+    """Return only the result while fields change, and the list of mechanisms if it changes."""
     before = _choices(space, Form(list(space.state.plan.items())))
     _keep(space, form)
     now = _choices(space, form)
@@ -58,9 +58,9 @@ def live(space: Workspace, form: Form) -> Response:
 
 
 def _choices(space: Workspace, form: Form) -> tuple[Any, ...]:
-    """Return every mechanism, with the reason if it does not fit, or none until design and budget are complete."""
+    """Return all mechanisms, each with the reason if it does not fit. Return none if design or budget is incomplete."""
     try:
-        # the number of rows does not affect the mechanisms
+        # the row count does not affect which mechanisms fit
         asked = settings_of(Form([*form.fields, ("rows", form.get("rows") or "1")]))
         return choices_of(space, space.design(), asked)
     except discreet.DiscreetError:
@@ -80,9 +80,9 @@ def _facts(space: Workspace, asked: Settings) -> dict[str, Any]:
     }  # fmt: skip
     if facts["waits"]:
         return facts
-    made = piece(space, "plan", design, asked)
-    facts |= {"made": made, "assumptions": made.assumptions.lines() if made.assumptions is not None else ()}
-    facts["later"] = len(made.coefficients) > DRAWN_AT_ONCE
+    plan = piece(space, "plan", design, asked)
+    facts |= {"made": plan, "assumptions": plan.assumptions.lines() if plan.assumptions is not None else ()}
+    facts["later"] = len(plan.coefficients) > DRAWN_AT_ONCE
     if not facts["later"]:
         try:
             facts["drawn"] = drawn_plan(space, design, asked)
@@ -107,9 +107,9 @@ def _page(
     try:
         design = space.design()
         columns = [
-            (one.name, one.kind)
-            for one in space.draft.columns
-            if one.included and one.kind not in ("formula", "private")
+            (column.name, column.kind)
+            for column in space.draft.columns
+            if column.included and column.kind not in ("formula", "private")
         ]
         names = [name for name in design.released if name not in ("1", design.target)]
         if not errors and form.get("rows"):

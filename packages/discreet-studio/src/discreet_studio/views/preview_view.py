@@ -1,4 +1,4 @@
-"""Show the whole report as it will look, from simulated rows and marked SIMULATED."""
+"""Show the whole report as it will look, made from simulated rows and marked SIMULATED."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_ROWS: Final = 200_000
 
 
 def show(space: Workspace, query: Form) -> Response:
-    """Show the latest preview, and a button that makes another."""
+    """Show the latest preview, and a button that makes another one."""
     return _page(space)
 
 
@@ -40,19 +40,19 @@ def make(space: Workspace, form: Form) -> Response:
             job.stage, job.share = stage, share
 
         with quiet():
-            begin("drawing rows", 0.0)
+            begin("simulating rows", 0.0)
             rows = datasets.simulated_rows(design, int(min(asked.rows, MOST_ROWS)), **asked.simulated)
             begin("adding noise", 0.3)
-            made = discreet.release(rows, design, epsilon=asked.epsilon, delta=asked.delta, **asked.released)
-            begin("writing the page", 0.6)
+            release = discreet.release(rows, design, epsilon=asked.epsilon, delta=asked.delta, **asked.released)
+            begin("writing the report", 0.6)
             with space.drawing:
-                html = discreet.report(made, simulated=True).html
+                html = discreet.report(release, simulated=True).html
             begin("done", 1.0)
             space.preview = html
 
     job = space.jobs.start("preview", "/preview", work, request=form.get("request"), token=token)
     if job is None:
-        return _page(space, 409, refusal="Other work is running; wait until it has ended.")
+        return _page(space, 409, refusal="Another job is running. Wait until it has finished.")
     space.jobs.wait(job, 0.15)
     return see_other(f"/job/{job.key}")
 

@@ -1,4 +1,4 @@
-"""Parse the settings of a plan from its form, for the plan, the preview, the release and the ledger."""
+"""Parse the settings of a plan from its form. The plan, preview, release and ledger pages use them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from discreet_studio.forms import Form, as_number
 from discreet_studio.studio_folder import FieldError
 from discreet_studio.workspace import Workspace, notices
 
-#: blank assumptions have cautious defaults: declared bounds are mostly far wider than the data, and most models
+#: cautious defaults for blank assumptions: declared bounds are usually far wider than the data, and most models
 #: explain little; the page states both
 DEFAULTS: Final = {
     "by": "epsilon", "epsilon": "1", "delta": "1e-6", "rows": "", "level": "95", "rsquared": "0.1", "spread": "0.2",
@@ -34,7 +34,7 @@ _USUAL: Final = discreet.ReleaseOptions().keywords()
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings and assumptions of a plan."""
+    """Settings and assumptions of a plan."""
 
     epsilon: float
     delta: float
@@ -58,10 +58,10 @@ class Settings:
 
 
 def settings_of(form: Form) -> Settings:
-    """Parse the fields, and raise errors for the field that has the problem."""
+    """Parse the fields. Raise an error for the first field that has a problem."""
     filled = {name: form.get(name) or default for name, default in DEFAULTS.items()}
     if not filled["rows"]:
-        raise FieldError("rows", "about how many rows the table has: a number that is public, such as 30000")
+        raise FieldError("rows", "fill in about how many rows the table has: a publicly known number, such as 30000")
     epsilon, delta, rows, level = (
         as_number(filled[name], name, label)
         for name, label in (("epsilon", "Epsilon"), ("delta", "Delta"), ("rows", "Rows"), ("level", "Level"))
@@ -81,7 +81,7 @@ def settings_of(form: Form) -> Settings:
     for name, low, high in (("rsquared", 0.0, 1.0), ("spread", 0.0, 1.0), ("correlation", -1.0, 1.0)):
         value = stated[name]
         if value is not None and not low <= value <= high:
-            raise FieldError(name, f"expected a number from {low:g} to {high:g}, got {value:g}")
+            raise FieldError(name, f"{name}: expected a number from {low:g} to {high:g}, got {value:g}")
     options: dict[str, Any] = {
         **stated, "level": level / 100, "assume": _assumed(form) or None, "mechanism": filled["mechanism"],
         **_release_options(form),
@@ -140,32 +140,32 @@ def _named_values(field: str, parts: list[str]) -> dict[str, object]:
 
 
 def kept_settings(space: Workspace) -> Settings:
-    """Return the settings that were filled in last."""
+    """Return the settings that were saved last."""
     return settings_of(Form(list(space.state.plan.items())))
 
 
 def width_of(form: Form) -> tuple[str, float]:
-    """Return the coefficient and the required width of its interval."""
+    """Return the name of a coefficient and the required width of its interval."""
     width = form.number("width", "Width")
     if width <= 0:
-        raise FieldError("width", f"the width is a number above 0, in units of the coefficient; got {width:g}")
+        raise FieldError("width", f"width: expected a number above 0, in units of the coefficient, got {width:g}")
     return form.get("coefficient"), width
 
 
 def _assumed(form: Form) -> dict[str, dict[str, Any]]:
-    """Return the assumptions about single columns, from fields such as `mean:age`."""
-    found: dict[str, dict[str, Any]] = {}
+    """Return assumptions about individual columns, from fields such as `mean:age`."""
+    assumptions: dict[str, dict[str, Any]] = {}
     for key, text in form.fields:
         what, _, column = key.partition(":")
         text = text.strip()
         if what not in ("mean", "sd", "share") or not column or not text:
             continue
-        found.setdefault(column, {})[what] = _value(text, key, f"{what} of {column}")
-    return found
+        assumptions.setdefault(column, {})[what] = _value(text, key, f"{what} of {column}")
+    return assumptions
 
 
 def _value(text: str, key: str, label: str) -> object:
-    """Parse a number, a date, or a share for each level.
+    """Parse a number, a date, or the proportion of each level.
 
     >>> _value("2021-06-30", "mean:day", "mean of day"), _value("a=0.7, b=0.3", "share:s", "share of s")
     (datetime.date(2021, 6, 30), {'a': 0.7, 'b': 0.3})
@@ -180,6 +180,6 @@ def _value(text: str, key: str, label: str) -> object:
 
 
 def _level(text: str) -> str | int:
-    """Parse a level as the form declares it: an integer if it looks like one, text if it is in quotes."""
-    found = levels_of(text)[:1]
-    return found[0] if found else text
+    """Parse a level as the design form does: an integer if it looks like one, text if it is in quotes."""
+    levels = levels_of(text)[:1]
+    return levels[0] if levels else text

@@ -1,4 +1,4 @@
-"""Make a release: show its cost and budget, ask for one confirmation, and offer the files."""
+"""Make a release: show its cost and budget, ask for confirmation, and offer the files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ from discreet_studio.workspace import Workspace, notices, quiet
 
 END: Final = ".release.json"
 _CHANGED: Final = (
-    "The plan changed since this page was shown. Look again: this page shows it as it is now. Nothing was spent."
+    "The plan has changed since this page was loaded. This page now shows the current plan; look at it again before "
+    "you confirm. No budget was spent."
 )
 #: files that are written next to a release
 BESIDE: Final = (".html", ".md", ".tex", ".csv", ".py", ".ipynb", ".design.toml")
@@ -41,7 +42,7 @@ def show(space: Workspace, query: Form) -> Response:
     return page(space)
 
 
-# the field of each option of `Ledger.declare`
+# form field for each option of `Ledger.declare`
 _FIELDS: Final = {"dataset": "dataset", "ledger": "ledger_file", "delta": "budget_delta"}
 
 
@@ -49,16 +50,16 @@ def choose(space: Workspace, form: Form) -> Response:
     """Charge the chosen table to a data set of an existing ledger."""
     chosen = form.get("account")
     if chosen not in _accounts(space):
-        return page(space, 422, errors={"account": "choose a data set of the list"})
+        return page(space, 422, errors={"account": "choose a data set from the list"})
     name, _, dataset = chosen.partition("/")
     space.store.change(accounts=space.state.charged_to(name, dataset))
     return see_other("/release")
 
 
 def create(space: Workspace, form: Form) -> Response:
-    """Create a ledger if there is none of this name, and declare a data set with its budget.
+    """Declare a data set with its budget, in a new ledger if none has this name.
 
-    On the release page, the chosen table is then charged to this data set. On the ledger page, no table changes.
+    On the release page, the chosen table is then charged to this data set. On the ledger page, no table is affected.
     """
     goes_to = "/release" if form.get("from") == "release" else "/ledger"
     try:
@@ -72,8 +73,8 @@ def create(space: Workspace, form: Form) -> Response:
         with quiet():
             discreet.PrivacyBudget(epsilon, delta)
             discreet.privacy.check_strength(discreet.PrivacyBudget(epsilon, delta), allow_weak_privacy=False)
-            books = discreet.Ledger(path) if exists else discreet.Ledger.create(path)
-            books.declare(dataset, epsilon=epsilon, delta=delta, unit=unit)
+            ledger = discreet.Ledger(path) if exists else discreet.Ledger.create(path)
+            ledger.declare(dataset, epsilon=epsilon, delta=delta, unit=unit)
     except FieldError as error:
         return _refused(space, form, goes_to, error.field, here(error))
     except discreet.DiscreetError as error:
@@ -91,18 +92,18 @@ def _refused(space: Workspace, form: Form, goes_to: str, field: str, message: st
 
 
 def confirm(space: Workspace, form: Form) -> Response:
-    """Start the release, or return the one that was started by an earlier click."""
-    begun_before = space.jobs.asked(form.get("request"))
-    if begun_before is not None:
-        return see_other(f"/job/{begun_before.key}")
+    """Start the release, or return the job that an earlier click started."""
+    earlier = space.jobs.asked(form.get("request"))
+    if earlier is not None:
+        return see_other(f"/job/{earlier.key}")
     if space.jobs.running is not None:
-        return page(space, 409, message="Other work is running; wait until it has ended. Nothing was spent.")
+        return page(space, 409, message="Another job is running. Wait until it has finished. No budget was spent.")
     try:
         asked = _asked(space)
         if form.get("shown") != _digest(asked):
             return page(space, 409, message=_CHANGED)
         if form.get("sure") != "yes":
-            raise FieldError("sure", "tick the box to confirm; this cannot be undone")  # noqa: TRY301
+            raise FieldError("sure", "tick this box to confirm; a release cannot be undone")  # noqa: TRY301
         stem = (form.get("name") or _name(space)).removesuffix(END)
         space.folder.check_stem(stem, "name")
         for end in (END, *BESIDE):
@@ -121,7 +122,7 @@ def confirm(space: Workspace, form: Form) -> Response:
 
 
 def _asked(space: Workspace) -> dict[str, Any]:
-    """Return a snapshot of everything that determines the release and its budget."""
+    """Return a snapshot of everything that determines the release and its cost."""
     with space.store.lock:
         state = copy.deepcopy(space.state)
     ledger, dataset = state.account
@@ -132,22 +133,22 @@ def _asked(space: Workspace) -> dict[str, Any]:
 
 
 def _digest(asked: dict[str, Any]) -> str:
-    """Return a digest of what a page showed, since a confirmation is valid for nothing else."""
+    """Return a digest of what a page showed. A confirmation is valid only for that."""
     return hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
 
 
 def finish(space: Workspace, form: Form) -> Response:
-    """Finish a confirmed release that has no file. The ledger returns it at no cost if it was paid for."""
-    begun_before = space.jobs.asked(form.get("request"))
-    if begun_before is not None:
-        return see_other(f"/job/{begun_before.key}")
+    """Finish a confirmed release that has no file. If it was already paid for, the ledger returns it at no cost."""
+    earlier = space.jobs.asked(form.get("request"))
+    if earlier is not None:
+        return see_other(f"/job/{earlier.key}")
     if not space.state.begun:
         return see_other("/release")
     return _begin(space, _work(space, space.state.begun), form.get("request"))
 
 
 def forget(space: Workspace, form: Form) -> Response:
-    """Abandon a release that has no file. What the ledger has recorded is not changed."""
+    """Abandon a release that has no file. The records of the ledger do not change."""
     space.store.change(begun={})
     return see_other("/release")
 
@@ -156,7 +157,7 @@ def done(space: Workspace, query: Form) -> Response:
     """Show the verified release and its files."""
     name = query.get("name")
     if f"{name}{END}" not in space.state.made:
-        raise FieldError("name", "no release of this name was made here")
+        raise FieldError("name", "the studio has made no release with this name; look for its file on the analyse page")
     path = space.folder.file(f"{name}{END}")
     release = discreet.Release.load(path)
     verified = discreet.verify(release)
@@ -169,7 +170,7 @@ def _begin(space: Workspace, work: Callable[[Job], None], request: str) -> Respo
     goes_to = f"/release/done?name={space.state.begun['name']}"
     job = space.jobs.start("release", goes_to, work, request=request or secrets.token_hex(8), token=token)
     if job is None:
-        return page(space, 409, message="Other work is running; wait until it has ended. Nothing was spent.")
+        return page(space, 409, message="Another job is running. Wait until it has finished. No budget was spent.")
     space.jobs.wait(job, 0.15)
     return see_other(f"/job/{job.key}")
 
@@ -182,8 +183,8 @@ def _work(space: Workspace, begun: dict[str, Any]) -> Callable[[Job], None]:
     table, database_table = begun["table"], begun.get("database_table", "")
     source, reading = space.source(table, database_table), discreet.ReadOptions(**begun["reading"])
     key = folder.file(begun["sign"], "sign") if begun["sign"] else None
-    books = discreet.Ledger(folder.file(begun["ledger"], "ledger"))
-    account = books.account(
+    ledger = discreet.Ledger(folder.file(begun["ledger"], "ledger"))
+    account = ledger.account(
         begun["dataset"],
         accept_changed_data=begun["changed"] == "yes",
         refuse_shared_table=begun.get("shared") != "yes",
@@ -195,38 +196,40 @@ def _work(space: Workspace, begun: dict[str, Any]) -> Callable[[Job], None]:
         job.stage = "reading the table"
         try:
             with quiet():
-                made = discreet.release(
+                release = discreet.release(
                     source, design, compute=compute, spend=account, sign=key, reading=reading, **options
                 )
         except discreet.Cancelled:
             space.store.change(begun={})
             raise
         except discreet.DiscreetError as error:
-            # refused before the spend, or stopped by noisy counts: there is nothing to finish
+            # rejected before any budget was spent, or stopped by noisy counts: there is nothing to finish
             if error.exit_code in (2, 3) or error.code in ("stopped-by-guard", "bounds-not-found"):
                 space.store.change(begun={})
             raise FieldError("", space.hidden(error)) from None
         job.share, job.stage = None, "writing files"
         try:
-            made.save(folder.root / f"{stem}{END}", force=True)
+            release.save(folder.root / f"{stem}{END}", force=True)
             recipe = Recipe(
                 table, f"{stem}.design.toml", f"{stem}{END}", f"{stem}.html", begun["ledger"], begun["dataset"],
                 options, database_table, reading.given(),
             )  # fmt: skip
-            _write_beside(space, folder.root / stem, made, draft.toml(), recipe)
+            _write_beside(space, folder.root / stem, release, draft.toml(), recipe)
         except discreet.DiscreetError as error:
-            raise FieldError("", f"{error}. The release is kept in the ledger: finish it on the release page") from None
+            raise FieldError(
+                "", f"{error}. The release is recorded in the ledger: finish it on the release page"
+            ) from None
         made_here = [f"{stem}{END}", *(name for name in space.state.made if name != f"{stem}{END}")]
         space.store.change(begun={}, made=made_here[:50])
 
     return work
 
 
-def _write_beside(space: Workspace, stem: Path, made: discreet.Release, toml: str, recipe: Recipe) -> None:
-    """Write the report, the table and the files that repeat everything, without replacing existing files."""
-    fit = discreet.fit(made)
+def _write_beside(space: Workspace, stem: Path, release: discreet.Release, toml: str, recipe: Recipe) -> None:
+    """Write the report, coefficient tables and files that repeat everything. Existing files are not replaced."""
+    fit = discreet.fit(release)
     with space.drawing, quiet():
-        page_text = discreet.report(made, fit, file=f"{stem.name}{END}").html
+        page_text = discreet.report(release, fit, file=f"{stem.name}{END}").html
     table = fit.table()
     texts = {
         ".html": page_text, ".md": table.to_markdown(), ".tex": table.to_latex(), ".csv": table.to_csv(),
@@ -238,11 +241,11 @@ def _write_beside(space: Workspace, stem: Path, made: discreet.Release, toml: st
             with path.open("x", encoding="utf-8") as file:
                 file.write(text)
         except FileExistsError:
-            # from an interrupted run: no such file existed when this release was confirmed
+            # left by an interrupted run: no such file existed when this release was confirmed
             continue
         except OSError as error:
             path.unlink(missing_ok=True)
-            raise FieldError("", f"{path.name} could not be written: {error.strerror}") from None
+            raise FieldError("", f"the file {path.name} could not be written: {error.strerror}") from None
 
 
 def _name(space: Workspace) -> str:
@@ -254,7 +257,7 @@ def _name(space: Workspace) -> str:
 
 def page(space: Workspace, status: int = 200, **values: object) -> Response:
     """Render the page with the ledger, the cost and the output files."""
-    # taken first: if a field changes while the page is rendered, its confirmation is not valid
+    # taken first, so that a confirmation is not valid if a field changes while the page is rendered
     asked_for = _asked(space)
     facts: dict[str, Any] = {
         "refusal": "", "message": "", "design": None, "asked": None, "cost": None, "spent": None, "after": None,
@@ -269,28 +272,30 @@ def page(space: Workspace, status: int = 200, **values: object) -> Response:
         facts |= {"design": design, "asked": asked, "cost": cost, "name": _name(space)}
         facts["notices"] = notices(asked.epsilon, asked.delta)
         facts["no_reason"] = [
-            one.name for one in space.draft.columns if one.included and not one.derived and not one.reason
+            column.name
+            for column in space.draft.columns
+            if column.included and not column.derived and not column.reason
         ]
         facts["accounts"] = _accounts(space)
         if facts["ledger"] in facts["ledgers"]:
-            books = discreet.Ledger(space.folder.file(facts["ledger"]))
-            facts["spent"] = books.status(facts["dataset"])
-            facts["after"] = planned(space, books, facts["dataset"])
+            ledger = discreet.Ledger(space.folder.file(facts["ledger"]))
+            facts["spent"] = ledger.status(facts["dataset"])
+            facts["after"] = planned(space, ledger, facts["dataset"])
     except discreet.DiscreetError as error:
         facts["refusal"] = here(error)
     return render(space, "release", "release", status, **(facts | values))
 
 
 def _accounts(space: Workspace) -> list[str]:
-    """Return every data set of every ledger in the folder."""
-    found = []
+    """Return all data sets of all ledgers in the folder."""
+    accounts = []
     for name in ledgers(space):
         try:
-            found += [f"{name}/{one.dataset}" for one in discreet.Ledger(space.folder.file(name)).statuses()]
+            accounts += [f"{name}/{status.dataset}" for status in discreet.Ledger(space.folder.file(name)).statuses()]
         except discreet.DiscreetError:
-            # a database that is not a ledger
+            # the database is not a ledger
             continue
-    return found
+    return accounts
 
 
 SHOWN: Final[dict[str, Callable[[Workspace, Form], Response]]] = {"/release": show, "/release/done": done}

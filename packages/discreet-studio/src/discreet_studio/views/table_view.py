@@ -1,4 +1,4 @@
-"""Choose a file, its format and the privacy unit, from names and types and never from a value."""
+"""Choose a file, its format and the privacy unit. Only names and types of columns are read, never a value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from discreet_studio.workspace import Workspace
 READING: Final = ("encoding", "delimiter", "decimal", "thousands")
 SAMPLES: Final = ("census2000", "simulated-census")
 _SAMPLE_FILE: Final = "census-sample.parquet"
-#: rounded means, standard deviations and R² of the public samples, as assumptions for their plans
+#: rounded means, standard deviations and R² of the public samples, used as assumptions in their plans
 SUPPOSED: Final = {
     "census2000": {
         "rsquared": "0.1", "mean:lweekinc": "6.6", "sd:lweekinc": "0.7", "mean:educ": "13.3", "sd:educ": "1.8",
@@ -33,7 +33,7 @@ SUPPOSED: Final = {
 
 
 def show(space: Workspace, query: Form) -> Response:
-    """Show the list of files, the columns of the chosen one, and the tables of a chosen database."""
+    """Show the list of files, the columns of the chosen file, and the tables of a chosen database."""
     name = query.get("database")
     if not name:
         return _page(space, reset=query.get("reset") == "yes")
@@ -41,18 +41,18 @@ def show(space: Workspace, query: Form) -> Response:
         tables = discreet.database_tables(space.folder.file(name))
     except discreet.DiscreetError as error:
         return _page(space, 400, errors={"file": space.hidden(error)}, file=name)
-    said = {} if tables else {"file": f"{name} holds no table"}
-    return _page(space, tables=tables, file=name, errors=said)
+    errors = {} if tables else {"file": f"the database {name} contains no table; choose another file"}
+    return _page(space, tables=tables, file=name, errors=errors)
 
 
 def read(space: Workspace, form: Form) -> Response:
-    """Read the column names of the chosen file, and types where the file states them."""
+    """Read the column names of the chosen file, and the types if the file states them."""
     typed = {name: form.get(name) for name in READING} | {"quoted_line_breaks": "quoted_line_breaks" in form}
     name, inside = form.get("file"), form.get("database_table")
     try:
         if not name.lower().endswith((*TABLES, *DATABASES)):
             space.folder.file(name)
-            raise FieldError("file", "choose a table: a file that ends in " + ", ".join((*TABLES, *DATABASES)))
+            raise FieldError("file", "choose a file that ends in one of: " + ", ".join((*TABLES, *DATABASES)))
         source = space.source(name, inside)
         if name.lower().endswith(DATABASES) and not inside:
             return see_other(f"/table?database={quote(name)}")
@@ -60,23 +60,23 @@ def read(space: Workspace, form: Form) -> Response:
         check_column_count(len(blank.listed) + len(blank.left_out), "file")
     except discreet.DiscreetError as error:
         return _page(space, 400, errors={"file": space.hidden(error)}, typed=typed, file=name)
-    found = blank.reading.given()
-    columns = [[one, kind or ""] for one, kind in zip(blank.listed, blank.kinds, strict=True)]
-    columns += [[one, "left out: " + why] for one, why in blank.left_out]
+    reading = blank.reading.given()
+    columns = [[column, kind or ""] for column, kind in zip(blank.listed, blank.kinds, strict=True)]
+    columns += [[column, "left out: " + why] for column, why in blank.left_out]
     another = (name, inside) != (space.state.table, space.state.database_table)
-    fresh = another or [one[:1] for one in columns] != [one[:1] for one in space.state.columns]
-    changes: dict[str, object] = {"table": name, "database_table": inside, "reading": found, "columns": columns}
+    fresh = another or [column[:1] for column in columns] != [column[:1] for column in space.state.columns]
+    changes: dict[str, object] = {"table": name, "database_table": inside, "reading": reading, "columns": columns}
     if fresh:
         changes["draft"] = Draft.blank(_usable(columns)).to_dict()
         space.check_result = None
-    # the plan of one table does not apply to another
+    # a plan for one table does not apply to another
     reset = another and bool(space.state.plan)
     space.store.change(**changes, **({"plan": {}} if reset else {}))
     return see_other("/table?reset=yes" if reset else "/table")
 
 
 def choose_unit(space: Workspace, form: Form) -> Response:
-    """Choose the privacy unit: a row, or all rows with the same id."""
+    """Choose the privacy unit: one row, or all rows with the same id."""
     if not space.state.table:
         return see_other("/table")
     person = form.get("person") if form.get("unit") == "person" else ""
@@ -84,13 +84,13 @@ def choose_unit(space: Workspace, form: Form) -> Response:
     if form.get("unit") == "person":
         unit = {"several": True, "person": person, "max_rows": rows}
         if person not in dict(_usable(space.state.columns)):
-            return _page(space, 400, errors={"person": "choose the column that names a person"}, unit=unit)
+            return _page(space, 400, errors={"person": "choose the column that identifies a person"}, unit=unit)
         if not (rows.isascii() and rows.isdigit() and 1 <= int(rows[:9]) <= 10**6):
-            return _page(space, 400, errors={"max_rows": "write an integer of at least 1, such as 3"}, unit=unit)
+            return _page(space, 400, errors={"max_rows": "write a whole number of at least 1, such as 3"}, unit=unit)
     draft = space.draft
-    named = {one.name for one in draft.columns}
-    back = [one for one in Draft.blank(_usable(space.state.columns)).columns if one.name not in named]
-    draft.columns = [one for one in [*draft.columns, *back] if one.name != person]
+    named = {column.name for column in draft.columns}
+    back = [column for column in Draft.blank(_usable(space.state.columns)).columns if column.name not in named]
+    draft.columns = [column for column in [*draft.columns, *back] if column.name != person]
     draft.person, draft.max_rows = person, rows
     space.store.change(draft=draft.to_dict())
     return see_other("/design")
@@ -105,16 +105,16 @@ def sample(space: Workspace, form: Form) -> Response:
         path = space.folder.new_file(_SAMPLE_FILE, "sample", ".parquet")
         pq.write_table(dataset.table, path)
     except FieldError:
-        # from an earlier visit
+        # the file exists from an earlier visit
         path = space.folder.file(_SAMPLE_FILE, "sample")
     except OSError as error:
         path.unlink(missing_ok=True)
         raise FieldError("sample", f"the sample could not be written to the folder: {error.strerror}") from None
     blank = discreet.blank_design(path)
-    columns = [[one, kind or ""] for one, kind in zip(blank.listed, blank.kinds, strict=True)]
+    columns = [[column, kind or ""] for column, kind in zip(blank.listed, blank.kinds, strict=True)]
     draft = Draft.of(dataset.design, dataset.reasons)
     space.check_result = None
-    # the number of rows of a published sample is public
+    # the row count of a published sample is public
     rows = f"{float(f'{dataset.table.num_rows:.1e}'):.0f}"
     plan = {"rows": rows, "epsilon": "1", "delta": "1e-6"} | SUPPOSED[dataset.name]
     space.store.change(
@@ -132,32 +132,32 @@ def _sample() -> datasets.Dataset:
 
 
 def reading_of(typed: dict[str, Any]) -> dict[str, Any]:
-    r"""Return the options of the functions that read a table, without blank ones.
+    r"""Return the reading options that are not blank.
 
     >>> reading_of({"delimiter": "tab", "decimal": ""})
     {'delimiter': '\t'}
     """
-    given = {name: value for name, value in typed.items() if value}
-    if given.get("delimiter", "").lower() in ("tab", "\\t"):
-        given["delimiter"] = "\t"
-    return given
+    options = {name: value for name, value in typed.items() if value}
+    if options.get("delimiter", "").lower() in ("tab", "\\t"):
+        options["delimiter"] = "\t"
+    return options
 
 
 def _offered(space: Workspace) -> list[str]:
-    """Return the files that may be tables, without the tables of coefficients next to a release."""
+    """Return the files that may be tables, without the coefficient tables that were written with a release."""
     written = {f"{name.removesuffix('.release.json')}.csv" for name in space.folder.listed(".release.json")}
     return [name for name in space.folder.listed(*TABLES, *DATABASES) if name not in written]
 
 
 def _announced(name: str) -> str:
-    """Return the note on a file that is shown before the file is opened.
+    """Return the note that is shown with a file before it is opened.
 
     >>> _announced("people.csv"), _announced("people.parquet")
-    (' (text: its first line will be shown as names)', '')
+    (' (text: its first line will be shown as column names)', '')
     """
     if name.lower().endswith(DATABASES):
         return " (a database: choose its table next)"
-    return " (text: its first line will be shown as names)" if name.lower().endswith(TEXT) else ""
+    return " (text: its first line will be shown as column names)" if name.lower().endswith(TEXT) else ""
 
 
 def _usable(columns: list[list[str]]) -> list[tuple[str, str | None]]:

@@ -1,4 +1,4 @@
-"""Show the progress of a job, and cancel it if it is not too late."""
+"""Show the progress of a job, and cancel it unless it is too late."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from discreet_studio.studio_folder import FieldError
 from discreet_studio.workspace import Workspace
 
 NAMES: Final = {
-    "check": "Counting, for your eyes only", "preview": "Making a preview from simulated rows",
+    "check": "Counting rows, for your eyes only", "preview": "Making a preview from simulated rows",
     "release": "Making the release", "plan": "Computing the plan",
 }  # fmt: skip
 
 
 def show(space: Workspace, query: Form) -> Response:
-    """Show the page of a job, or redirect to its result if it has ended."""
+    """Show the page of a job, or redirect to its result if it has finished."""
     job = _job(space, query)
     if job.state == "done" and query.get("stay") != "yes":
         return see_other(job.goes_to)
@@ -36,7 +36,7 @@ def part(space: Workspace, query: Form) -> Response:
 
 
 def cancel(space: Workspace, form: Form) -> Response:
-    """Cancel a job if it is not too late."""
+    """Cancel a job unless it is too late."""
     job = _job(space, Form([("/key", form.get("key"))]))
     late = job.token is None or not job.token.cancel()
     space.jobs.wait(job, 1.0)
@@ -46,7 +46,7 @@ def cancel(space: Workspace, form: Form) -> Response:
 def _job(space: Workspace, query: Form) -> Job:
     job = space.jobs.find(query.get("/key"))
     if job is None:
-        raise FieldError("", "this work is not known any more; the ledger knows every release that was begun")
+        raise FieldError("", "this job has ended and was removed; the ledger page lists every release that was started")
     return job
 
 
