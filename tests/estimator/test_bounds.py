@@ -166,11 +166,11 @@ def test_rows_of_the_wrong_form_are_refused_before_anything_is_spent(rows, y, er
     [
         (X, np.where(Y > 1, np.nan, Y), "Input y contains NaN.*column 'y' has a cell that is missing"),
         (np.where(X > 0.9, np.inf, X), Y, "Input X contains .*infinity.*column 'x[01]' has a cell that is missing"),
-        (X, [*Y[1:], "0.5"], "Input y contains .*argument must be no string: cells must be numbers"),
+        (X, [*Y[1:], "0.5"], "Input y contains .*argument must be no string but a number"),
         (
             [*X[1:].tolist(), [{}, 0.5]],
             Y,
-            "Input X contains .*argument must be no string: cells .*column 'x0'",
+            "Input X contains .*argument must be no string but a number, .*column 'x0'",
         ),
     ],
 )

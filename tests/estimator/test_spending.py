@@ -45,7 +45,7 @@ def test_the_first_fit_of_an_estimator_is_silent_and_the_second_is_not():
     (notice,) = notices(lambda: model.fit(X, Y))
     assert notice == (
         "the estimator was fitted before: this fit spends epsilon=1.5, delta=1e-06. 2 fits in this process: together "
-        "epsilon 2.2 at delta 1e-06, added up as if all were on the same rows"
+        "epsilon 2.2 at delta 1e-06, assuming they all used the same rows"
     )
     # equal by chance with a probability far below 1e-9: three coefficients after twenty noisy steps
     assert model.release_.coefficients != first.coefficients

@@ -365,15 +365,15 @@ def clipping_note(release: Release, model: SubModel) -> str | None:
     if release.clip_counts is None:
         advice = ("; a release with ", Option("clip_counts", True), " does.") if _could_count(release) else (".",)
         return Message(
-            f"Values of {_listed(names)} outside their {_word(release)} were clipped, so the coefficients describe the "
-            f"clipped rows. The release does not count rows outside the {_word(release)}",
+            f"Any values of {_listed(names)} outside their {_word(release)} were clipped before fitting. The release "
+            "does not say in how many rows",
             *advice,
         )
     shares = [clipped for clipped in clipped_shares(release) if clipped.name in names]
     if not shares:
         return (
-            f"Values of {_listed(names)} outside their {_word(release)} were clipped, so the coefficients describe the "
-            "clipped rows. The number of rows is too noisy to say which fraction of them was clipped."
+            f"Any values of {_listed(names)} outside their {_word(release)} were clipped before fitting. The number of "
+            "rows is too noisy to say which fraction of them was clipped."
         )
     return (
         f"Fractions of rows clipped at the {_word(release)}, from noisy counts, with 95% intervals: "

@@ -124,7 +124,7 @@ def print_path(found: Path) -> None:
     print_table(title, HEADERS, found.cells(places))
     if len(places) < len(found.strengths):
         weaker = len(found.strengths) - places.stop
-        say(f"{places.start} stronger and {weaker} weaker penalties are not shown; --json has all.")
+        say(f"{places.start + weaker} other penalties are not shown; --json lists all.")
     shown = found.fit(None if chosen is not None else 0)
     choice = penalty_line(shown) if chosen is not None else f"none: {worded(reason_of(found.criterion), FLAGS)}"
     say(labelled("Chosen", choice, LABEL))

@@ -315,7 +315,7 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
         fields.append(("Signature", "Ed25519; discreet verify --key checks it with the public key"))
     # paths and commands are copied, so they stay on one line
     lines = [labelled(*field, _LABEL) for field in fields]
-    then = "fit models from it, write a page to send along, and check that its noise keeps the promise:"
+    then = "fit models, write a report to share, and verify the file:"
     return "\n".join([*lines, f"File        {output}", labelled("Next", then, _LABEL), *_next_steps(output)])
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LABEL: Final = 12
 _SIGNATURE: Final = {
-    "none": "none: changed numbers would not be detected",
+    "none": "not signed, so tampering would go undetected",
     "not checked": "present; pass --key to check it",
     "valid": "valid for the given key",
 }
@@ -58,7 +58,7 @@ def summary(found: Verification) -> str:
         ("Signature", _SIGNATURE[found.signature]),
         *([] if found.session is None else [("Session", f"fingerprint {in_groups(found.session)}")]),
         ("Ledger", _ledger(found.anchor)),
-        *(("Not seen", worded(line, FLAGS)) for line in found.cannot_see),
+        *(("Unchecked", worded(line, FLAGS)) for line in found.cannot_see),
     ]
     return "\n".join(labelled(*field, _LABEL) for field in fields)
 

@@ -403,8 +403,8 @@ def in_familiar_words(target: str, call: Callable[[], _Result]) -> _Result:
         what = "y" if error.column == target else "X"
         problem = RefusedCellError(
             Message(
-                f"Input {what} contains NaN, infinity or a cell of another kind (an argument must be no string: "
-                "cells must be numbers, unless levels are declared): ",
+                f"Input {what} contains NaN, infinity or text (an argument must be no string but a number, "
+                "unless its levels are declared): ",
                 error,
             ),
             column=error.column,

@@ -311,7 +311,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
                 "; this is a worker process, and fits of other workers are not included here: a ledger includes them "
                 "all (ledger=..., dataset=...)"
             )
-        notice = f"the estimator {who}: {what}. {more}, added up as if all were on the same rows{alone}"
+        notice = f"the estimator {who}: {what}. {more}, assuming they all used the same rows{alone}"
         # stack level of the caller of `fit`
         warnings.warn(notice, PrivacyNotice, stacklevel=7)
 

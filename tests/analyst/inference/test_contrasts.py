@@ -143,14 +143,14 @@ def test_an_unbounded_coefficient_is_bracketed_wherever_it_is_shown(by_kind, kin
     line = next(line for line in fit.summary().splitlines() if line.startswith(f"{name} "))
     assert words in line
     assert "Estimates in brackets are unreliable" in text
-    assert "the noise of the release outweighs the signal at this budget; " in text
+    assert "the release is too noisy to rule out any value; " in text
     assert "nan" not in text.lower()
     assert "inf" not in text.replace("information", "")
     told = json.loads(json.dumps(fit.to_dict(), allow_nan=False))
     assert told["params"][name] == value
     assert told["conf_int"][name]["kind"] == kind
     assert (told["conf_int"][name]["lower"] is None) == (kind == "everything")
-    assert "outweighs" in told["reasons"][name]
+    assert "too noisy to rule out" in told["reasons"][name]
     frame = fit.to_frame().to_pydict()
     index = frame["coefficient"].index(name)
     assert frame["kind"][index] == kind
@@ -373,7 +373,7 @@ def test_sets_of_predictions_are_arrays_only_if_all_are_intervals(by_kind):
     for release in by_kind.values():
         weak = discreet.fit(release)
         if weak.estimable and not weak.get_prediction(ROWS).conf_int()[0].bounded:
-            with pytest.raises(NotEstimableError, match=r"row 0 has no bounded interval .*outweighs"):
+            with pytest.raises(NotEstimableError, match=r"row 0 has no bounded interval .*too noisy to rule out"):
                 np.asarray(weak.get_prediction(ROWS).conf_int())
             break
     else:

@@ -67,7 +67,8 @@ def test_an_extract_by_path_has_its_columns_and_loses_unknown_incomes(tmp_path: 
 
 def test_an_extract_without_a_column_is_refused(tmp_path: Path) -> None:
     (tmp_path / "ipums.csv").write_text("AGE,SEX\n30,1\n")
-    with pytest.raises(SpecError, match=r"ipums.csv: expected the columns age, sex.*, but these are missing: edattain, "):
+    missing = r"ipums.csv: expected the columns age, sex.*, but these are missing: edattain, "
+    with pytest.raises(SpecError, match=missing):
         report_table("ipums", tmp_path)
     with pytest.raises(SpecError, match=r"expected ipums.parquet or ipums.csv in the data folder, got neither"):
         report_table("ipums", None)

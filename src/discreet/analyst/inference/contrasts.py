@@ -26,7 +26,7 @@ from discreet.releases.reference_distribution import Family, NotEstimable, criti
 
 TOO_WIDE: Final = NotEstimable("the number is too large for double precision; rescale the declared columns")
 NOTHING_VARIES: Final = NotEstimable("the residuals are 0 and the release has no noise, so nothing varies")
-UNBOUNDED: Final = "the noise of the release outweighs the signal at this budget"
+UNBOUNDED: Final = "the release is too noisy to rule out any value"
 
 
 def in_double(value: float) -> Number:
