@@ -147,7 +147,7 @@ def test_what_the_release_refuses_is_refused(changes, message):
         (X[:0], Y[:0], SpecError, "X has no rows"),
         (pd.DataFrame(X, columns=["a", "y"]), Y, SpecError, "the target is called 'y', and so is a column of X"),
         (pd.DataFrame(X, columns=["a", "b"]), pd.Series(Y, name="b"), SpecError, "the target is called 'b'"),
-        (pd.DataFrame(X, columns=["a", "a"]), Y, DataError, "the table has 'a' twice"),
+        (pd.DataFrame(X, columns=["a", "a"]), Y, DataError, "the table has more than one column 'a'"),
         (pd.DataFrame(X, columns=["a", 1]), Y, TypeError, "string names"),
     ],
 )

@@ -83,7 +83,10 @@ def test_types_of_a_parquet_file_choose_the_blanks(folder: Path, call: Call) -> 
         },
     }
     assert "names and types only" in text
-    assert "# [columns.when]\n# left out: its type timestamp[us, tz=UTC] is neither" in text
+    assert (
+        "# [columns.when]\n# left out: the column must contain numbers, booleans, text or dates, but has type timestamp[us, tz=UTC]"
+        in text
+    )
     assert "# [columns.parts]\n# left out: its type list is neither" in text
     assert SECRET not in text
     assert CANARY not in text
