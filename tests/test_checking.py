@@ -14,7 +14,7 @@ DESIGN = discreet.Design("y", {"y": (0, 1), "x": (0, 1)})
 def test_what_is_no_design_or_no_table_is_refused() -> None:
     with pytest.raises(SpecError, match="expected a Design, got dict"):
         discreet.check({"x": [1.0]}, {})  # type: ignore[arg-type]
-    with pytest.raises(SpecError, match="cannot be read"):
+    with pytest.raises(SpecError, match="cannot read an object of type"):
         discreet.check(3, DESIGN)
     with pytest.raises(SpecError, match="compute: expected ComputeOptions, got int"):
         discreet.check({"y": [1.0], "x": [1.0]}, DESIGN, compute=3)  # type: ignore[arg-type]

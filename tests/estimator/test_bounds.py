@@ -152,7 +152,7 @@ def test_what_the_release_refuses_is_refused(changes, message):
             SpecError,
             "names for y and the columns of X, got 'b'",
         ),
-        (pd.DataFrame(X, columns=["a", "a"]), Y, DataError, "the table has 'a' twice"),
+        (pd.DataFrame(X, columns=["a", "a"]), Y, DataError, "the table has more than one column 'a'"),
         (pd.DataFrame(X, columns=["a", 1]), Y, TypeError, "string names"),
     ],
 )

@@ -234,15 +234,15 @@ class Unconvertible:
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ((value for value in TARGET), "y has 0 dimensions"),
-        (MARK, "y has 0 dimensions"),
-        (set(TARGET), "y has 0 dimensions"),
-        (np.array(0.5), "y has 0 dimensions"),
-        (np.zeros((2, 2, 2)), "y has 3 dimensions"),
+        ((value for value in TARGET), "y must have 1 dimension, got 0"),
+        (MARK, "y must have 1 dimension, got 0"),
+        (set(TARGET), "y must have 1 dimension, got 0"),
+        (np.array(0.5), "y must have 1 dimension, got 0"),
+        (np.zeros((2, 2, 2)), "y must have 1 dimension, got 3"),
         (np.zeros((20, 2)), "y must have 1 column, got 2 columns"),
         (pd.DataFrame({"a": TARGET, "b": TARGET}), "y must have 1 column, got 2 columns"),
         (pl.DataFrame({"a": TARGET, "b": TARGET}), "y must have 1 column, got 2 columns"),
-        (Unconvertible(), "y: a Unconvertible cannot be read as an array"),
+        (Unconvertible(), "y: expected an array or a table, got an unreadable Unconvertible"),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -279,7 +279,7 @@ def test_a_bad_cell_of_a_prediction_is_refused_without_a_word_about_it():
     with pytest.raises(CellError, match="Input X contains NaN") as caught:
         model.predict([*ROWS, [0.5, MARK]])
     assert MARK not in said(caught.value)
-    with pytest.raises(DataError, match=r"X\[1\] has more or fewer cells"):
+    with pytest.raises(DataError, match=r"X\[1\] must be a list with as many cells as X\[0\]"):
         model.predict([[0.5, 0.5], [0.5]])
     with pytest.raises(ValueError, match="X has 3 features, but PrivateLinearRegression is expecting 2 features"):
         model.predict([[0.5, 0.5, 0.5]])

@@ -85,7 +85,7 @@ def test_a_terminal_gets_a_table(folder: Path, call: Call, monkeypatch: pytest.M
     assert result.exit_code == 0
     plain = re.sub(r"\x1b\[[0-9;]*m", "", result.stdout)
     assert plain.startswith(MARK)
-    for words in ("Rows read", "region: none of the declared levels: 1, in line 63", "age", "leaks it"):
+    for words in ("Rows read", "region: none of the declared levels: 1, in line 63", "age", "leak information"):
         assert words in plain
 
 
@@ -123,7 +123,7 @@ def test_a_table_that_hardly_fits_is_seen_before_and_after_the_spend(folder: Pat
     fit = sum(i % 540 == 0 for i in range(rows)) if story == "yes and no" else 0
     found = call("check", *words)
     assert found.exit_code == 0
-    assert f"{fit} of 20,000 would count" in found.stdout
+    assert f"{fit} of 20,000 would be included in a release" in found.stdout
     assert "A release would leave out more than half of the rows." in found.stdout
     assert re.search(
         rf"^{column}: .*: {rows - fit:,}, first in lines ", found.stdout.replace("\n  ", " "), re.MULTILINE
