@@ -71,6 +71,7 @@ DECLARED: Final[Mapping[str, Mapping[str, Setting]]] = MappingProxyType(
         "laplace": {},
         "k-norm": {},
         "refined": {},
+        "staged": {},
         "wishart": {
             "debiased": Setting(True, "subtract the mean of the noise; false keeps a positive semidefinite matrix"),
             "degrees": Setting(10_000, "largest number of degrees of freedom of the noise", 10, 100_000),

@@ -32,6 +32,7 @@ from discreet.releases.fields import (
     NoisyCount,
     ResidualPart,
     ScalingPart,
+    StagedPart,
     TargetClipping,
     digest_of,
 )
@@ -87,6 +88,9 @@ class Release:
     scaling
         Released numbers by which rows were scaled and weighted, with private scaling. The sums of products are then
         those of weighted rows, and `scalars` has their number.
+    staged
+        In a release by `staged`: the released numbers that define its sums, which are not products of the declared
+        columns.
     curators
         Terms of a release merged from the parts of several curators. None where one table was read.
     signature
@@ -111,6 +115,7 @@ class Release:
     guard: GuardPart | None = None
     discovery: DiscoveryPart | None = None
     scaling: ScalingPart | None = None
+    staged: StagedPart | None = None
     curators: CuratorTerms | None = None
     signature: str | None = None
 
@@ -365,6 +370,8 @@ class Release:
                 "rows": str(searched.rows),
                 "cells": {name: [str(count) for count in counts] for name, counts in searched.cells.items()},
             }
+        if self.staged is not None:
+            body["staged"] = self.staged.to_dict()
         if self.scaling is not None:
             by = self.scaling
             body["scaling"] = {
