@@ -590,6 +590,11 @@ def described(release: Release) -> Description:
             'means and correlations are of rows without weights, but a release with scaling "private" holds sums of '
             'weighted rows; release with scaling "declared" for them, or fit models, which count the weights'
         )
+    if release.staged is not None:
+        raise SpecError(
+            "means and correlations are not in a release by 'staged', which holds sums for fits of models; release with "
+            "the mechanism 'gaussian' for them, or fit models"
+        )
     if release.design.weights is not None:
         raise SpecError(
             "means and correlations are of rows without weights, but this release holds sums of rows with weights; "

@@ -488,10 +488,9 @@ def centred(release: Release) -> Release:
 
 def released_count(release: Release) -> NoisyCount | None:
     """Return the number of rows, if released. Its noise has standard deviation 0 where the number is public."""
-    plain = not release.weighted and release.staged is None
-    if not plain and ROWS in release.scalars:
+    if not release.plain and ROWS in release.scalars:
         return NoisyCount(release.scalars[ROWS] / release.noise.unit, release.noise.sd(ROWS))
-    if release.kind == "moments" and plain:
+    if release.kind == "moments" and release.plain:
         value = float(centred(release).moments[0, 0])
         return None if math.isnan(value) else NoisyCount(value, float(release.noise_sd[0, 0]))
     public = release.units_public if release.design.rows_public else None

@@ -144,6 +144,11 @@ class Release:
         return self.scaling is not None or self.design.weights is not None
 
     @property
+    def plain(self) -> bool:
+        """Whether the sums are of products of the declared columns, of rows without weights."""
+        return not self.weighted and self.staged is None
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Names of the released columns: "1" first, the target last."""
         return self.design.released
