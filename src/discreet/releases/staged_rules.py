@@ -30,6 +30,9 @@ FEWEST_ROWS: Final = 20.0
 _RIDGE: Final = 0.25
 # variance allowed for clipped scores, in squares of what the tail model says they may have lost
 ALLOWANCE: Final = 1.0
+# standard deviations of noise above 0 from which bins surely, or very likely, have rows
+_SURELY: Final = 4.0
+_LIKELY: Final = 3.0
 
 
 # -- box ---------------------------------------------------------------------------------------------------------------
@@ -120,11 +123,14 @@ class NoisyHistogram:
         low, high = math.log(self.edges[place - 1]), math.log(self.edges[place])
         return low + part * (high - low)
 
-    def surely(self) -> float:
-        """Return the upper edge of the highest bin that, with those above it, surely has rows; 0 without one."""
+    def surely(self, sds: float) -> float:
+        """Return the upper edge of the highest bin that, with those above it, surely has rows; 0 without one.
+
+        Its noisy count is then this many standard deviations above 0.
+        """
         beyond = np.cumsum(self.counts[::-1])[::-1]
         bins = np.arange(len(beyond), 0, -1)
-        found = np.flatnonzero(beyond > 3 * self.sd * np.sqrt(bins))
+        found = np.flatnonzero(beyond > sds * self.sd * np.sqrt(bins))
         return float(self.edges[found[-1] + 1]) if found.size else 0.0
 
 
@@ -162,14 +168,14 @@ def radius_of(histogram: NoisyHistogram, noise: NoiseDistribution, rows: float, 
     """Return the radius of rows in the Gram matrix, which grows with the number of rows over the noise."""
     quarter = math.exp(histogram.log_quantile(_RADIUS_TAIL, rows))
     grown = math.sqrt(_RADIUS_PART * rows / (noise.sd("count") * math.sqrt(2 * size)))
-    return max(min(max(grown, quarter), max(histogram.surely(), quarter), longest), 1.0)
+    return max(min(max(grown, quarter), max(histogram.surely(_LIKELY), quarter), longest), 1.0)
 
 
 def missing_part(histogram: NoisyHistogram, radius: float) -> float:
     """Return the part of the squared norms that weights take away, by the histogram; at most 1."""
     # squares of the geometric middles of the bins
     squares = histogram.edges[:-1] * histogram.edges[1:]
-    used = histogram.edges[1:] <= max(histogram.surely(), radius)
+    used = histogram.edges[1:] <= max(histogram.surely(_SURELY), radius)
     counts = np.where(used, np.maximum(histogram.counts, 0.0), 0.0)
     kept = float(counts @ np.minimum(squares, radius**2))
     lost = float(counts @ np.maximum(squares - radius**2, 0.0))
@@ -273,7 +279,7 @@ def score_bound(
     slope = min(max((high - low) / (at - _NORMAL.inv_cdf(1 - 4 * tail)), _SLOPES[0]), _SLOPES[1])
     beyond = max(2 / mu, 0.05 * math.sqrt(rows))
     z = _NORMAL.inv_cdf(1 - min(beyond / rows, tail))
-    quantile = max(math.exp(high + slope * max(z - at, 0.0)), histogram.surely())
+    quantile = max(math.exp(high + slope * max(z - at, 0.0)), histogram.surely(_SURELY))
     shape = min(max(slope / max(z, 0.5), _TAILS[0]), _TAILS[1])
     sigma = math.exp(histogram.log_quantile(0.32, rows)) / math.sqrt(size)
     first = max(quantile, _FREE * sigma * math.sqrt(rows) / sd)
