@@ -91,10 +91,10 @@ def plan(
     seed. A coefficient is estimable if at least 90% of the draws give it a bounded interval, and its numbers are
     medians.
 
-    With `scaling="private"`, 25 releases of synthetic rows are simulated, including their searches. Numbers follow a
-    beta distribution within their bounds, the target is linear in the regressors plus normal errors, and the results
-    are medians over the releases. A column with private bounds needs its mean and sd in `assume`. It is assumed to be
-    normal, with the bounds that the expected counts give.
+    With `scaling="private"` or the mechanism `staged`, 25 releases of synthetic rows are simulated, including their
+    searches. Numbers follow a beta distribution within their bounds, the target is linear in the regressors plus normal
+    errors, and the results are medians over the releases. A column with private bounds needs its mean and sd in
+    `assume`. It is assumed to be normal, with the bounds that the expected counts give.
 
     For a mechanism that publishes coefficients the widths of intervals are unknown. The plan then gives and explains
     its noise and, if that noise is added to the coefficients, the `privacy_sd` of each coefficient.
@@ -207,9 +207,14 @@ def _plan(question: _Question, check: Callable[[], None]) -> Plan:
     request, asked, _ = question
     if request.mechanism.kind == "coefficients":
         return planned_inside(request.design, question.distribution, asked)
-    if request.options.scaling == PRIVATE:
+    if _is_simulated(request):
         return simulated_plan(request, asked, supposed_coefficients(question.expected()), check)
     return planned(question.expected(), asked, check)
+
+
+def _is_simulated(request: ReleaseRequest) -> bool:
+    """Return whether a plan needs simulated releases, because the sums depend on released scales."""
+    return request.options.scaling == PRIVATE or request.mechanism.name == "staged"
 
 
 def noise_distribution_for(
@@ -304,7 +309,7 @@ def bound_savings(
 
     Narrower bounds help only if the rows stay inside them, which only public knowledge can tell. Options are those of
     `plan`. The costliest column is first. The result is empty for a mechanism that publishes coefficients, for weighted
-    rows and for private scaling, which do not depend on the bounds in this way.
+    rows, for private scaling and for `staged`, which do not depend on the bounds in this way.
 
     Examples
     --------
@@ -315,7 +320,7 @@ def bound_savings(
     """
     question = _from_keywords(design, rows=rows, epsilon=epsilon, delta=delta, **options)
     request = question.request
-    if request.mechanism.kind == "coefficients" or design.weights is not None or request.options.scaling == PRIVATE:
+    if request.mechanism.kind == "coefficients" or design.weights is not None or _is_simulated(request):
         return {}
     expected = question.expected()
     model, _ = read_model(expected, None, None, None)
@@ -390,7 +395,7 @@ def _width_at(
     if "target_square" not in question.distribution.sigma:
         reason = _plan(question, checking(cancel)).coefficients[0].reason
         raise SpecError(f"no budget and no number of rows gives a width: {reason}. Leave the width out")
-    if question.request.options.scaling == PRIVATE:
+    if _is_simulated(question.request):
         planned_coefficients = _plan(question, checking(cancel)).coefficients
         widths = {each.name: each.width for each in planned_coefficients}
         if coefficient not in widths:
@@ -459,6 +464,11 @@ def second_release(
         raise SpecError(
             f"the mechanism {chosen.name!r} publishes coefficients, which cannot be combined with the sums of this "
             "release; plan a second release with a mechanism of kind 'moments'"
+        )
+    if "staged" in (release.mechanism, chosen.name):
+        raise SpecError(
+            "a second release is planned from sums of products of the declared columns, which the mechanism 'staged' "
+            "does not release; plan a single release by 'staged' with discreet.plan"
         )
     rows = float(centred(release).moments[0, 0])
     spent = Asked(guarantee.epsilon, guarantee.delta, rows, level, release.mechanism)

@@ -219,8 +219,8 @@ def _columns(context: RunContext) -> Generator[Sums, Totals, tuple[_Centres, _Ro
         sizes = column_sizes(context, SIZE, cells[:-1], [round(centre * CELLS) for centre in found], many)
         for column, centre, spread, root in zip(searched, found, spreads, sizes, strict=True):
             centres[column - 1] = centre
-            # lowered by one more standard deviation of its noise: too large a scale costs more than too small a one
-            surely = math.sqrt(max(root**2 - 4 * context.distribution.sd(SIZE) / many, 0.0))
+            # lowered by two more standard deviations of its noise: too large a scale costs more than too small a one
+            surely = math.sqrt(max(root**2 - 8 * context.distribution.sd(SIZE) / many, 0.0))
             scales[column - 1] = min(max(spread, surely, LEAST_SCALE), _MOST_SCALE)
     target = _median(context, cells[-1], exact) if target_searched(design) else _BOOLEAN_CENTRE
     return _Centres(Scaling(tuple(centres), tuple(scales), math.inf, 1), target), rows
