@@ -1,4 +1,4 @@
-"""List the queries of `staged`, with their sensitivities and shares of the budget. Proof: mechanisms/staged.proof.md."""
+"""List the queries of `staged`, with their sensitivities and shares of mu^2. Proof: mechanisms/staged.proof.md."""
 
 from __future__ import annotations
 
@@ -90,7 +90,9 @@ def staged_queries(design: Design, domain: RowDomain) -> list[Query]:
         grids = ("centre", "spread", "zoomed_centre", "zoomed_spread")
         queries += [search_query(design, grid, searched) for grid in grids]
         label = "squared distances of regressors from their centres"
-        queries.append(VectorQuery(SIZE, searched, math.sqrt(searched) * MARGIN * rows, label=label))  # [P:staged-sizes]
+        queries.append(
+            VectorQuery(SIZE, searched, math.sqrt(searched) * MARGIN * rows, label=label)
+        )  # [P:staged-sizes]
     if target_searched(design):
         half = 1.0 if replaced else 0.5  # [P:bisection]
         label = "comparisons in the search for the median of the target"
@@ -105,7 +107,9 @@ def staged_queries(design: Design, domain: RowDomain) -> list[Query]:
             label="comparisons in the searches for bounds of the pilot scores",
         ),
     ]
-    queries += [VectorQuery(block, coefficients, score, label=f"{block.replace('_', ' ')} score") for block in PILOT_SCORES]
+    queries += [
+        VectorQuery(block, coefficients, score, label=f"{block.replace('_', ' ')} score") for block in PILOT_SCORES
+    ]
     return [*queries, VectorQuery(SCORE_NORMS, SCORE_BINS, one_bin, label="numbers of rows by norm of the score")]
 
 

@@ -50,6 +50,7 @@ from discreet.releases.staged_rules import (
     box_of,
     effective_mu,
     largest_score,
+    limited_line,
     missing_part,
     norm_edges,
     norm_histogram,
@@ -159,9 +160,7 @@ class StagedMoments:
 MECHANISM: Final = StagedMoments()
 
 
-def staged_distribution(
-    design: Design, domain: RowDomain, mu: float, calibration: Calibration
-) -> NoiseDistribution:
+def staged_distribution(design: Design, domain: RowDomain, mu: float, calibration: Calibration) -> NoiseDistribution:
     """Return noise under which all queries together are mu-Gaussian-private: each has its share of mu^2."""
     scaled: dict[str, float] = {}
     for query in staged_queries(design, domain)[1:]:
@@ -231,9 +230,7 @@ def _median(context: RunContext, cells: IntArray, rows: int) -> float:
     counts, parts = Counts(cells[None, :]), 1 << BISECTIONS
     step = 2 * CELLS // parts
     half = context.distribution.unit // 2
-    place = _searched(
-        context, TARGET_MEDIAN, parts, lambda k: counts.up_to([(k + 1) * step - CELLS])[0], rows, half
-    )
+    place = _searched(context, TARGET_MEDIAN, parts, lambda k: counts.up_to([(k + 1) * step - CELLS])[0], rows, half)
     return ((place + 0.5) * step - CELLS) / CELLS
 
 
@@ -246,7 +243,9 @@ def _searched(context: RunContext, block: str, points: int, count_at: _CountAt, 
     low, high = 0, points - 1
     for _ in range(high.bit_length()):
         middle = (low + high) // 2
-        (value,) = noisy(context, block, [count_at(middle) * context.distribution.unit - below * rows])  # [P:staged-count]
+        (value,) = noisy(
+            context, block, [count_at(middle) * context.distribution.unit - below * rows]
+        )  # [P:staged-count]
         low, high = (low, middle) if value >= 0 else (middle + 1, high)
     return high
 
@@ -294,7 +293,7 @@ def _pilots(
         bound = thresholds[_searched(context, PILOT_BOUND, _POINTS, counts.__getitem__, many, below)]
         score = noisy(context, block, list((yield StagedScores(at, bound)).on_grid(noise.unit)))
         vector = np.array([total / noise.unit for total in score]) * bound
-        line = line + pilot_step(gram, gram_sd, vector, noise.sd(block) * bound, bound, quantile)
+        line = limited_line(line + pilot_step(gram, gram_sd, vector, noise.sd(block) * bound, bound, quantile))
     return released, gram, line
 
 

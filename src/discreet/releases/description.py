@@ -592,8 +592,8 @@ def described(release: Release) -> Description:
         )
     if release.staged is not None:
         raise SpecError(
-            "means and correlations are not in a release by 'staged', which holds sums for fits of models; release with "
-            "the mechanism 'gaussian' for them, or fit models"
+            "means and correlations are not in a release by 'staged', which holds sums for fits of models; release "
+            "with the mechanism 'gaussian' for them, or fit models"
         )
     if release.design.weights is not None:
         raise SpecError(

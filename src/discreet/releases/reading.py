@@ -136,7 +136,8 @@ FIELDS: Final = frozenset((
     "units_public", "anchor", "made_by",
 ))  # fmt: skip
 OPTIONAL: Final = frozenset((
-    "residuals", "coefficients", "scalars", "clip_counts", "guard", "discovery", "scaling", "staged", "curators", "signature",
+    "residuals", "coefficients", "scalars", "clip_counts", "guard", "discovery", "scaling", "staged", "curators",
+    "signature",
 ))  # fmt: skip
 _GRAM: Final = ("coefficients", "bound", "totals")
 # fields of nested tables; those of 'design', 'guarantee' and 'curators' are checked where they are read
@@ -151,8 +152,17 @@ _INSIDE: Final = {
     "discovery": ("sigma", "rows", "cells"),
     "scaling": ("centres", "scales", "radius", "target_centre", "target_bound", "fourth", "target_clipped"),
     "staged": (
-        "centres", "scales", "target_centre", "norms", "radius", "missing", "line", "whitening", "score_norms",
-        "score_bound", "residual_bound",
+        "centres",
+        "scales",
+        "target_centre",
+        "norms",
+        "radius",
+        "missing",
+        "line",
+        "whitening",
+        "score_norms",
+        "score_bound",
+        "residual_bound",
     ),
 }
 _WIDEST_RESIDUAL: Final = 4.0  # scaled units of the target: the largest bound that can be declared
@@ -441,9 +451,7 @@ def _staged_part(table: Mapping[str, object], design: Design) -> StagedPart:
         _counts(table.get(name), bins, f"staged.{name}")
         for name, bins in (("norms", norm_bins(design)), ("score_norms", SCORE_BINS))
     )
-    return StagedPart(
-        centres, scales, centre, norms, radius, missing, line, whitening, score_norms, bound, residual
-    )
+    return StagedPart(centres, scales, centre, norms, radius, missing, line, whitening, score_norms, bound, residual)
 
 
 def _counts(values: object, size: int, name: str) -> tuple[int, ...]:

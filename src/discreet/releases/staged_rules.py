@@ -188,9 +188,12 @@ def missing_part(histogram: NoisyHistogram, radius: float) -> float:
 def whitening_of(gram: FloatArray, rows: float) -> FloatArray:
     """Return the lower triangular V with V (gram / rows + ridge) V' = 1, negative eigenvalues of the Gram set to 0."""
     values, axes = np.linalg.eigh(gram / rows)
-    covariance = (axes * (np.maximum(values, 0.0) + _RIDGE)) @ axes.T
-    inverse: FloatArray = np.linalg.inv(np.linalg.cholesky((covariance + covariance.T) / 2))
-    return np.tril(inverse)
+    root = axes.T / np.sqrt(np.maximum(values, 0.0) + _RIDGE)[:, None]
+    # reversed columns turn the upper triangle of a QR decomposition into a lower one
+    upper = np.linalg.qr(root[:, ::-1], mode="r")[::-1, ::-1]
+    signs = np.where(np.diag(upper) < 0, -1.0, 1.0)
+    lower: FloatArray = np.tril(upper * signs[:, None])
+    return lower
 
 
 def largest_score(box: Box, whitening: FloatArray, line: Sequence[float]) -> float:
@@ -231,7 +234,12 @@ def pilot_step(
     weights = np.exp(logs - logs.max())
     factors = (prior * values / variance) @ (weights / weights.sum())
     step: FloatArray = axes @ (factors * along[:, 0])
-    return np.clip(np.nan_to_num(step), -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT)
+    return step
+
+
+def limited_line(line: FloatArray) -> FloatArray:
+    """Return a line whose coefficients are finite and not so large that a residual could overflow."""
+    return np.clip(np.nan_to_num(line), -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT)
 
 
 # -- bound of the scores -----------------------------------------------------------------------------------------------

@@ -320,9 +320,7 @@ def noise_draws(distribution: NoiseDistribution, noise: Noise, stream: np.random
     return noise.draws(distribution, stream, count)
 
 
-def _entry_draws(
-    distribution: NoiseDistribution, noise: EntryNoise, stream: np.random.PCG64, count: int
-) -> FloatArray:
+def _entry_draws(distribution: NoiseDistribution, noise: EntryNoise, stream: np.random.PCG64, count: int) -> FloatArray:
     """Draw noise matrices with independent entries, or with those of the family."""
     sd = noise.sd
     if distribution.family == "wishart":

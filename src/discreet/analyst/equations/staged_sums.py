@@ -82,9 +82,7 @@ def _choice(release: Release, part: StagedPart) -> ScoreBound:
     return chosen_bound(part, release.design, release.noise, 0.0 if count is None else count.value)
 
 
-def _noise(
-    release: Release, part: StagedPart, unwhitened: FloatArray, lost: float, mapping: FloatArray
-) -> MappedNoise:
+def _noise(release: Release, part: StagedPart, unwhitened: FloatArray, lost: float, mapping: FloatArray) -> MappedNoise:
     """Return the noise of the sums of a model. Scores that were clipped add the variance that is allowed for them."""
     size, noise = len(part.line), release.noise
     values, axes = np.linalg.eigh(released_gram(part, noise, [int(total or 0) for total in release.totals]))

@@ -14,7 +14,13 @@ import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 
 from discreet.analyst.confidence_sets import NotEstimableError
-from discreet.analyst.equations.noise import MISS, EntryNoise, MappedNoise, Noise, averaged_covariance, noise_norm_quantile
+from discreet.analyst.equations.noise import (
+    MISS,
+    MappedNoise,
+    Noise,
+    averaged_covariance,
+    noise_norm_quantile,
+)
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.solvers.least_squares import Solution
 from discreet.design.model_columns import SubModel

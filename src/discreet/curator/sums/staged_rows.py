@@ -177,7 +177,7 @@ class StagedScores(MadeAnew):
             self._sums = [total + int(part) for total, part in zip(self._sums, summed, strict=True)]
 
     def rows(self, chunk: FloatArray) -> FloatArray:
-        """Compute the integers that each row adds, shape (totals, rows): a vector of norm at most `unit`, and a square."""
+        """Compute the integers of each row, shape (totals, rows): a vector of norm at most `unit`, and a square."""
         x, norms, residual = self._rows.scores(chunk)
         # [P:staged-score]
         factors = residual / np.maximum(norms / self._inside, self._bound)
