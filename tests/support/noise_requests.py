@@ -347,6 +347,22 @@ def _refined(release: Release, distribution: NoiseDistribution, size: int) -> li
     return [*searches, gram, *[[distribution.sigma["score"]] * many] * 20]
 
 
+def _staged(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:
+    columns = {"centre": 5, "spread": 2, "zoomed_centre": 4, "zoomed_spread": 2, "size": 1}
+    others = {"rows": 1, "target_median": 6, "pilot_bound": 10}
+    searches = _searches(release, distribution, columns | others, list(columns))
+    moments = _moments(distribution, size)
+    # all but the last column, row by row
+    gram, scores, start = [], [], 0
+    for width in range(size, 1, -1):
+        gram += moments[start : start + width - 1]
+        scores.append(moments[start + width - 1])
+        start += width
+    counts = [[distribution.sigma["row_norms"]] * len(release.staged.norms), [distribution.sigma["score_norms"]] * 40]
+    pilots = [[distribution.sigma[name]] * (size - 1) for name in ("first_pilot", "second_pilot")]
+    return [*searches, gram, *counts, *pilots, scores, moments[-1:]]
+
+
 def _one_model(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:
     beside = [distribution.sigma["smallest_eigenvalue"]] if "smallest_eigenvalue" in distribution.sigma else []
     return [_moments(distribution, size), beside]
@@ -409,6 +425,7 @@ STATED: Mapping[str, Callable[[Release, NoiseDistribution, int], Sequence[Any]]]
     "output": _minimum,
     "objective": _minimum,
     "refined": _refined,
+    "staged": _staged,
 }
 
 

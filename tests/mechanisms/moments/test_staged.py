@@ -272,9 +272,8 @@ class Silent(SeededSampler):
 def silent_release(columns, table, line=None, **declared):
     """A release without noise at mu = 1e6, at which nothing is weighted or clipped. NOT PRIVATE."""
     design = Design("y", columns, **declared)
-    asked = question(design, grid_bits=26)
-    distribution = staged_distribution(design, asked.domain, 1e6, "gaussian")
-    asked = replace(asked, distribution=distribution)
+    domain = RowDomain.of(design, 26)
+    asked = replace(question(design), domain=domain, distribution=staged_distribution(design, domain, 1e6, "gaussian"))
     rows = SyntheticRows(table, design, asked.domain)
     passes = asked.mechanism.passes(asked.context(Silent(1)))
     totals = rows.sums(next(passes))
@@ -364,21 +363,24 @@ def test_the_stated_covariance_is_that_of_the_noise():
         sums.noise, scores=variance * (unwhitened @ unwhitened.T), weights=np.zeros_like(sums.noise.weights)
     )
     np.testing.assert_allclose(scores, (unwhitened @ unwhitened.T) / (unwhitened @ unwhitened.T)[0, 0], rtol=1e-9)
-    t = np.array([0.4, -1.0, 0.5, 0.2, -0.3, 0.1, 1.0])
+    # the score at the pilot line itself, which has no noise of products, and one far from it
+    near, far = np.append(-np.array(part.line), 1.0), np.array([0.4, -1.0, 0.5, 0.2, -0.3, 0.1, 1.0])
     rng = np.random.default_rng(5)
     steps = np.array(made.noise.steps(7), dtype=float)
     drawn = []
     for _ in range(3000):
         totals = [int(total + round(z)) for total, z in zip(made.totals, rng.normal(0, 1, 28) * steps, strict=True)]
         again = staged_sums(replace(made, totals=tuple(totals)), part, positions)
-        drawn.append((again.whole / again.unit).astype(float) @ t)
-    found, stated = np.cov(np.array(drawn).T), product_covariance(noise, t)
-    scale = np.sqrt(np.outer(stated.diagonal(), stated.diagonal()))
-    assert np.abs((found - stated) / scale).max() < 0.12
-    wrong = replace(noise, scores=variance * np.eye(6))
-    assert np.abs((found - product_covariance(wrong, t)) / scale).max() > 0.12
-    wrong = replace(noise, products=noise.products / 1.2)
-    assert np.abs((found - product_covariance(wrong, t)) / scale).max() > 0.12
+        drawn.append((again.whole / again.unit).astype(float))
+
+    def difference(noise, t):
+        found, stated = np.cov((np.array(drawn) @ t).T), product_covariance(noise, t)
+        return np.abs((found - stated) / np.sqrt(np.outer(found.diagonal(), found.diagonal()))).max()
+
+    assert max(difference(noise, near), difference(noise, far)) < 0.12
+    assert difference(replace(noise, scores=variance * np.eye(6)), near) > 0.12
+    assert difference(replace(noise, scores=2 * noise.scores), near) > 0.12
+    assert difference(replace(noise, products=noise.products / 1.2), far) > 0.12
 
 
 def test_products_of_two_levels_stay_0_and_indicators_alone_are_served():
