@@ -190,7 +190,8 @@ def whitening_of(gram: FloatArray, rows: float) -> FloatArray:
     values, axes = np.linalg.eigh(gram / rows)
     root = axes.T / np.sqrt(np.maximum(values, 0.0) + _RIDGE)[:, None]
     # reversed columns turn the upper triangle of a QR decomposition into a lower one
-    upper = np.linalg.qr(root[:, ::-1], mode="r")[::-1, ::-1]
+    triangle: FloatArray = np.asarray(np.linalg.qr(root[:, ::-1], mode="r"))
+    upper = triangle[::-1, ::-1]
     signs = np.where(np.diag(upper) < 0, -1.0, 1.0)
     lower: FloatArray = np.tril(upper * signs[:, None])
     return lower

@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 import numpy as np
 
@@ -43,7 +44,7 @@ class StagedSums:
 def staged_sums(release: Release, part: StagedPart, positions: Sequence[int]) -> StagedSums:
     """Return the sums of the columns at these positions of (1, x, y), from released numbers only."""
     size, unit = len(part.line), release.noise.unit
-    unwhitened = np.linalg.inv(whitening_matrix(part))
+    unwhitened: FloatArray = np.asarray(np.linalg.inv(whitening_matrix(part)), dtype=np.float64)
     # every double is an integer over a power of two, so all sums are exact
     exact = np.vectorize(Fraction, otypes=[object])
     totals = _square([Fraction(int(total or 0), unit) for total in release.totals], size + 1)
@@ -64,7 +65,7 @@ def staged_sums(release: Release, part: StagedPart, positions: Sequence[int]) ->
 
 def _integers(matrix: BigIntArray) -> tuple[BigIntArray, int]:
     """Return fractions over powers of two as integers, and their common divisor."""
-    divisor = max(value.denominator for value in matrix.flat)
+    divisor = max(cast("Fraction", value).denominator for value in matrix.flat)
     return np.vectorize(int, otypes=[object])(matrix * divisor), divisor
 
 
