@@ -165,10 +165,16 @@ _RADIUS_TAIL: Final = 0.25
 
 
 def radius_of(histogram: NoisyHistogram, noise: NoiseDistribution, rows: float, size: int, longest: float) -> float:
-    """Return the radius of rows in the Gram matrix, which grows with the number of rows over the noise."""
+    """Return the radius of rows in the Gram matrix, which grows with the number of rows over the noise.
+
+    It is rounded up so that the constant, divided by it, is a number of grid steps: it would otherwise be rounded by
+    the same amount in every row.
+    """
     quarter = math.exp(histogram.log_quantile(_RADIUS_TAIL, rows))
     grown = math.sqrt(_RADIUS_PART * rows / (noise.sd("count") * math.sqrt(2 * size)))
-    return max(min(max(grown, quarter), max(histogram.surely(_LIKELY), quarter), longest), 1.0)
+    radius = max(min(max(grown, quarter), max(histogram.surely(_LIKELY), quarter), longest), 1.0)
+    steps = 1 << noise.grid_bits
+    return steps / max(math.floor(steps / radius), 1)
 
 
 def missing_part(histogram: NoisyHistogram, radius: float) -> float:
