@@ -41,7 +41,7 @@ SCORE_BINS: Final = 40
 # a bin of norms of rows is this part of an octave
 BINS_PER_OCTAVE: Final = 4
 # smallest scale of a searched column, and the scale of all others, in scaled units
-LEAST_SCALE: Final = 1 / 64
+SMALLEST_SCALE: Final = 1 / 64
 UNSEARCHED_SCALE: Final = 1 / 2
 
 # shares of mu^2; the sum of scores gets the rest, with the shares that a design does not use
@@ -52,7 +52,7 @@ _SHARES: Final[Mapping[str, float]] = {
 }  # fmt: skip
 _GRAM_SHARE: Final = 0.25
 # with more coefficients than this the Gram matrix gets the larger share
-_MANY: Final = 12
+_MANY_COEFFICIENTS: Final = 12
 _LARGE_GRAM_SHARE: Final = 0.4
 _SQUARE_SHARE: Final = 0.03
 
@@ -74,7 +74,7 @@ def norm_bins(design: Design) -> int:
     """
     searched, columns = len(searched_columns(design)), len(design.released) - 2
     # a searched column is at most two scaled units from its centre
-    longest = 1 + searched * (2 / LEAST_SCALE) ** 2 + (columns - searched) / UNSEARCHED_SCALE**2
+    longest = 1 + searched * (2 / SMALLEST_SCALE) ** 2 + (columns - searched) / UNSEARCHED_SCALE**2
     return max(math.ceil(BINS_PER_OCTAVE * math.log2(longest) / 2), 1)
 
 
@@ -119,7 +119,7 @@ def staged_shares(design: Design) -> StagedShares:
     >>> staged_shares(Design("y", {"y": (0, 1), "x": (0, 1)}))
     StagedShares(gram=0.25, score=0.441, square=0.03)
     """
-    gram = _LARGE_GRAM_SHARE if len(design.released) - 1 > _MANY else _GRAM_SHARE
+    gram = _LARGE_GRAM_SHARE if len(design.released) - 1 > _MANY_COEFFICIENTS else _GRAM_SHARE
     used = math.fsum(query_share(query) for query in staged_queries(design, RowDomain.of(design))[1:])
     return StagedShares(gram, round(1 - gram - _SQUARE_SHARE - used, 12), _SQUARE_SHARE)
 

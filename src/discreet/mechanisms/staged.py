@@ -15,12 +15,12 @@ from discreet.accounting.queries import VectorQuery, variates
 from discreet.accounting.scaling import SIZE, searched_columns, target_searched
 from discreet.accounting.staged_queries import (
     BISECTIONS,
-    LEAST_SCALE,
     PILOT_BOUND,
     PILOT_COMPARISONS,
     PILOT_SCORES,
     ROW_NORMS,
     SCORE_NORMS,
+    SMALLEST_SCALE,
     TARGET_MEDIAN,
     UNSEARCHED_SCALE,
     MomentSensitivities,
@@ -45,8 +45,8 @@ from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.lattice import ROUNDING, gaussian_mu
 from discreet.releases.fields import StagedPart
 from discreet.releases.staged_rules import (
-    FEWEST_ROWS,
-    Box,
+    LEAST_ROWS,
+    RowBox,
     box_of,
     effective_mu,
     largest_score,
@@ -69,7 +69,7 @@ _MOST_SCALE: Final = 2.0
 # centre of a boolean target, which is not searched
 _BOOLEAN_CENTRE: Final = 0.5
 # points of the search for the bound of a pilot score, three in an octave
-_POINTS: Final = 1 << PILOT_COMPARISONS
+_PILOT_POINTS: Final = 1 << PILOT_COMPARISONS
 
 # the exact number of rows up to a point of a grid
 _CountAt: TypeAlias = Callable[[int], int]
@@ -113,10 +113,10 @@ class StagedMoments:
     def passes(self, context: RunContext) -> Passes:
         """Make a pass each for columns, norms, Gram matrix, two pilot scores and a search between them, and scores."""
         design, noise = context.design, context.distribution
-        centres, rows_before = yield from _columns(context)
-        n = max(rows_before.many, FEWEST_ROWS)
+        centres, rows_before = yield from _column_stage(context)
+        n = max(rows_before.many, LEAST_ROWS)
         box = box_of(design, centres.scaling.centres, centres.scaling.scales, centres.target)
-        norms = yield from _norms(context, centres.scaling)
+        norms = yield from _norm_stage(context, centres.scaling)
         histogram = norm_histogram(norms, noise, box.longest)
         size = len(design.released) - 1
         radius = radius_of(histogram, noise, n, size, box.longest)
@@ -134,7 +134,7 @@ class StagedMoments:
             tuple(tuple(row[: place + 1]) for place, row in enumerate(whitening.tolist())),
         )
         largest = largest_score(box, whitening, rows.line)
-        score_norms = yield from _score_norms(context, rows, largest)
+        score_norms = yield from _score_norm_stage(context, rows, largest)
         choice = score_bound(score_histogram(score_norms, noise, largest), noise, design, n, largest)
         square = square_bound_of(choice.bound, size, box.largest_residual(rows.line))
         *scores, squares = (yield StagedScores(rows, choice.bound, square)).on_grid(noise.unit)
@@ -183,7 +183,7 @@ def staged_distribution(design: Design, domain: RowDomain, mu: float, calibratio
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _RowCount:
     """Number of rows: released, on the product grid, or None where it is public; and as a number for later rules."""
 
     released: int | None
@@ -198,7 +198,7 @@ class _Centres:
     target: float
 
 
-def _columns(context: RunContext) -> Generator[Sums, Totals, tuple[_Centres, _Rows]]:
+def _column_stage(context: RunContext) -> Generator[Sums, Totals, tuple[_Centres, _RowCount]]:
     """Return scaling, centre of the target and number of rows, from one pass."""
     design, unit = context.design, context.distribution.unit
     searched = searched_columns(design)
@@ -206,11 +206,11 @@ def _columns(context: RunContext) -> Generator[Sums, Totals, tuple[_Centres, _Ro
     if cells is None:
         raise SpecError("expected counts by cell in the totals of the first pass, got none")
     exact = int(cells[-1].sum())
-    rows = _Rows(None, float(exact))
+    rows = _RowCount(None, float(exact))
     if not design.count_public:
         (released,) = noisy(context, ROWS, [exact * unit])
-        rows = _Rows(released, released / unit)
-    many = max(rows.many, FEWEST_ROWS)
+        rows = _RowCount(released, released / unit)
+    many = max(rows.many, LEAST_ROWS)
     size = len(design.released) - 2
     centres, scales = [0.0] * size, [UNSEARCHED_SCALE] * size
     if searched:
@@ -220,7 +220,7 @@ def _columns(context: RunContext) -> Generator[Sums, Totals, tuple[_Centres, _Ro
             centres[column - 1] = centre
             # lowered by two more standard deviations of its noise: too large a scale costs more than too small a one
             surely = math.sqrt(max(root**2 - 8 * context.distribution.sd(SIZE) / many, 0.0))
-            scales[column - 1] = min(max(spread, surely, LEAST_SCALE), _MOST_SCALE)
+            scales[column - 1] = min(max(spread, surely, SMALLEST_SCALE), _MOST_SCALE)
     target = _median(context, cells[-1], exact) if target_searched(design) else _BOOLEAN_CENTRE
     return _Centres(Scaling(tuple(centres), tuple(scales), math.inf, 1), target), rows
 
@@ -230,11 +230,13 @@ def _median(context: RunContext, cells: IntArray, rows: int) -> float:
     counts, parts = Counts(cells[None, :]), 1 << BISECTIONS
     step = 2 * CELLS // parts
     half = context.distribution.unit // 2
-    place = _searched(context, TARGET_MEDIAN, parts, lambda k: counts.up_to([(k + 1) * step - CELLS])[0], rows, half)
+    place = _quantile_search(
+        context, TARGET_MEDIAN, parts, lambda k: counts.up_to([(k + 1) * step - CELLS])[0], rows, half
+    )
     return ((place + 0.5) * step - CELLS) / CELLS
 
 
-def _searched(context: RunContext, block: str, points: int, count_at: _CountAt, rows: int, below: int) -> int:
+def _quantile_search(context: RunContext, block: str, points: int, count_at: _CountAt, rows: int, below: int) -> int:
     """Return the index of the first point up to which a quantile of the rows lies, by noisy binary search.
 
     `points` is a power of two, `rows` the exact number of rows and `below` the quantile in steps of the product grid.
@@ -250,18 +252,18 @@ def _searched(context: RunContext, block: str, points: int, count_at: _CountAt, 
     return high
 
 
-def _norms(context: RunContext, scaling: Scaling) -> Generator[Sums, Totals, list[int]]:
+def _norm_stage(context: RunContext, scaling: Scaling) -> Generator[Sums, Totals, list[int]]:
     """Return noisy numbers of rows by norm of (1, z), from one pass."""
     inner = norm_edges(norm_bins(context.design))[1:-1]
-    return _binned(context, ROW_NORMS, (yield RowNorms(context.domain, scaling, inner)))
+    return _noisy_bins(context, ROW_NORMS, (yield RowNorms(context.domain, scaling, inner)))
 
 
-def _score_norms(context: RunContext, rows: ScoredRows, largest: float) -> Generator[Sums, Totals, list[int]]:
+def _score_norm_stage(context: RunContext, rows: ScoredRows, largest: float) -> Generator[Sums, Totals, list[int]]:
     """Return noisy numbers of rows by norm of their score, from one pass."""
-    return _binned(context, SCORE_NORMS, (yield ScoreNorms(rows, score_edges(largest)[1:-1])))
+    return _noisy_bins(context, SCORE_NORMS, (yield ScoreNorms(rows, score_edges(largest)[1:-1])))
 
 
-def _binned(context: RunContext, block: str, totals: Totals) -> list[int]:
+def _noisy_bins(context: RunContext, block: str, totals: Totals) -> list[int]:
     """Return noisy numbers of rows in bins, from exact numbers up to their inner ends and of all rows."""
     up_to = totals.on_grid(context.distribution.unit)
     exact = [after - before for before, after in zip((0, *up_to[:-1]), up_to, strict=True)]  # [P:bins]
@@ -269,12 +271,12 @@ def _binned(context: RunContext, block: str, totals: Totals) -> list[int]:
 
 
 def _pilots(
-    context: RunContext, rows: ScoredRows, n: float, box: Box
+    context: RunContext, rows: ScoredRows, n: float, box: RowBox
 ) -> Generator[Sums, Totals, tuple[list[int], FloatArray, FloatArray]]:
     """Return the noisy Gram matrix, as integers and in units of (1, z), and the line of two pilot scores."""
     design, noise, radius = context.design, context.distribution, rows.radius or 1.0
     size = rows.size
-    thresholds = [box.span * radius * math.pow(2.0, (k + 1 - _POINTS) / 3) for k in range(_POINTS)]
+    thresholds = [box.span * radius * math.pow(2.0, (k + 1 - _PILOT_POINTS) / 3) for k in range(_PILOT_POINTS)]
     quantile = pilot_quantile(effective_mu(noise, design), n)
     below = round(quantile * noise.unit)
     line = np.zeros(size)
@@ -287,17 +289,17 @@ def _pilots(
             *counts, many = (yield ScoreNorms(at, thresholds)).values
         else:
             exact = (yield StagedGram(at, radius, thresholds)).on_grid(noise.unit)
-            released = _noisy_gram(context, exact[: entry_count(size)])
+            released = _products_with_noise(context, exact[: entry_count(size)])
             gram = symmetric((total / noise.unit for total in released), size) * radius**2
             *counts, many = (count // noise.unit for count in exact[entry_count(size) :])
-        bound = thresholds[_searched(context, PILOT_BOUND, _POINTS, counts.__getitem__, many, below)]
+        bound = thresholds[_quantile_search(context, PILOT_BOUND, _PILOT_POINTS, counts.__getitem__, many, below)]
         score = noisy(context, block, list((yield StagedScores(at, bound)).on_grid(noise.unit)))
         vector = np.array([total / noise.unit for total in score]) * bound
         line = limited_line(line + pilot_step(gram, gram_sd, vector, noise.sd(block) * bound, bound, quantile))
     return released, gram, line
 
 
-def _noisy_gram(context: RunContext, exact: Sequence[int]) -> list[int]:
+def _products_with_noise(context: RunContext, exact: Sequence[int]) -> list[int]:
     """Return the noisy upper triangle of the products, without noise where a product is 0 in every row."""
     size = len(context.design.released) - 1
     scales = _gram_steps(context.distribution, size)

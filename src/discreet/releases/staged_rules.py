@@ -25,21 +25,21 @@ from discreet.releases.fields import StagedPart
 
 _NORMAL: Final = NormalDist()
 # smallest number of rows that a rule divides by
-FEWEST_ROWS: Final = 20.0
+LEAST_ROWS: Final = 20.0
 # what is added to the diagonal of a whitened Gram matrix, in units of a row: rare levels then do not rule the bound
 _RIDGE: Final = 0.25
 # variance allowed for clipped scores, in squares of what the tail model says they may have lost
 ALLOWANCE: Final = 1.0
 # standard deviations of noise above 0 from which bins surely, or very likely, have rows
-_SURELY: Final = 4.0
-_LIKELY: Final = 3.0
+_SURE_SDS: Final = 4.0
+_LIKELY_SDS: Final = 3.0
 
 
 # -- box ---------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class RowBox:
     """Public ranges of (1, z) and of the target less its centre, in scaled units.
 
     Attributes
@@ -69,7 +69,7 @@ class Box:
         return max(self.target[1] - least, most - self.target[0])
 
 
-def box_of(design: Design, centres: Sequence[float], scales: Sequence[float], target_centre: float) -> Box:
+def box_of(design: Design, centres: Sequence[float], scales: Sequence[float], target_centre: float) -> RowBox:
     """Return the ranges of rows that are centred and scaled by released numbers.
 
     >>> box_of(Design("y", {"y": (0, 1), "x": (0, 1)}), [0.5], [0.25], 0.0).low
@@ -86,7 +86,7 @@ def box_of(design: Design, centres: Sequence[float], scales: Sequence[float], ta
         squares[first : last + 1] = [max(squares[first : last + 1]), *[0.0] * (last - first)]
     least = 0.0 if isinstance(design.columns[design.target], Boolean) else -1.0
     ends = (least - target_centre, 1.0 - target_centre)
-    return Box(tuple(low), tuple(high), ends, math.sqrt(math.fsum(squares)))
+    return RowBox(tuple(low), tuple(high), ends, math.sqrt(math.fsum(squares)))
 
 
 # -- histograms --------------------------------------------------------------------------------------------------------
@@ -172,7 +172,7 @@ def radius_of(histogram: NoisyHistogram, noise: NoiseDistribution, rows: float, 
     """
     quarter = math.exp(histogram.log_quantile(_RADIUS_TAIL, rows))
     grown = math.sqrt(_RADIUS_PART * rows / (noise.sd("count") * math.sqrt(2 * size)))
-    radius = max(min(max(grown, quarter), max(histogram.surely(_LIKELY), quarter), longest), 1.0)
+    radius = max(min(max(grown, quarter), max(histogram.surely(_LIKELY_SDS), quarter), longest), 1.0)
     steps = 1 << noise.grid_bits
     return steps / max(math.floor(steps / radius), 1)
 
@@ -181,7 +181,7 @@ def missing_part(histogram: NoisyHistogram, radius: float) -> float:
     """Return the part of the squared norms that weights take away, by the histogram; at most 1."""
     # squares of the geometric middles of the bins
     squares = histogram.edges[:-1] * histogram.edges[1:]
-    used = histogram.edges[1:] <= max(histogram.surely(_SURELY), radius)
+    used = histogram.edges[1:] <= max(histogram.surely(_SURE_SDS), radius)
     counts = np.where(used, np.maximum(histogram.counts, 0.0), 0.0)
     kept = float(counts @ np.minimum(squares, radius**2))
     lost = float(counts @ np.maximum(squares - radius**2, 0.0))
@@ -203,7 +203,7 @@ def whitening_of(gram: FloatArray, rows: float) -> FloatArray:
     return lower
 
 
-def largest_score(box: Box, whitening: FloatArray, line: Sequence[float]) -> float:
+def largest_score(box: RowBox, whitening: FloatArray, line: Sequence[float]) -> float:
     """Return a bound of the norm of a whitened score: nothing is clipped there."""
     extents = np.maximum(np.abs(box.low), np.abs(box.high))
     longest = min(box.longest * float(np.linalg.norm(whitening, 2)), float(np.linalg.norm(whitening, axis=0) @ extents))
@@ -213,7 +213,7 @@ def largest_score(box: Box, whitening: FloatArray, line: Sequence[float]) -> flo
 # -- pilot lines -------------------------------------------------------------------------------------------------------
 
 _PRIORS: Final = 2.0 ** np.arange(-10.0, 6.01, 0.5)
-_LARGEST_COEFFICIENT: Final = 1e6
+_COEFFICIENT_LIMIT: Final = 1e6
 
 
 def effective_mu(noise: NoiseDistribution, design: Design) -> float:
@@ -246,7 +246,7 @@ def pilot_step(
 
 def limited_line(line: FloatArray) -> FloatArray:
     """Return a line whose coefficients are finite and not so large that a residual could overflow."""
-    return np.clip(np.nan_to_num(line), -_LARGEST_COEFFICIENT, _LARGEST_COEFFICIENT)
+    return np.clip(np.nan_to_num(line), -_COEFFICIENT_LIMIT, _COEFFICIENT_LIMIT)
 
 
 # -- bound of the scores -----------------------------------------------------------------------------------------------
@@ -255,7 +255,7 @@ _SLOPES: Final = (0.3, 1.5)
 _TAILS: Final = (0.05, 0.75)
 # the largest bound that costs little: this part of the sampling deviation of a score
 _FREE: Final = 0.4
-_STEPS: Final = 13
+_BOUNDS_TRIED: Final = 13
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +294,7 @@ def score_bound(
     slope = min(max((high - low) / (at - _NORMAL.inv_cdf(1 - 4 * tail)), _SLOPES[0]), _SLOPES[1])
     beyond = max(2 / mu, 0.05 * math.sqrt(rows))
     z = _NORMAL.inv_cdf(1 - min(beyond / rows, tail))
-    quantile = max(math.exp(high + slope * max(z - at, 0.0)), histogram.surely(_SURELY))
+    quantile = max(math.exp(high + slope * max(z - at, 0.0)), histogram.surely(_SURE_SDS))
     shape = min(max(slope / max(z, 0.5), _TAILS[0]), _TAILS[1])
     sigma = math.exp(histogram.log_quantile(0.32, rows)) / math.sqrt(size)
     first = max(quantile, _FREE * sigma * math.sqrt(rows) / sd)
@@ -305,7 +305,7 @@ def score_bound(
         clipped = beyond * (bound / quantile) ** (-1 / shape)
         return ScoreBound(bound, clipped * bound * shape / (1 - shape), clipped, sigma)
 
-    choices = [choice(first * math.pow(2.0, k / 4)) for k in range(_STEPS)]
+    choices = [choice(first * math.pow(2.0, k / 4)) for k in range(_BOUNDS_TRIED)]
     return min(choices, key=lambda one: (one.bound * sd) ** 2 + ALLOWANCE * one.lost**2)
 
 
@@ -324,7 +324,7 @@ def score_histogram(counts: Sequence[int], noise: NoiseDistribution, largest: fl
 # -- check -------------------------------------------------------------------------------------------------------------
 
 # far above differences between machines in the last digits
-_CLOSE: Final = 1e-6
+_SAME_NUMBER: Final = 1e-6
 
 
 def released_gram(part: StagedPart, noise: NoiseDistribution, totals: Sequence[int]) -> FloatArray:
@@ -339,7 +339,7 @@ def chosen_bound(part: StagedPart, design: Design, noise: NoiseDistribution, row
     box = box_of(design, part.centres, part.scales, part.target_centre)
     largest = largest_score(box, whitening_matrix(part), part.line)
     histogram = score_histogram(part.score_norms, noise, largest)
-    return score_bound(histogram, noise, design, max(rows, FEWEST_ROWS), largest)
+    return score_bound(histogram, noise, design, max(rows, LEAST_ROWS), largest)
 
 
 def whitening_matrix(part: StagedPart) -> FloatArray:
@@ -352,7 +352,7 @@ def check_staged(
     part: StagedPart, design: Design, noise: NoiseDistribution, totals: Sequence[int], rows: float
 ) -> None:
     """Reject bounds and weights that are not those of the other released numbers."""
-    n, size = max(rows, FEWEST_ROWS), len(part.line)
+    n, size = max(rows, LEAST_ROWS), len(part.line)
     box = box_of(design, part.centres, part.scales, part.target_centre)
     histogram = norm_histogram(part.norms, noise, box.longest)
     expected = {
@@ -364,8 +364,8 @@ def check_staged(
         ),
     }  # fmt: skip
     for name, (stated, computed) in expected.items():
-        if not math.isclose(stated, computed, rel_tol=_CLOSE, abs_tol=_CLOSE):
+        if not math.isclose(stated, computed, rel_tol=_SAME_NUMBER, abs_tol=_SAME_NUMBER):
             raise ReleaseFileError(f"staged.{name} is {stated:.6g}, but the released numbers give {computed:.6g}")
     whitening = whitening_of(released_gram(part, noise, totals), n)
-    if not np.allclose(whitening_matrix(part), whitening, rtol=_CLOSE, atol=_CLOSE):
+    if not np.allclose(whitening_matrix(part), whitening, rtol=_SAME_NUMBER, atol=_SAME_NUMBER):
         raise ReleaseFileError("staged.whitening is not that of the released products")

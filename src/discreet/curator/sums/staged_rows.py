@@ -18,9 +18,9 @@ from discreet.exact.arrays import FloatArray, shrink_to_ball
 # finest grid of a score and of a squared residual, in units of their bounds
 SCORE_BITS: Final = 36
 # doubles hold integers up to 2^53, so sums of this many scores are exact in any order
-_EXACT_ROWS: Final = 2 ** (53 - SCORE_BITS)
+_SUMMED_AT_ONCE: Final = 2 ** (53 - SCORE_BITS)
 # far above the rounding error of a norm in doubles, far below one step of a score
-_INWARDS: Final = 1 - 2**-40
+_SHORTENED: Final = 1 - 2**-40
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class StagedScores(MadeAnew):
         self._square_bound = square_bound
         self._bits = min(2 * rows.domain.grid_bits, SCORE_BITS)
         # each coordinate moves by at most half a step where it is rounded
-        self._inside = (1 - math.sqrt(rows.size) * 2.0**-self._bits) * _INWARDS
+        self._inside = (1 - math.sqrt(rows.size) * 2.0**-self._bits) * _SHORTENED
         self._sums = [0] * (rows.size + (square_bound is not None))
 
     @property
@@ -172,7 +172,7 @@ class StagedScores(MadeAnew):
 
     def add(self, chunk: FloatArray) -> None:
         """Add a chunk of rows (1, x, y) in grid steps."""
-        for block in _blocks(chunk):
+        for block in _summable_blocks(chunk):
             summed = self.rows(block).sum(axis=1).tolist()  # [P:exact-staged-sum]
             self._sums = [total + int(part) for total, part in zip(self._sums, summed, strict=True)]
 
@@ -192,7 +192,7 @@ class StagedScores(MadeAnew):
         return tuple(self._sums)
 
 
-def _blocks(chunk: FloatArray) -> Iterator[FloatArray]:
+def _summable_blocks(chunk: FloatArray) -> Iterator[FloatArray]:
     """Split a chunk into blocks whose sums are exact in doubles."""
-    for start in range(0, chunk.shape[1], _EXACT_ROWS):
-        yield chunk[:, start : start + _EXACT_ROWS]
+    for start in range(0, chunk.shape[1], _SUMMED_AT_ONCE):
+        yield chunk[:, start : start + _SUMMED_AT_ONCE]
