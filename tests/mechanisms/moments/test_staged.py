@@ -481,11 +481,14 @@ def test_a_file_without_its_staged_part_or_with_that_of_another_mechanism_is_ref
     ("asked", "message"),
     [
         ({"delta": 0.0}, "needs delta above 0"),
-        ({"clip_counts": True}, "clip_counts works only with"),
+        ({"clip_counts": True}, "clip_counts needs one of the mechanisms"),
         ({"robust": True}, "robust standard errors need the mechanism 'gaussian'"),
         ({"scaling": "private"}, 'needs mechanism="gaussian"'),
         ({"design": Design("y", COLUMNS, radius=1.0)}, "finds its own radius"),
-        ({"design": Design("y", COLUMNS | {"w": (0, 1)}, weights="w")}, "takes rows without them"),
+        (
+            {"design": Design("y", COLUMNS | {"w": (0, 1)}, weights="w")},
+            'a design with weights needs mechanism="gaussian"',
+        ),
     ],
 )
 def test_what_is_not_served_is_refused_before_data_is_read(asked, message):
