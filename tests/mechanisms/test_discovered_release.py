@@ -157,7 +157,7 @@ def test_what_depends_on_bounds_that_are_not_known_is_refused_before_the_spend(w
 
 
 def test_testing_functions_say_that_bounds_are_needed_or_find_them_too():
-    with pytest.raises(SpecError, match=r"only discreet\.release finds them"):
+    with pytest.raises(SpecError, match=r"only discreet\.release supports"):
         exact_release(table(), DESIGN)
     one, two = (seeded_release(table(), DESIGN, seed=4, epsilon=4.0, delta=1e-6) for _ in range(2))
     assert one == two
@@ -281,8 +281,8 @@ def test_two_unrelated_tables_with_equal_noisy_numbers_publish_the_same_bits():
 def test_fits_descriptions_and_pages_say_which_bounds_were_found():
     low, high = MADE.found_bounds["x"]
     text = " ".join(discreet.fit(MADE).summary().split())
-    assert f"Private bounds, from noisy counts in this release: y [{MADE.found_bounds['y'][0]:g}," in text
-    assert f"x [{low:g}, {high:g}]. Values outside were clipped, which biases coefficients" in text
+    assert f"Privately estimated bounds, from noisy counts in this release: y [{MADE.found_bounds['y'][0]:g}," in text
+    assert f"x [{low:g}, {high:g}]. Values outside were clipped. Clipping biases coefficients" in text
     assert "declared bounds" not in text
     alone = " ".join(discreet.fit(MADE, target="b", features=["x"]).summary().split())
     assert f"in this release: x [{low:g}, {high:g}]. Values" in alone

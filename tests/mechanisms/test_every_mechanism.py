@@ -167,7 +167,7 @@ def test_persons_with_two_rows_release_with_more_noise_or_are_refused_before_dat
 def test_a_model_without_intercept_goes_through_the_origin_or_is_refused(name):
     lopsided = made(name, intercept=False) if mechanism_named(name).kind == "moments" else None
     if lopsided is None:
-        with pytest.raises(SpecError, match="not symmetric around 0"):
+        with pytest.raises(SpecError, match="needs bounds symmetric around 0"):
             made(name, intercept=False, data="no such file.csv")
     centred = {"x": (-10, 10), "b": bool, "g": ["red", "green", "blue"], "y": (-5, 5)}
     release = made(name, centred, intercept=False)

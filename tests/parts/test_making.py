@@ -146,6 +146,45 @@ def moved(people, name):
     return replace(people, folder=folder)
 
 
+class Killed(BaseException):
+    """What ends a process at once."""
+
+
+def test_a_record_that_was_never_committed_does_not_replace_the_part_of_the_ledger(people, tmp_path, monkeypatch):
+    """A process dies between record and ledger; the key in another folder then makes the only part that counts."""
+    books, copy = ledger(tmp_path, epsilon=5.0), moved(people, "copy")
+    keep = Record.keep
+
+    def killed(self, exact, part):
+        keep(self, exact, part)
+        raise Killed
+
+    monkeypatch.setattr(Record, "keep", killed)
+    with pytest.raises(Killed):
+        people.part(0, rows(1), ExactSampler(), spend=books.account("people"))
+    monkeypatch.setattr(Record, "keep", keep)
+    seen = copy.part(0, rows(1), ExactSampler(), spend=books.account("people"))
+    again = people.part(0, rows(1), ExactSampler(), spend=books.account("people"))
+    assert again.content == seen.content
+
+
+def test_a_part_that_another_process_committed_first_is_returned_ever_after(people, tmp_path, monkeypatch):
+    """Another process commits its part between the record and the commit of this one."""
+    books, copy = ledger(tmp_path, epsilon=5.0), moved(people, "copy")
+    keep, seen = Record.keep, []
+
+    def overtaken(self, exact, part):
+        kept = keep(self, exact, part)
+        monkeypatch.setattr(Record, "keep", keep)
+        seen.append(copy.part(0, rows(1), ExactSampler(), spend=books.account("people")))
+        return kept
+
+    monkeypatch.setattr(Record, "keep", overtaken)
+    first = people.part(0, rows(1), ExactSampler(), spend=books.account("people"))
+    later = people.part(0, rows(1), ExactSampler(), spend=books.account("people"))
+    assert {first.content, later.content} == {seen[0].content}
+
+
 def test_a_ledger_takes_one_part_of_a_session_whatever_the_records_say(people, tmp_path):
     """Where the records are lost the ledger still refuses other sums, other noise, and another data set."""
     books = ledger(tmp_path, epsilon=5.0)

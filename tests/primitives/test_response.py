@@ -157,7 +157,7 @@ def test_plausible_deniability_is_bayes_rule():
         ({"q": -0.1}, "at least 0 and below 1"),
         ({"q": math.nan}, "at least 0 and below 1"),
         ({"q": 1e-12}, "0, or a number of at least 1e-09"),
-        ({"q": True}, "not a number"),
+        ({"q": True}, "expected a number"),
         ({"epsilon": 0}, "epsilon"),
     ],
 )

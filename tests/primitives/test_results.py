@@ -63,7 +63,7 @@ def test_what_is_neither_a_number_nor_a_list_is_refused(value):
 def test_several_values_have_no_single_one():
     with pytest.raises(SpecError, match=r"expected a result with one value, got 50 values; use \.values"):
         _ = RESULTS["NoisyValues"]().value
-    with pytest.raises(SpecError, match=r"read \.values"):
+    with pytest.raises(SpecError, match=r"use \.values instead"):
         _ = RESULTS["Responses"]().value
     with pytest.raises(SpecError, match="half_widths"):
         RESULTS["NoisyValues"]().half_width()

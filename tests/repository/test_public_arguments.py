@@ -329,8 +329,8 @@ def test_weights_that_have_no_mean_are_refused() -> None:
     model = discreet.PrivateLinearRegression(**ESTIMATOR).fit(ROWS, TARGET)  # type: ignore[arg-type]
     for weights, message in (
         ([-1.0, 1.0] * 10, "negative weight"),
-        ([0.0] * 20, "adds up to 0"),
-        ([1e308] * 20, "more than a double can hold"),
+        ([0.0] * 20, "must have a sum that is above 0"),
+        ([1e308] * 20, "fits in double precision"),
     ):
         with pytest.raises(SpecError, match=message):
             model.score(ROWS, TARGET, sample_weight=weights)

@@ -146,7 +146,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "stages: what is acted on is not what is committed": Mutant(
         "counts of a stage",
-        'found = json.loads(receipt.stage(stage, record))["counts"]',
+        'committed = json.loads(receipt.stage(stage, record))["counts"]',
         "receipt.stage(stage, record); found = [*draw()]",
         VERDICTS,
         "ends_sooner or after_the_commit",

@@ -346,7 +346,7 @@ MUTANTS: dict[str, Mutant] = {
         "tests/curator/test_kept_rows.py",
     ),
     "kept rows: no value is negative": Mutant(
-        "rows set aside", "np.add(values[:, given]", "np.add(abs(values[:, given])", "tests/curator/test_kept_rows.py"
+        "rows set aside", "np.add(values[:, source]", "np.add(abs(values[:, source])", "tests/curator/test_kept_rows.py"
     ),
     "kept rows: the end of a chunk is the end of a person": Mutant(
         "whole persons", "if starts.size else (len(first), len(first))", "if starts.size > 1 else (0, 0)",

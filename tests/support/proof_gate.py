@@ -38,9 +38,12 @@ TRUSTED = (
     "ledger/",
     "accounting/",
     "parts/",
+    "spark/",
+    "workflow.py",
+    "release_request.py",
 )
 # a proof may list definitions here too
-FINGERPRINTED = (*TRUSTED, "spark/", "discreet_papers/baselines/", "workflow.py", "release_request.py")
+FINGERPRINTED = (*TRUSTED, "discreet_papers/baselines/", "options.py")
 # beginnings of the names of modules that are read here
 OWN = ("discreet.", "discreet_papers.", "discreet_studio.")
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -201,14 +201,19 @@ class _WishartPassesAccount(Account):
         return Loss.approximate(stated.epsilon, min(delta, NOTHING_KEPT))
 
 
+# range in which chi_square.proof.md bounds delta
+_MOST_DEGREES: Final = 100_000
+_LARGEST_SHIFT: Final = 10**9
+
+
 def _delta(stated: Stated, shift: Fraction, epsilon: float) -> Decimal:
     """Return a proved upper bound on delta at epsilon for one Wishart matrix."""
     unit, degrees = stated.design.unit, stated.distribution.parameters["degrees"] - stated.size + 1
     if unit.max_rows > 1:
         raise SpecError(f"Wishart noise is proved only for one row per person, got max_rows = {unit.max_rows}")
-    if degrees < 3 or stated.distribution.parameters["degrees"] > 4_000_000:
+    if degrees < 3 or stated.distribution.parameters["degrees"] > _MOST_DEGREES:
         raise SpecError(
-            f"expected at least {stated.size + 2} and at most 4,000,000 degrees of freedom, got "
+            f"expected at least {stated.size + 2} and at most {_MOST_DEGREES:,} degrees of freedom, got "
             f"{stated.distribution.parameters['degrees']}"
         )
     if not (EPSILON_LOWEST <= epsilon <= EPSILON_HIGHEST and stated.delta >= DELTA_LOWEST):
@@ -216,6 +221,8 @@ def _delta(stated: Stated, shift: Fraction, epsilon: float) -> Decimal:
             f"Wishart noise needs epsilon from {EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g} and delta of at least "
             f"{DELTA_LOWEST:g}; got epsilon = {epsilon:g} and delta = {stated.delta:g}"
         )
+    if shift > _LARGEST_SHIFT:
+        return Decimal(1)
     exchanged = unit.neighbours == "replace"
     served = served_epsilon(epsilon, exchanged=exchanged)
     share = best_share(degrees, float(shift), served, exchanged=exchanged)
@@ -245,7 +252,7 @@ def gradient_queries(design: Design, domain: RowDomain, iterations: int) -> list
     """List the queries of `gradient`: the number of rows unless it is public, and the sum of scores of each step."""
     sensitivity = score_sensitivity(domain, design.unit, intercept=design.intercept)
     score = VectorQuery("score", fitted_columns(design), sensitivity, times=iterations)
-    if design.count_public:
+    if design.count_public:  # [P:count-piece]
         return [score]
     return [VectorQuery("count", 1, float(design.unit.max_rows)), score]  # [P:forward-steps]
 

@@ -31,6 +31,7 @@ from discreet.design.design import Design
 from discreet.design.domain import WEIGHT_BITS, RowDomain, model_domain, model_text
 from discreet.errors import SpecError
 from discreet.exact.linear import entry_count
+from discreet.exact.rounding import MARGIN
 
 EIGENVALUE: Final = "smallest_eigenvalue"
 
@@ -99,12 +100,13 @@ def clip_query(design: Design) -> VectorQuery:
         clips_l2_sensitivity(design),
         clips_l1_sensitivity(design),
         label="numbers of clipped rows",
+        margin=MARGIN,
     )
 
 
 def eigenvalue_query(design: Design, domain: RowDomain) -> VectorQuery:
     """Return the query for the smallest eigenvalue of X'X."""
-    return VectorQuery(EIGENVALUE, 1, eigenvalue_sensitivity(design, domain))
+    return VectorQuery(EIGENVALUE, 1, eigenvalue_sensitivity(design, domain), margin=MARGIN)
 
 
 def one_model_query(design: Design, domain: RowDomain, *, target_square: bool) -> MomentsQuery:

@@ -171,6 +171,7 @@ def _same_names(what: str, numbers: Mapping[str, int], names: Iterable[str]) -> 
 # the worst replacement of a row ends within a millionth of the maximum. Up to epsilon = 50, noise that is smaller by
 # this tolerance raises delta by less than a thousandth.
 TOLERANCE: Final = 2e-6
+_LARGEST_DELTA: Final = 1 - 2**-19
 
 
 def gaussian_delta(epsilon: float, mu: float, tau: float) -> float:
@@ -205,9 +206,11 @@ def keeps(loss: Loss, epsilon: float, delta: float) -> bool:
         return loss.epsilon <= epsilon * (1 + TOLERANCE)
     if delta == 0 or epsilon <= 0:
         return False
+    # a delta of 1 is stated as slightly less, so a guarantee this weak is never confirmed
+    most = min(delta * (1 + TOLERANCE), _LARGEST_DELTA)  # [P:weak-delta]
     if loss.failure > 0:
-        return loss.epsilon <= epsilon * (1 + TOLERANCE) and loss.delta <= delta * (1 + TOLERANCE)
-    return smaller(loss, epsilon) <= delta * (1 + TOLERANCE)
+        return loss.epsilon <= epsilon * (1 + TOLERANCE) and loss.delta <= most
+    return smaller(loss, epsilon) <= most
 
 
 def smaller(loss: Loss, epsilon: float) -> float:

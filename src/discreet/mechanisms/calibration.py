@@ -421,8 +421,9 @@ class _Shared:
 # -- several queries ---------------------------------------------------------------------------------------------------
 # Noise scales of a sequence of Gaussian queries under one budget.
 #
-# Queries may be chosen adaptively: Gaussian mechanisms compose exactly in any order, and gaussian.proof.md sums the
-# cost of discrete noise over all variates. Other composition rules are offered for comparison. Proof: irls.proof.md.
+# Queries may be chosen adaptively: Gaussian mechanisms compose exactly in any order, and lattice.proof.md bounds the
+# cost of discrete noise, which adds up over all variates. Other composition rules are offered for comparison. Proof:
+# pieces.proof.md.
 
 # rules that account for all queries jointly, so they benefit if no pair of tables attains every sensitivity at once
 JOINT_RULES: Final = ("exact", "zcdp", "cdp")

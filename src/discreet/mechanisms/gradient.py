@@ -86,7 +86,7 @@ def gradient_shares(design: Design, domain: RowDomain, iterations: int) -> list[
     """Return the queries with their shares of mu^2: the row count unless it is public, and the scores of all steps."""
     shares = {"count": COUNT_SHARE, "score": 1 - COUNT_SHARE}
     queries = gradient_queries(design, domain, iterations)
-    return [(query, shares[query.block]) for query in queries]  # [P:count-piece]
+    return [(query, shares[query.block]) for query in queries]
 
 
 def check_step(step: float, *, carrying: bool) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
 from discreet import __version__
 from discreet.curator.sums.gram import Totals
@@ -21,6 +21,7 @@ from discreet.design.design import Design
 from discreet.errors import (
     ColumnNotice,
     DataError,
+    LedgerError,
     OptionError,
     OutputError,
     PartFileError,
@@ -313,9 +314,9 @@ def part_with(
             receipt = checked_receipt(spend(replace(request, fingerprint=fingerprint)))
 
             def build() -> Part:
-                made = known
-                if made is None and receipt.stored is not None:
-                    made = Part.from_text(receipt.stored)
+                # somebody may have seen the part that the ledger committed, so it replaces the one in the record
+                stored = None if receipt.stored is None else _stored_part(receipt.stored)  # [P:committed-part]
+                made = known if stored is None else stored
                 if made is None:
                     noisy = _with_share(exact, first, asked, session, sampler)
                     header = PartHeader(
@@ -325,12 +326,20 @@ def part_with(
                     made = Part.signed(header, masked(noisy, shared, place), own.sign)
                 if known is None:
                     # record the part before anyone sees it, so that no other part is made under the same mask
-                    made = record.keep(exact, made)  # [P:recorded-first]
+                    kept = record.keep(exact, made)  # [P:recorded-first]
+                    made = kept if stored is None else stored
                 # return what the ledger recorded
-                return made if receipt.commit is None else cast("Part", Part.from_text(receipt.commit(made.to_text())))
+                return made if receipt.commit is None else _stored_part(receipt.commit(made.to_text()))
 
             # without a ledger an error does not mean that budget was spent
             return build() if receipt.anchor == UNTRACKED else after_spend(build, receipt.request_id, "part")
+
+
+def _stored_part(text: str) -> Part:
+    part = Part.from_text(text)
+    if part is None:
+        raise LedgerError("the ledger holds another record in place of this part", remedy="restore it from a copy")
+    return part
 
 
 def answer_of(asked: ReleaseRequest, session: Session) -> dict[str, object]:
@@ -378,7 +387,9 @@ def _with_share(
     exact: list[int], first: Totals, asked: ReleaseRequest, session: Session, sampler: Sampler
 ) -> list[int]:
     """Add this curator's share of the noise to the sums, unless the merger draws the noise."""
-    if session.noise == "merger" or not isinstance(asked.mechanism, GaussianShares):
+    if session.noise == "merger":
         return exact
+    if not isinstance(asked.mechanism, GaussianShares):
+        raise TypeError("a session with noise in shares must have a mechanism that draws them")
     noisy = asked.mechanism.randomise(first, asked.distribution, sampler)  # [P:share-before-mask]
     return [*noisy, *exact[len(noisy) :]]

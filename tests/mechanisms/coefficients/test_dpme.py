@@ -373,12 +373,12 @@ def test_the_public_rule_of_bins(columns, epsilon, rows, bins):
 
 MANY_LEVELS = {name: [f"{name}{k}" for k in range(300)] for name in ("g", "h")}
 BAD = [
-    (MANY_LEVELS | {"y": bool}, {}, r"360,000 cells, about 2,\d\d\d MB; at most 1,048,576 cells and 512 MB"),
+    (MANY_LEVELS | {"y": bool}, {}, r"360,000 cells and about 2,\d\d\d MB; at most 1,048,576 cells and 512 MB"),
     ({}, {"bins": 1}, r"bins: expected at least 2, .*got 1"),
     (
         {},
         {"bins": 2000},
-        r"4,000,000 cells, about 953 MB; at most 1,048,576 cells and 512 MB are allowed; set fewer bins",
+        r"4,000,000 cells and about 953 MB; at most 1,048,576 cells and 512 MB are allowed; set fewer bins",
     ),
     ({f"x{j}": (0, 1) for j in range(40)}, {}, r"at least 2\^42 cells"),
     ({f"x{j}": (0, 1) for j in range(1500)}, {"bins": 100_000}, r"at least 2\^\d+ cells"),
@@ -400,7 +400,7 @@ def test_other_currencies_a_small_ball_and_gaussian_noise_without_delta_are_refu
     for budget in (PrivacyBudget.zcdp(0.1), PrivacyBudget.gdp(0.5)):
         with pytest.raises(SpecError, match="epsilon and delta"):
             PerturbedHistogram().noise_model(design, RowDomain.of(design), budget, settings_with())
-    with pytest.raises(SpecError, match=r"radius = 0.5.*leave it out"):
+    with pytest.raises(SpecError, match=r"radius = 0.5.*leave out the radius"):
         distribution_for(Design("y", COLUMNS, radius=0.5))
     assert distribution_for(Design("y", COLUMNS, radius=5.0)) == distribution_for(design)
     with pytest.raises(SpecError, match="delta above 0"):

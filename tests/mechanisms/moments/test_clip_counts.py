@@ -129,7 +129,7 @@ def test_parts_of_a_table_add_up_and_do_not_mix_with_parts_that_did_not_count():
     assert (parts[0] + parts[1]).clipped == whole.clipped != (0, 0)
     plain = accumulate(open_source(table), design, RowDomain.of(design), ComputeOptions())
     assert plain.clipped == ()
-    with pytest.raises(SpecError, match="different units or columns"):
+    with pytest.raises(SpecError, match="only if they have equal units and columns"):
         whole + plain
 
 

@@ -269,8 +269,16 @@ def test_what_is_not_proved_is_refused_before_the_table_is_touched():
     sampled = weighted(BOX, weights_are="sampling")
     private = weighted(BOX | {"x": "private"})
     cases = [
-        (weighted(BOX), {"mechanism": "laplace"}, "'laplace' takes rows without them"),
-        (weighted(BOX), {"mechanism": "refined"}, "'refined' takes rows without them"),
+        (
+            weighted(BOX),
+            {"mechanism": "laplace"},
+            "a design with weights needs mechanism=\"gaussian\", got mechanism='laplace'",
+        ),
+        (
+            weighted(BOX),
+            {"mechanism": "refined"},
+            "a design with weights needs mechanism=\"gaussian\", got mechanism='refined'",
+        ),
         (weighted(BOX), {"mechanism": "other"}, "unknown mechanism"),
         (weighted(BOX), {"delta": 0.0}, "delta above 0"),
         (weighted(BOX), {"scaling": "private"}, "weights of its own"),

@@ -176,7 +176,7 @@ def test_many_columns_are_live_and_drawn_after_the_page(tmp_path):
     assert "<svg" not in text
     assert "<svg" in browser.get("/plan/picture").text
     browser.post("/plan", GOOD | {"rows": "10"})
-    assert "no width to plot" in browser.get("/plan/picture").text
+    assert "no interval width to plot" in browser.get("/plan/picture").text
 
 
 @pytest.mark.no_cover
