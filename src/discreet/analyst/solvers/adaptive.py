@@ -356,6 +356,7 @@ def gram_variance(noise_map: FloatArray, noise: Noise) -> FloatArray:
     Every row of M is a unit vector plus a multiple of the first one. For two different rows, no entry of E occurs
     twice. On the diagonal the entry that connects both does, and the square of an indicator is that entry again.
 
+    >>> from discreet.analyst.equations.noise import EntryNoise
     >>> gram_variance(np.array([[2.0, 1.0]]), EntryNoise(np.array([[1.0, 1.0], [1.0, 1.0]])))
     array([[33.]])
     """
