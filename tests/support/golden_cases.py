@@ -64,6 +64,7 @@ VARIANTS: dict[str, tuple[str, dict[str, float], dict[str, object]]] = {
     "irls wishart": ("irls", BUDGET, {"iterations": 2, "form": "moment", "noise": "wishart"}),
     "gradient": ("gradient", BUDGET, {"iterations": 6}),
     "refined": ("refined", BUDGET, {}),
+    "staged": ("staged", BUDGET, {}),
     "output": ("output", BUDGET, {}),
     "objective": ("objective", BUDGET, {}),
     "objective squared": ("objective", BUDGET, {"loss": "squared"}),

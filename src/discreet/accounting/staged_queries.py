@@ -80,11 +80,16 @@ def norm_bins(design: Design) -> int:
 
 def staged_queries(design: Design, domain: RowDomain) -> list[Query]:
     """List the queries of `staged`: moments first, then what is released before them."""
+    return [StagedMomentsQuery(design, domain), *earlier_queries(design)]
+
+
+def earlier_queries(design: Design) -> list[VectorQuery]:
+    """List the queries that are released before the moments."""
     rows, replaced = design.unit.max_rows, design.unit.neighbours == "replace"
     searched, coefficients = len(searched_columns(design)), len(design.released) - 1
     one_bin = (math.sqrt(2) if replaced else 1.0) * MARGIN * rows  # [P:one-bin]
     score = (2.0 if replaced else 1.0) * rows  # [P:pilot-scores]
-    queries: list[Query] = [StagedMomentsQuery(design, domain)]
+    queries: list[VectorQuery] = []
     queries += [] if design.count_public else [rows_query(design)]  # [P:staged-rows]
     if searched:
         grids = ("centre", "spread", "zoomed_centre", "zoomed_spread")
@@ -120,13 +125,13 @@ def staged_shares(design: Design) -> StagedShares:
     StagedShares(gram=0.25, score=0.441, square=0.03)
     """
     gram = _LARGE_GRAM_SHARE if len(design.released) - 1 > _MANY_COEFFICIENTS else _GRAM_SHARE
-    used = math.fsum(query_share(query) for query in staged_queries(design, RowDomain.of(design))[1:])
+    used = math.fsum(query_share(query) for query in earlier_queries(design))
     return StagedShares(gram, round(1 - gram - _SQUARE_SHARE - used, 12), _SQUARE_SHARE)
 
 
-def query_share(query: Query) -> float:
+def query_share(query: VectorQuery) -> float:
     """Return the share of mu^2 of a query that is released before the moments."""
-    return _SHARES[next(iter(query.blocks))]
+    return _SHARES[query.block]
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,7 +96,8 @@ class RobustLoss:
     """Convex loss that is squared up to a threshold, a power of the residual from there to 2, and linear above 2.
 
     With c = threshold, the score is `psi(r) = r` if `abs(r) <= c`, and otherwise
-    `psi(r) = c sign(r) (min(abs(r), 2) / c)^(power - 1)`. It is nondecreasing, with slope at most 1. With power 1 it is Huber's score.
+    `psi(r) = c sign(r) (min(abs(r), 2) / c)^(power - 1)`. It is nondecreasing, with slope at most 1. With power 1 it is
+    Huber's score.
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet.accounting.noise_distribution import ROWS, Calibration, NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import VERSION
-from discreet.accounting.queries import VectorQuery, variates
+from discreet.accounting.queries import variates
 from discreet.accounting.scaling import SIZE, searched_columns, target_searched
 from discreet.accounting.staged_queries import (
     BISECTIONS,
@@ -24,6 +24,7 @@ from discreet.accounting.staged_queries import (
     TARGET_MEDIAN,
     UNSEARCHED_SCALE,
     MomentSensitivities,
+    earlier_queries,
     norm_bins,
     query_share,
     staged_queries,
@@ -162,10 +163,8 @@ MECHANISM: Final = StagedMoments()
 
 def staged_distribution(design: Design, domain: RowDomain, mu: float, calibration: Calibration) -> NoiseDistribution:
     """Return noise under which all queries together are mu-Gaussian-private: each has its share of mu^2."""
-    scaled: dict[str, float] = {}
-    for query in staged_queries(design, domain)[1:]:
-        if isinstance(query, VectorQuery):
-            scaled[query.block] = spread_scale(query, query_share(query), mu)  # [P:staged-shares]
+    # [P:staged-shares]
+    scaled = {query.block: spread_scale(query, query_share(query), mu) for query in earlier_queries(design)}
     shares, most = staged_shares(design), MomentSensitivities.of(design)
     gram, score, square = (
         sensitivity * ROUNDING / (mu * math.sqrt(share))

@@ -13,6 +13,7 @@ from scipy import stats
 
 import discreet
 from discreet.accounting.noise_distribution import BLOCKS
+from discreet.accounting.privacy_maps import loss_of
 from discreet.accounting.queries import blocks_of
 from discreet.accounting.staged_queries import (
     SCORE_NORMS,
@@ -184,7 +185,8 @@ def test_shares_are_all_of_the_budget_and_the_distribution_is_known_before_data(
         for columns in (COLUMNS, {"b": bool, "y": bool}, many | {"y": (0, 1)}):
             design = Design("y", columns, unit=unit)
             asked, shares = question(design), staged_shares(design)
-            _, *others = staged_queries(design, asked.domain)
+            first, *others = staged_queries(design, asked.domain)
+            assert set(first.labels) == set(first.blocks) == set(BLOCKS)
             own = [shares.gram, shares.score, shares.square]
             assert math.fsum([*own, *map(query_share, others)]) == pytest.approx(1, abs=1e-9)
             assert {*blocks_of(others), *BLOCKS} == set(asked.distribution.sigma)
@@ -472,6 +474,37 @@ def test_a_file_without_its_staged_part_or_with_that_of_another_mechanism_is_ref
     with pytest.raises(ReleaseFileError):
         discreet.Release.from_json(json.dumps(other))
     assert SCORE_NORMS in made.noise.sigma
+
+
+def test_what_staged_does_not_release_is_refused_in_its_file():
+    made = discreet.release(gaussian_table(7, 3000), WIDE, epsilon=2.0, delta=1e-6, mechanism="staged")
+
+    def changed(change):
+        body = json.loads(made.to_json())
+        change(body)
+        body["digest"] = digest_of(body)
+        return json.dumps(body)
+
+    counts = dict.fromkeys(WIDE.columns, "5")
+    with pytest.raises(ReleaseFileError, match="no residuals, no clip_counts and no scaling"):
+        discreet.Release.from_json(changed(lambda body: body.update(clip_counts=counts)))
+    with pytest.raises(ReleaseFileError, match="without a radius and without weights"):
+        discreet.Release.from_json(changed(lambda body: body["design"].update(radius=1.0)))
+    grouped = discreet.release(mixed_table(7, 500), Design("y", MIXED), epsilon=2.0, delta=1e-6, mechanism="staged")
+    body = json.loads(grouped.to_json())
+    body["noise"].pop("factors")
+    body["totals"].insert(14, "0")
+    body["digest"] = digest_of(body)
+    with pytest.raises(ReleaseFileError, match=r"noise.factors and noise.indicators"):
+        discreet.Release.from_json(json.dumps(body))
+
+
+def test_moments_without_noise_on_the_first_of_them_have_no_account():
+    design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": "replace"})
+    asked = question(design)
+    without = replace(asked.distribution, sigma={**asked.distribution.sigma, "count": 0})
+    with pytest.raises(SpecError, match="expected noise on the sum of squared weights"):
+        loss_of("staged", design, without, {}, EPSILON, DELTA)
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------

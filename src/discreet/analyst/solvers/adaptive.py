@@ -316,6 +316,7 @@ def gram_variance(noise_map: FloatArray, noise: Noise) -> FloatArray:
     Every row of M is a unit vector plus a multiple of the first unit vector. Off the diagonal, no entry of E occurs
     twice. On the diagonal, the entry in the first row of E does, and the square of an indicator equals that entry.
 
+    >>> from discreet.analyst.equations.noise import EntryNoise
     >>> gram_variance(np.array([[2.0, 1.0]]), EntryNoise(np.array([[1.0, 1.0], [1.0, 1.0]])))
     array([[33.]])
     """
