@@ -89,7 +89,8 @@ class Stated:
         distribution = self.distribution
         if distribution.models and not models:
             raise SpecError(
-                "this mechanism takes no additional models, but the noise distribution lists columns of some"
+                "this mechanism takes no additional models, but the noise distribution lists columns of additional "
+                "models"
             )
         self.models()
         if distribution.factors != factors:

@@ -486,9 +486,9 @@ def _has_target(release: Release, model: SubModel) -> bool:
 
 
 def _normal_tail(release: Release) -> float | None:
-    """Return the probability of a normal target beyond the nearer released bound, or None if noise hides its variance.
+    """Return the probability that a normal target lies beyond the nearer released bound.
 
-    It uses the released mean and variance.
+    The target has the released mean and variance. Return None if noise hides the variance.
     """
     if release.scaling is None:
         return None

@@ -103,7 +103,7 @@ class TestsMixin(InferenceMixin):
 
     @property
     def f_pvalue(self) -> Number:
-        """P-value of the F statistic `fvalue`. It is 1 if the release excludes no value."""
+        """P-value of the F statistic `fvalue`, or 1 if the release is too noisy to exclude any value of the slopes."""
         whole = self._whole_model
         return whole if isinstance(whole, NotEstimable) else whole.pvalue
 

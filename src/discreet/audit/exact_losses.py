@@ -59,7 +59,7 @@ _LARGEST: Final = 64.0
 def objective_loss(
     name: str, request: ReleaseRequest, claim: Claim, sides: tuple[SyntheticRows, SyntheticRows]
 ) -> ExactLoss | None:
-    """Return epsilon at the claimed delta, or None for the squared loss or if rows do not lie along one line."""
+    """Return epsilon at the claimed delta, or None if the loss is squared or the rows do not lie on one line."""
     along = _along_one_line(request, sides) if request.settings["loss"] == HUBER else None
     if along is None:
         return None
@@ -458,7 +458,7 @@ def _coefficients(request: ReleaseRequest, step: int, left: Values, right: Value
 def _wishart(
     name: str, request: ReleaseRequest, claim: Claim, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler
 ) -> ExactLoss:
-    """Return delta at the claimed epsilon, from the squared length of the added row in noise scales."""
+    """Return delta at the claimed epsilon, computed from the squares of the added row divided by the noise scales."""
     size = len(request.design.released)
     ((left, right),) = (
         [side.on_grid(request.distribution.unit) for side in answer] for answer in run_of(request, sides, sampler)

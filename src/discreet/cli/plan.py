@@ -299,7 +299,8 @@ def _second(path: str, budget: tuple[float, float], level: float, options: Relea
         if keywords.pop(name) != usual:
             option = f"--{name.replace('_', '-')}"
             raise SpecError(
-                f"{option} cannot be used with --from, which plans for the sums of that release; leave it out"
+                f"{option} cannot be used with --from, because a second release is planned with declared scaling and "
+                f"on the grid of the first; leave out {option}"
             )
     found = second_release(Release.load(path), epsilon=budget[0], delta=budget[1], level=level, **keywords)
     if as_json:

@@ -328,8 +328,8 @@ class Ledger:
             books.terms = terms
             if not books.holds:
                 raise BudgetError(
-                    "the amount already spent does not fit the new budget, because the cost of discrete noise in delta "
-                    "grows with e^epsilon. Nothing was changed",
+                    "the amount already spent exceeds the new budget: a larger epsilon increases the delta that "
+                    "discrete noise costs. Nothing was changed",
                     option="delta",
                     remedy="raise delta too",
                 )
@@ -473,8 +473,8 @@ class Ledger:
                 other = None if release is None else contradicted(found, release)
                 if other is not None:
                     raise LedgerError(
-                        f"event {anchor.seq} of this ledger is a part of a release with another {other!r}: the anchor "
-                        "was copied from another release, or the release file was edited",
+                        f"event {anchor.seq} of this ledger records a part of a different release, which has another "
+                        f"{other!r}: the anchor was copied from another release, or the release file was edited",
                         code="anchor-edited",
                     )
 

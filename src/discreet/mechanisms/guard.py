@@ -107,7 +107,7 @@ def discovered_distribution(
 
 
 def discovered(totals: Totals, design: Design, distribution: NoiseDistribution, sampler: Sampler) -> DiscoveryPart:
-    """Add noise to the counts of `DyadicCells`: those of every cell, column after column, then the number of rows."""
+    """Add noise to the counts of `DyadicCells`: the counts of all cells, column by column, then the number of rows."""
     return part_of(
         noisy_counts(totals.values, DISCOVERY, distribution, sampler), design, distribution
     )  # [P:discovery-noise]

@@ -199,7 +199,7 @@ def _fewest_degrees(shift: Fraction, size: int, budget: PrivacyBudget, most: int
     low, high = size + 1, most
     if not suffices(most):
         raise UnsupportedError(
-            f"with the setting 'fewest', this budget needs more than degrees = {most}",
+            f"with the setting 'fewest', this budget needs more degrees than the setting 'degrees' allows ({most})",
             option="degrees",
             remedy="raise the setting 'degrees', or leave out 'fewest'",
         )

@@ -68,7 +68,7 @@ def mask_key_bytes(text: object) -> bytes:
     if place in _LOW_ORDER:
         raise _unsafe("mask", text, "gives no secret")  # [P:no-low-order]
     if place in known_places():
-        raise _unsafe("mask", text, "gives secrets that anyone can compute")  # [P:no-base-mask]
+        raise _unsafe("mask", text, "is unsafe: anyone can compute its secrets")  # [P:no-base-mask]
     return key
 
 

@@ -72,7 +72,7 @@ class Units:
             ) from None
 
     def mixture(self) -> FloatArray:
-        """Return each feature in original units, divided by its half-range, as a combination of z, shape (d, d).
+        """Return the (d, d) matrix that maps scaled features z to features in original units over their half-ranges.
 
         Constants are left out. The matrix is the identity, except that an interaction also contains a multiple of the
         indicators of its category.

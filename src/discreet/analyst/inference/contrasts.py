@@ -306,7 +306,7 @@ def table_intervals(
 
 
 def _weights(units: Units) -> list[list[float]]:
-    """Return the weights of each coefficient on the scaled ones. The weights may overflow."""
+    """Return the matrix that maps scaled coefficients to original units. Its entries may overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         weights: list[list[float]] = unit_map(units).tolist()
     return weights

@@ -50,7 +50,7 @@ _HELP: Final = "write a hypothesis like 'age = 0', 'age = height' or '2*age + he
 
 @dataclass(frozen=True, eq=False)
 class Hypotheses:
-    """Hypotheses weights @ coefficients = values, m of them about k coefficients."""
+    """The m hypotheses `weights @ coefficients = values` about k coefficients."""
 
     labels: tuple[str, ...]
     weights: FloatArray  # shape (m, k)

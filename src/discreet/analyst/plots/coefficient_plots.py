@@ -393,7 +393,7 @@ def _frame(axes: Axes, panel: Panel, shape: Shape, found: Layout, palette: Palet
 
 
 def _ends(effect: Effect) -> tuple[float | None, float | None]:
-    """Return the ends of the plotted set, or of the interval for the same table if there is no set."""
+    """Return the ends of the confidence set or, without one, of the interval for this table's own coefficients."""
     return (effect.table_low, effect.table_high) if effect.low is effect.high is None else (effect.low, effect.high)
 
 

@@ -237,11 +237,11 @@ class Weighting:
 
 
 class WeightedMoments(MadeAnew):
-    """Running exact sums over weighted rows (a, t): products of (a, t), products of w a, and numbers of rows.
+    """Running exact sums over rows (a, t) of `Weighting`: products of (a, t), products of w a, and row counts.
 
-    The totals are the upper triangle of the products of (a, t), row by row, then that of the products of w a unless
-    `fourth` is false, then the numbers of rows whose target is clipped from below, clipped from above, and of all rows.
-    All totals are in steps of products.
+    Here w is the weight of the row. The totals are the upper triangle of the products of (a, t), row by row. Unless
+    `fourth` is false, the upper triangle of the products of w a follows. Then come three row counts: target clipped
+    from below, target clipped from above, and all rows. All totals are in steps of products.
 
     >>> weighting = Weighting(RowDomain(0, 1, 0, None, False, 8), Scaling((0.0,), (0.5,), np.inf, 1), 2.0, 0.0, 1.0)
     >>> sums = WeightedMoments(weighting); sums.add(np.array([[256.0], [0.0], [128.0]]))
