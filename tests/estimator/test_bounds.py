@@ -83,7 +83,7 @@ def test_levels_and_booleans_are_declared_by_name():
 
 
 REFUSED = {
-    "no bounds": ({"bounds": None}, "bounds are missing; they are never read from the data"),
+    "no bounds": ({"bounds": None}, "bounds are missing; bounds are never read from the data"),
     "no target bounds": ({"target_bounds": None}, "expected target_bounds, got None"),
     "unknown name": ({"bounds": {"x0": (0, 1), "x1": (0, 1), "age": (0, 1)}}, r"in bounds but not in X: \['age'\]"),
     "missing name": ({"bounds": {"x0": (0, 1)}}, r"in X but not in bounds: \['x1'\]"),

@@ -83,8 +83,8 @@ class Stated:
     ) -> None:
         """Reject noise that the mechanism cannot produce.
 
-        Family, calibration, blocks and parameters must be those given here, and every block must have noise. `factors`
-        and `indicators` must equal those of the distribution. Additional models are allowed only with `models`.
+        Family, calibration, blocks and parameters must equal the arguments, and every block must have noise. The
+        distribution must have these `factors` and `indicators`. It may have additional models only with `models`.
         """
         distribution = self.distribution
         if distribution.models and not models:

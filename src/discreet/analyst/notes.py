@@ -256,7 +256,7 @@ def _rsquared_notes(fit: Fit, level: float) -> list[str]:
 
 
 def _wider_rsquared(fit: Fit) -> str:
-    """Return how to get an interval for R^2 that does not assume Gaussian rows, if possible."""
+    """Return a sentence on how to get an R^2 interval without the assumption of Gaussian rows, or empty text."""
     release = fit.release
     if release.guarantee is not None and release.guarantee.delta == 0:
         return ""

@@ -157,7 +157,7 @@ def _along_one_line(
 
 
 # -- replay ------------------------------------------------------------------------------------------------------------
-# One mechanism run on two tables. Noise in the second run is chosen so that all noisy numbers equal those of the first.
+# One mechanism run on two tables. Noise in the second run is chosen so that all noisy numbers are the same.
 #
 # Every noisy number is an exact number plus a variate. Here a variate is an object that records the exact number it is
 # added to and returns the required sum. Both exact numbers are thus known without help from the mechanism. NOT PRIVATE.
@@ -435,7 +435,7 @@ def _cross(request: ReleaseRequest, left: Values, right: Values) -> Changes:
 
 
 def _descent(request: ReleaseRequest, step: int, left: Values, right: Values) -> Changes:
-    """Return the change of the row count in the first pass, and of the scores in later ones."""
+    """Return the change of the row count for the first pass, or the changes of the scores for a later pass."""
     if step:
         return _scores(request, left, right)
     return iter([(left[0] - right[0], request.distribution.sigma.get("count", 1))])

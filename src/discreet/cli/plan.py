@@ -233,7 +233,7 @@ def command(
     count = number("rows", rows, "50000 or 5e4")
     made = plan(design, rows=count, epsilon=budget[0], delta=budget[1], **keywords)
     with warnings.catch_warnings():
-        # a table over budgets does not recommend one of them
+        # a table over several budgets recommends none, so no notice is needed
         warnings.simplefilter("ignore", PrivacyNotice)
         over = list(_over_epsilon(lambda e: plan(design, rows=count, epsilon=e, delta=budget[1], **keywords)))
     answers: dict[str, float | None] = {}
@@ -258,7 +258,7 @@ def command(
         named = "".join(f", {model!r}" for model in options.robust_errors.models)
         say(
             f"The release would also have robust standard errors of the full model{named}; the widths above are for "
-            "plain ones."
+            "plain standard errors."
         )
     for name, answer in answers.items():
         found = "not attainable" if answer is None else _three_digits(answer)
@@ -309,4 +309,4 @@ def _second(path: str, budget: tuple[float, float], level: float, options: Relea
     now, then, _ = found
     title = f"1 this release, epsilon {now.epsilon:g}; 2 a second release, epsilon {then.epsilon:g}; 3 both together"
     print_plans(title, found)
-    say("The second release would spend its budget in addition to that of the first.")
+    say("The second release would spend its budget in addition to the budget of the first.")

@@ -243,8 +243,8 @@ def check_name(path: str | Path) -> None:
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 # One pass counts each cell as a release would treat it, and no cell stops the pass. Cells are read by the same code as
-# in a release, with two differences: readers distinguish cells that are not as declared from missing ones, and the rule
-# `error` raises nothing.
+# in a release, with two differences: readers distinguish cells that are not as declared from missing cells, and the
+# rule `error` raises nothing.
 Flags = npt.NDArray[np.bool_]
 
 

@@ -86,7 +86,7 @@ def _short(declaration: object) -> Column | Derived:
 
 
 def _unresolved(column: Column | Derived) -> Column | Derived:
-    """Replace a computed column, perhaps from another design, by its formula, so that its bounds are computed anew."""
+    """Replace a computed column, perhaps from another design, by its formula, so that bounds are computed again."""
     if not isinstance(column, Derived | SplineBasis | Interaction):
         _missing_from(column.missing)
     if isinstance(column, Derived) or column.formula is None:

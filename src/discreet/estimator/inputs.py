@@ -64,7 +64,7 @@ def checked_design(design: object, parameters: Mapping[str, object]) -> Design |
     if design.unit.id is not None:
         raise UnsupportedError(
             f"the design declares the id {design.unit.id!r}, but PrivateLinearRegression reads no ids and treats every "
-            "row as another individual",
+            "row as a separate individual",
             code="estimator-without-ids",
             option="design",
             remedy="use discreet.release, which reads the ids, and discreet.fit",

@@ -74,7 +74,7 @@ class Preconditioner:
     values, vectors
         Raised eigenvalues, by which steps are divided, and eigenvectors.
     sums
-        Sums of squares of the rows along the eigenvectors: eigenvalues before the small ones were raised.
+        Sums of squares of the rows along the eigenvectors: the eigenvalues before small eigenvalues were raised.
     """
 
     values: FloatArray

@@ -163,7 +163,7 @@ class WishartMoments:
 
 
 def _scales(domain: RowDomain, size: int, budget: PrivacyBudget, degrees: int, *, exchanged: bool) -> Scales:
-    """Return scales for which the proved delta is at most that of the budget."""
+    """Return scales for which the proved delta is at most the delta of the budget."""
     served = served_epsilon(budget.epsilon, exchanged=exchanged)
     shift, share = largest_shift(degrees - size + 1, served, budget.delta, exchanged=exchanged)
     while True:

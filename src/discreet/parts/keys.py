@@ -135,7 +135,7 @@ def _added(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def _is_point(y: int) -> bool:
-    """Return whether a point has this y. The quotient x^2 is a square if numerator times denominator is one."""
+    """Return whether a point has this y. Its x^2 = p / q must be a square, which holds if p q is a square."""
     product = (y * y - 1) * (_D * y * y + 1) % _PRIME
     return pow(product, (_PRIME - 1) // 2, _PRIME) != _PRIME - 1
 

@@ -102,7 +102,7 @@ class Record:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold a lock against other processes with this key, from looking for a record until one is written.
+        """Lock out other processes with this key while one process looks for a record and writes it.
 
         If two processes use different tables, the second is refused and spends nothing. On a system without such locks,
         `keep` still accepts only one of them.
@@ -337,7 +337,7 @@ def part_with(
 
 
 def answer_of(asked: ReleaseRequest, session: Session) -> dict[str, object]:
-    """Return the fields of any release of the session, by path, so that a ledger can compare them."""
+    """Return the fields, by path, that every release of the session must have. A ledger compares them."""
     return {
         "curators": session.terms.to_dict(),
         "design": design_table(asked.design),

@@ -212,7 +212,7 @@ def _answer(code: Code, name: str, part: int, body: bytes = b"") -> RecordBatch:
 
 
 def read_block(name: str, body: bytes) -> Block:
-    """Decode a block of rows, one per column. The first integer marks the first row of an individual."""
+    """Decode a block. Each column is a row of the table, preceded by a mark on the first row of an individual."""
     return np.frombuffer(body, dtype=np.int32).reshape(int(name), -1)
 
 

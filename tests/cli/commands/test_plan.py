@@ -220,7 +220,10 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
     assert further["noise"]["cross"] > robust["noise"]["cross"]
     assert "residual_diagonal_1" in further["noise"]
     text = " ".join(call(*words[:-1], "--robust", "--robust-model", "y ~ 1").stdout.split())
-    assert "also have robust standard errors of the full model, 'y ~ 1'; the widths above are for plain ones" in text
+    assert (
+        "also have robust standard errors of the full model, 'y ~ 1'; the widths above are for plain standard errors"
+        in text
+    )
     assert "robust" not in call(*words[:-1]).stdout
 
 

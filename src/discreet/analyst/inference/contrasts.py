@@ -166,7 +166,7 @@ def contrasts(
 
 
 def unit_map(units: Units) -> FloatArray:
-    """Return the derivative of the coefficients in original units with respect to the scaled ones, shape (k, k).
+    """Return the (k, k) derivative of the coefficients in original units with respect to the scaled coefficients.
 
     The slope of column j is theta_j half_y / half_j. The slope of a category's indicator also subtracts the shift of
     each of its interactions. The intercept is half_y theta_0 minus the sum of slopes times midpoints.

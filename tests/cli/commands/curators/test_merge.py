@@ -145,7 +145,7 @@ def test_every_ledger_knows_its_part_of_a_merged_release(counted, folder, call):
     discreet.Ledger.create(folder / "other.db").declare("people", epsilon=1.0, delta=1e-5)
     other = call("ledger", "verify", "other.db", "R.json")
     assert other.exit_code == 4
-    assert "the release has 3 anchors, one of each curator, but none belongs to this ledger" in other.stderr
+    assert "the release has 3 anchors, one for each curator, but none belongs to this ledger" in other.stderr
 
 
 def copied(folder, call, release, anchor, **changes):
