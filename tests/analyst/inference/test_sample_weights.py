@@ -159,7 +159,7 @@ def test_what_rows_with_weights_do_not_tell_has_a_reason(table):
     assert prediction.privacy_share(obs=True).mask.all()
     assert not prediction.privacy_share().mask.any()
     assert isinstance(fit.standardised()["x"], NotEstimable)
-    with pytest.raises(SpecError, match="rows without weights"):
+    with pytest.raises(SpecError, match="cannot describe a release of weighted rows"):
         made.describe()
     with pytest.raises(SpecError, match="leave clip_counts out"):
         exact_release(table, made.design, clip_counts=True)
