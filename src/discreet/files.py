@@ -1,4 +1,4 @@
-"""Read regular files only, and write files atomically, without replacing existing ones unless requested."""
+"""Read regular files only, and write files atomically, without replacing existing files unless requested."""
 
 from __future__ import annotations
 

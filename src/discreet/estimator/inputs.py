@@ -135,7 +135,7 @@ def declared_design(names: Sequence[str], target: str, parameters: Mapping[str, 
 
 
 def _parted(bounds: object, names: Sequence[str]) -> tuple[object, dict[str, object]]:
-    """Separate the declarations of columns of X from those of derived columns."""
+    """Separate the declarations of columns of X from the declarations of derived columns."""
     if not isinstance(bounds, Mapping):
         return bounds, {}
     derived: dict[str, object] = {

@@ -528,5 +528,5 @@ _observer: Callable[[str], None] = _nothing
 
 
 def at(step: str) -> None:
-    """Report that a step is reached."""
+    """Tell the observer that a step is reached."""
     _observer(step)

@@ -240,7 +240,7 @@ class Layout:
 
 
 def most(panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """Keep the lines that fit in a figure: those with the largest estimates relative to their panel's window."""
+    """Keep as many lines as fit in a figure: the largest estimates relative to the window of their panel."""
     every = [(number, effect) for number, panel in enumerate(panels) for effect in panel.effects]
     if len(every) <= MOST_LINES:
         return tuple(panels)
