@@ -141,10 +141,10 @@ NOT_SHRUNK: Final = (
 )
 WEIGHTED: Final = (
     "Rows were scaled by released centres and scales, and rows outside the released radius have less weight, so the "
-    "coefficients are those of weighted least squares. If the mean of the target is linear in the features and hardly "
+    "coefficients are weighted least-squares estimates. If the mean of the target is linear in the features and hardly "
     "any targets were clipped, weighted and ordinary least squares estimate the same line. Otherwise the weights "
     "affect which line is fitted, here and in every model of this release with another target or fewer features. "
-    "Predictions are not weighted."
+    "Predictions do not use weights."
 )
 IN_THE_MIDDLE: Final = (
     f"For predictions each number is clipped at {MIDDLE:g} released scales from its centre, because more distant rows "

@@ -102,7 +102,7 @@ def named_columns(design: Design, columns: Mapping[str, Any], *, named: bool) ->
     if unknown or lacking:
         difference = f"in X but not in the design: {shown(unknown)}; in the design but not in X: {shown(lacking)}"
         raise OptionError(
-            f"the columns of X must be those of the design; {difference}",
+            f"X must have the same columns as the design; {difference}",
             code="columns-differ",
             option="X",
             allowed=expected,
