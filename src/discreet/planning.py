@@ -91,10 +91,10 @@ def plan(
     more than 30 columns) from a fixed seed. A coefficient is estimable if at least 90% of the draws give it a bounded
     interval. Its results are medians over the draws.
 
-    With `scaling="private"`, 25 releases of synthetic rows are simulated, including their searches. Numeric columns
-    follow a beta distribution within their bounds, and the target is linear in the regressors plus normal errors. The
-    results are medians over the releases. For a column with private bounds, state its mean and sd in `assume`. The
-    column is assumed to be normal, and its bounds are those that the expected counts would give.
+    With `scaling="private"` or the mechanism `staged`, 25 releases of synthetic rows are simulated, including their
+    searches. Numeric columns follow a beta distribution within their bounds, and the target is linear in the regressors
+    plus normal errors. The results are medians over the releases. For a column with private bounds, state its mean and
+    sd in `assume`. The column is assumed to be normal, and its bounds are those that the expected counts would give.
 
     For a mechanism that publishes coefficients, interval widths are unknown. The plan then describes the noise and, if
     noise is added to the coefficients, gives the `privacy_sd` of each coefficient.
@@ -205,9 +205,14 @@ def _plan(question: _Question, check: Callable[[], None]) -> Plan:
     request, asked, _ = question
     if request.mechanism.kind == "coefficients":
         return planned_inside(request.design, question.distribution, asked)
-    if request.options.scaling == PRIVATE:
+    if _is_simulated(request):
         return simulated_plan(request, asked, supposed_coefficients(question.expected()), check)
     return planned(question.expected(), asked, check)
+
+
+def _is_simulated(request: ReleaseRequest) -> bool:
+    """Return whether a plan needs simulated releases, because the sums depend on released scales."""
+    return request.options.scaling == PRIVATE or request.mechanism.name == "staged"
 
 
 def noise_distribution_for(
@@ -305,7 +310,8 @@ def bound_savings(
 
     Narrower bounds help only if the values stay inside them, which must be judged from public knowledge. `options` are
     those of `plan`. The column with the largest saving is first. The result is empty for mechanisms that publish
-    coefficients, for weighted rows and for private scaling, because their noise depends on the bounds in other ways.
+    coefficients, for weighted rows, for private scaling and for `staged`, because their noise depends on the bounds in
+    other ways.
 
     Examples
     --------
@@ -316,7 +322,7 @@ def bound_savings(
     """
     question = _from_keywords(design, rows=rows, epsilon=epsilon, delta=delta, **options)
     request = question.request
-    if request.mechanism.kind == "coefficients" or design.weights is not None or request.options.scaling == PRIVATE:
+    if request.mechanism.kind == "coefficients" or design.weights is not None or _is_simulated(request):
         return {}
     expected = question.expected()
     model, _ = read_model(expected, None, None, None)
@@ -391,7 +397,7 @@ def _width_at(
     if "target_square" not in question.distribution.sigma:
         reason = _plan(question, checking(cancel)).coefficients[0].reason
         raise SpecError(f"this plan has no interval widths, whatever the budget: {reason}. Leave the width out")
-    if question.request.options.scaling == PRIVATE:
+    if _is_simulated(question.request):
         planned_coefficients = _plan(question, checking(cancel)).coefficients
         widths = {each.name: each.width for each in planned_coefficients}
         if coefficient not in widths:
@@ -460,6 +466,11 @@ def second_release(
         raise SpecError(
             f"the mechanism {chosen.name!r} publishes coefficients, which cannot be combined with the sums of this "
             "release; plan a second release with a mechanism of kind 'moments'"
+        )
+    if "staged" in (release.mechanism, chosen.name):
+        raise SpecError(
+            "a second release is planned from sums of products of the declared columns, which the mechanism 'staged' "
+            "does not release; plan a single release by 'staged' with discreet.plan"
         )
     rows = float(centred(release).moments[0, 0])
     spent = Asked(guarantee.epsilon, guarantee.delta, rows, level, release.mechanism)

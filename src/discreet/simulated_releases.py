@@ -21,6 +21,7 @@ from discreet.design.domain import cell_edges
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.mechanisms.protocol import run_passes
+from discreet.options import PRIVATE
 from discreet.privacy.checks import is_number
 from discreet.privacy.spend import UNTRACKED
 from discreet.release_request import ReleaseRequest
@@ -125,7 +126,10 @@ def simulated_plan(
             reason = f"fewer than {ENOUGH:.0%} of simulated releases give a bounded interval"
             row = PlannedCoefficient(name, None, None, None, reason, None, share, supposed[index])
         coefficients.append(row)
-    return asked.answered(request.design, coefficients, request.distribution.without_before())
+    distribution = request.distribution.without_before()
+    # the entries of privately scaled rows are in units of released bounds too, and are not listed
+    sds = None if request.options.scaling == PRIVATE else distribution.entry_sd(len(request.design.released))
+    return asked.answered(request.design, coefficients, distribution, sds)
 
 
 def _read(model: Fit, level: float) -> FloatArray:

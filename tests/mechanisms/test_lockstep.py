@@ -24,6 +24,7 @@ from support.lockstep_pairs import (
     refined_setup,
     replayed_release,
     setup_of,
+    staged_setup,
     two_runs,
     unrelated,
 )
@@ -219,12 +220,27 @@ def first_and_last(run: Run):
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize(("unit", "intercept"), [(unit, intercept) for unit in UNITS for intercept in (True, False)])
 def test_refined_publishes_a_function_of_its_noisy_numbers(unit, intercept, seed):
-    first = assert_replayed(unit, seed, intercept=intercept)
-    # negative control: one noisy score that is off by ten of its scales
     setup = refined_setup(unit, intercept=intercept)
+    first = assert_replayed(setup, unit, seed)
+    # negative control: one noisy score that is off by ten of its scales
     third = ReplaySampler(SeededSampler(seed), first)
     kept, _ = replayed_release(setup, unrelated(1, unit), third)
     index = first.scales.index(distribution_of(setup).sigma["score"])
+    first.noisy[index] += 10 * first.scales[index]
+    third = ReplaySampler(SeededSampler(seed), first)
+    assert replayed_release(setup, unrelated(1, unit), third)[0] != kept
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("unit", "intercept"), [(unit, intercept) for unit in UNITS for intercept in (True, False)])
+def test_staged_publishes_a_function_of_its_noisy_numbers(unit, intercept, seed):
+    setup = staged_setup(unit, intercept=intercept)
+    first = assert_replayed(setup, unit, seed)
+    # negative control: one noisy pilot score that is off by ten of its scales changes the line and all that follows
+    third = ReplaySampler(SeededSampler(seed), first)
+    kept, _ = replayed_release(setup, unrelated(1, unit), third)
+    index = first.scales.index(distribution_of(setup).sigma["second_pilot"])
     first.noisy[index] += 10 * first.scales[index]
     third = ReplaySampler(SeededSampler(seed), first)
     assert replayed_release(setup, unrelated(1, unit), third)[0] != kept

@@ -123,6 +123,10 @@ def watched_release_of_choices(setup: Setup, data: object, chosen: Chosen) -> di
     )
 
 
+def staged_setup(unit: str, *, intercept: bool) -> Setup:
+    return Setup("staged", discreet.Design("y", CROSSED, unit=UNITS[unit], intercept=intercept))
+
+
 def refined_setup(unit: str, *, intercept: bool) -> Setup:
     return Setup("refined", discreet.Design("y", COLUMNS, unit=UNITS[unit], intercept=intercept))
 
@@ -135,9 +139,8 @@ def replayed_release(setup: Setup, data: object, sampler: ReplaySampler) -> tupl
     return release.to_json(), [one.question for one in run.passes]
 
 
-def assert_replayed(unit: str, seed: int, *, intercept: bool) -> ReplaySampler:
-    """`refined` publishes a function of its noisy numbers: each comparison of its searches depends on those before."""
-    setup = refined_setup(unit, intercept=intercept)
+def assert_replayed(setup: Setup, unit: str, seed: int) -> ReplaySampler:
+    """A function of its noisy numbers is published: each comparison of a search depends on those before."""
     first = ReplaySampler(SeededSampler(seed))
     second = ReplaySampler(SeededSampler(seed), first)
     kept, asked = replayed_release(setup, unrelated(0, unit), first)

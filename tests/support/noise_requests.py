@@ -347,6 +347,26 @@ def _refined(release: Release, distribution: NoiseDistribution, size: int) -> li
     return [*searches, gram, *[[distribution.sigma["score"]] * many] * 20]
 
 
+def _staged(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:
+    columns = {"centre": 5, "spread": 2, "zoomed_centre": 4, "zoomed_spread": 2, "size": 1}
+    others = {"rows": 1, "target_median": 6, "pilot_bound": 10}
+    searches = _searches(release, distribution, columns | others, list(columns))
+    factor = {column: first for first, end in distribution.factors for column in range(first, end + 1)}
+    gram = [
+        distribution.sigma[
+            "count" if j == 0 else "sum_x" if i == 0 else "gram_diagonal" if i == j else "gram_off_diagonal"
+        ]
+        for i in range(size - 1)
+        for j in range(i, size - 1)
+        # products of two levels of one factor have no noise
+        if i == j or factor.get(i, -1) != factor.get(j, -2)
+    ]
+    scores = [distribution.sigma["sum_y"], *[distribution.sigma["cross"]] * (size - 2)]
+    counts = [[distribution.sigma["row_norms"]] * len(release.staged.norms), [distribution.sigma["score_norms"]] * 40]
+    pilots = [[distribution.sigma[name]] * (size - 1) for name in ("first_pilot", "second_pilot")]
+    return [*searches, gram, *counts, *pilots, scores, [distribution.sigma["target_square"]]]
+
+
 def _one_model(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:
     beside = [distribution.sigma["smallest_eigenvalue"]] if "smallest_eigenvalue" in distribution.sigma else []
     return [_moments(distribution, size), beside]
@@ -409,6 +429,7 @@ STATED: Mapping[str, Callable[[Release, NoiseDistribution, int], Sequence[Any]]]
     "output": _minimum,
     "objective": _minimum,
     "refined": _refined,
+    "staged": _staged,
 }
 
 

@@ -34,13 +34,14 @@ MAPS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
     "output": ("fitted_models", "output"),
     "objective": ("fitted_models", "objective"),
     "refined": ("scaling", "refined"),
+    "staged": ("staged_queries", "staged"),
 })  # fmt: skip
 
 # version of every mechanism; release files of other versions are rejected
 VERSION: Final = "1"
 
 # mechanisms that publish moments; the others publish coefficients
-MOMENTS: Final = frozenset(("gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp"))
+MOMENTS: Final = frozenset(("gaussian", "laplace", "k-norm", "wishart", "functional", "ssp", "adassp", "staged"))
 
 
 def map_of(mechanism: str) -> PrivacyMap:

@@ -69,6 +69,7 @@ DECLARED: Final[Mapping[str, Mapping[str, Setting]]] = MappingProxyType(
         "laplace": {},
         "k-norm": {},
         "refined": {},
+        "staged": {},
         "wishart": {
             "debiased": Setting(True, "subtract the mean of the noise; false keeps the matrix positive semidefinite"),
             "degrees": Setting(10_000, "largest degrees of freedom of the noise", 10, 100_000),

@@ -67,7 +67,7 @@ def bunched_columns(release: Release, model: SubModel) -> tuple[Bunching, ...]:
 
     Columns with a formula are skipped, because their clipping follows from others. Weighted sums cannot show bunching.
     """
-    if release.weighted:
+    if not release.plain:
         return ()
     sums, sds = centred(release).moments[0], release.noise_sd[0]
     bunched = []
@@ -150,7 +150,7 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
 
     The result is empty if the sums are indefinite or incomplete, or if rows have weights.
     """
-    if release.weighted:
+    if not release.plain:
         return ()
     positions = [0, *model.positions, model.target_position]
     M = centred(release).moments[np.ix_(positions, positions)]
@@ -508,7 +508,7 @@ def _word(release: Release) -> str:
 
 def _could_count(release: Release) -> bool:
     """Return whether the mechanism of this release can count clipped rows."""
-    return release.mechanism in COUNTING and not release.weighted
+    return release.mechanism in COUNTING and release.plain
 
 
 def many_clipped(release: Release, model: SubModel) -> Iterator[tuple[ClippedShare, str]]:

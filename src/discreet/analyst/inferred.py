@@ -193,7 +193,8 @@ class InferenceMixin:
         if not names or self._inputs.penalised or self.fitted_inside:
             return {}
         equations = normal_equations(self.release, self._inputs.model)
-        if equations.weighted or not (equations.has_square and equations.block_sd.any()):
+        simulated = not equations.weighted and equations.mapped_noise is None
+        if not (simulated and equations.has_square and equations.block_sd.any()):
             return {}
         from discreet.analyst.inference.rows_needed import rows_factors, rows_needed_text
 

@@ -140,7 +140,7 @@ _SETTINGS: Final[Mapping[str, Mapping[str, object]]] = {
     "gradient": {"iterations": 3},
 }
 # these mechanisms need many passes under every setting
-_MOST_DRAWS: Final[Mapping[str, int]] = {"refined": 500, "objective": 6000, "frank-wolfe": 6000}
+_MOST_DRAWS: Final[Mapping[str, int]] = {"refined": 500, "staged": 1000, "objective": 6000, "frank-wolfe": 6000}
 _BY_MOMENTS: Final = {"iterations": 3, "form": "moment"}
 _VARIANTS: Final = (
     MechanismEntry("dpme gaussian", "dpme", _DELTA, {"bins": 2, "noise": "gaussian"}),

@@ -491,4 +491,5 @@ _PAIRS: Final[Mapping[str, Callable[[Design], Pairs]]] = MappingProxyType({
     "output": _output_pairs,
     "objective": _objective_pairs,
     "refined": corner_pairs,
+    "staged": corner_pairs,
 })  # fmt: skip

@@ -20,6 +20,7 @@ from discreet.accounting.noise_distribution import (
     is_privately_scaled,
 )
 from discreet.accounting.privacy_maps import MOMENTS
+from discreet.accounting.staged_queries import is_staged
 from discreet.audit.judging import Claim
 from discreet.audit.noise_tests import Check, bits_check, distribution_check, integer_check
 from discreet.curator.rows import row_size
@@ -32,6 +33,7 @@ from discreet.mechanisms.guard import guard_counts, stops
 from discreet.mechanisms.protocol import NoisyMoments, Published, run_passes
 from discreet.mechanisms.sampler import ExactSampler, Sampler
 from discreet.release_request import ReleaseRequest
+from discreet.releases.fields import StagedPart
 from discreet.releases.release import Release
 from discreet.tables.opening import open_source
 from discreet.tables.source import ComputeOptions
@@ -156,7 +158,8 @@ class _StoredRows(MadeAnew):
 
 # fields of a release file that contain or depend on noisy numbers; all others must be equal for every table
 NOISY: Final = (
-    "totals", "scalars", "clip_counts", "coefficients", "residuals", "guard", "discovery", "scaling", "digest",
+    "totals", "scalars", "clip_counts", "coefficients", "residuals", "guard", "discovery", "scaling", "staged",
+    "digest",
 )  # fmt: skip
 
 
@@ -185,8 +188,18 @@ def published_numbers(published: Published) -> list[float]:
         if scaling is not None:
             numbers += [*scaling.centres, *scaling.scales, scaling.radius, scaling.target_centre, scaling.target_bound]
             numbers += map(float, (*scaling.fourth, *scaling.target_clipped))
+        if published.staged is not None:
+            numbers += _staged_numbers(published.staged)
         return numbers
     return [*published.values, *(value for part in (*published.trace, *published.ranges) for value in part)]
+
+
+def _staged_numbers(part: StagedPart) -> list[float]:
+    """Return all numbers of the part that `staged` publishes with its sums."""
+    bounds = part.target_centre, part.radius, part.missing, part.score_bound, part.residual_bound
+    whitening = (value for row in part.whitening for value in row)
+    counts = map(float, (*part.norms, *part.score_norms))
+    return [*part.centres, *part.scales, *bounds, *part.line, *whitening, *counts]
 
 
 def release_numbers(made: Release) -> list[float]:
@@ -199,7 +212,7 @@ def release_numbers(made: Release) -> list[float]:
         numbers += published_numbers(made.coefficients)
     else:
         numbers += published_numbers(
-            NoisyMoments(made.totals, made.scalars, tuple(made.clipped.values()), made.scaling)
+            NoisyMoments(made.totals, made.scalars, tuple(made.clipped.values()), made.scaling, made.staged)
         )
     residuals = made.residuals
     if residuals is not None:
@@ -326,6 +339,7 @@ def noise_checks(
         request.mechanism.name not in MOMENTS
         or request.design.weights is not None
         or is_privately_scaled(request.distribution)
+        or is_staged(request.distribution)
     ):
         return ()
     if GUARD in request.distribution.sigma:

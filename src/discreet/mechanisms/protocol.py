@@ -16,7 +16,7 @@ from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.gaussian_dp import rho_from
 from discreet.privacy.guarantee import Guarantee, sentence_of
 from discreet.privacy.lattice import lattice_curve
-from discreet.releases.fields import Coefficients, ScalingPart
+from discreet.releases.fields import Coefficients, ScalingPart, StagedPart
 from discreet.tables.frames import Origin
 
 # -- protocol ----------------------------------------------------------------------------------------------------------
@@ -94,6 +94,8 @@ class NoisyMoments:
     clipped: tuple[int, ...] = ()
     # released centres, scales and radius, with private scaling
     scaling: ScalingPart | None = None
+    # numbers that define the sums of `staged`
+    staged: StagedPart | None = None
 
 
 Published: TypeAlias = NoisyMoments | Coefficients

@@ -19,7 +19,15 @@ from discreet.accounting.noise_distribution import (
     Settings,
     block_of,
 )
-from discreet.releases.fields import Coefficients, GuardPart, NoisyCount, RatioPart, ResidualPart, ScalingPart
+from discreet.releases.fields import (
+    Coefficients,
+    GuardPart,
+    NoisyCount,
+    RatioPart,
+    ResidualPart,
+    ScalingPart,
+    StagedPart,
+)
 from discreet.releases.release import NOT_PRIVATE_SUFFIX, Release
 
 __all__ = [
@@ -40,5 +48,6 @@ __all__ = [
     "ResidualPart",
     "ScalingPart",
     "Settings",
+    "StagedPart",
     "block_of",
 ]

@@ -581,6 +581,11 @@ def described(release: Release) -> Description:
             'cannot describe a release with scaling "private", which contains sums of weighted rows; make a release '
             'with scaling "declared", or fit models, which account for the weights'
         )
+    if release.staged is not None:
+        raise SpecError(
+            "means and correlations are not in a release by 'staged', which holds sums for fits of models; release "
+            "with the mechanism 'gaussian' for them, or fit models"
+        )
     if release.design.weights is not None:
         raise SpecError(
             "cannot describe a release of weighted rows; make a release whose design has no weights, or fit models, "

@@ -79,6 +79,58 @@ class ScalingPart:
 
 
 @dataclass(frozen=True)
+class StagedPart:
+    """Released numbers that define the sums of a release by `staged`, in scaled units of the declared columns.
+
+    A row has z = (x - centre) / scale and the residual r = y - target_centre - (1, z)'line. The sums of the release are
+    of three kinds, each in units of its bound: products of w (1, z) / radius with the weights w = min(1, radius / norm
+    of (1, z)); scores V (1, z) r / score_bound, shortened to norm 1, in the place of products with the target; and
+    squares of r / residual_bound, clipped to 1, in the place of squares of the target.
+
+    Attributes
+    ----------
+    centres, scales
+        One for each released column of x.
+    target_centre
+        Of the target.
+    norms
+        Noisy numbers of rows by norm of (1, z), in bins of a quarter octave from 1 on, on the product grid.
+    radius, missing
+        Bound of the norm of a row in the products, and the estimated part of the squared norms beyond it.
+    line
+        Coefficients of (1, z) of the pilot line, from noisy sums that are not published.
+    whitening
+        Rows of the lower triangular matrix V.
+    score_norms
+        Noisy numbers of rows by norm of V (1, z) r, in bins of half an octave, on the product grid.
+    score_bound, residual_bound
+        Of the scores and of the residuals.
+    """
+
+    centres: tuple[float, ...]
+    scales: tuple[float, ...]
+    target_centre: float
+    norms: tuple[int, ...]
+    radius: float
+    missing: float
+    line: tuple[float, ...]
+    whitening: tuple[tuple[float, ...], ...]
+    score_norms: tuple[int, ...]
+    score_bound: float
+    residual_bound: float
+
+    def to_dict(self) -> dict[str, object]:
+        """Return the part as plain values for JSON, integers as decimal text."""
+        return {
+            "centres": list(self.centres), "scales": list(self.scales), "target_centre": self.target_centre,
+            "norms": [str(count) for count in self.norms], "radius": self.radius, "missing": self.missing,
+            "line": list(self.line), "whitening": [list(row) for row in self.whitening],
+            "score_norms": [str(count) for count in self.score_norms],
+            "score_bound": self.score_bound, "residual_bound": self.residual_bound,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
 class RatioPart:
     """Noisy sum of q^2 for a robust interval of R^2.
 
@@ -429,9 +481,9 @@ def centred(release: Release) -> Release:
 
 def released_count(release: Release) -> NoisyCount | None:
     """Return the number of rows, if released. The noise has standard deviation 0 if the number is public."""
-    if release.weighted and ROWS in release.scalars:
+    if not release.plain and ROWS in release.scalars:
         return NoisyCount(release.scalars[ROWS] / release.noise.unit, release.noise.sd(ROWS))
-    if release.kind == "moments" and not release.weighted:
+    if release.kind == "moments" and release.plain:
         value = float(centred(release).moments[0, 0])
         return None if math.isnan(value) else NoisyCount(value, float(release.noise_sd[0, 0]))
     public = release.units_public if release.design.rows_public else None

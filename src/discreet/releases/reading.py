@@ -33,6 +33,7 @@ from discreet.accounting.privacy_maps import MOMENTS, VERSION, loss_of, publishe
 from discreet.accounting.queries import blocks_of
 from discreet.accounting.scaling import RADIUS_BITS, scaled_queries, target_searched
 from discreet.accounting.settings import check_stored
+from discreet.accounting.staged_queries import SCORE_BINS, is_staged, norm_bins, staged_queries
 from discreet.design.columns import Numeric
 from discreet.design.design import Design
 from discreet.design.domain import WEIGHT_BITS, RowDomain, cell_edges
@@ -54,8 +55,10 @@ from discreet.releases.fields import (
     RatioPart,
     ResidualPart,
     ScalingPart,
+    StagedPart,
     found_bounds,
 )
+from discreet.releases.staged_rules import check_staged
 from discreet.text import has_invisible_characters
 
 # -- guarantee ---------------------------------------------------------------------------------------------------------
@@ -135,7 +138,8 @@ FIELDS: Final = frozenset((
     "units_public", "anchor", "made_by",
 ))  # fmt: skip
 OPTIONAL: Final = frozenset((
-    "residuals", "coefficients", "scalars", "clip_counts", "guard", "discovery", "scaling", "curators", "signature",
+    "residuals", "coefficients", "scalars", "clip_counts", "guard", "discovery", "scaling", "staged", "curators",
+    "signature",
 ))  # fmt: skip
 _GRAM: Final = ("coefficients", "bound", "totals")
 # fields of nested tables, except 'design', 'guarantee' and 'curators', whose readers check them
@@ -149,6 +153,19 @@ _INSIDE: Final = {
     "guard": ("sigma", "fitting", "other"),
     "discovery": ("sigma", "rows", "cells"),
     "scaling": ("centres", "scales", "radius", "target_centre", "target_bound", "fourth", "target_clipped"),
+    "staged": (
+        "centres",
+        "scales",
+        "target_centre",
+        "norms",
+        "radius",
+        "missing",
+        "line",
+        "whitening",
+        "score_norms",
+        "score_bound",
+        "residual_bound",
+    ),
 }
 _WIDEST_RESIDUAL: Final = 4.0  # largest residual bound that can be declared, in scaled units of the target
 _WIDEST_RATIO: Final = 2.0
@@ -294,6 +311,8 @@ def _check_kind(body: Mapping[str, Any], name: str, version: str, noise: NoiseDi
         raise ReleaseFileError(f"the mechanism {shown(name)} does not make releases of kind {shown(body['kind'])}")
     if is_privately_scaled(noise) != ("scaling" in body) or ("scaling" in body and name != "gaussian"):
         raise ReleaseFileError("the field 'scaling' contradicts the noise or the mechanism of the release")
+    if not (name == "staged") == ("staged" in body) == is_staged(noise):
+        raise ReleaseFileError("the field 'staged' contradicts the noise or the mechanism of the release")
 
 
 def _without_conditions(guarantee: object) -> dict[str, object]:
@@ -371,10 +390,16 @@ def _moments(
     scaling = _scaling_part(table_of(body["scaling"], "scaling"), design) if "scaling" in body else None
     if design.weights is not None and noise.parameters.get(WEIGHT_STEPS) != WEIGHT_BITS:
         raise ReleaseFileError(f"noise.parameters of a design with weights must have {WEIGHT_STEPS} = {WEIGHT_BITS}")
-    others = _other_blocks(design, noise, residuals, scaling, clip_counts=bool(clipped))
+    staged = _staged_part(table_of(body["staged"], "staged"), design) if "staged" in body else None
+    others = (
+        _other_blocks(design, noise, residuals, scaling, clip_counts=bool(clipped))
+        if staged is None
+        else _staged_blocks(body, design, noise)
+    )
     if set(scalars) & {*BLOCKS, *others, *BEFORE} - {ROWS}:
         raise ReleaseFileError("'scalars' must not contain the name of a block of sums")
-    weighted = scaling is not None or design.weights is not None
+    plain = scaling is None and staged is None
+    weighted = not plain or design.weights is not None
     if weighted and (ROWS in scalars) != (ROWS in others):
         raise ReleaseFileError(
             "a release of weighted rows must have the number of rows in 'scalars', unless that number is public"
@@ -384,7 +409,7 @@ def _moments(
         raise ReleaseFileError(f"noise.sigma must list the blocks {', '.join((*BLOCKS, *blocks))}")
     if private and any(value < (block != "count") for block, value in noise.sigma.items()):
         raise ReleaseFileError("noise.sigma must be positive")
-    if private and (noise.sigma["count"] == 0) != (design.count_public and scaling is None):
+    if private and (noise.sigma["count"] == 0) != (design.count_public and plain):
         raise ReleaseFileError("noise.sigma.count contradicts the neighbouring relation of the design")
     for block, total in zip(entry_blocks(size), totals, strict=True):
         if (total is None) != (block not in noise.sigma):
@@ -392,9 +417,57 @@ def _moments(
     whole = tuple(None if total is None else integer_of(total, "totals") for total in totals)
     if any(whole[square] != whole[total] for square, total in noise.copies(size).items()):
         raise ReleaseFileError("the sum of squares of each indicator in 'totals' must equal its sum")
-    if private and scaling is None and design.count_public and whole[0] != cast("int", units) * noise.unit:
+    if private and plain and design.count_public and whole[0] != cast("int", units) * noise.unit:
         raise ReleaseFileError("units_public must equal the number of rows in 'totals'")
-    return {"totals": whole, "residuals": residuals, "scalars": scalars, "clipped": clipped, "scaling": scaling}
+    if staged is not None:
+        rows = float(units or 0) if design.count_public else scalars[ROWS] / noise.unit
+        check_staged(staged, design, noise, cast("tuple[int, ...]", whole), rows)
+    parts = {"residuals": residuals, "scalars": scalars, "clipped": clipped, "scaling": scaling, "staged": staged}
+    return {"totals": whole, **parts}
+
+
+def _staged_blocks(body: Mapping[str, object], design: Design, noise: NoiseDistribution) -> dict[str, int]:
+    """Return the blocks other than moments of a release by `staged`, with their numbers of entries."""
+    if {"residuals", "clip_counts", "scaling"} & set(body):
+        raise ReleaseFileError("a release by 'staged' has no residuals, no clip_counts and no scaling")
+    if noise.factors != design.factors or noise.indicators:
+        raise ReleaseFileError("noise.factors and noise.indicators are not those of a release by 'staged'")
+    queries = staged_queries(design, RowDomain.of(design, noise.grid_bits))
+    return {block: entries for block, entries in blocks_of(queries).items() if block not in BLOCKS}
+
+
+def _staged_part(table: Mapping[str, object], design: Design) -> StagedPart:
+    """Return the numbers that define the sums of a release by `staged`, each in its range."""
+    if design.radius is not None or design.weights is not None:
+        raise ReleaseFileError("'staged' is for a design without a radius and without weights")
+    columns = len(design.released) - 2
+    centres, scales = (_floats(table.get(name), columns, f"staged.{name}") for name in ("centres", "scales"))
+    line = _floats(table.get("line"), columns + 1, "staged.line")
+    names = ("target_centre", "radius", "missing", "score_bound", "residual_bound")
+    centre, radius, missing, bound, residual = (_floats([table.get(name)], 1, f"staged.{name}")[0] for name in names)
+    if any(not -1 <= one <= 1 for one in (*centres, centre)) or any(not 2**-10 <= one <= 4 for one in scales):
+        raise ReleaseFileError("staged: expected centres from -1 to 1, and scales from 2^-10 to 4")
+    if not (radius >= 1 and 0 <= missing <= 1 and bound > 0 and residual > 0):
+        raise ReleaseFileError(
+            "staged: expected a radius of at least 1, 'missing' from 0 to 1, and bounds of scores and residuals above 0"
+        )
+    rows = table.get("whitening")
+    if not isinstance(rows, list) or len(rows) != columns + 1:
+        raise ReleaseFileError(f"staged.whitening must be a lower triangle of {columns + 1} rows")
+    whitening = tuple(_floats(row, place + 1, "a row of staged.whitening") for place, row in enumerate(rows))
+    if any(row[-1] <= 0 for row in whitening):
+        raise ReleaseFileError("staged.whitening: expected numbers above 0 on its diagonal")
+    norms, score_norms = (
+        _counts(table.get(name), bins, f"staged.{name}")
+        for name, bins in (("norms", norm_bins(design)), ("score_norms", SCORE_BINS))
+    )
+    return StagedPart(centres, scales, centre, norms, radius, missing, line, whitening, score_norms, bound, residual)
+
+
+def _counts(values: object, size: int, name: str) -> tuple[int, ...]:
+    if not isinstance(values, list) or len(values) != size:
+        raise ReleaseFileError(f"{name} must be {size} counts")
+    return tuple(integer_of(value, name) for value in values)
 
 
 def _other_blocks(

@@ -32,6 +32,7 @@ from discreet.releases.fields import (
     NoisyCount,
     ResidualPart,
     ScalingPart,
+    StagedPart,
     TargetClipping,
     digest_of,
 )
@@ -87,6 +88,9 @@ class Release:
     scaling
         With private scaling, the released numbers by which rows were scaled and weighted. `totals` are then sums over
         weighted rows, and `scalars` has the number of rows.
+    staged
+        In a release by `staged`, the released numbers that define its sums, which are not products of the declared
+        columns.
     curators
         Terms of a release merged from the parts of several curators. None if there was one curator.
     signature
@@ -111,6 +115,7 @@ class Release:
     guard: GuardPart | None = None
     discovery: DiscoveryPart | None = None
     scaling: ScalingPart | None = None
+    staged: StagedPart | None = None
     curators: CuratorTerms | None = None
     signature: str | None = None
 
@@ -137,6 +142,11 @@ class Release:
     def weighted(self) -> bool:
         """Whether rows were weighted, by declared weights or by private scaling."""
         return self.scaling is not None or self.design.weights is not None
+
+    @property
+    def plain(self) -> bool:
+        """Whether the sums are of products of the declared columns, of rows without weights."""
+        return not self.weighted and self.staged is None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -367,6 +377,8 @@ class Release:
                 "rows": str(searched.rows),
                 "cells": {name: [str(count) for count in counts] for name, counts in searched.cells.items()},
             }
+        if self.staged is not None:
+            body["staged"] = self.staged.to_dict()
         if self.scaling is not None:
             by = self.scaling
             body["scaling"] = {

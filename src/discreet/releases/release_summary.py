@@ -161,9 +161,12 @@ def _beside(release: Release) -> list[str]:
     """List everything else that was released."""
     by = release.scaling
     parts = {
-        "a noisy number of rows": by is not None and released_count(release) is not None,
+        "a noisy number of rows": not release.plain
+        and release.design.weights is None
+        and released_count(release) is not None,
         "centres, scales and the radius of the weights": by is not None,
         "sums with fourth powers of weights, for standard errors": by is not None and bool(by.fourth),
+        "centres and scales, a pilot line, and counts of rows by norm": release.staged is not None,
         "counts of rows with a clipped target": by is not None and bool(by.target_clipped),
         f"sums for robust standard errors{_of_models(release)}": release.residuals is not None,
         "counts of clipped rows": bool(release.clipped),

@@ -19,6 +19,7 @@ DESIGN = Design("y", {"y": (-1, 1), "x": (-1, 1)})
 NAMES = list(mechanism_entries())
 COSTLY = (
     "refined",
+    "staged",
     "gaussian scaled",
     "gaussian robust",
     "gaussian robust models",

@@ -42,6 +42,7 @@ from discreet.curator.sums.scaled_rows import (
     Weighting,
     on_grid,
 )
+from discreet.curator.sums.staged_rows import ScoredRows, ScoreNorms, StagedGram, StagedScores
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 
@@ -52,6 +53,10 @@ DOMAIN = RowDomain.of(DESIGN)
 SCALING = Scaling((0.0, 0.1), (0.5, 0.7), 4.0, 1)
 WEIGHTING = Weighting(DOMAIN, Scaling((0.0, 0.1), (0.5, 0.7), np.inf, 1), 1.5, 0.1, 0.8)
 POINT = (0.1, -0.4, 0.7)
+SCORED = ScoredRows(
+    DOMAIN, Scaling((0.0, 0.1), (0.5, 0.7), np.inf, 1), 0.1, POINT, None, ((1.0,), (0.2, 0.9), (-0.1, 0.3, 1.1))
+)
+SCORED_IN_BALL = ScoredRows(DOMAIN, Scaling((0.0, 0.1), (0.5, 0.7), np.inf, 1), 0.1, POINT, 1.5)
 
 
 def half(residual):
@@ -88,6 +93,10 @@ KINDS = {
     "weighted rows without fourth moments": lambda: WeightedMoments(WEIGHTING, fourth=False),
     "weighted residuals": lambda: WeightedResiduals(WEIGHTING, POINT, 0.7),
     "weighted residuals of persons": lambda: WeightedResiduals(WEIGHTING, POINT, 0.7, 3),
+    "norms of scores": lambda: ScoreNorms(SCORED, [0.2, 0.8]),
+    "rows of staged": lambda: StagedGram(SCORED_IN_BALL, 1.5, [0.2, 0.8]),
+    "scores of staged": lambda: StagedScores(SCORED, 0.9, 0.4),
+    "pilot scores of staged": lambda: StagedScores(SCORED_IN_BALL, 0.9),
     # over rows (a, u)
     "clipped scores": lambda: ClippedScores(DOMAIN, on_grid(POINT, DOMAIN), 0.5),
     "offset": lambda: OffsetSum(DOMAIN, on_grid(POINT, DOMAIN), 1.2, 0.4),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Final, cast
+from typing import Final, TypeAlias, cast
 
 import numpy as np
 
@@ -60,8 +60,160 @@ class EntryNoise:
         last = len(self.sd) - 1
         return EntryNoise(self.sd[:-1, :-1], tuple(j for j in self.copies if j < last))
 
+    def averaged(self, moments: FloatArray) -> FloatArray:
+        """Compute the covariance of F t, averaged over t with the second moments `moments`, shape (..., p, p)."""
+        return averaged_covariance(self.variance, self.shared, moments)
 
-def product_covariance(noise: EntryNoise, t: FloatArray) -> FloatArray:
+    def form_covariance(self, W: FloatArray, S: FloatArray, T: FloatArray) -> FloatArray:
+        """Compute Cov(w'F s, w'F t) for each row w, s, t of three matrices."""
+        variance = self.variance
+        off = variance - np.diag(variance.diagonal())
+        own = (W**2 * ((S * T) @ variance)).sum(axis=-1)
+        both = W * (2 * W[..., :1] * S * T + W * (S[..., :1] * T + S * T[..., :1])) @ self.shared
+        return cast("FloatArray", own + (((W * S) @ off) * (W * T)).sum(axis=-1) + both)
+
+    def square_covariance(self, s: FloatArray, t: FloatArray) -> float:
+        """Compute Cov(s'F s, t'F t)."""
+        r = s * t
+        both = 2 * self.shared @ (r * (s[0] * t + s * t[0]))
+        return float(2 * r @ self.variance @ r - self.variance.diagonal() @ r**2 + both)
+
+    def draws(self, distribution: NoiseDistribution, stream: np.random.PCG64, count: int) -> FloatArray:
+        """Draw symmetric noise matrices with the joint distribution of the family, shape (count, p, p)."""
+        return _entry_draws(distribution, self, stream, count)
+
+
+@dataclass(frozen=True, eq=False)
+class MappedNoise:
+    """Noise T F T' of a model whose columns are T (1, z, r), with F the noise of a release by `staged`.
+
+    F has independent entries in the products of (1, z), correlated ones in the products with r, and one of r^2. Rows
+    beyond the radius add an error to the products, as large as the part that their weights take away: it is treated as
+    noise with the covariance Cov(w'F s, w'F t) = (w'D w) (s'D t).
+
+    Attributes
+    ----------
+    mapping
+        T, shape (m, p + 1).
+    products
+        Standard deviations of the entries of F between columns of (1, z), shape (p, p).
+    scores
+        Covariance of the entries between (1, z) and r, shape (p, p).
+    square
+        Standard deviation of the last entry.
+    weights
+        D, positive semidefinite, shape (p, p).
+    """
+
+    mapping: FloatArray
+    products: FloatArray
+    scores: FloatArray
+    square: float
+    weights: FloatArray
+
+    @property
+    def copies(self) -> tuple[int, ...]:
+        """Indicators with one noise for two entries: none."""
+        return ()
+
+    @cached_property
+    def _entries(self) -> EntryNoise:
+        return EntryNoise(self.products)
+
+    @cached_property
+    def sd(self) -> FloatArray:
+        """Standard deviations of the entries of T F T', shape (m, m)."""
+        return np.sqrt(np.maximum(self.entry_variance(np.eye(len(self.mapping))), 0.0))
+
+    def entry_variance(self, rows: FloatArray) -> FloatArray:
+        """Compute the variances of the forms of all pairs of rows, shape (m, m), from rows of shape (m, p)."""
+        size = len(rows)
+        left, right = np.repeat(rows, size, axis=0), np.tile(rows, (size, 1))
+        return self.form_covariance(left, right, right).reshape(size, size)
+
+    def __bool__(self) -> bool:
+        return bool(self.products.any() or self.scores.any() or self.square)
+
+    def without_last(self) -> MappedNoise:
+        """Return the noise of all columns but the last one, the target."""
+        return replace(self, mapping=self.mapping[:-1])
+
+    def shrunk(self, kept: FloatArray, lead: int) -> MappedNoise:
+        """Return the noise with that of the features' products multiplied by `kept` in variance.
+
+        The features are the columns from `lead` to the last but one. Where one of them is the declared target, which is
+        a mixture of columns, all noise stays.
+        """
+        rows = self.mapping[lead:-1]
+        places = np.argmax(rows != 0, axis=1)
+        if not (np.count_nonzero(rows, axis=1) == 1).all() or (places == len(self.products)).any():
+            return self
+        products = self.products.copy()
+        products[np.ix_(places, places)] *= np.sqrt(kept)
+        return replace(self, products=products)
+
+    def averaged(self, moments: FloatArray) -> FloatArray:
+        """Compute the covariance of T F T't, averaged over t with the second moments `moments`, shape (..., m, m)."""
+        base = self.mapping.T @ moments @ self.mapping
+        inner, cross, last = base[..., :-1, :-1], base[..., :-1, -1], base[..., -1, -1]
+        out = np.empty_like(base)
+        out[..., :-1, :-1] = (
+            self._entries.averaged(inner)
+            + last[..., None, None] * self.scores
+            + (inner * self.weights).sum(axis=(-2, -1))[..., None, None] * self.weights
+        )
+        out[..., :-1, -1] = out[..., -1, :-1] = cross @ self.scores
+        out[..., -1, -1] = (inner * self.scores).sum(axis=(-2, -1)) + last * self.square**2
+        mapped: FloatArray = self.mapping @ out @ self.mapping.T
+        return mapped
+
+    def form_covariance(self, W: FloatArray, S: FloatArray, T: FloatArray) -> FloatArray:
+        """Compute Cov(w'T F T's, w'T F T't) for each row w, s, t of three matrices."""
+        w, s, t = (rows @ self.mapping for rows in (W, S, T))
+        wz, sz, tz = (rows[..., :-1] for rows in (w, s, t))
+        wr, sr, tr = (rows[..., -1:] for rows in (w, s, t))
+        out = self._entries.form_covariance(wz, sz, tz)
+        out = out + (((sr * wz + wr * sz) @ self.scores) * (tr * wz + wr * tz)).sum(axis=-1)
+        out = out + (wr**2 * sr * tr)[..., 0] * self.square**2
+        weighted = ((wz @ self.weights) * wz).sum(axis=-1) * ((sz @ self.weights) * tz).sum(axis=-1)
+        return cast("FloatArray", out + weighted)
+
+    def square_covariance(self, s: FloatArray, t: FloatArray) -> float:
+        """Compute Cov(s'T F T's, t'T F T't)."""
+        s, t = s @ self.mapping, t @ self.mapping
+        both = float(s[-1] * t[-1])
+        scores = 4 * both * float(s[:-1] @ self.scores @ t[:-1])
+        weighted = float(s[:-1] @ self.weights @ t[:-1]) ** 2
+        return self._entries.square_covariance(s[:-1], t[:-1]) + scores + (both * self.square) ** 2 + weighted
+
+    def draws(self, distribution: NoiseDistribution, stream: np.random.PCG64, count: int) -> FloatArray:
+        """Draw symmetric noise matrices T F T' with Gaussian entries, shape (count, m, m)."""
+        size = len(self.products)
+        base = np.zeros((count, size + 1, size + 1))
+        base[:, :-1, :-1] = self._entries.draws(distribution, stream, count)
+        normals = standard_normals(stream, count, size + 1)
+        base[:, :-1, -1] = base[:, -1, :-1] = normals[:, :-1] @ _root(self.scores).T
+        base[:, -1, -1] = normals[:, -1] * self.square
+        if self.weights.any():
+            root = _root(self.weights)
+            free = standard_normals(stream, count, size * size).reshape(count, size, size)
+            base[:, :-1, :-1] += root @ ((free + free.transpose(0, 2, 1)) / math.sqrt(2)) @ root.T
+        out: FloatArray = self.mapping @ base @ self.mapping.T
+        return out
+
+
+# noise of the sums of a model
+Noise: TypeAlias = EntryNoise | MappedNoise
+
+
+def _root(covariance: FloatArray) -> FloatArray:
+    """Return a square root of a positive semidefinite matrix."""
+    values, axes = np.linalg.eigh(covariance)
+    root: FloatArray = axes * np.sqrt(np.maximum(values, 0.0))
+    return root
+
+
+def product_covariance(noise: Noise, t: FloatArray) -> FloatArray:
     """Compute the covariance of F t, shape (p, p).
 
     It is T_ik t_i t_k off the diagonal and sum_l T_il t_l^2 on it. Rows t of shape (m, p) give one such matrix each. It
@@ -71,7 +223,7 @@ def product_covariance(noise: EntryNoise, t: FloatArray) -> FloatArray:
     array([[ 3., -2.],
            [-2.,  5.]])
     """
-    return averaged_covariance(noise.variance, noise.shared, t[..., :, None] * t[..., None, :])
+    return noise.averaged(t[..., :, None] * t[..., None, :])
 
 
 def averaged_covariance(variance: FloatArray, shared: FloatArray, moments: FloatArray) -> FloatArray:
@@ -88,7 +240,7 @@ def averaged_covariance(variance: FloatArray, shared: FloatArray, moments: Float
     return out
 
 
-def form_covariance(noise: EntryNoise, W: FloatArray, S: FloatArray, T: FloatArray) -> FloatArray:
+def form_covariance(noise: Noise, W: FloatArray, S: FloatArray, T: FloatArray) -> FloatArray:
     """Compute Cov(w'F s, w'F t) for each row w, s, t of three matrices, shape (..., m).
 
     It is sum_i w_i^2 sum_l T_il s_l t_l + sum_{i != k} w_i w_k T_ik s_i t_k. Indicators add
@@ -99,14 +251,10 @@ def form_covariance(noise: EntryNoise, W: FloatArray, S: FloatArray, T: FloatArr
     >>> form_covariance(EntryNoise(np.sqrt([[1.0, 2.0], [2.0, 3.0]])), row, row, row).round(12)
     array([12.])
     """
-    variance = noise.variance
-    off = variance - np.diag(variance.diagonal())
-    own = (W**2 * ((S * T) @ variance)).sum(axis=-1)
-    both = W * (2 * W[..., :1] * S * T + W * (S[..., :1] * T + S * T[..., :1])) @ noise.shared
-    return cast("FloatArray", own + (((W * S) @ off) * (W * T)).sum(axis=-1) + both)
+    return noise.form_covariance(W, S, T)
 
 
-def square_covariance(noise: EntryNoise, s: FloatArray, t: FloatArray) -> float:
+def square_covariance(noise: Noise, s: FloatArray, t: FloatArray) -> float:
     """Compute Cov(s'F s, t'F t).
 
     With r_i = s_i t_i it is 2 r'T r - sum_i T_ii r_i^2, plus the covariances of indicators.
@@ -115,9 +263,7 @@ def square_covariance(noise: EntryNoise, s: FloatArray, t: FloatArray) -> float:
     >>> round(square_covariance(EntryNoise(np.sqrt([[1.0, 2.0], [2.0, 3.0]])), row, row), 12)
     12.0
     """
-    r = s * t
-    both = 2 * noise.shared @ (r * (s[0] * t + s * t[0]))
-    return float(2 * r @ noise.variance @ r - noise.variance.diagonal() @ r**2 + both)
+    return noise.square_covariance(s, t)
 
 
 # -- seeded ------------------------------------------------------------------------------------------------------------
@@ -152,8 +298,13 @@ def standard_normals(stream: np.random.PCG64, count: int, entries: int) -> Float
 # Simulated noise, seeded from the release, to estimate how large its noise may be. It protects nobody.
 
 
-def noise_draws(distribution: NoiseDistribution, noise: EntryNoise, stream: np.random.PCG64, count: int) -> FloatArray:
+def noise_draws(distribution: NoiseDistribution, noise: Noise, stream: np.random.PCG64, count: int) -> FloatArray:
     """Draw symmetric noise matrices with the joint distribution of the noise family, shape (count, p, p)."""
+    return noise.draws(distribution, stream, count)
+
+
+def _entry_draws(distribution: NoiseDistribution, noise: EntryNoise, stream: np.random.PCG64, count: int) -> FloatArray:
+    """Draw noise matrices with independent entries, or with the joint distribution of the family."""
     sd = noise.sd
     if distribution.family == "wishart":
         return _wishart(distribution.parameters["degrees"], sd, stream, count)
@@ -225,7 +376,7 @@ _GAUSSIAN: Final = NoiseDistribution(8, {}, "none")
 
 
 def noise_norm_quantile(
-    noise: EntryNoise, noise_map: FloatArray, digest: str, distribution: NoiseDistribution = _GAUSSIAN
+    noise: Noise, noise_map: FloatArray, digest: str, distribution: NoiseDistribution = _GAUSSIAN
 ) -> float:
     """Simulate the 95% quantile of the operator norm of C E C', with C the noise map and E the noise.
 
@@ -278,7 +429,7 @@ def _draws(size: int) -> int:
 
 
 def _norms(
-    noise: EntryNoise, noise_map: FloatArray, draws: int, digest: str, distribution: NoiseDistribution = _GAUSSIAN
+    noise: Noise, noise_map: FloatArray, draws: int, digest: str, distribution: NoiseDistribution = _GAUSSIAN
 ) -> Iterator[FloatArray]:
     stream = seeded_stream("noise norm", digest)
     batch = max(1, 2**21 // noise.sd.size)

@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from discreet.accounting.noise_distribution import BLOCKS, NoiseDistribution, block_of
 from discreet.accounting.scaling import RADIUS_BITS
-from discreet.analyst.equations.noise import EntryNoise
+from discreet.analyst.equations.noise import EntryNoise, MappedNoise, Noise
+from discreet.analyst.equations.staged_sums import staged_sums
 from discreet.analyst.values import Number
 from discreet.design.columns import Column, Interaction, Numeric
 from discreet.design.design import Design
@@ -103,16 +104,19 @@ def model_scales(design: Design, model: SubModel) -> tuple[FloatArray, FloatArra
 
 
 def released_scaling(release: Release, model: SubModel) -> tuple[FloatArray, FloatArray]:
-    """Return the centres and scales of (features, target) from private scaling, in scaled units of the columns.
+    """Return the released centres and scales of (features, target), in scaled units of the columns.
 
-    Without private scaling they are 0 and 1.
+    They are 0 and 1 unless the release scaled the rows privately or is by `staged`.
     """
     positions = [*model.positions, model.target_position]
-    if release.scaling is None:
+    if release.staged is not None:
+        centres = (0.0, *release.staged.centres, release.staged.target_centre)
+        scales = (1.0, *release.staged.scales, 1.0)
+    elif release.scaling is not None:
+        centres = (0.0, *release.scaling.centres, release.scaling.target_centre)
+        scales = (1.0, *release.scaling.scales, release.scaling.target_bound)
+    else:
         return np.zeros(len(positions)), np.ones(len(positions))
-    scaling = release.scaling
-    centres = (0.0, *scaling.centres, scaling.target_centre)
-    scales = (1.0, *scaling.scales, scaling.target_bound)
     return np.array([centres[index] for index in positions]), np.array([scales[index] for index in positions])
 
 
@@ -228,11 +232,15 @@ class NormalEquations(Units):
     fourth: FloatArray | None = None
     weighted: bool = False  # whether private scaling gave the rows weights
     weights: bool = False  # whether the rows have declared weights
+    # noise of the sums of a release by `staged`; None where all entries have independent noise
+    mapped_noise: MappedNoise | None = None
+    # residual variance of the scaled target that another released number suggests
+    prior_variance: float | None = None
 
     @property
-    def noise(self) -> EntryNoise:
+    def noise(self) -> Noise:
         """Noise of the released sums of (1, features, target)."""
-        return EntryNoise(self.block_sd, self.block_copies)
+        return EntryNoise(self.block_sd, self.block_copies) if self.mapped_noise is None else self.mapped_noise
 
     @property
     def integer_gram(self) -> BigIntArray:
@@ -278,9 +286,13 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
     check_sums(release, model, moved=bool(shift.any()))
     release = centred(release)
     positions = np.array([0, *model.positions, model.target_position])
-    block = _block(release, positions)
-    unit = release.noise.unit
     units = _in_units(release, positions)
+    mapped = None if release.staged is None else staged_sums(release, release.staged, positions.tolist())
+    unit = release.noise.unit
+    if mapped is not None:
+        block, unit = mapped.whole, mapped.unit
+    else:
+        block = _block(release, positions)
     if release.scaling is not None:
         whole_units = np.array([round(math.ldexp(value, RADIUS_BITS)) for value in units.tolist()], dtype=object)
         block = block * np.outer(whole_units, whole_units)
@@ -301,7 +313,9 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
         whole=block,
         unit=unit,
         # a sum that was not released is never used
-        block_sd=np.nan_to_num(release.noise_sd[np.ix_(positions, positions)]) * spread,
+        block_sd=np.nan_to_num(release.noise_sd[np.ix_(positions, positions)]) * spread
+        if mapped is None
+        else mapped.noise.sd,
         block_copies=tuple(np.flatnonzero(np.isin(positions, release.noise.indicator_columns)).tolist()),
         distribution=release.noise,
         low=np.array(low),
@@ -311,12 +325,14 @@ def normal_equations(release: Release, model: SubModel) -> NormalEquations:
         weighted=release.scaling is not None,
         weights=release.design.weights is not None,
         fourth=_fourth(release, model),
+        mapped_noise=None if mapped is None else mapped.noise,
+        prior_variance=mapped.prior_variance if mapped and model.target == release.design.target else None,
     )
 
 
 def _rows(release: Release) -> float:
     """Return the number of rows, or the sum of squared weights of privately scaled rows."""
-    count = None if release.design.weights is None else released_count(release)
+    count = None if release.design.weights is None and release.staged is None else released_count(release)
     return float(release.moments[0, 0]) if count is None else count.value
 
 

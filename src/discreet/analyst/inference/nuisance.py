@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from discreet.analyst.equations.noise import EntryNoise, product_covariance, seeded_stream, standard_normals
+from discreet.analyst.equations.noise import EntryNoise, Noise, product_covariance, seeded_stream, standard_normals
 from discreet.analyst.inference.score import ScoreInference
 from discreet.exact.arrays import FloatArray
 
@@ -126,27 +126,32 @@ def reduced(growth: Growth, starts: FloatArray) -> Reduced | None:
     return None
 
 
-def largest_growth(noise: EntryNoise, steps: FloatArray, weights: FloatArray, variance: FloatArray) -> FloatArray:
+def largest_growth(noise: Noise, steps: FloatArray, weights: FloatArray, variance: FloatArray) -> FloatArray:
     """Compute the largest eigenvalue of every S with nothing held fixed, shape (m,). Arguments are as in `Growth`."""
     size = len(steps)
     out = np.empty(len(weights))
     for run in runs(size, len(weights)):
-        own = Growth(noise, steps, weights[run], variance[run], np.zeros((run.stop - run.start, size)))
-        few = reduced(own, np.empty((len(own), 0, size))) if size > DENSE else None
+        few = None
+        if isinstance(noise, EntryNoise) and size > DENSE:
+            own = Growth(noise, steps, weights[run], variance[run], np.zeros((run.stop - run.start, size)))
+            few = reduced(own, np.empty((len(own), 0, size)))
         if few is not None:
             out[run] = few.values[:, -1]
         else:
-            whole = steps @ product_covariance(noise, own.weights) @ steps.T
-            out[run] = np.linalg.eigvalsh(whole)[:, -1] / own.variance
+            whole = steps @ product_covariance(noise, weights[run]) @ steps.T
+            out[run] = np.linalg.eigvalsh(whole)[:, -1] / variance[run]
     return out
 
 
-def growth_bound(noise: EntryNoise, weights: FloatArray, largest: FloatArray) -> FloatArray:
+def growth_bound(noise: Noise, weights: FloatArray, largest: FloatArray) -> FloatArray:
     """Compute an upper bound of sigma^2 times the largest eigenvalue of S, shape (...,).
 
     The largest eigenvalue of R K R' is at most the product of the largest eigenvalues of K and R'R. For K it is at most
     the largest diagonal entry plus the norm of the rest. `largest` is the largest eigenvalue of R'R.
     """
+    if not isinstance(noise, EntryNoise):
+        exact: FloatArray = largest * np.linalg.eigvalsh(product_covariance(noise, weights))[..., -1]
+        return exact
     squares = weights**2
     variance, shared = noise.variance, noise.shared
     off = variance - np.diag(variance.diagonal())
@@ -328,11 +333,12 @@ def _in_few_directions(
     inference: ScoreInference, L: FloatArray, v: FloatArray, own: FloatArray, root: CovarianceRoot
 ) -> list[Nuisance] | None:
     """Compute `nuisances` from a few relevant directions, or return None if too many are needed."""
-    if not (inference.entry_noise and (own > 0).all()):
+    noise = inference.entry_noise
+    if not (isinstance(noise, EntryNoise) and noise and (own > 0).all()):
         return None
     along = L @ root.root
     growth = Growth(
-        noise=inference.entry_noise,
+        noise=noise,
         steps=root.noise,
         weights=L @ inference.inverse @ inference.noise_map,
         variance=own,

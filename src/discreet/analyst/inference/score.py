@@ -12,7 +12,7 @@ from typing import Final, NamedTuple, cast
 import numpy as np
 
 from discreet.analyst.confidence_sets import SetArray, quadratic_sets
-from discreet.analyst.equations.noise import EntryNoise, form_covariance, product_covariance, square_covariance
+from discreet.analyst.equations.noise import Noise, form_covariance, product_covariance, square_covariance
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.solvers.least_squares import inverse_gram, residual_sum, total_sum
 from discreet.exact.arrays import FloatArray
@@ -69,6 +69,8 @@ _PLAUSIBLE: Final = 10.0  # multiple of the homoscedastic variance above which e
 _DOWN: Final = 2.0  # standard deviations of the noise
 _UP: Final = 1.0
 _JOINT_UP: Final = 1.5
+# smallest residual variance, as a part of the one that another released number suggests
+_LEAST_OF_PRIOR: Final = 0.09
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +170,7 @@ def _forms(rows: FloatArray, matrix: FloatArray) -> FloatArray:
 class ScoreInference:
     """Errors of the k scaled coefficients, estimated from the release."""
 
-    entry_noise: EntryNoise  # F, noise in the sums of (1, features, target), shape (p, p)
+    entry_noise: Noise  # F, noise in the sums of (1, features, target), shape (p, p)
     noise_map: FloatArray  # C without its last row; F enters the sums of (z, target) as C F C', shape (k, p)
     contrast: FloatArray  # C'(-theta~, 1), the combination of the columns of F that enters the score, shape (p,)
     inverse: FloatArray  # inverse of the Gram plus the penalty diagonal, shape (k, k)
@@ -268,15 +270,19 @@ class _Ridge(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """A fitted line: the estimate with the sums that its errors need."""
+    """A fitted line: the estimate with the sums that its errors need.
+
+    `prior` is a residual variance that another released number suggests, if there is one.
+    """
 
     estimate: FloatArray
     H: FloatArray  # inverse Gram
     residual: float  # residual sum at the estimate
     total: float  # sum of squares of the target
     nobs: float
+    prior: float | None = None
 
-    def inference(self, C: FloatArray, entry_noise: EntryNoise, ridge: _Ridge) -> ScoreInference:
+    def inference(self, C: FloatArray, entry_noise: Noise, ridge: _Ridge) -> ScoreInference:
         """Set up the covariance of the score; see `score_inference`."""
         contrast = C.T @ np.append(-self.estimate, 1.0)
         regressors = C[:-1]
@@ -286,6 +292,14 @@ class _Line(NamedTuple):
         rows = self.nobs - ridge.used
         followed = ridge.weights @ noise
         s2 = max(min(residual, self.total) / rows, 0.0) if rows > 0 else 0.0
+        residual_noise = (
+            square_covariance(entry_noise, contrast, contrast)
+            + 2 * float((followed * followed.T).sum())
+            + 4 * s2 * float(np.trace(followed))
+            + 4 * float(ridge.pull @ noise @ ridge.pull)
+        )
+        if self.prior is not None:
+            s2 = _towards(self.prior, residual, residual_noise, rows)
         return ScoreInference(
             entry_noise=entry_noise,
             noise_map=regressors,
@@ -293,15 +307,28 @@ class _Line(NamedTuple):
             inverse=self.H,
             noise=noise,
             residual=residual,
-            residual_noise=square_covariance(entry_noise, contrast, contrast)
-            + 2 * float((followed * followed.T).sum())
-            + 4 * s2 * float(np.trace(followed))
-            + 4 * float(ridge.pull @ noise @ ridge.pull),
+            residual_noise=residual_noise,
             residual_rows=rows,
             df=self.nobs - len(self.estimate),
             sampling=s2 * ridge.spread,
             privacy=(followed if ridge.weights is self.H else self.H @ noise) @ self.H,
         )
+
+
+def _towards(prior: float, residual: float, noise: float, rows: float) -> float:
+    """Return a noisy residual variance moved towards another estimate of it, by the share of noise in it.
+
+    Half a standard deviation of the remaining noise is added, because a variance that is too small loses coverage.
+
+    >>> _towards(1.0, 90.0, 0.0, 100.0), _towards(1.0, -1e9, 1e30, 100.0) >= 0.09
+    (0.9, True)
+    """
+    if rows <= 0:
+        return prior
+    square = noise / rows**2
+    kept = prior**2 / (prior**2 + square) if prior > 0 else 1.0
+    estimate = kept * residual / rows + (1 - kept) * prior + math.sqrt(kept * square) / 2
+    return max(estimate, _LEAST_OF_PRIOR * prior)
 
 
 def score_inference(
@@ -331,14 +358,15 @@ def score_inference(
         weights, used, spread = H, float(len(H)), H
     if equations.fourth is not None:
         spread = H @ weighted_middle(equations, _definite(A, penalty_diagonal)) @ H
-    return _Line(estimate, H, residual_sum(equations, theta), total_sum(equations), equations.nobs).inference(
+    sums = residual_sum(equations, theta), total_sum(equations)
+    return _Line(estimate, H, *sums, equations.nobs, equations.prior_variance).inference(
         noise_map(equations),
         equations.noise,
         _Ridge(weights, used, spread, H @ (penalty_diagonal * estimate)),
     )
 
 
-def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, noise: EntryNoise) -> ScoreInference | None:
+def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, noise: Noise) -> ScoreInference | None:
     """Compute `score_inference` without a penalty from sums of (z, target) in double precision, shape (k+1, k+1).
 
     C maps the noise of the released sums of (1, features, target), as in `noise_map`. Return None if the sums determine

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
@@ -13,7 +14,13 @@ import numpy.typing as npt
 from scipy.linalg import cho_factor, cho_solve
 
 from discreet.analyst.confidence_sets import NotEstimableError
-from discreet.analyst.equations.noise import MISS, EntryNoise, averaged_covariance, noise_norm_quantile
+from discreet.analyst.equations.noise import (
+    MISS,
+    MappedNoise,
+    Noise,
+    averaged_covariance,
+    noise_norm_quantile,
+)
 from discreet.analyst.equations.normal import NormalEquations
 from discreet.analyst.solvers.least_squares import Solution
 from discreet.design.model_columns import SubModel
@@ -264,23 +271,18 @@ def posterior_mean(about: PenalisedGram, equations: NormalEquations) -> FloatArr
     if size == 0 or values[-1] <= 0:
         return np.zeros(size)
     gram = (axes * values) @ axes.T
-    noise = equations.noise
-    variance, shared = noise.variance.copy(), noise.shared.copy()
-    lead = variance.shape[0] - 1 - size
-    variance[lead:-1, lead:-1] *= noise_left
-    # a square shrunk by the factor k has the error (1 - k) signal - k noise, so its covariance with the sum scales by k
-    shared[lead:-1] *= noise_left.diagonal()
+    averaged_over = _noise_left(equations.noise, noise_left)
     square = _sum_of_squares(about, equations)
     target_only = np.zeros((size + 1, size + 1))
     target_only[-1, -1] = 1.0
-    right_noise = _averaged(about.noise_map, variance, shared, target_only)
+    right_noise = _averaged(about.noise_map, averaged_over, target_only)
     logs, means = [], []
     for power in _POWERS:
         spread = np.maximum(values / values[-1], _FLATTEST) ** power
         spread *= square / (values @ spread)
         prior = np.zeros_like(target_only)
         prior[:-1, :-1] = (axes * spread) @ axes.T
-        explained = (axes * (values**2 * spread)) @ axes.T + _averaged(about.noise_map, variance, shared, prior)
+        explained = (axes * (values**2 * spread)) @ axes.T + _averaged(about.noise_map, averaged_over, prior)
         for share in _SIZES:
             residual = max(1 - share, _LEAST_RESIDUAL) * square / max(equations.nobs, 1.0)
             C = share * explained + residual * gram + right_noise
@@ -295,7 +297,20 @@ def posterior_mean(about: PenalisedGram, equations: NormalEquations) -> FloatArr
     return averaged
 
 
-def gram_variance(noise_map: FloatArray, noise: EntryNoise) -> FloatArray:
+def _noise_left(noise: Noise, left: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Return the averaged covariance of noise whose entries between features are shrunk to the share `left`."""
+    lead = len(noise.sd) - 1 - len(left)
+    if isinstance(noise, MappedNoise):
+        return noise.shrunk(left, lead).averaged
+    variance, shared = noise.variance.copy(), noise.shared.copy()
+    variance[lead:-1, lead:-1] *= left
+    # a square shrunk by the factor k has the error (1 - k) signal - k noise, so its covariance with the sum
+    # scales by k
+    shared[lead:-1] *= left.diagonal()
+    return lambda moments: averaged_covariance(variance, shared, moments)
+
+
+def gram_variance(noise_map: FloatArray, noise: Noise) -> FloatArray:
     """Compute the variances of the entries of M E M', with E symmetric noise, shape (m, m).
 
     Every row of M is a unit vector plus a multiple of the first unit vector. Off the diagonal, no entry of E occurs
@@ -304,6 +319,8 @@ def gram_variance(noise_map: FloatArray, noise: EntryNoise) -> FloatArray:
     >>> gram_variance(np.array([[2.0, 1.0]]), EntryNoise(np.array([[1.0, 1.0], [1.0, 1.0]])))
     array([[33.]])
     """
+    if isinstance(noise, MappedNoise):
+        return noise.entry_variance(noise_map)
     variance, squares = noise.variance, noise_map**2
     out: FloatArray = squares @ variance @ squares.T
     if noise_map.shape[1] > len(out):
@@ -343,9 +360,9 @@ def _sum_of_squares(about: PenalisedGram, equations: NormalEquations) -> float:
     return float(np.clip(about.square, max(noise, largest * _JITTER), largest)) if noise < largest else largest
 
 
-def _averaged(noise_map: FloatArray, variance: FloatArray, shared: FloatArray, second: FloatArray) -> FloatArray:
+def _averaged(noise_map: FloatArray, averaged: Callable[[FloatArray], FloatArray], second: FloatArray) -> FloatArray:
     """Compute the covariance of M F M't without its last entry, averaged over t with moments `second`, shape (m, m)."""
-    covariance = averaged_covariance(variance, shared, noise_map.T @ second @ noise_map)
+    covariance = averaged(noise_map.T @ second @ noise_map)
     kept = noise_map[:-1]
     out: FloatArray = kept @ covariance @ kept.T
     return out
