@@ -195,9 +195,12 @@ CASES: dict[str, tuple[Prepare, str]] = {
     # data
     "data missing": (options(data="none.csv"), "none.csv"),
     "data of unknown kind": (options(data="design.toml"), ".csv"),
-    "data remote": (options(data="https://example.org/x.csv"), "network"),
+    "data remote": (options(data="https://example.org/x.csv"), "expected a local path"),
     "encoding unknown": (options("--encoding", "klingon"), "klingon"),
-    "encoding with escapes": (options("--encoding", "utf-7"), "choose one of ascii, utf-8, utf-8-sig, utf-16, latin-1"),
+    "encoding with escapes": (
+        options("--encoding", "utf-7"),
+        "expected one of ascii, utf-8, utf-8-sig, utf-16, latin-1",
+    ),
     "delimiter too long": (options("--delimiter", "::"), "delimiter"),
     "delimiter other": (options("--delimiter", ";"), "--delimiter"),
     "column not in data": (design(DESIGN + "[columns.height]\nbounds = [0, 3]\n"), "'height'"),

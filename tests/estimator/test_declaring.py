@@ -93,7 +93,7 @@ def test_a_formula_chooses_a_release_of_moments(rows):
         ({"formula": "age ~ hidden"}, "expected a formula with the target 'y', got the target 'age'"),
         ({"formula": 5}, "expected a formula"),
         ({"formula": "y ~ age", "mechanism": "refined"}, "one model with all columns"),
-        ({"bounds": {"hidden": (0, 80), "age": (0, 80), "other": (0, 1)}}, "bounds and X have different columns"),
+        ({"bounds": {"hidden": (0, 80), "age": (0, 80), "other": (0, 1)}}, "bounds must name exactly the columns of X"),
         ({"bounds": {"hidden": (0, 80), "age": (0, 80), "odd": {"formula": "log(nobody)"}}}, "nobody"),
         ({"design": DESIGN}, "a design and bounds"),
         ({"design": DESIGN, "bounds": None}, "a design and target_bounds"),

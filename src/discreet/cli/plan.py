@@ -203,9 +203,12 @@ def command(
                 "width": width,
                 "plot": plot,
             },
-            "which plans for the design and rows of that release",
+            "a second release is planned with the design and rows of the first",
         )
-        _refuse_with_from({**words, "correlation": correlation_words, **numbers}, "which uses the sums of that release")
+        _refuse_with_from(
+            {**words, "correlation": correlation_words, **numbers},
+            "a second release is planned with the sums of the first",
+        )
         _second(from_path, budget, wanted, options, as_json=as_json)
         return
     if design_path is None or rows is None:
@@ -278,9 +281,8 @@ def _three_digits(value: float) -> str:
 def _refuse_with_from(given: Mapping[str, object], why: str) -> None:
     for name, value in given.items():
         if value not in (None, ()):
-            raise OptionError(
-                f"--{name.replace('_', '-')} cannot be used with --from, {why}; leave it out", option=name
-            )
+            option = f"--{name.replace('_', '-')}"
+            raise OptionError(f"{option} cannot be used with --from, because {why}; leave out {option}", option=name)
 
 
 def _over_epsilon(planned: Callable[[float], Plan]) -> Iterator[Plan]:

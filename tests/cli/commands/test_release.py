@@ -405,9 +405,12 @@ def test_what_was_published_and_what_comes_next_is_said_in_plain_words(folder: P
 
 BAD_SIGNS = {
     "decimal: expected '.' or ',', got ';'": ["--decimal", ";"],
-    "thousands 'x' is not allowed": ["--thousands", "x"],
+    "thousands: expected one of ',', '.', \"'\", '\u2019', '_', ' ', '\\xa0', '\\u202f', or no character, got 'x'": [
+        "--thousands",
+        "x",
+    ],
     "thousands and decimal must be different characters, got ',' for both": ["--decimal", ",", "--thousands", ","],
-    "delimiter ',,' is not allowed": ["--delimiter", ",,"],
+    "delimiter: expected one ASCII character such as ',', ';' or a tab, got ',,'": ["--delimiter", ",,"],
 }
 
 

@@ -146,7 +146,7 @@ CASES: Final = [
     Case(
         64, "parts of all sizes", parts(WHOLE.slice(0, 1), WHOLE.slice(1, 2), WHOLE.slice(3)), 0, "", twin(data="rows")
     ),
-    Case(65, "labels twice", python(twice), 2, "twice", api=True),
+    Case(65, "labels twice", python(twice), 2, "more than one column 'income'", api=True),
     Case(65, "labels of two levels", python(many_labels), 2, "no column", api=True),
     Case(66, "generator", python(lambda: iter(TABLE)), 2, "cannot read an object of type", api=True),
     Case(
@@ -154,7 +154,7 @@ CASES: Final = [
         "mapping of generators",
         python(lambda: {name: iter(cells) for name, cells in TABLE.items()}),
         2,
-        "column 'x': expected a list or an array",
+        "column 'income': expected a list or an array",
         api=True,
     ),
     Case(67, "complex", python(lambda: TABLE | {"age": np.array(TABLE["age"], complex)}), 2, "complex", api=True),

@@ -94,7 +94,7 @@ def changes_while_it_is_read(folder: Path) -> discreet.Release:
 
 CASES: Final = [
     Case(1, "path missing", options(data="none.csv"), 2, "no file"),
-    Case(2, "folder without tables", folder_of_nothing, 2, "holds no .parquet file"),
+    Case(2, "folder without tables", folder_of_nothing, 2, "contains no .parquet file"),
     Case(3, "link to data", link_to_data, 0, "Published", twin()),
     Case(4, "ledger is a link", ledger_link, 2, "is a link"),
     Case(4, "output is a link", output_link, 2, "link"),

@@ -22,7 +22,7 @@ CASES: Final = [
     Case(19, "every row longer", csv(HEADER + "".join(row.replace("\n", ",1\n") for row in ROWS)), 2, "line 2"),
     Case(20, "unclosed quote", csv(PEOPLE + f'"{CANARY},44,south,{SECRET}\n'), 2, "line 63"),
     Case(20, "line end inside quotes", csv(PEOPLE + f'1,44,"so\nuth",{SECRET}\n'), 2, "line 63"),
-    Case(21, "name twice", csv(PEOPLE.replace("remark", "age", 1)), 2, "'age' twice"),
+    Case(21, "name twice", csv(PEOPLE.replace("remark", "age", 1)), 2, "more than one column 'age'"),
     Case(22, "names alike in case", csv(PEOPLE.replace("remark", "AGE", 1)), 2, "case, blanks or Unicode"),
     Case(22, "names alike in Unicode form", csv(PEOPLE.replace("remark", "ａge", 1)), 2, "case, blanks or Unicode"),
     Case(

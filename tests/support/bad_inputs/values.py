@@ -62,7 +62,13 @@ CASES: Final = [
         "must contain dates, as declared",
     ),
     Case(38, "numbers in a column of dates", parquet(design=DATED), 2, "must contain dates, as declared"),
-    Case(41, "interaction of two numbers", designed(CROSSED.replace("age:region", "age:income")), 2, "write a product"),
+    Case(
+        41,
+        "interaction of two numbers",
+        designed(CROSSED.replace("age:region", "age:income")),
+        2,
+        "write the product of two numbers with *",
+    ),
     Case(
         41, "interaction of nothing", designed(CROSSED.replace("age:region", "age:reigon")), 2, "Did you mean 'region'"
     ),
@@ -84,7 +90,13 @@ CASES: Final = [
     Case(37, "null in Parquet", parquet(age=[None, *TABLE["age"][1:]]), 2, "'age'"),
     Case(37, "quoted empty cell", csv(income('""')), 2, "'income'"),
     Case(38, "text in a number", csv(income(SECRET)), 2, "'income'"),
-    Case(38, "text column in Parquet", parquet(age=[SECRET] * SIZE), 2, "'age' has type"),
+    Case(
+        38,
+        "text column in Parquet",
+        parquet(age=[SECRET] * SIZE),
+        2,
+        "'age' must contain numbers, as declared, but has type",
+    ),
     Case(
         38, "word in a boolean", csv(PEOPLE, design=DESIGN.replace("bounds = [18, 90]", 'dtype = "bool"')), 2, "'age'"
     ),
@@ -115,12 +127,44 @@ CASES: Final = [
         "",
         twin(data="bad.parquet"),
     ),
-    Case(40, "dates in Parquet", parquet(age=[dt.date(2020, 1, 1)] * SIZE), 2, "'age' has type"),
-    Case(40, "times in Parquet", parquet(age=[dt.datetime(2020, 1, 1, tzinfo=dt.UTC)] * SIZE), 2, "'age' has type"),
-    Case(40, "durations in Parquet", parquet(age=[dt.timedelta(1)] * SIZE), 2, "'age' has type"),
-    Case(41, "lists in Parquet", parquet(age=[[1.0]] * SIZE), 2, "'age' has type"),
-    Case(41, "structs in Parquet", parquet(age=[{"a": 1.0}] * SIZE), 2, "'age' has type"),
-    Case(41, "bytes in Parquet", parquet(age=[SECRET.encode()] * SIZE), 2, "'age' has type"),
+    Case(
+        40,
+        "dates in Parquet",
+        parquet(age=[dt.date(2020, 1, 1)] * SIZE),
+        2,
+        "'age' must contain numbers, as declared, but has type",
+    ),
+    Case(
+        40,
+        "times in Parquet",
+        parquet(age=[dt.datetime(2020, 1, 1, tzinfo=dt.UTC)] * SIZE),
+        2,
+        "'age' must contain numbers, as declared, but has type",
+    ),
+    Case(
+        40,
+        "durations in Parquet",
+        parquet(age=[dt.timedelta(1)] * SIZE),
+        2,
+        "'age' must contain numbers, as declared, but has type",
+    ),
+    Case(
+        41, "lists in Parquet", parquet(age=[[1.0]] * SIZE), 2, "'age' must contain numbers, as declared, but has type"
+    ),
+    Case(
+        41,
+        "structs in Parquet",
+        parquet(age=[{"a": 1.0}] * SIZE),
+        2,
+        "'age' must contain numbers, as declared, but has type",
+    ),
+    Case(
+        41,
+        "bytes in Parquet",
+        parquet(age=[SECRET.encode()] * SIZE),
+        2,
+        "'age' must contain numbers, as declared, but has type",
+    ),
     Case(
         42, "mixed objects in pandas", python(lambda: frame_of(age=[SECRET, *TABLE["age"][1:]])), 2, "'age'", api=True
     ),
