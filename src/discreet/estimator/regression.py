@@ -491,7 +491,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
 def _why_refused(refused: Mapping[str, object]) -> str:
     if "groups" in refused:
         return (
-            "every row is treated as another individual; to protect individuals with several rows, pass the table with "
+            "every row is treated as a separate individual; to protect individuals with several rows, pass the table with "
             'its ids to discreet.release with Design(..., unit={"id": "patient", "max_rows": 3})'
         )
     return (
