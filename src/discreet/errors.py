@@ -325,7 +325,7 @@ class DesignProblem:
     line: int | None = None
 
     def text(self, wording: Wording) -> str:
-        """Return the location and description of the problem in the terms of a front end."""
+        """Return the location and description of the problem, in the words of the front end that `wording` names."""
         column = f"column {shown(self.column)}" if self.column and self.key != "name" else ""
         position = ", ".join(filter(None, ["" if self.line is None else f"line {self.line}", column]))
         message = worded(self.message, wording)

@@ -1,4 +1,4 @@
-"""Read regular files only, and write files atomically, without replacing existing ones unless requested."""
+"""Read regular files only, and write files atomically, without replacing existing files unless requested."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def checked_path(path: object) -> Path:
 
 
 def path_text(path: str | os.PathLike[str] | os.PathLike[bytes]) -> str:
-    r"""Return the text of a path that the system accepts.
+    r"""Return a path as text, and refuse a path that the system would not accept.
 
     >>> path_text("a\0b")
     Traceback (most recent call last):

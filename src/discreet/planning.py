@@ -229,7 +229,7 @@ def noise_distribution_for(
     grid_bits: int = DEFAULT_GRID_BITS,
     allow_weak_privacy: bool = False,
 ) -> NoiseDistribution:
-    """Return the noise distribution of a release. The options are those of `discreet.release`.
+    """Return the noise distribution of a release. The options are the same as for `discreet.release`.
 
     Examples
     --------
@@ -431,7 +431,7 @@ def second_release(
 
     The noisy sums of the first release stand in for those of the table, and the second release uses the same grid. It
     would spend an additional budget. In `both`, every sum is the mean of the two releases, weighted by inverse
-    variance. The options are those of `discreet.release`, with declared scaling.
+    variance. The options are the same as for `discreet.release`, with declared scaling.
 
     Examples
     --------

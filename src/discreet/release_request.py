@@ -138,7 +138,7 @@ class ReleaseRequest:
 
     @property
     def loss(self) -> Loss:
-        """Privacy loss in every privacy measure, from the noise; epsilon and delta are those of the guarantee."""
+        """Privacy loss in every privacy measure, from the noise, with the epsilon and delta of the guarantee."""
         epsilon, delta = self.budget.epsilon, self.budget.delta
         loss = loss_of(self.mechanism.name, self.design, self.distribution, self.settings, epsilon, delta)
         return replace(loss, epsilon=epsilon, delta=delta, failure=min(loss.failure, delta))
@@ -156,7 +156,7 @@ class ReleaseRequest:
         )
 
     def searched(self, first: Totals, receipt: SpendReceipt, sampler: Sampler) -> DiscoveryPart:
-        """Return the noisy counts of the bounds search that the ledger committed, or new ones without a ledger."""
+        """Return the noisy counts of the bounds search that the ledger committed, or new counts without a ledger."""
 
         def draw() -> list[int]:
             part = discovered(first, self.design, self.distribution, sampler)

@@ -18,7 +18,7 @@ class Wording(Protocol):
         """Name an option, with its value unless the value is None."""
 
     def set_option(self, name: str, value: object) -> str:
-        """Advise to pass an option, with a value unless the value is None."""
+        """Advise to pass an option, and name the value to pass unless it is None."""
 
     def leave_out(self, name: str) -> str:
         """Advise not to pass an option."""
@@ -128,7 +128,7 @@ class LeaveOut:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The advice to call a public function, given by its Python name, for a purpose.
+    """Advice to call a public function. `function` is its Python name, and `purpose` says what the call is for.
 
     >>> print(Call("Ledger.grant", "raise the budget"))
     raise the budget with Ledger.grant

@@ -42,7 +42,7 @@ def test_a_summary_says_that_the_line_is_that_of_weighted_rows(plain):
     assert "y was clipped at released bounds: values in rows of full weight were limited to " in text
     assert "another target or fewer features" in text
     assert "clip_counts" not in text
-    reason = "private scaling weighted the rows, so R^2 would differ from that of the original rows"
+    reason = "private scaling weighted the rows, so R^2 would differ from R^2 of the original rows"
     assert f"Adjusted R^2: not estimable: {reason}" in text
 
 
@@ -112,7 +112,7 @@ def test_findings_do_not_speak_of_bounds_and_count_rows(robust):
 
 
 def test_a_page_says_so_too(plain):
-    assert "those of weighted least squares" in " ".join(discreet.report(plain).html.split())
+    assert "the coefficients are weighted least-squares estimates" in " ".join(discreet.report(plain).html.split())
 
 
 def test_a_wide_box_costs_little():

@@ -21,7 +21,7 @@ def test_a_plan_says_what_it_leaves_and_how_many_like_it_there_are(tmp_path):
     ledger = ledger_of(tmp_path)
     for epsilon, words in (
         (0.5, "epsilon = 0.5, delta = 0 would leave epsilon 0.5, delta 0; 2 such releases would be accepted in total"),
-        (0.7, "epsilon = 0.7, delta = 0 would leave epsilon 0.3, delta 0; no second one like it would be taken"),
+        (0.7, "epsilon = 0.7, delta = 0 would leave epsilon 0.3, delta 0; a second release like it would be refused"),
         (1e-6, "1000 or more such releases would be accepted in total"),
         (2.0, "epsilon = 2, delta = 0 would be refused: it is more than is left"),
     ):

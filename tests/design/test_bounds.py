@@ -32,10 +32,10 @@ def test_every_form_says_the_same_in_column_order(bounds):
         ({"a": (0, 1)}, r"in X but not in bounds: \['b'\]"),
         ({"a": (0, 1), "b": (0, 1), "c": (0, 1)}, r"in bounds but not in X: \['c'\]"),
         ([(0, 1), (0, 1)], "two pairs may mean"),
-        ((0, 1, 2), r"expected a mapping .*, got another tuple"),
+        ((0, 1, 2), r"expected a mapping .*; the given tuple has none of these forms"),
         (([0, 0, 0], 1), r"expected a mapping .* of 2 numbers"),
         (("low", "high"), "expected a mapping"),
-        (7, "got another int"),
+        (7, "the given int has none of these forms"),
     ],
 )
 def test_what_is_no_form_of_bounds_is_refused(bounds, said):

@@ -121,7 +121,7 @@ def test_a_design_with_other_columns_persons_or_weights_is_refused(rows):
     with pytest.raises(SpecError, match="expected y to be named 'income', the target of the design, got 'wage'"):
         fit(X, pd.Series(y, name="wage"))
     persons = discreet.Design("y", {"y": (0, 1), "x": (0, 1)}, unit={"id": "who", "max_rows": 2})
-    with pytest.raises(SpecError, match="treats every row as another individual"):
+    with pytest.raises(SpecError, match="treats every row as a separate individual"):
         PrivateLinearRegression(**BUDGET, design=persons).fit([[0.5]], [0.5])
     weighted = discreet.Design("y", {"y": (0, 1), "x": (0, 1), "w": (0, 5)}, weights="w")
     with pytest.raises(SpecError, match=r"declares the weights 'w'.*use discreet\.release"):

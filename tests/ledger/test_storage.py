@@ -132,9 +132,9 @@ def test_another_database_a_newer_and_an_older_one_are_refused(path, tmp_path):
     for number, (statement, message) in enumerate([
         ("PRAGMA application_id = 5", "database of another program"),
         ("PRAGMA user_version = 2", "made by a newer version"),
-        ("PRAGMA user_version = 0", "its tables are not those of a ledger"),
-        ("DROP TRIGGER events_update", "its tables are not those of a ledger"),
-        ("CREATE TABLE more (x)", "its tables are not those of a ledger"),
+        ("PRAGMA user_version = 0", "its tables are not the tables of a ledger"),
+        ("DROP TRIGGER events_update", "its tables are not the tables of a ledger"),
+        ("CREATE TABLE more (x)", "its tables are not the tables of a ledger"),
         ("PRAGMA journal_mode = WAL", "journal mode"),
     ]):  # fmt: skip
         copy = tmp_path / f"{number}.db"

@@ -62,7 +62,7 @@ def test_an_unbounded_set_is_shown_with_its_reason() -> None:
         assert (row.kind, row.std_error, row.p) == (ends.kind, None, model.pvalues[row.name])
         assert (row.sampling_sd, row.privacy_sd) == (None, None)
         assert {"kind": row.kind, "lower": row.low, "upper": row.high} == ends.to_dict()
-        assert "outweighs the signal" in row.reason
+        assert "the release is too noisy to rule out any value" in row.reason
     assert view.refusal is None
     shown = {effect.name: effect for effect in view.effects}
     for row in weak:

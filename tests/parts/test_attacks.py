@@ -133,7 +133,7 @@ ATTACKS = {
     unsigned: (PartFileError, "the signature of the part is not valid"),
     other_masks: (PartFileError, "the masks of the parts do not cancel"),
     low_order: (SpecError, "gives no secret"),
-    known_masks: (SpecError, "gives secrets that anyone can compute"),
+    known_masks: (SpecError, "is unsafe: anyone can compute its secrets"),
     anybody_signs: (SpecError, "accepts forged signatures"),
 }
 

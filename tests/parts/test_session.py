@@ -81,7 +81,7 @@ def test_any_change_is_another_fingerprint(change):
         ({"mechanism": "ssp"}, "noise in shares requires the mechanism 'gaussian', got 'ssp'"),
         ({"noise": "merger", "honest": 0, "mechanism": "ssp", "parts_per_person": 2}, "parts_per_person above 1"),
         ({"parts_per_person": 2, "unit": PrivacyUnit(neighbours="replace")}, "with 'replace' neighbours requires 1"),
-        ({"curators": PEOPLE[:2]}, "expected at least 3 curators in a session, got 2: with two, each"),
+        ({"curators": PEOPLE[:2]}, "expected at least 3 curators in a session, got 2: with two curators, each"),
         ({"curators": (*PEOPLE[:2], PEOPLE[0])}, "a public key is listed twice"),
         ({"curators": (*PEOPLE[:2], replace(PEOPLE[2], sign_key=PEOPLE[0].sign_key))}, "a public key is listed twice"),
         ({"curators": (*PEOPLE[:2], replace(PEOPLE[2], name="north"))}, "have the same name"),

@@ -51,7 +51,7 @@ def test_whether_a_ledger_has_the_release_is_not_seen(tmp_path):
     for anchor in ("x", "9" * 5000, made.anchor.replace(":", ";")):
         text = edited(made, anchor=anchor)
         (line,) = (line for line in discreet.verify(Release.from_json(text)).cannot_see if "anchor" in line)
-        assert "is not that of a discreet ledger" in line
+        assert "is not the anchor of a discreet ledger" in line
         assert len(line) < 300
 
 

@@ -50,7 +50,7 @@ MUTANTS = {
         ATTACKS,
     ),
     "parts: another name of the key has another record": Mutant("place of a record", ".resolve()", "", RECORD),
-    "parts: nothing is recorded": Mutant("making a part", "made = record.keep(exact, made)", "_ = record", ATTACKS),
+    "parts: nothing is recorded": Mutant("making a part", "kept = record.keep(exact, made)", "kept = made", ATTACKS),
     "parts: a used session is found after the spend": Mutant(
         "making a part", "known = record.find(exact)", "known = None", MAKING
     ),

@@ -83,7 +83,7 @@ def best_share(degrees: int, shift: float, epsilon: float, *, exchanged: bool) -
 
 
 def absent_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
-    """Return an upper bound on delta at epsilon for the table without the row against the table with it."""
+    """Return an upper bound on delta(P, Q) at epsilon, where only Q is the output for a table with the row."""
     with localcontext(EIGHTY_DIGITS):
         r, eps = _decimal(shift), _decimal(epsilon)
         ratio = (-(eps + r / 2) / (Decimal(degrees) / 2 - 1)).exp()
@@ -94,7 +94,7 @@ def absent_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
 
 
 def present_delta(degrees: int, shift: Fraction, epsilon: Fraction) -> Decimal:
-    """Return an upper bound on delta at epsilon for the table with the row against the table without it."""
+    """Return an upper bound on delta(P, Q) at epsilon, where only P is the output for a table with the row."""
     if shift <= 2 * epsilon:
         return Decimal(0)
     with localcontext(EIGHTY_DIGITS):

@@ -71,7 +71,7 @@ def released_queries(
 
 
 def residual_queries(design: Design, domain: RowDomain, models: Sequence[Columns] = ()) -> list[GramQuery]:
-    """List the residual Gram matrices: that of the full model, then those of additional models."""
+    """List the residual Gram matrices, first of the full model and then of the additional models."""
     neighbours = design.unit.neighbours
     domains = [domain, *(model_domain(design, domain, columns) for columns in models)]
     sizes = [len(design.released) - 1, *map(len, models)]

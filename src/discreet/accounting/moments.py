@@ -219,9 +219,10 @@ def _within(value: Fraction, high: Fraction) -> Fraction:
 
 
 def _replaced_in_ball(geometry: L1Geometry, w: Mapping[str, float]) -> float:
-    """Return an upper bound over cells of P, from P^2 + Q^2 <= 4 m |x|^2.
+    """Return an upper bound on the weighted L1 change if a row in a ball is replaced.
 
-    P = sum |x_j - z_j| and Q = sum |x_j + z_j|.
+    It is the maximum over intervals of P = sum |x_j - z_j|. In each interval, P^2 + Q^2 <= 4 m |x|^2 limits
+    Q = sum |x_j + z_j|.
     """
     wide = geometry.free + sum(group.wide for group in geometry.groups)
     sensitivity2 = 4 * wide * float(geometry.norm2) * MARGIN

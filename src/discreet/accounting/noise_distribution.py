@@ -262,7 +262,7 @@ class NoiseDistribution:
 
 
 def is_privately_scaled(distribution: NoiseDistribution) -> bool:
-    """Return whether the moments are those of privately scaled rows."""
+    """Return whether the moments are sums over privately scaled rows."""
     return RADIUS in distribution.sigma and "sum_y" in distribution.sigma
 
 
@@ -368,14 +368,14 @@ def distribution_of(table: Mapping[str, object], design: Design) -> NoiseDistrib
 
 
 def _factors(stated: object, design: Design) -> tuple[tuple[int, int], ...]:
-    """Check that the factors are those of the design."""
+    """Check that the design has the same factors."""
     if not design.factors or stated != [list(columns) for columns in design.factors]:
         raise ReleaseFileError("noise.factors must hold the first and last column of each factor of the design")
     return design.factors
 
 
 def _indicators(stated: object, design: Design) -> tuple[tuple[int, int], ...]:
-    """Check that the indicators are those of the design."""
+    """Check that the design has the same indicators."""
     if not design.indicators or stated != [list(columns) for columns in design.indicators]:
         raise ReleaseFileError("noise.indicators must hold the first and last column of each indicator block")
     return design.indicators

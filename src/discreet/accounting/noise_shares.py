@@ -31,7 +31,9 @@ def share_steps(sigma: int, honest: int, parts_per_person: int) -> int:
 
 
 def counted_distribution(distribution: NoiseDistribution) -> NoiseDistribution:
-    """Return single-variate noise that is at most as private as the honest shares, for a person in one part.
+    """Return noise of one variate that protects no better than the sum of the honest shares.
+
+    Its scale is divided by the number of parts that a person may be in, so the sensitivities of a single part apply.
 
     >>> shares = {"shares": 3, "honest": 2, "parts_per_person": 1}
     >>> distribution = NoiseDistribution(8, {"count": 708}, "gaussian", parameters=shares)

@@ -83,13 +83,14 @@ class Stated:
     ) -> None:
         """Reject noise that the mechanism cannot produce.
 
-        Family, calibration, blocks and parameters must be those given here, and every block must have noise. `factors`
-        and `indicators` must equal those of the distribution. Additional models are allowed only with `models`.
+        Family, calibration, blocks and parameters must equal the arguments, and every block must have noise. The
+        distribution must have these `factors` and `indicators`. It may have additional models only with `models`.
         """
         distribution = self.distribution
         if distribution.models and not models:
             raise SpecError(
-                "this mechanism takes no additional models, but the noise distribution lists columns of some"
+                "this mechanism takes no additional models, but the noise distribution lists columns of additional "
+                "models"
             )
         self.models()
         if distribution.factors != factors:

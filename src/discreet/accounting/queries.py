@@ -152,12 +152,12 @@ class GramQuery:
         }
 
     def squared_loss(self, scales: BlockScales) -> Fraction:
-        """Return mu^2: every release adds the squared Frobenius norm times the larger weight of the two blocks."""
+        """Return mu^2. Each release adds the squared sensitivity times the larger weight of the two blocks."""
         weight = gram_weight(scales[self.diagonal], scales[self.off], columns=self.columns)
         return self.times * weight * Fraction(self.sensitivity) ** 2
 
     def pure_loss(self, scales: BlockScales) -> Fraction:
-        """Return epsilon: every release adds the weighted L1 norm times the larger weight of the two blocks."""
+        """Return epsilon. Each release adds the L1 sensitivity times the larger weight of the two blocks."""
         weight = max(1 / scales[self.diagonal], 1 / (Fraction(OFF_WEIGHT) * scales[self.off]))
         return self.times * Fraction(self.laplace_sensitivity) * weight
 

@@ -174,7 +174,7 @@ class ScaledMomentsQuery(MomentsQuery):
 
 
 def weighted_domain(design: Design, grid_bits: int) -> RowDomain:
-    """Return the domain of weighted rows (a, t): a, which includes the constant, in the unit ball, and t in [-1, 1]."""
+    """Return the domain of weighted rows (a, t). Here a includes the constant and is in the unit ball, t in [-1, 1]."""
     return RowDomain(len(design.released) - 1, 0, 0, 1.0, False, grid_bits)
 
 

@@ -125,7 +125,7 @@ def _clipped(release: Release, name: str) -> Numeric | None:
 #
 #     half_y^2 tr(A H V(theta) H) / n,   H = A^{-1},   V(theta) the covariance of the noise in the score,
 #
-# is computed before and after. T shifts and stretches one column, so the new H and theta follow from the old ones.
+# is computed before and after. T shifts and stretches one column, so the new H and theta are computed from the old.
 
 _ROUNDING: Final = 1e-12  # eigenvalues below this fraction of the largest may be rounding error
 _DIGITS: Final = 12
@@ -416,8 +416,8 @@ def unsettled_bounds(release: Release, model: SubModel) -> str | None:
     return (
         f"{' '.join(sentences)} Coefficients and intervals describe the rows clipped at the bounds of this release. "
         "Other bounds would give a different line. Do not apply the intervals to unclipped rows, and do not compare "
-        "the coefficients with those of a release that found other bounds. Declare the bounds, or use the logarithm of "
-        "the column."
+        "the coefficients with the coefficients of a release that found other bounds. Declare the bounds, or use the "
+        "logarithm of the column."
     )
 
 
@@ -486,9 +486,9 @@ def _has_target(release: Release, model: SubModel) -> bool:
 
 
 def _normal_tail(release: Release) -> float | None:
-    """Return the probability of a normal target beyond the nearer released bound, or None if noise hides its variance.
+    """Return the probability that a normal target lies beyond the nearer released bound.
 
-    It uses the released mean and variance.
+    The target has the released mean and variance. Return None if noise hides the variance.
     """
     if release.scaling is None:
         return None

@@ -291,7 +291,7 @@ def _fitted(release: Release, model: Iterable[str] | str, target: str | None, in
 
 
 def nested_tests(fits: Sequence[Fit]) -> tuple[NestedTest, ...]:
-    """Test each model against the smallest compared models that contain it."""
+    """Test each model against the compared models that contain it, leaving out any with a compared model in between."""
     names = [frozenset(model.names) for model in fits]
     indices = range(len(fits))
     pairs = [

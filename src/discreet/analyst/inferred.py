@@ -76,11 +76,11 @@ NOISE_IN_SUMS: Final = NotEstimable(
     "the noise of this release was added to sums, not to the coefficients; conf_int accounts for it"
 )
 WEIGHTED: Final = NotEstimable(
-    "private scaling weighted the rows, so R^2 would differ from that of the original rows; score predictions on other "
-    'data, or make a release with scaling "declared"'
+    "private scaling weighted the rows, so R^2 would differ from R^2 of the original rows; score predictions on "
+    'other data, or make a release with scaling "declared"'
 )
 WEIGHTS: Final = NotEstimable(
-    "no interval for R^2 is available for weighted rows; rsquared is that of weighted least squares"
+    "no interval for R^2 is available for weighted rows; rsquared is the R^2 of weighted least squares"
 )
 NEW_ROW: Final = NotEstimable(
     "the variance of a new observation depends on its weight, which is unknown; request the mean instead"

@@ -142,10 +142,10 @@ NOT_SHRUNK: Final = (
 )
 WEIGHTED: Final = (
     "Rows were scaled by released centres and scales, and rows outside the released radius have less weight, so the "
-    "coefficients are those of weighted least squares. If the mean of the target is linear in the features and hardly "
+    "coefficients are weighted least-squares estimates. If the mean of the target is linear in the features and hardly "
     "any targets were clipped, weighted and ordinary least squares estimate the same line. Otherwise the weights "
     "affect which line is fitted, here and in every model of this release with another target or fewer features. "
-    "Predictions are not weighted."
+    "Predictions do not use weights."
 )
 IN_THE_MIDDLE: Final = (
     f"For predictions each number is clipped at {MIDDLE:g} released scales from its centre, because more distant rows "
@@ -259,7 +259,7 @@ def _rsquared_notes(fit: Fit, level: float) -> list[str]:
 
 
 def _wider_rsquared(fit: Fit) -> str:
-    """Return how to get an interval for R^2 that does not assume Gaussian rows, if possible."""
+    """Return a sentence on how to get an R^2 interval without the assumption of Gaussian rows, or empty text."""
     release = fit.release
     if release.guarantee is not None and release.guarantee.delta == 0:
         return ""

@@ -146,7 +146,7 @@ class Path:
 
     @property
     def shown(self) -> range:
-        """Indices of ten strengths around the chosen one, or of the first ten if none is chosen."""
+        """Indices of ten strengths around the chosen strength, or of the first ten if none is chosen."""
         size, chosen = len(self.strengths), self.chosen or 0
         first = max(min(chosen - _AROUND // 2, size - _AROUND), 0)
         return range(first, min(first + _AROUND, size))

@@ -314,7 +314,7 @@ class Prediction:
         return PredictionSets(kind, self._masked(-ends, has_set), self._masked(ends, has_set), reasons)
 
     def reasons(self, level: float | None = None, *, alpha: float | None = None, obs: bool = False) -> list[str | None]:
-        """Return the reason why each row has no interval, or None for rows with one.
+        """Return for each row the reason why it has no interval, or None if it has an interval.
 
         Parameters
         ----------

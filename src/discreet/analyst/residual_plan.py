@@ -1,4 +1,4 @@
-"""Parameters of the second pass of robust standard errors: coefficients, and where residuals are clipped."""
+"""Parameters of the second pass for robust standard errors: coefficients and clipping bounds of residuals."""
 
 from __future__ import annotations
 

@@ -31,8 +31,8 @@ PENALISED: Final = NotEstimable(
     Message("sums of squares and likelihoods need a fit without a penalty; ", SetOption("penalty", "none"))
 )
 WEIGHTED: Final = NotEstimable(
-    "private scaling weighted the rows, so sums of squares and likelihoods would differ from those of the original "
-    'rows; make a release with scaling "declared"'
+    "private scaling weighted the rows, so their sums of squares and likelihoods would not describe the original rows; "
+    'make a release with scaling "declared"'
 )
 WEIGHTS: Final = NotEstimable(
     "sums of squares and likelihoods are defined only for rows without weights; compare nested models by their tests"
@@ -103,7 +103,7 @@ class TestsMixin(InferenceMixin):
 
     @property
     def f_pvalue(self) -> Number:
-        """P-value of the F statistic `fvalue`. It is 1 if the release excludes no value."""
+        """P-value of the F statistic `fvalue`, or 1 if the release is too noisy to exclude any value of the slopes."""
         whole = self._whole_model
         return whole if isinstance(whole, NotEstimable) else whole.pvalue
 
@@ -184,7 +184,7 @@ class TestsMixin(InferenceMixin):
 
     @property
     def vif(self) -> NamedValues[Number]:
-        """Variance inflation factors of the slopes from the noisy sums: 1 / (1 - R^2) of each column on the others."""
+        """Variance inflation factors 1 / (1 - R^2) from the noisy sums, where R^2 regresses a column on all others."""
         return numbers_by_name(self._inputs.model.slopes, self._inflation())
 
     def _inflation(self) -> FloatArray | NotEstimable:
@@ -230,24 +230,24 @@ class TestsMixin(InferenceMixin):
 
     @property
     def aic(self) -> Number:
-        """AIC with an additional penalty for privacy noise. Without noise it equals that of statsmodels.
+        """AIC with an additional penalty for privacy noise. Without noise it equals the AIC of statsmodels.
 
-        It is -2 llf + 2 k + r. Here r is the number of coefficients to which the fitted privacy noise is equivalent. It
-        is 0 without noise. See `analyst/inference/terms.py` for the derivation.
+        AIC is -2 llf + 2 k + r, where r is the number of coefficients to which the fitted privacy noise is equivalent.
+        Without noise r is 0. See `analyst/inference/terms.py` for the derivation.
         """
         return mapped(self._residuals, lambda known: known.criterion(2.0))
 
     @property
     def bic(self) -> Number:
-        """BIC with an additional penalty for privacy noise. Without noise it equals that of statsmodels.
+        """BIC with an additional penalty for privacy noise. Without noise it equals the BIC of statsmodels.
 
-        It is -2 llf + k log n + r (log n - 1), with r as for `aic`.
+        BIC is -2 llf + k log n + r (log n - 1), with r as for `aic`.
         """
         return mapped(self._residuals, lambda known: known.criterion(math.log(known.rows)))
 
 
 def _refusal(basis: ErrorBasis) -> NotEstimable | None:
-    """Return why the sums of squares are not those of ordinary least squares, or None if they are."""
+    """Return why the fit has no sums of squares of ordinary least squares, or None if it has them."""
     if basis.penalty_diagonal.any():
         return PENALISED
     if basis.equations.weights:

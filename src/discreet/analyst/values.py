@@ -172,7 +172,7 @@ def bounded(ends: Interval) -> bool:
 
 
 def unbounded(ends: Interval) -> bool:
-    """Return whether there is a set that is not an interval, so that the estimate is unreliable."""
+    """Return whether there is a confidence set and it is unbounded. The estimate is then unreliable."""
     return isinstance(ends, ConfidenceSet) and not ends.bounded
 
 

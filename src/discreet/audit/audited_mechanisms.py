@@ -305,7 +305,7 @@ class MechanismSubject:
         return padded([one_run(self._request, self._sampler, rows.reader()) for _ in range(how_many)])
 
     def exact(self) -> tuple[ExactLoss, ...]:
-        """Return the losses of the given pair, or of all worst pairs, including those of other designs."""
+        """Return the losses of the given pair, or of all worst pairs, including pairs of other designs."""
         return self.own_losses() if self._given else (*self.own_losses(), *self._other_losses())
 
     def own_losses(self) -> tuple[ExactLoss, ...]:

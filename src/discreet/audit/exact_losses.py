@@ -59,7 +59,7 @@ _LARGEST: Final = 64.0
 def objective_loss(
     name: str, request: ReleaseRequest, claim: Claim, sides: tuple[SyntheticRows, SyntheticRows]
 ) -> ExactLoss | None:
-    """Return epsilon at the claimed delta, or None for the squared loss or if rows do not lie along one line."""
+    """Return epsilon at the claimed delta, or None if the loss is squared or the rows do not lie on one line."""
     along = _along_one_line(request, sides) if request.settings["loss"] == HUBER else None
     if along is None:
         return None
@@ -157,7 +157,7 @@ def _along_one_line(
 
 
 # -- replay ------------------------------------------------------------------------------------------------------------
-# One mechanism run on two tables. Noise in the second run is chosen so that all noisy numbers equal those of the first.
+# One mechanism run on two tables. Noise in the second run is chosen so that all noisy numbers are the same.
 #
 # Every noisy number is an exact number plus a variate. Here a variate is an object that records the exact number it is
 # added to and returns the required sum. Both exact numbers are thus known without help from the mechanism. NOT PRIVATE.
@@ -435,7 +435,7 @@ def _cross(request: ReleaseRequest, left: Values, right: Values) -> Changes:
 
 
 def _descent(request: ReleaseRequest, step: int, left: Values, right: Values) -> Changes:
-    """Return the change of the row count in the first pass, and of the scores in later ones."""
+    """Return the change of the row count for the first pass, or the changes of the scores for a later pass."""
     if step:
         return _scores(request, left, right)
     return iter([(left[0] - right[0], request.distribution.sigma.get("count", 1))])
@@ -458,7 +458,7 @@ def _coefficients(request: ReleaseRequest, step: int, left: Values, right: Value
 def _wishart(
     name: str, request: ReleaseRequest, claim: Claim, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler
 ) -> ExactLoss:
-    """Return delta at the claimed epsilon, from the squared length of the added row in noise scales."""
+    """Return delta at the claimed epsilon, computed from the squares of the added row divided by the noise scales."""
     size = len(request.design.released)
     ((left, right),) = (
         [side.on_grid(request.distribution.unit) for side in answer] for answer in run_of(request, sides, sampler)

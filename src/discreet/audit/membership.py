@@ -1,4 +1,4 @@
-"""Infer membership in a public table from publications with and without noise."""
+"""Measure how well an attacker infers who is in a table from what is published, with and without noise."""
 
 from __future__ import annotations
 

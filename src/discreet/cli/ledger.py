@@ -337,12 +337,12 @@ def requests(status: Status) -> str:
 
 
 def planned_text(loss: Loss, after: Status | None, *, same_unit: bool = True) -> str:
-    """Format what a planned release would leave, and how many such releases are possible."""
+    """Format the budget left after a planned release, and how many such releases the budget allows."""
     planned = f"epsilon = {loss.epsilon:g}, delta = {loss.delta:g}"
     if after is None:
         why = "it is more than is left" if same_unit else "the design protects another unit than the data set"
         return labelled("Planned", f"{planned} would be refused: {why}", _LABEL)
-    more = "no second one like it would be taken"
+    more = "a second release like it would be refused"
     if after.alike > 1:
         number = f"{after.alike} or more" if after.alike == MOST_ALIKE else f"{after.alike}"
         more = f"{number} such releases would be accepted in total"

@@ -441,7 +441,7 @@ _LIKE: Final = {
 _HELP: Final = {
     "share": ("Fraction of rows that are true, or that have each level", "equal fractions"),
     "mean": ("Mean of a numeric column", "the middle of its bounds"),
-    "sd": ("Standard deviation of a numeric column", "that of a uniform distribution"),
+    "sd": ("Standard deviation of a numeric column", "the value for a uniform distribution"),
     "slope": ("Assumed coefficient of a column", "set so that the model explains --rsquared"),
     "correlation": ("Correlation of every pair of numeric columns, or of one pair", "0"),
 }

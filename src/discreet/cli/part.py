@@ -234,7 +234,7 @@ def _needed(option: str, value: str | None, mode: str) -> str:
 
 
 def _write_key(path: str, name: str | None, output: str | None, *, force: bool, as_json: bool) -> None:
-    """Write new private keys and print the public ones in the format of a session."""
+    """Write new private keys, and print the public keys in the format of a session."""
     from discreet.files import check_output, write_bytes
     from discreet.parts.keys import CuratorKey
 

@@ -203,9 +203,12 @@ def command(
                 "width": width,
                 "plot": plot,
             },
-            "which plans for the design and rows of that release",
+            "a second release is planned with the design and rows of the first",
         )
-        _refuse_with_from({**words, "correlation": correlation_words, **numbers}, "which uses the sums of that release")
+        _refuse_with_from(
+            {**words, "correlation": correlation_words, **numbers},
+            "a second release is planned with the sums of the first",
+        )
         _second(from_path, budget, wanted, options, as_json=as_json)
         return
     if design_path is None or rows is None:
@@ -233,7 +236,7 @@ def command(
     count = number("rows", rows, "50000 or 5e4")
     made = plan(design, rows=count, epsilon=budget[0], delta=budget[1], **keywords)
     with warnings.catch_warnings():
-        # a table over budgets does not recommend one of them
+        # a table over several budgets recommends none, so no notice is needed
         warnings.simplefilter("ignore", PrivacyNotice)
         over = list(_over_epsilon(lambda e: plan(design, rows=count, epsilon=e, delta=budget[1], **keywords)))
     answers: dict[str, float | None] = {}
@@ -258,7 +261,7 @@ def command(
         named = "".join(f", {model!r}" for model in options.robust_errors.models)
         say(
             f"The release would also have robust standard errors of the full model{named}; the widths above are for "
-            "plain ones."
+            "plain standard errors."
         )
     for name, answer in answers.items():
         found = "not attainable" if answer is None else _three_digits(answer)
@@ -278,9 +281,8 @@ def _three_digits(value: float) -> str:
 def _refuse_with_from(given: Mapping[str, object], why: str) -> None:
     for name, value in given.items():
         if value not in (None, ()):
-            raise OptionError(
-                f"--{name.replace('_', '-')} cannot be used with --from, {why}; leave it out", option=name
-            )
+            option = f"--{name.replace('_', '-')}"
+            raise OptionError(f"{option} cannot be used with --from, because {why}; leave out {option}", option=name)
 
 
 def _over_epsilon(planned: Callable[[float], Plan]) -> Iterator[Plan]:
@@ -299,7 +301,8 @@ def _second(path: str, budget: tuple[float, float], level: float, options: Relea
         if keywords.pop(name) != usual:
             option = f"--{name.replace('_', '-')}"
             raise SpecError(
-                f"{option} cannot be used with --from, which plans for the sums of that release; leave it out"
+                f"{option} cannot be used with --from, because a second release is planned with declared scaling and "
+                f"on the grid of the first; leave out {option}"
             )
     found = second_release(Release.load(path), epsilon=budget[0], delta=budget[1], level=level, **keywords)
     if as_json:
@@ -308,4 +311,4 @@ def _second(path: str, budget: tuple[float, float], level: float, options: Relea
     now, then, _ = found
     title = f"1 this release, epsilon {now.epsilon:g}; 2 a second release, epsilon {then.epsilon:g}; 3 both together"
     print_plans(title, found)
-    say("The second release would spend its budget in addition to that of the first.")
+    say("The second release would spend its budget in addition to the budget of the first.")

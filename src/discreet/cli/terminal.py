@@ -223,7 +223,7 @@ def print_table(title: str, headers: Sequence[str], rows: Sequence[Sequence[str]
 
 
 def narrowed(headers: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> list[int]:
-    """Return column widths that fit if possible, with names folded first, then headers at their blanks.
+    """Return column widths that fit into `room` if possible. Names are wrapped first, then headers at blanks.
 
     >>> narrowed(("", "std err"), [("a long name indeed", "1.25")], 22)
     [14, 7]

@@ -338,7 +338,7 @@ class PrivateFolder:
 
 
 def remove_abandoned() -> None:
-    """Remove folders of this user whose process has ended. Keep doubtful ones, and never raise an error."""
+    """Remove folders of this user whose process has ended. Keep doubtful folders, and never raise an error."""
     with suppress(DataError, OSError), os.scandir(scratch_folder()) as entries:
         for entry in entries:
             if _NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):

@@ -197,7 +197,7 @@ class RowSetDigest:
         self.total = sum(lane << (_APART * place) for place, lane in enumerate(lanes))
 
     def take(self, total: int, counts: Iterable[int]) -> None:
-        """Replace the digest by the sum of the digests of all parts, with their counts."""
+        """Set the digest to the sum of the digests of all parts, and set their counts."""
         self.total = total
         self._counts = tuple(counts)
 

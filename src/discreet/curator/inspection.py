@@ -44,7 +44,7 @@ class Finding:
     first: tuple[Place, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """Return plain values for JSON. With several files, each position is a file name and a number."""
+        """Return plain values for JSON. If there are several files, a position is a file name and a line or row."""
         places: list[object] = [
             place.number if place.file is None else {"file": place.file, "number": place.number} for place in self.first
         ]
@@ -142,7 +142,7 @@ class ColumnCheck:
 
 @dataclass(frozen=True, slots=True)
 class IndividualCheck:
-    """The number of individuals, and of their rows above the cap.
+    """The number of individuals, and how many rows exceed the cap on rows per individual.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ class IndividualCheck:
     over_cap
         Number of individuals with more valid rows than `max_rows`.
     rows_beyond
-        Number of rows of these individuals above the cap.
+        Number of rows of these individuals in excess of `max_rows`.
     """
 
     persons: int
@@ -243,8 +243,8 @@ def check_name(path: str | Path) -> None:
 
 # -- reading -----------------------------------------------------------------------------------------------------------
 # One pass counts each cell as a release would treat it, and no cell stops the pass. Cells are read by the same code as
-# in a release, with two differences: readers distinguish cells that are not as declared from missing ones, and the rule
-# `error` raises nothing.
+# in a release, with two differences: readers distinguish cells that are not as declared from missing cells, and the
+# rule `error` raises nothing.
 Flags = npt.NDArray[np.bool_]
 
 
@@ -420,7 +420,7 @@ class _Persons:
         return fits & known
 
     def check(self) -> IndividualCheck | None:
-        """Return the numbers of individuals and of rows above the cap."""
+        """Count the individuals, the individuals with more rows than the cap, and their excess rows."""
         if self._problem is not None:
             return None
         persons, over, beyond = self._cap.over_cap()

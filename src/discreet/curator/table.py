@@ -208,7 +208,7 @@ class Table:
         return reduce(add_totals, found)
 
     def _sum_part(self, part: KeptRows, sums: Sums, anew: KeptRows | None, tick: Tick) -> Totals:
-        """Sum one buffer of rows. If the sums recode rows, sum and buffer the recoded rows."""
+        """Sum one buffer of rows. If `sums` needs recoded rows, recode them first, and buffer them for later passes."""
         clips = ClipCounter(self._design) if self._marks and not self._recoded else None
 
         def counted(chunk: FloatArray) -> FloatArray:

@@ -79,7 +79,7 @@ def simulated(
     sd: float,
     **about: Any,  # noqa: ANN401  # name, title, reasons and note of the data set
 ) -> Dataset:
-    """Simulate a target that is linear in numbers and levels, plus bell-shaped noise that is drawn last.
+    """Simulate a target that is linear in numbers and levels. Bell-shaped noise is drawn last and added.
 
     >>> draw, design = Draws(rows=4, seed=1), Design("y", {"y": (0, 9), "x": (0, 1)})
     >>> about = {"name": "example", "title": "y on x", "reasons": {}, "note": "synthetic"}

@@ -157,7 +157,7 @@ class Dataset:
         """
         if isinstance(self.data, str):
             raise UnsupportedError(
-                f"the rows of {self.name!r} are not loaded: they stay in their files",
+                f"the rows of {self.name!r} are not loaded into memory: they stay in their files",
                 code="rows-not-loaded",
                 remedy=("pass the attribute data to discreet.release", "read the files with another library"),
             )

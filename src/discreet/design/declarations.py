@@ -86,7 +86,7 @@ def _short(declaration: object) -> Column | Derived:
 
 
 def _unresolved(column: Column | Derived) -> Column | Derived:
-    """Replace a computed column, perhaps from another design, by its formula, so that its bounds are computed anew."""
+    """Replace a computed column, perhaps from another design, by its formula, so that bounds are computed again."""
     if not isinstance(column, Derived | SplineBasis | Interaction):
         _missing_from(column.missing)
     if isinstance(column, Derived) or column.formula is None:
@@ -322,7 +322,9 @@ def declared_bounds(bounds: Any, names: Sequence[str]) -> dict[str, object]:  # 
     if len(sides) != 2 or any(side.shape not in ((), (len(names),)) for side in sides):
         arrays = f"two arrays (lows, highs) of {len(names)} numbers"
         forms = f"a mapping from names to declarations, a pair (low, high), or {arrays}"
-        raise OptionError(f"bounds: expected {forms}, got another {type(bounds).__name__}", option="bounds")
+        raise OptionError(
+            f"bounds: expected {forms}; the given {type(bounds).__name__} has none of these forms", option="bounds"
+        )
     lows, highs = (np.broadcast_to(side, len(names)).tolist() for side in sides)
     return dict(zip(names, zip(lows, highs, strict=True), strict=True))
 
@@ -427,7 +429,7 @@ def _mentions(declaration: object, name: str) -> bool:
 
 
 def _lose_dependents(formulas: Mapping[str, Formula], lost: set[str]) -> None:
-    """Add all formulas that depend on a column in `lost` to `lost`."""
+    """Add to `lost` every formula that depends on a column in it."""
     while more := {name for name, use in formulas.items() if name not in lost and not lost.isdisjoint(use.names)}:
         lost |= more
 

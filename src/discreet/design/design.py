@@ -337,7 +337,7 @@ def check_released(
 
 
 def check_searched(intercept: object, columns: Mapping[str, Column]) -> None:
-    """Reject private bounds without an intercept, because the sums that such a model needs depend on the bounds."""
+    """Reject private bounds without an intercept: the sums for a model without an intercept depend on the bounds."""
     searched = [name for name, column in columns.items() if isinstance(column, Numeric) and column.is_searched]
     if intercept is False and searched:
         raise SpecError(

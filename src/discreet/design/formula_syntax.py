@@ -775,7 +775,7 @@ class _Parser(Cursor):
                     high = self._constant()
                     self.expect(")", "clip requires an expression and two constants")
                     if not low < high:
-                        raise self.misused(token, "clip", "requires two constants, the smaller one first")
+                        raise self.misused(token, "clip", "requires two constants, the smaller first")
                     return self._counted(Clip(arguments[0], low, high))
                 arguments.append(self._or())
         self.expect(")", f"close the round bracket of {function}")

@@ -64,7 +64,7 @@ def checked_design(design: object, parameters: Mapping[str, object]) -> Design |
     if design.unit.id is not None:
         raise UnsupportedError(
             f"the design declares the id {design.unit.id!r}, but PrivateLinearRegression reads no ids and treats every "
-            "row as another individual",
+            "row as a separate individual",
             code="estimator-without-ids",
             option="design",
             remedy="use discreet.release, which reads the ids, and discreet.fit",
@@ -102,7 +102,7 @@ def named_columns(design: Design, columns: Mapping[str, Any], *, named: bool) ->
     if unknown or lacking:
         difference = f"in X but not in the design: {shown(unknown)}; in the design but not in X: {shown(lacking)}"
         raise OptionError(
-            f"the columns of X must be those of the design; {difference}",
+            f"X must have the same columns as the design; {difference}",
             code="columns-differ",
             option="X",
             allowed=expected,
@@ -135,7 +135,7 @@ def declared_design(names: Sequence[str], target: str, parameters: Mapping[str, 
 
 
 def _parted(bounds: object, names: Sequence[str]) -> tuple[object, dict[str, object]]:
-    """Separate the declarations of columns of X from those of derived columns."""
+    """Separate the declarations of columns of X from the declarations of derived columns."""
     if not isinstance(bounds, Mapping):
         return bounds, {}
     derived: dict[str, object] = {

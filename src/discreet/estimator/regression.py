@@ -271,7 +271,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         return self
 
     def _account(self) -> SpendHook:
-        """Return the account of a fit: that of the ledger, or only this process."""
+        """Return the account of a fit: the ledger's account, or an account of this process only."""
         if self.dataset is not None and not (isinstance(self.dataset, str) and self.dataset):
             raise OptionError(
                 f"dataset: expected the name of a data set, got {shown(self.dataset)}",
@@ -491,7 +491,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
 def _why_refused(refused: Mapping[str, object]) -> str:
     if "groups" in refused:
         return (
-            "every row is treated as another individual; to protect individuals with several rows, pass the table with "
+            "every row is treated as a separate individual; to protect individuals with several rows, pass the table with "
             'its ids to discreet.release with Design(..., unit={"id": "patient", "max_rows": 3})'
         )
     return (

@@ -51,7 +51,7 @@ def eliminate(table: list[list[int]]) -> list[int] | None:
 
 
 def exact_solution(matrix: BigIntArray, right: BigIntArray) -> tuple[Fraction, ...] | None:
-    """Solve matrix x = right exactly. Return None unless the integer matrix is symmetric positive definite.
+    """Solve `matrix @ x = right` exactly for x. Return None unless the matrix is symmetric positive definite.
 
     The running time grows with the fourth power of the number of columns.
 

@@ -155,7 +155,7 @@ def budget_words(terms: Terms) -> str:
 
 
 def every_book(log: EventLog, ledger_id: str, dataset: str | None = None) -> dict[str, AccountState]:
-    """Return the state of every data set by name, or only that of `dataset`."""
+    """Return the state of every data set, or only of `dataset`, by name."""
     events = log.events() if dataset is None else log.events("dataset = ?", dataset)
     return books_of(events, ledger_id)
 

@@ -447,7 +447,7 @@ class Storage:
             )
         schema = {row[0] for row in connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL")}
         if version != VERSION or schema != set(_SCHEMA):
-            raise self._damaged("its tables are not those of a ledger")
+            raise self._damaged("its tables are not the tables of a ledger")
         if connection.execute("PRAGMA journal_mode").fetchone()[0] != "delete":
             raise self._damaged("its journal mode was changed")
 
@@ -528,5 +528,5 @@ _observer: Callable[[str], None] = _nothing
 
 
 def at(step: str) -> None:
-    """Report that a step is reached."""
+    """Tell the observer that a step is reached."""
     _observer(step)

@@ -116,7 +116,7 @@ class Charge:
         )
 
     def covers(self, part: Charge) -> bool:
-        """Return whether no amount of `part` exceeds that of this charge."""
+        """Return whether every amount of `part` is at most the same amount of this charge."""
         amounts = [amount.name for amount in fields(Charge) if amount.name != "pure"]
         return all(getattr(self, name) >= getattr(part, name) for name in amounts) and self.pure <= part.pure
 

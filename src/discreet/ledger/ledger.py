@@ -328,8 +328,8 @@ class Ledger:
             books.terms = terms
             if not books.holds:
                 raise BudgetError(
-                    "the amount already spent does not fit the new budget, because the cost of discrete noise in delta "
-                    "grows with e^epsilon. Nothing was changed",
+                    "the amount already spent exceeds the new budget: a larger epsilon increases the delta that "
+                    "discrete noise costs. Nothing was changed",
                     option="delta",
                     remedy="raise delta too",
                 )
@@ -358,7 +358,7 @@ class Ledger:
         new_release
             True to spend budget on a new release even if this request already has one.
         accept_changed_data
-            True to accept a table that differs from the last one of this data set. It spends the same budget.
+            True to accept a table that differs from the last table of this data set. Both spend the same budget.
         refuse_shared_table
             True to refuse a table that was already charged to another data set of this ledger, because its people
             would be exposed to the sum of both budgets. Files are identified by their bytes, other tables by their
@@ -384,7 +384,7 @@ class Ledger:
             return [Status.of(books) for books in every_book(log, self.ledger_id).values()]
 
     def history(self, dataset: str | None = None) -> list[Line]:
-        """Return all events in order, or those of one data set."""
+        """Return all events in order, or only the events of one data set."""
         if dataset is not None:
             self._books(dataset)
         with self._storage.reading() as log:
@@ -457,8 +457,8 @@ class Ledger:
         own = merged.of_ledger(self.ledger_id)
         if not own:
             raise LedgerError(
-                f"the release has {len(merged.anchors)} anchors, one of each curator, but none belongs to this ledger "
-                f"({self.ledger_id}); verify it with the ledger of one of its curators",
+                f"the release has {len(merged.anchors)} anchors, one for each curator, but none belongs to this ledger "
+                f"({self.ledger_id}); verify the release with the ledger of one of its curators",
                 code="anchor-elsewhere",
             )
         with self._storage.reading() as log:
@@ -473,8 +473,8 @@ class Ledger:
                 other = None if release is None else contradicted(found, release)
                 if other is not None:
                     raise LedgerError(
-                        f"event {anchor.seq} of this ledger is a part of a release with another {other!r}: the anchor "
-                        "was copied from another release, or the release file was edited",
+                        f"event {anchor.seq} of this ledger records a part of a different release, which has another "
+                        f"{other!r}: the anchor was copied from another release, or the release file was edited",
                         code="anchor-edited",
                     )
 

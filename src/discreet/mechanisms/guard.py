@@ -75,7 +75,7 @@ def guard_counts(fitting: tuple[int, int], distribution: NoiseDistribution, samp
 
 
 def stops(counts: GuardCounts, distribution: NoiseDistribution) -> bool:
-    """Return whether the other rows outnumber the fitting rows by so much that the release must stop.
+    """Return whether the rows that do not fit the design outnumber the fitting rows so far that the release must stop.
 
     >>> distribution = NoiseDistribution(16, {"guard": 100}, "gaussian")
     >>> stops(GuardCounts(0, 329), distribution), stops(GuardCounts(0, 330), distribution)
@@ -107,7 +107,7 @@ def discovered_distribution(
 
 
 def discovered(totals: Totals, design: Design, distribution: NoiseDistribution, sampler: Sampler) -> DiscoveryPart:
-    """Add noise to the counts of `DyadicCells`: those of every cell, column after column, then the number of rows."""
+    """Add noise to the counts of `DyadicCells`: the counts of all cells, column by column, then the number of rows."""
     return part_of(
         noisy_counts(totals.values, DISCOVERY, distribution, sampler), design, distribution
     )  # [P:discovery-noise]
@@ -135,7 +135,7 @@ def committed_counts(
 ) -> list[int]:
     """Commit the noisy counts of a stage, or return the counts that this request committed earlier.
 
-    `draw` is not called if the request has committed counts. Without a ledger the counts are always drawn anew. `stops`
+    `draw` is not called if the request has committed counts. Without a ledger new counts are always drawn. `stops`
     returns whether the counts stop the release.
 
     >>> committed_counts(SpendReceipt("untracked"), "guard", 2, lambda: [3, 700], lambda counts: True)

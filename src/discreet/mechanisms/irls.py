@@ -376,11 +376,11 @@ def score_iterates(context: RunContext) -> _Iterates:
 
 
 def graduated(loss: RobustLoss, iterations: int) -> list[RobustLoss]:
-    """Return the loss of each iteration. Its threshold decreases to the requested one over the first third.
+    """Return the loss of each iteration. Over the first third the threshold falls to the requested threshold.
 
     It starts at the square root of the requested threshold, in scaled units. With the requested threshold from the
     start, a step could move predictions by little more than the threshold. With a threshold of 1, the first steps would
-    be those of least squares, and undoing the effect of outliers on them would take many passes.
+    be least-squares steps, and undoing the effect of outliers on these steps would take many passes.
 
     >>> [round(loss.threshold, 3) for loss in graduated(RobustLoss(1.0, 0.04), 6)]
     [0.2, 0.089, 0.04, 0.04, 0.04, 0.04]

@@ -110,7 +110,7 @@ def clipped_by_name(design: Design, published: Published) -> dict[str, int]:
 
 
 class Mechanism(Protocol):
-    """Noise distribution as a function of public quantities, and the randomised map."""
+    """A mechanism: a noise distribution computed from public quantities, and a randomised map that uses it."""
 
     @property
     def name(self) -> str:

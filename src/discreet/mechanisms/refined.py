@@ -74,7 +74,7 @@ class Preconditioner:
     values, vectors
         Raised eigenvalues, by which steps are divided, and eigenvectors.
     sums
-        Sums of squares of the rows along the eigenvectors: eigenvalues before the small ones were raised.
+        Sums of squares of the rows along the eigenvectors: the eigenvalues before small eigenvalues were raised.
     """
 
     values: FloatArray
@@ -163,8 +163,8 @@ _REACHING: Final = 300.0
 _INDICATOR_SCALE: Final = 0.5
 # smallest clip of scores, relative to the target's largest distance from its centre, and to its spread
 _LEAST_OF_SPAN, _LEAST_OF_SPREAD = 1 / 256, 0.15
-# At most half of the scores are clipped. The noise is multiplied by the clip over the unclipped share, which is then
-# 1.35 for standard normal scores, 1.48 if 30% are clipped, and never below 1.25.
+# At most half of the scores are clipped. The noise is proportional to the clip divided by the unclipped share. For
+# standard normal scores this ratio is 1.35 if half are clipped, 1.48 if 30% are, and never below 1.25.
 _LEAST_QUANTILE: Final = 0.5
 # number of final iterates that are averaged
 _LAST_ITERATES: Final = 8

@@ -86,7 +86,7 @@ class Interval:
         return Interval(low, high + -((self.low - self.high << self.bits) // self.low), self.bits)
 
     def below(self, other: Interval) -> bool:
-        """Return whether all numbers are below those of `other`."""
+        """Return whether all numbers are below the numbers of `other`."""
         if self.high < other.low:
             return True
         if self.low >= other.high:

@@ -158,8 +158,8 @@ def _check_weighted(design: Design, budget: PrivacyBudget, options: ReleaseOptio
         )
     if design.weights_are == SAMPLING and options.robust_errors is None:
         raise UnsupportedError(
-            'weights_are = "sampling" needs robust standard errors: plain ones would treat a row of weight 2 as a row '
-            "whose error has half the variance",
+            'weights_are = "sampling" needs robust standard errors: plain standard errors would treat a row of weight '
+            "2 as a row whose error has half the variance",
             code="sampling-weights-need-robust",
             option="robust",
             remedy=Message("release with ", Option("robust", True)),

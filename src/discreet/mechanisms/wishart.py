@@ -163,7 +163,7 @@ class WishartMoments:
 
 
 def _scales(domain: RowDomain, size: int, budget: PrivacyBudget, degrees: int, *, exchanged: bool) -> Scales:
-    """Return scales for which the proved delta is at most that of the budget."""
+    """Return scales for which the proved delta is at most the delta of the budget."""
     served = served_epsilon(budget.epsilon, exchanged=exchanged)
     shift, share = largest_shift(degrees - size + 1, served, budget.delta, exchanged=exchanged)
     while True:
@@ -199,7 +199,7 @@ def _fewest_degrees(shift: Fraction, size: int, budget: PrivacyBudget, most: int
     low, high = size + 1, most
     if not suffices(most):
         raise UnsupportedError(
-            f"with the setting 'fewest', this budget needs more than degrees = {most}",
+            f"with the setting 'fewest', this budget needs more degrees than the setting 'degrees' allows ({most})",
             option="degrees",
             remedy="raise the setting 'degrees', or leave out 'fewest'",
         )

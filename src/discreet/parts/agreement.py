@@ -287,8 +287,8 @@ class Session:
             )
         if len(self.curators) < FEWEST_PARTS:
             raise OptionError(
-                f"expected at least {FEWEST_PARTS} curators in a session, got {len(self.curators)}: with two, each "
-                "could compute the other's sums from the merged ones",
+                f"expected at least {FEWEST_PARTS} curators in a session, got {len(self.curators)}: with two "
+                "curators, each could compute the other's sums from the merged sums",
                 code="too-few-curators",
                 option="curators",
                 given=len(self.curators),

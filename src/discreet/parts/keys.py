@@ -68,7 +68,7 @@ def mask_key_bytes(text: object) -> bytes:
     if place in _LOW_ORDER:
         raise _unsafe("mask", text, "gives no secret")  # [P:no-low-order]
     if place in known_places():
-        raise _unsafe("mask", text, "gives secrets that anyone can compute")  # [P:no-base-mask]
+        raise _unsafe("mask", text, "is unsafe: anyone can compute its secrets")  # [P:no-base-mask]
     return key
 
 
@@ -135,7 +135,7 @@ def _added(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def _is_point(y: int) -> bool:
-    """Return whether a point has this y. The quotient x^2 is a square if numerator times denominator is one."""
+    """Return whether a point has this y. Its x^2 = p / q must be a square, which holds if p q is a square."""
     product = (y * y - 1) * (_D * y * y + 1) % _PRIME
     return pow(product, (_PRIME - 1) // 2, _PRIME) != _PRIME - 1
 

@@ -53,7 +53,10 @@ _ANEW: Final = "agree on a new session with the other curators"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Record:
-    """Record that a session was used, in a folder next to the curator's key. `key` is for digests of the exact sums."""
+    """The record that a session was used: a file in a folder next to the curator's key file.
+
+    `key` is the secret key for digests of the exact sums.
+    """
 
     path: Path
     session: Session
@@ -100,7 +103,7 @@ class Record:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold a lock against other processes with this key, from looking for a record until one is written.
+        """Lock out other processes with this key while one process looks for a record and writes it.
 
         If two processes use different tables, the second is refused and spends nothing. On a system without such locks,
         `keep` still accepts only one of them.
@@ -343,7 +346,7 @@ def _stored_part(text: str) -> Part:
 
 
 def answer_of(asked: ReleaseRequest, session: Session) -> dict[str, object]:
-    """Return the fields of any release of the session, by path, so that a ledger can compare them."""
+    """Return the fields, by path, that every release of the session must have. A ledger compares them."""
     return {
         "curators": session.terms.to_dict(),
         "design": design_table(asked.design),

@@ -55,7 +55,9 @@ _CHANGES: Final = "a number, a vector, or vectors of equal length"
 
 
 def laplace_epsilon(changes: Changes, scales: PerCoordinate) -> float:
-    """Compute the privacy loss of Laplace noise: the maximum over changes of the sum of change / b, rounded up.
+    """Compute the privacy loss of Laplace noise, rounded up.
+
+    It is the sum of change / scale over the coordinates, for the worst vector of changes.
 
     Parameters
     ----------

@@ -252,7 +252,7 @@ def response_epsilon(q: Fraction) -> float:
 
 
 def truth_probability(epsilon: float) -> Fraction:
-    """Return the largest q that satisfies epsilon, tanh(epsilon / 2), rounded down to a double below 1.
+    """Return tanh(epsilon / 2), the largest q that satisfies epsilon, rounded down to a double below 1.
 
     >>> float(truth_probability(1.0))
     0.46211715726000974

@@ -187,7 +187,7 @@ def codes_of(conditions: Sequence[str], unit: PrivacyUnit, curators: CuratorTerm
 def checked_sentences(
     codes: Sequence[object], unit: PrivacyUnit, curators: CuratorTerms | None = None
 ) -> tuple[str, ...]:
-    """Return the sentences of a release's conditions, after checking that they are those of its unit.
+    """Return the sentences of a release's conditions, after checking that its unit has these conditions.
 
     One more condition may follow from the source of the rows, or several in a joint release.
     """

@@ -129,7 +129,7 @@ class ReleasedSums:
         return exact
 
     def _scaled(self, i: int, j: int) -> Fraction:
-        """Return the covariance in half widths. An interaction in original units also depends on its indicator."""
+        """Return the covariance of columns i and j in half widths. An interaction also depends on its indicator."""
         parts = [(k, m, a * b) for k, a in self._parts[i].items() for m, b in self._parts[j].items()]
         return sum((times * self.centred_total(k, m) for k, m, times in parts), Fraction(0)) / (self.count() - 1)
 

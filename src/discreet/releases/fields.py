@@ -461,7 +461,7 @@ def _as_doubles(value: object) -> object:
 
 
 def centred(release: Release) -> Release:
-    """Subtract the known mean of the noise from the sums, unless the mechanism did (setting `debiased`).
+    """Subtract the known mean of the noise from the sums, unless the mechanism has subtracted it (setting `debiased`).
 
     Only Wishart noise has a nonzero mean: degrees times scale on the diagonal. It is public, so this costs no privacy.
     """

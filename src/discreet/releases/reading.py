@@ -1,4 +1,4 @@
-"""Read a release file and reject inconsistent ones."""
+"""Read release files, and reject inconsistent files."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def _check_curve(noise: NoiseDistribution, guarantee: Guarantee) -> None:
 
 
 def _check_claims(loss: Loss, guarantee: Guarantee) -> None:
-    """Check that mu, mu_gap and rho of a guarantee are not below those of the noise."""
+    """Check that mu, mu_gap and rho of a guarantee are not below the values that the noise implies."""
     claims = (("mu", guarantee.mu, loss.mu), ("mu_gap", guarantee.mu_gap, loss.tau), ("rho", guarantee.rho, loss.rho))
     for name, claimed, actual in claims:
         if claimed is not None and actual > claimed * (1 + TOLERANCE) ** 2:

@@ -250,7 +250,7 @@ class Release:
 
     @property
     def full_noise(self) -> NoiseDistribution:
-        """Distribution of all noise that the guarantee covers, including that of preliminary counts."""
+        """Distribution of all noise that the guarantee covers, including the noise of preliminary counts."""
         distribution = self.noise if self.guard is None else self.noise.with_before(GUARD, self.guard.sigma)
         return distribution if self.discovery is None else distribution.with_before(DISCOVERY, self.discovery.sigma)
 

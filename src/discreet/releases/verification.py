@@ -275,5 +275,5 @@ def _not_recorded(release: Release) -> tuple[str, ...]:
     try:
         Anchor.parsed(anchor)
     except LedgerError:
-        return (f"whether the spend is recorded anywhere: the anchor {shown(anchor)} is not that of a discreet ledger",)
+        return (f"whether the spend is recorded anywhere: {shown(anchor)} is not the anchor of a discreet ledger",)
     return (Message("whether the ledger recorded this release; its owner can run ", Call("Ledger.verify")),)

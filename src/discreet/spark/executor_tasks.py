@@ -212,7 +212,7 @@ def _answer(code: Code, name: str, part: int, body: bytes = b"") -> RecordBatch:
 
 
 def read_block(name: str, body: bytes) -> Block:
-    """Decode a block of rows, one per column. The first integer marks the first row of an individual."""
+    """Decode a block. A column holds one row: a mark, 1 for the first row of an individual, and then the values."""
     return np.frombuffer(body, dtype=np.int32).reshape(int(name), -1)
 
 

@@ -360,7 +360,7 @@ class StatisticalFile:
                 yield part.slice(start, batch_rows), share
 
     def _without_blank_rows(self, part: RecordBatch, start: int) -> RecordBatch:
-        """Drop all rows of blanks, because trailing ones cannot be distinguished from padding.
+        """Drop all rows of blanks, because trailing blank rows cannot be distinguished from padding.
 
         Otherwise the last nonblank row would decide whether blank rows before it are included.
         """

@@ -237,7 +237,7 @@ def check_names(wanted: Sequence[str], found: Sequence[str]) -> None:
 
 
 def _near(name: str, folded: Collection[str]) -> str:
-    """Hint that the table has a name similar to the required name, without quoting it."""
+    """Return a hint if another column has a name similar to `name`, without quoting that column."""
     if _folded(name) in folded:
         return "; another column differs from this name only in case, blanks or Unicode form"
     near = get_close_matches(_folded(name), list(folded), n=1)

@@ -56,9 +56,9 @@ def test_without_counts_the_note_names_the_columns_and_says_that_the_share_is_un
     made = discreet.release(table(), DESIGN, **BUDGET)
     fit = discreet.fit(made)
     for text in (words(fit), fit.to_dict()["notes"][0]):
-        assert "Values of y, x, w outside their declared bounds were clipped" in text
+        assert "Any values of y, x, w outside their declared bounds were clipped" in text
         assert "does not say in how many rows; a release with clip_counts=True does." in text
-    assert "Values of y, w outside" in words(discreet.fit(made, features=["w", "flag"]))
+    assert "Any values of y, w outside" in words(discreet.fit(made, features=["w", "flag"]))
     assert clipped_shares(made) == ()
     assert not any(finding.number == "D019" for finding in findings(made, fit))
     assert "The release does not count these rows" in render(report_view(made, fit))

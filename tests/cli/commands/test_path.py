@@ -58,7 +58,7 @@ def test_the_chosen_row_is_marked_and_the_next_command_fits_it(folder: Path, cal
     assert lines[1].split() == ["strength", "nonzero", "slopes", "criterion"]
     marked = [index for index, line in enumerate(lines) if line.startswith(">")]
     assert marked == [2 + found.shown.index(found.best)]
-    assert lines[12].endswith("are not shown; --json has all.")
+    assert lines[12].endswith("are not shown; --json lists all.")
     chosen = lines[marked[0]].split()
     assert chosen == [">", f"{found.strengths[found.best]:.6g}", "1", f"{found.criterion[found.best]:.6g}"]
     assert "(by criterion)" in result.stdout

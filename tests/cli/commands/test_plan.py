@@ -220,7 +220,10 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
     assert further["noise"]["cross"] > robust["noise"]["cross"]
     assert "residual_diagonal_1" in further["noise"]
     text = " ".join(call(*words[:-1], "--robust", "--robust-model", "y ~ 1").stdout.split())
-    assert "also have robust standard errors of the full model, 'y ~ 1'; the widths above are for plain ones" in text
+    assert (
+        "also have robust standard errors of the full model, 'y ~ 1'; the widths above are for plain standard errors"
+        in text
+    )
     assert "robust" not in call(*words[:-1]).stdout
 
 
@@ -290,8 +293,8 @@ def test_an_option_that_a_second_release_does_not_take_is_named(option: str, fol
     before = sorted(path.name for path in folder.iterdir())
     result = call("plan", "--from", "income.release.json", "--epsilon", "1", "--delta", "1e-6", *words)
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith(f"error: {option} cannot be used with --from, which ")
-    assert result.stderr.endswith("; leave it out\n")
+    assert result.stderr.startswith(f"error: {option} cannot be used with --from, because a second release ")
+    assert result.stderr.endswith(f"; leave out {option}\n")
     assert sorted(path.name for path in folder.iterdir()) == before
 
 

@@ -108,7 +108,7 @@ REFUSED = [
     ("clip(a)", "clip at position 0 requires an expression and two constants"),
     ("clip(a, 1)", "clip requires an expression and two constants"),
     ("clip(a, 1, 2, 3)", "clip requires an expression and two constants"),
-    ("clip(a, 2, 1)", "clip at position 0 requires two constants, the smaller one first"),
+    ("clip(a, 2, 1)", "clip at position 0 requires two constants, the smaller first"),
     ("clip(a, b, 1)", "unexpected 'b' at position 8, after 'clip(a,'; expected a constant number here"),
     ("cut(a)", "cut at position 0 requires one or more increasing points after its first argument"),
     ("cut(a, 2, 2)", "increasing points"),

@@ -73,7 +73,7 @@ class Units:
             ) from None
 
     def mixture(self) -> FloatArray:
-        """Return each feature in original units, divided by its half-range, as a combination of z, shape (d, d).
+        """Return the (d, d) matrix that maps scaled features z to features in original units over their half-ranges.
 
         Constants are left out. The matrix is the identity, except that an interaction also contains a multiple of the
         indicators of its category.
@@ -196,7 +196,7 @@ def _model_kind(release: Release, model: SubModel, block: str) -> str:
 
 
 def counted_rows(release: Release) -> tuple[Number, float]:
-    """Return the released number of rows and the standard deviation of its noise, which is 0 if it is public."""
+    """Return the released number of rows and the standard deviation of its noise: 0 if the number is public."""
     count = released_count(release)
     return (NO_COUNT, 0.0) if count is None else (count.value, count.sd)
 
@@ -370,7 +370,7 @@ def _block(release: Release, positions: npt.NDArray[np.int_]) -> BigIntArray:
 
 
 def _shifted(block: BigIntArray, shift: FloatArray) -> BigIntArray:
-    """Compute sums of products of (scaled + shift) times 4**_SHIFT_BITS from those of (1, scaled)."""
+    """Convert sums of products of (1, scaled) to sums of products of (scaled + shift), times 4**_SHIFT_BITS."""
     integer_shift = np.array([round(math.ldexp(value, _SHIFT_BITS)) for value in shift], dtype=object)
     cross = np.outer(integer_shift, block[0, 1:]) * 2**_SHIFT_BITS
     square = np.outer(integer_shift, integer_shift) * block[0, 0]

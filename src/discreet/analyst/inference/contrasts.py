@@ -166,7 +166,7 @@ def contrasts(
 
 
 def unit_map(units: Units) -> FloatArray:
-    """Return the derivative of the coefficients in original units with respect to the scaled ones, shape (k, k).
+    """Return the (k, k) derivative of the coefficients in original units with respect to the scaled coefficients.
 
     The slope of column j is theta_j half_y / half_j. The slope of a category's indicator also subtracts the shift of
     each of its interactions. The intercept is half_y theta_0 minus the sum of slopes times midpoints.
@@ -306,7 +306,7 @@ def table_intervals(
 
 
 def _weights(units: Units) -> list[list[float]]:
-    """Return the weights of each coefficient on the scaled ones. The weights may overflow."""
+    """Return the matrix that maps scaled coefficients to original units. Its entries may overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         weights: list[list[float]] = unit_map(units).tolist()
     return weights

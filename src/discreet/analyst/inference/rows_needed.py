@@ -88,7 +88,7 @@ class _Forecast:
         self.weights = weights / weights.sum() if len(weights) else weights
 
     def smallest(self, row: int) -> float | None:
-        """Find the smallest factor that bounds a combination by bisection."""
+        """Find by bisection the smallest factor of the row count that bounds a combination in enough tables."""
         low, high = 0, len(FACTORS)
         while low < high:
             middle = (low + high) // 2

@@ -416,7 +416,7 @@ def is_identity(C: FloatArray) -> bool:
 
 
 def _definite(A: FloatArray, penalty_diagonal: FloatArray) -> FloatArray:
-    """Return the Gram of the error covariance, with the ridge added if noise made it indefinite."""
+    """Return the Gram matrix A for the error covariance, plus the ridge if noise made A indefinite."""
     return A if np.linalg.eigvalsh(A)[0] > 0 else A + np.diag(penalty_diagonal)
 
 

@@ -50,7 +50,7 @@ _HELP: Final = "write a hypothesis like 'age = 0', 'age = height' or '2*age + he
 
 @dataclass(frozen=True, eq=False)
 class Hypotheses:
-    """Hypotheses weights @ coefficients = values, m of them about k coefficients."""
+    """The m hypotheses `weights @ coefficients = values` about k coefficients."""
 
     labels: tuple[str, ...]
     weights: FloatArray  # shape (m, k)
@@ -384,7 +384,7 @@ def contrast_test(
 
 
 def _sided(two: NamedValues[Number], scores: NamedValues[Number], alternative: Alternative) -> NamedValues[Number]:
-    """Convert two-sided p-values to one-sided ones by the sign of the score."""
+    """Convert two-sided to one-sided p-values by the sign of the score."""
     if alternative == "two-sided":
         return two
     sign = 1.0 if alternative == "larger" else -1.0

@@ -100,7 +100,7 @@ class ColumnAssumption:
 
 @dataclass(frozen=True, slots=True)
 class Supposed:
-    """Assumptions about all declared columns, with the correlations among numeric and boolean ones."""
+    """Assumptions about all declared columns, with the correlations among numeric and boolean columns."""
 
     columns: tuple[ColumnAssumption, ...]
     common: float = 0.0  # correlation of every pair of numeric columns that `pairs` does not list

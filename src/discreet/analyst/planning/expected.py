@@ -349,7 +349,7 @@ class Asked:
 
 
 def planned(release: Release, asked: Asked, check: Callable[[], None] = lambda: None) -> Plan:
-    """Plan a release whose sums before noise are those of `release`.
+    """Plan a release whose sums before noise equal the sums of `release`.
 
     `check` is called repeatedly and may stop the computation by raising.
     """

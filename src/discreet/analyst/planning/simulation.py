@@ -436,8 +436,8 @@ def _joined(sorted_values: FloatArray, normals: FloatArray, wanted: FloatArray) 
         latent = np.where(is_wanted, np.clip(latent * step, -_LARGEST, _LARGEST), latent)
     if nearest > _ENOUGH:
         raise OptionError(
-            "could not simulate a table with these means, sds, shares and correlations; a plan needs one because "
-            "columns have formulas or a radius is declared",
+            "could not simulate a table with these means, sds, shares and correlations; a plan needs a simulated "
+            "table if columns have formulas or a radius is declared",
             code="impossible-correlation",
             option="correlation",
             remedy="state smaller correlations",

@@ -240,7 +240,7 @@ class Layout:
 
 
 def most(panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """Keep the lines that fit in a figure: those with the largest estimates relative to their panel's window."""
+    """Keep as many lines as fit in a figure: the largest estimates relative to the window of their panel."""
     every = [(number, effect) for number, panel in enumerate(panels) for effect in panel.effects]
     if len(every) <= MOST_LINES:
         return tuple(panels)
@@ -393,7 +393,7 @@ def _frame(axes: Axes, panel: Panel, shape: Shape, found: Layout, palette: Palet
 
 
 def _ends(effect: Effect) -> tuple[float | None, float | None]:
-    """Return the ends of the plotted set, or of the interval for the same table if there is no set."""
+    """Return the ends of the confidence set or, without one, of the interval for this table's own coefficients."""
     return (effect.table_low, effect.table_high) if effect.low is effect.high is None else (effect.low, effect.high)
 
 

@@ -187,7 +187,7 @@ def shortened(text: str, letters: int) -> str:
 
 
 def apart(wanted: Sequence[float], step: float, low: float, high: float) -> list[float]:
-    """Return positions nearest to the wanted ones, in the same order, within limits and at least `step` apart.
+    """Return positions nearest to the wanted positions, in the same order, within limits and at least `step` apart.
 
     >>> apart([1.0, 1.0, 5.0], 1.0, 0.0, 10.0)
     [0.5, 1.5, 5.0]

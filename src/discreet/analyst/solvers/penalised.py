@@ -307,7 +307,7 @@ def default_strengths(problem: SlopeEquations, l1_share: float) -> FloatArray:
 
 
 def weaker_strengths(strongest: float) -> Iterator[FloatArray]:
-    """Yield strengths below the default ones in batches, down to 1e-10 of the strongest.
+    """Yield strengths below the default strengths in batches, down to 1e-10 of the strongest.
 
     >>> [(len(part), float(part[-1])) for part in weaker_strengths(1.0)]
     [(20, 1e-05), (20, 1e-07), (30, 1e-10)]

@@ -114,7 +114,7 @@ class HuberSums(MadeAnew):
             self._products.add(z * inside)
 
     def _residuals(self, z: FloatArray, y: FloatArray) -> tuple[FloatArray, list[FloatArray]]:
-        """Return residuals rounded down to grid steps, and the digits after that.
+        """Return residuals rounded down to whole grid steps, and the digits of the remainders.
 
         Only the sign is exact for residuals far beyond the threshold. All results are integers below 2**53, stored as
         doubles.

@@ -69,7 +69,7 @@ def squared_norms(rows: FloatArray) -> FloatArray:
 
 
 class RowNorms(MadeAnew):
-    """A running exact number of rows (constant, z) whose norm is at most each of some thresholds, and of all rows.
+    """Running exact row counts: for each threshold the rows (constant, z) of at most that norm, then all rows.
 
     >>> norms = RowNorms(RowDomain(1, 0, 0, None, False, 8), Scaling((0.0,), (0.5,), 4.0, 1), [1.0, 2.0, 3.0])
     >>> norms.add(np.array([[256.0, 256.0], [0.0, 256.0], [0.0, 0.0]]))
@@ -97,7 +97,7 @@ class RowNorms(MadeAnew):
 
 
 class UpTo:
-    """A running exact number of values that are at most each of some ascending thresholds, and of all values.
+    """Running exact counts: for each of the ascending thresholds the values up to it, then all values.
 
     >>> counts = UpTo([1.0, 2.0]); counts.add(np.array([0.5, 2.0, 9.0])); counts.totals()
     (1, 2, 3)
@@ -237,11 +237,11 @@ class Weighting:
 
 
 class WeightedMoments(MadeAnew):
-    """Running exact sums over weighted rows (a, t): products of (a, t), products of w a, and numbers of rows.
+    """Running exact sums over rows (a, t) of `Weighting`: products of (a, t), products of w a, and row counts.
 
-    The totals are the upper triangle of the products of (a, t), row by row, then that of the products of w a unless
-    `fourth` is false, then the numbers of rows whose target is clipped from below, clipped from above, and of all rows.
-    All totals are in steps of products.
+    Here w is the weight of the row. The totals are the upper triangle of the products of (a, t), row by row. Unless
+    `fourth` is false, the upper triangle of the products of w a follows. Then come three row counts: target clipped
+    from below, target clipped from above, and all rows. All totals are in steps of products.
 
     >>> weighting = Weighting(RowDomain(0, 1, 0, None, False, 8), Scaling((0.0,), (0.5,), np.inf, 1), 2.0, 0.0, 1.0)
     >>> sums = WeightedMoments(weighting); sums.add(np.array([[256.0], [0.0], [128.0]]))
@@ -395,7 +395,7 @@ class ClippedScores(MadeAnew):
 
 
 class OffsetSum(MadeAnew):
-    """A running exact sum over rows (a, u) of e / bound, clipped to [-1, 1], where e is the unweighted residual.
+    """A running exact sum of e / bound, clipped to [-1, 1], over rows (a, u) with unweighted residuals e.
 
     The first coordinate of a is the weight divided by the radius, so e = r / (radius a_0) with r = u - a'theta.
 

@@ -145,7 +145,7 @@ def test_every_ledger_knows_its_part_of_a_merged_release(counted, folder, call):
     discreet.Ledger.create(folder / "other.db").declare("people", epsilon=1.0, delta=1e-5)
     other = call("ledger", "verify", "other.db", "R.json")
     assert other.exit_code == 4
-    assert "the release has 3 anchors, one of each curator, but none belongs to this ledger" in other.stderr
+    assert "the release has 3 anchors, one for each curator, but none belongs to this ledger" in other.stderr
 
 
 def copied(folder, call, release, anchor, **changes):
@@ -166,7 +166,7 @@ def test_a_ledger_vouches_for_no_release_that_carries_the_anchor_of_another(coun
     other = curators(folder / "other")
     tables = [rows(k) for k in range(3)]
     code, said = copied(folder, call, discreet.merge(strangers.parts(tables)), anchor)
-    assert (code, "is a part of a release with another 'curators'" in said) == (4, True), said
+    assert (code, "records a part of a different release, which has another 'curators'" in said) == (4, True), said
     for terms in (None, genuine.curators.to_dict()):
         more = {} if terms is None else {"curators": terms}
         code, said = copied(folder, call, discreet.merge(strangers.parts(tables)), anchor, **more)
@@ -188,7 +188,9 @@ def test_a_release_of_one_table_with_the_anchor_of_parts_is_refused(counted, fol
     call("merge", *FILES, "-o", "R.json")
     anchor = discreet.Release.load("R.json").anchor
     plain = discreet.release(rows(0), DESIGN, **TERMS)
-    with pytest.raises(discreet.DiscreetError, match="is a part of a release with another 'curators'"):
+    with pytest.raises(
+        discreet.DiscreetError, match="records a part of a different release, which has another 'curators'"
+    ):
         discreet.Ledger(folder / "0.db").verify(replace(plain, anchor=anchor))
     (folder / "plain.json").write_text(edited(plain, anchor=anchor))
     for words in (("verify", "plain.json"), ("ledger", "verify", "0.db", "plain.json")):
