@@ -17,7 +17,7 @@ MODEL = {"epsilon": 1.0, "delta": 1e-6, "bounds": (0, 1), "target_bounds": (0, 1
     ("given", "reason"),
     [
         ({"sample_weight": [1.0, 1.0]}, r"weights need a public bound.*weights=\"w\""),
-        ({"groups": [1, 1]}, "every row is treated as another individual"),
+        ({"groups": [1, 1]}, "every row is treated as a separate individual"),
     ],
 )
 def test_weights_and_groups_are_refused_with_the_reason(given, reason):
