@@ -43,6 +43,10 @@ BINS_PER_OCTAVE: Final = 4
 # smallest scale of a searched column, and the scale of all others, in scaled units
 SMALLEST_SCALE: Final = 1 / 64
 UNSEARCHED_SCALE: Final = 1 / 2
+# largest scale of a searched column: no value is farther from its centre
+LARGEST_SCALE: Final = 2.0
+# centre of a boolean target, which is not searched
+BOOLEAN_CENTRE: Final = 0.5
 
 # shares of mu^2; the sum of scores gets the rest, with the shares that a design does not use
 _SHARES: Final[Mapping[str, float]] = {

@@ -491,8 +491,8 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
 def _why_refused(refused: Mapping[str, object]) -> str:
     if "groups" in refused:
         return (
-            "every row is treated as a separate individual; to protect individuals with several rows, pass the table with "
-            'its ids to discreet.release with Design(..., unit={"id": "patient", "max_rows": 3})'
+            "every row is treated as a separate individual; to protect individuals with several rows, pass the table "
+            'with its ids to discreet.release with Design(..., unit={"id": "patient", "max_rows": 3})'
         )
     return (
         "weights need a public bound, which sample_weight does not have, so every row has the same weight; pass the "

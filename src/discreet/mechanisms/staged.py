@@ -15,6 +15,8 @@ from discreet.accounting.queries import variates
 from discreet.accounting.scaling import SIZE, searched_columns, target_searched
 from discreet.accounting.staged_queries import (
     BISECTIONS,
+    BOOLEAN_CENTRE,
+    LARGEST_SCALE,
     PILOT_BOUND,
     PILOT_COMPARISONS,
     PILOT_SCORES,
@@ -65,10 +67,6 @@ from discreet.releases.staged_rules import (
     whitening_of,
 )
 
-# largest scale of a column, in scaled units: no value is farther from its centre
-_MOST_SCALE: Final = 2.0
-# centre of a boolean target, which is not searched
-_BOOLEAN_CENTRE: Final = 0.5
 # points of the search for the bound of a pilot score, three in an octave
 _PILOT_POINTS: Final = 1 << PILOT_COMPARISONS
 
@@ -219,8 +217,8 @@ def _column_stage(context: RunContext) -> Generator[Sums, Totals, tuple[_Centres
             centres[column - 1] = centre
             # lowered by two more standard deviations of its noise: too large a scale costs more than too small a one
             surely = math.sqrt(max(root**2 - 8 * context.distribution.sd(SIZE) / many, 0.0))
-            scales[column - 1] = min(max(spread, surely, SMALLEST_SCALE), _MOST_SCALE)
-    target = _median(context, cells[-1], exact) if target_searched(design) else _BOOLEAN_CENTRE
+            scales[column - 1] = min(max(spread, surely, SMALLEST_SCALE), LARGEST_SCALE)
+    target = _median(context, cells[-1], exact) if target_searched(design) else BOOLEAN_CENTRE
     return _Centres(Scaling(tuple(centres), tuple(scales), math.inf, 1), target), rows
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, cast
 
+from numpy.linalg import LinAlgError
+
 from discreet.accounting.moment_queries import gaussian_queries
 from discreet.accounting.noise_distribution import (
     BEFORE,
@@ -31,9 +33,18 @@ from discreet.accounting.noise_shares import PARAMETERS
 from discreet.accounting.privacy_loss import TOLERANCE, epsilon_given, keeps
 from discreet.accounting.privacy_maps import MOMENTS, VERSION, loss_of, published_steps
 from discreet.accounting.queries import blocks_of
-from discreet.accounting.scaling import RADIUS_BITS, scaled_queries, target_searched
+from discreet.accounting.scaling import RADIUS_BITS, scaled_queries, searched_columns, target_searched
 from discreet.accounting.settings import check_stored
-from discreet.accounting.staged_queries import SCORE_BINS, is_staged, norm_bins, staged_queries
+from discreet.accounting.staged_queries import (
+    BOOLEAN_CENTRE,
+    LARGEST_SCALE,
+    SCORE_BINS,
+    SMALLEST_SCALE,
+    UNSEARCHED_SCALE,
+    is_staged,
+    norm_bins,
+    staged_queries,
+)
 from discreet.design.columns import Numeric
 from discreet.design.design import Design
 from discreet.design.domain import WEIGHT_BITS, RowDomain, cell_edges
@@ -58,7 +69,7 @@ from discreet.releases.fields import (
     StagedPart,
     found_bounds,
 )
-from discreet.releases.staged_rules import check_staged
+from discreet.releases.staged_rules import COEFFICIENT_LIMIT, LARGEST_WHITENING, check_staged
 from discreet.text import has_invisible_characters
 
 # -- guarantee ---------------------------------------------------------------------------------------------------------
@@ -390,7 +401,7 @@ def _moments(
     scaling = _scaling_part(table_of(body["scaling"], "scaling"), design) if "scaling" in body else None
     if design.weights is not None and noise.parameters.get(WEIGHT_STEPS) != WEIGHT_BITS:
         raise ReleaseFileError(f"noise.parameters of a design with weights must have {WEIGHT_STEPS} = {WEIGHT_BITS}")
-    staged = _staged_part(table_of(body["staged"], "staged"), design) if "staged" in body else None
+    staged = _staged_part(table_of(body["staged"], "staged"), design, noise.grid_bits) if "staged" in body else None
     others = (
         _other_blocks(design, noise, residuals, scaling, clip_counts=bool(clipped))
         if staged is None
@@ -421,7 +432,10 @@ def _moments(
         raise ReleaseFileError("units_public must equal the number of rows in 'totals'")
     if staged is not None:
         rows = float(units or 0) if design.count_public else scalars[ROWS] / noise.unit
-        check_staged(staged, design, noise, cast("tuple[int, ...]", whole), rows)
+        try:
+            check_staged(staged, design, noise, cast("tuple[int, ...]", whole), rows)
+        except (ArithmeticError, LinAlgError):
+            raise ReleaseFileError("the numbers in 'staged' and 'totals' are too large to be checked") from None
     parts = {"residuals": residuals, "scalars": scalars, "clipped": clipped, "scaling": scaling, "staged": staged}
     return {"totals": whole, **parts}
 
@@ -436,7 +450,7 @@ def _staged_blocks(body: Mapping[str, object], design: Design, noise: NoiseDistr
     return {block: entries for block, entries in blocks_of(queries).items() if block not in BLOCKS}
 
 
-def _staged_part(table: Mapping[str, object], design: Design) -> StagedPart:
+def _staged_part(table: Mapping[str, object], design: Design, grid_bits: int) -> StagedPart:
     """Return the numbers that define the sums of a release by `staged`, each in its range."""
     if design.radius is not None or design.weights is not None:
         raise ReleaseFileError("'staged' is for a design without a radius and without weights")
@@ -445,18 +459,34 @@ def _staged_part(table: Mapping[str, object], design: Design) -> StagedPart:
     line = _floats(table.get("line"), columns + 1, "staged.line")
     names = ("target_centre", "radius", "missing", "score_bound", "residual_bound")
     centre, radius, missing, bound, residual = (_floats([table.get(name)], 1, f"staged.{name}")[0] for name in names)
-    if any(not -1 <= one <= 1 for one in (*centres, centre)) or any(not 2**-10 <= one <= 4 for one in scales):
-        raise ReleaseFileError("staged: expected centres from -1 to 1, and scales from 2^-10 to 4")
-    if not (radius >= 1 and 0 <= missing <= 1 and bound > 0 and residual > 0):
+    searched = {column - 1 for column in searched_columns(design)}
+    for column, (middle, scale) in enumerate(zip(centres, scales, strict=True)):
+        if column in searched and not (-1 <= middle <= 1 and SMALLEST_SCALE <= scale <= LARGEST_SCALE):
+            raise ReleaseFileError(
+                f"staged: expected centres from -1 to 1 and scales from {SMALLEST_SCALE:g} to {LARGEST_SCALE:g}"
+            )
+        if column not in searched and (middle, scale) != (0, UNSEARCHED_SCALE):
+            raise ReleaseFileError(f"staged: expected centre 0 and scale {UNSEARCHED_SCALE:g} for indicators")
+    if not -1 <= centre <= 1 or (not target_searched(design) and centre != BOOLEAN_CENTRE):
+        raise ReleaseFileError("staged.target_centre: expected a number from -1 to 1, or 0.5 for a boolean target")
+    if any(abs(coefficient) > COEFFICIENT_LIMIT for coefficient in line):
         raise ReleaseFileError(
-            "staged: expected a radius of at least 1, 'missing' from 0 to 1, and bounds of scores and residuals above 0"
+            f"staged.line: expected coefficients from -{COEFFICIENT_LIMIT:g} to {COEFFICIENT_LIMIT:g}"
+        )
+    if not (1 <= radius <= 2**grid_bits and 0 <= missing <= 1 and bound > 0 and residual > 0):
+        raise ReleaseFileError(
+            "staged: expected a radius from 1 to 2^grid_bits, 'missing' from 0 to 1, and bounds of scores and "
+            "residuals above 0"
         )
     rows = table.get("whitening")
     if not isinstance(rows, list) or len(rows) != columns + 1:
         raise ReleaseFileError(f"staged.whitening must be a lower triangle of {columns + 1} rows")
     whitening = tuple(_floats(row, place + 1, "a row of staged.whitening") for place, row in enumerate(rows))
-    if any(row[-1] <= 0 for row in whitening):
-        raise ReleaseFileError("staged.whitening: expected numbers above 0 on its diagonal")
+    if any(row[-1] <= 0 or max(map(abs, row)) > LARGEST_WHITENING for row in whitening):
+        raise ReleaseFileError(
+            f"staged.whitening: expected numbers from -{LARGEST_WHITENING:g} to {LARGEST_WHITENING:g}, above 0 on its "
+            "diagonal"
+        )
     norms, score_norms = (
         _counts(table.get(name), bins, f"staged.{name}")
         for name, bins in (("norms", norm_bins(design)), ("score_norms", SCORE_BINS))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import json
 import math
 from dataclasses import replace
 from fractions import Fraction
 
+import jsonschema
 import numpy as np
 import pytest
 from scipy import stats
@@ -450,6 +452,13 @@ CHANGES = {
     "positive": lambda part: part["whitening"][0].__setitem__(0, -1.0),
     "rows": lambda part: part["whitening"].pop(),
     "bounds": lambda part: part.update(radius=0.5),
+    # numbers that no run gives, and that could overflow
+    "radius of a forger": lambda part: part.update(radius=1e300),
+    "whitening of a forger": lambda part: part.update(whitening=[[1e300] * len(row) for row in part["whitening"]]),
+    "line of a forger": lambda part: part.update(line=[1e200] * len(part["line"])),
+    "scale too small": lambda part: part.update(scales=[2**-10, *part["scales"][1:]]),
+    "scale too large": lambda part: part.update(scales=[4.0, *part["scales"][1:]]),
+    "centre too far": lambda part: part.update(target_centre=1.5),
 }
 
 
@@ -459,6 +468,31 @@ def test_bounds_and_weights_must_be_those_of_the_other_released_numbers(what):
     assert discreet.Release.from_json(edited(made, lambda part: None)) == made
     with pytest.raises(ReleaseFileError, match="staged"):
         discreet.Release.from_json(edited(made, CHANGES[what]))
+
+
+def test_indicators_and_a_boolean_target_keep_their_centres_and_scales():
+    rng = np.random.default_rng(8)
+    design = Design("y", {"g": ["a", "b", "c"], "y": bool})
+    table = {"g": rng.choice(["a", "b", "c"], 3000), "y": rng.random(3000) < 0.4}
+    made = discreet.release(table, design, epsilon=2.0, delta=1e-6, mechanism="staged")
+    assert discreet.Release.from_json(edited(made, lambda part: None)) == made
+    for change in (
+        lambda part: part.update(centres=[0.3, 0.0]),
+        lambda part: part.update(scales=[2**-10, 0.5]),
+        lambda part: part.update(target_centre=0.4),
+    ):
+        with pytest.raises(ReleaseFileError, match="staged"):
+            discreet.Release.from_json(edited(made, change))
+
+
+def test_the_schema_describes_a_release_by_staged():
+    made = discreet.release(gaussian_table(7, 3000), WIDE, epsilon=2.0, delta=1e-6, mechanism="staged")
+    schema = json.loads((importlib.resources.files("discreet") / "release.schema.json").read_text())
+    jsonschema.validate(json.loads(made.to_json()), schema)
+    body = json.loads(made.to_json())
+    del body["staged"]["line"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(body, schema)
 
 
 def test_a_file_without_its_staged_part_or_with_that_of_another_mechanism_is_refused():
