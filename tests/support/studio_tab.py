@@ -99,9 +99,9 @@ def ready(tab: Tab, rows: int = 400) -> None:
     tab.go("/plan")
     page.fill("#rows", str(rows))
     tab.click("text=Show what to expect")
-    page.wait_for_selector("text=Go on to the release")
+    page.wait_for_selector("text=Continue to the release")
     tab.go("/release")
-    tab.click("text=Make the ledger")
+    tab.click("text=Create the ledger")
     page.wait_for_selector("text=What it spends")
     page.check("#sure")
 

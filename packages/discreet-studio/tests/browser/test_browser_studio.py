@@ -60,7 +60,7 @@ def test_the_whole_way(tab, axe):
     page.wait_for_selector("h2:has-text('Other budgets') ~ details svg")
     tab.click("summary:has-text('Mechanisms side')")
     page.wait_for_selector("h2:has-text('Other budgets') ~ details table")
-    tab.click("summary:has-text('same as a curve')")
+    tab.click("summary:has-text('The same as a plot, and')")
     page.wait_for_selector("#learn ~ details svg")
     look("4-plan-all")
     page.check("[value=epsilon]")

@@ -59,7 +59,7 @@ def test_a_stale_tab_spends_nothing_but_what_it_shows(tab):
     second.wait_for_selector("button:has-text('Spend epsilon 0.5')")
     # this one still shows 1
     tab.click("button:has-text('Spend epsilon 1')")
-    assert "Nothing was spent" in tab.page.wait_for_selector("[role=alert]").inner_text()
+    assert "No budget was spent" in tab.page.wait_for_selector("[role=alert]").inner_text()
     assert spent(tab) == 0
     assert tab.page.locator("button:has-text('Spend epsilon 0.5')").count() == 1
     assert not tab.page.is_checked("#sure")
