@@ -221,9 +221,12 @@ def _delta(stated: Stated, shift: Fraction, epsilon: float) -> Decimal:
             f"Wishart noise needs epsilon from {EPSILON_LOWEST:g} to {EPSILON_HIGHEST:g} and delta of at least "
             f"{DELTA_LOWEST:g}; got epsilon = {epsilon:g} and delta = {stated.delta:g}"
         )
-    if shift > _LARGEST_SHIFT:
-        return Decimal(1)
     exchanged = unit.neighbours == "replace"
+    return Decimal(1) if shift > _LARGEST_SHIFT else _proved(degrees, shift, epsilon, exchanged=exchanged)
+
+
+def _proved(degrees: int, shift: Fraction, epsilon: float, *, exchanged: bool) -> Decimal:
+    """Return the bound for a shift in the range of the proof."""
     served = served_epsilon(epsilon, exchanged=exchanged)
     share = best_share(degrees, float(shift), served, exchanged=exchanged)
     return max(proved_delta(degrees, shift, served, share, exchanged=exchanged), Decimal(0))  # [P:forward-wishart]

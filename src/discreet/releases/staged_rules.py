@@ -355,6 +355,9 @@ def check_staged(
 ) -> None:
     """Reject bounds and weights that are not those of the other released numbers."""
     n, size = max(rows, LEAST_ROWS), len(part.line)
+    whitening = whitening_of(released_gram(part, noise, totals), n)
+    if not np.allclose(whitening_matrix(part), whitening, rtol=_SAME_NUMBER, atol=_SAME_NUMBER):
+        raise ReleaseFileError("staged.whitening is not that of the released products")
     box = box_of(design, part.centres, part.scales, part.target_centre)
     histogram = norm_histogram(part.norms, noise, box.longest)
     expected = {
@@ -370,6 +373,3 @@ def check_staged(
         slack = _SAME_NUMBER if name == "missing" else 0.0
         if not math.isclose(stated, computed, rel_tol=_SAME_NUMBER, abs_tol=slack):
             raise ReleaseFileError(f"staged.{name} is {stated:.6g}, but the released numbers give {computed:.6g}")
-    whitening = whitening_of(released_gram(part, noise, totals), n)
-    if not np.allclose(whitening_matrix(part), whitening, rtol=_SAME_NUMBER, atol=_SAME_NUMBER):
-        raise ReleaseFileError("staged.whitening is not that of the released products")
