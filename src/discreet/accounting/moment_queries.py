@@ -60,7 +60,7 @@ def gaussian_queries(
 def released_queries(
     design: Design, distribution: NoiseDistribution, *, robust: bool, clip_counts: bool
 ) -> list[Query]:
-    """List the queries of any release of moments, including releases that are not private, from its contents."""
+    """List the queries of a release of moments from its contents, whether the release is private or not."""
     domain = RowDomain.of(design, distribution.grid_bits)
     if is_privately_scaled(distribution):
         from discreet.accounting.scaling import scaled_queries
@@ -71,7 +71,7 @@ def released_queries(
 
 
 def residual_queries(design: Design, domain: RowDomain, models: Sequence[Columns] = ()) -> list[GramQuery]:
-    """List the residual Gram matrices, first of the full model and then of the additional models."""
+    """List the queries for the residual Gram matrices, first of the full model, then of the additional models."""
     neighbours = design.unit.neighbours
     domains = [domain, *(model_domain(design, domain, columns) for columns in models)]
     sizes = [len(design.released) - 1, *map(len, models)]
@@ -88,12 +88,12 @@ def residual_queries(design: Design, domain: RowDomain, models: Sequence[Columns
 
 
 def ratio_query() -> VectorQuery:
-    """Return the query for the sum behind a robust R^2 interval."""
+    """Return the query for the sum from which a robust interval for R^2 is computed."""
     return VectorQuery(RATIO_BLOCK, 1, ratio_sensitivity(), label="spread of squared residuals, for R²")
 
 
 def clip_query(design: Design) -> VectorQuery:
-    """Return the query for the number of clipped rows of each column."""
+    """Return the query for the number of clipped rows in each column."""
     return VectorQuery(
         CLIPPED,
         len(design.clippable),
@@ -165,7 +165,7 @@ def laplace(stated: Stated) -> Account:
 
 
 def functional(stated: Stated) -> Account:
-    """Account for `functional`, which releases the coefficients of the squared loss."""
+    """Account for `functional`, which releases the coefficients of the squared loss as a polynomial."""
     query = one_model_query(stated.design, stated.domain, target_square=stated.flag("target_square"))
     stated.check_count()
     stated.check("discrete-laplace", ("pure",), query.blocks)
@@ -173,7 +173,7 @@ def functional(stated: Stated) -> Account:
 
 
 def k_norm(stated: Stated) -> Account:
-    """Account for `k-norm`, which adds one noise vector to all moments."""
+    """Account for `k-norm`, which adds a single noise vector to all moments."""
     query = MomentsQuery(stated.design, stated.domain)
     stated.check_count()
     stated.check("k-norm", ("pure",), query.blocks, ["dimension"])
