@@ -60,7 +60,10 @@ def exchanged_delta(degrees: int, shift: Fraction, epsilon: Fraction, first: Fra
 
 
 def proved_delta(degrees: int, shift: Fraction, epsilon: float, share: float, *, exchanged: bool) -> Decimal:
-    """Return an upper bound on delta at `epsilon`. With `exchanged`, the first step uses `share` of epsilon."""
+    """Return an upper bound on delta at `epsilon` for an added or removed row or, if `exchanged`, for a replaced one.
+
+    A replacement has two steps, and the first step uses `share` of epsilon.
+    """
     exact = Fraction(epsilon)
     if exchanged:
         return exchanged_delta(degrees, shift, exact, exact * Fraction(share))
@@ -68,7 +71,7 @@ def proved_delta(degrees: int, shift: Fraction, epsilon: float, share: float, *,
 
 
 def served_epsilon(epsilon: float, *, exchanged: bool) -> float:
-    """Return the epsilon for which noise is calibrated, which is capped at 30 under `replace`.
+    """Return the epsilon for which noise is calibrated. Under `replace` it is at most 30.
 
     Under `replace`, a larger epsilon would gain nothing and lose precision.
     """
@@ -76,7 +79,7 @@ def served_epsilon(epsilon: float, *, exchanged: bool) -> float:
 
 
 def best_share(degrees: int, shift: float, epsilon: float, *, exchanged: bool) -> float:
-    """Return the share of epsilon for the first of two steps that nearly minimises delta, or 1 if there is one step."""
+    """Return the share of epsilon for the first step with which delta is nearly smallest, or 1 if there is one step."""
     if not exchanged:
         return 1.0
     return float(_SPLITS[int(np.argmin(_float_delta(degrees, shift, epsilon, _SPLITS)))])
@@ -179,7 +182,7 @@ def _decimal(value: Fraction) -> Decimal:
 
 
 def row_shift(domain: RowDomain, constant: int, regressor: int, target: int) -> Fraction:
-    """Return the largest squared length of a row (1, x, y) with each column divided by its scale in grid steps.
+    """Return the largest squared norm of a row (1, x, y) whose columns are divided by their scales in grid steps.
 
     >>> row_shift(RowDomain(2, 0, 0, None, False, 8), 256, 256, 512)
     Fraction(13, 4)

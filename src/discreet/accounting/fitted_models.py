@@ -190,7 +190,7 @@ def volume_loss(rows: int, norm: float, size: int, strength: float) -> float:
 
 
 def solution_gap(size: int, strength: float) -> float:
-    """Return the largest distance from the lattice point to the minimiser for the unrounded linear term, in steps."""
+    """Return the largest distance from the rounded minimiser to that for an unrounded linear term, in steps."""
     return (rounding_sensitivity(size) + math.sqrt(size) / (2 * strength)) * ROUNDING  # [P:point-distance]
 
 
@@ -251,7 +251,7 @@ def cells_query(design: Design, cells: int) -> VectorQuery:
 
 
 def dpme(stated: Stated) -> Account:
-    """Account for `dpme`."""
+    """Return the privacy account of `dpme`."""
     design, distribution = stated.design, stated.distribution
     if stated.word("noise", ("laplace", "gaussian")) == "laplace":
         stated.check("discrete-laplace", ("pure",), ["cells"], ["bins", "cells"])
@@ -277,7 +277,7 @@ def output_query(design: Design, domain: RowDomain, settings: Settings) -> Vecto
 
 
 def output(stated: Stated) -> Account:
-    """Account for `output`."""
+    """Return the privacy account of `output`."""
     stated.check("discrete-gaussian", JOINT, ["coefficients"])
     stated.number("strength", 1e-3, 1e12)
     stated.number("bound", 1e-3, 1e3)
@@ -285,7 +285,7 @@ def output(stated: Stated) -> Account:
 
 
 def objective(stated: Stated) -> Account:
-    """Account for `objective`.
+    """Return the privacy account of `objective`.
 
     The mechanism releases the minimiser of an objective with a random linear term, and adds a little noise to it.
     """

@@ -145,7 +145,7 @@ def weighted_row_shift(domain: RowDomain, row: int, target: int) -> Fraction:
 
 
 def wishart(stated: Stated) -> Account:
-    """Account for `wishart`, which adds a Wishart matrix to the matrix of moments."""
+    """Return the privacy account of `wishart`, which adds a Wishart matrix to the matrix of moments."""
     query = MomentsQuery(stated.design, stated.domain)
     stated.check_count()
     stated.check("wishart", ("chi-square",), query.blocks, ["degrees"])
@@ -170,7 +170,10 @@ class _WishartAccount(Account):
 
 
 def wishart_products(stated: Stated) -> Account:
-    """Account for `irls` with Wishart noise, which releases the weighted products of (1, x, y) in every pass."""
+    """Return the privacy account of `irls` with Wishart noise.
+
+    The mechanism releases the weighted products of (1, x, y) in every pass.
+    """
     columns = stated.size - 1
     query = SeparateQuery({
         "gram_diagonal": columns, "gram_off_diagonal": entry_count(columns) - columns, "cross": columns,
@@ -265,7 +268,7 @@ def gradient_queries(design: Design, domain: RowDomain, iterations: int) -> list
 
 
 def gradient(stated: Stated) -> Account:
-    """Account for `gradient`."""
+    """Return the privacy account of `gradient`."""
     parameters = [MOMENTUM] if stated.flag("momentum") else []
     queries = gradient_queries(stated.design, stated.domain, stated.integer("iterations", 1, 1000))
     stated.check("discrete-gaussian", JOINT, blocks_of(queries), parameters)
@@ -342,7 +345,7 @@ class WeightedProductsQuery:
 
 
 def irls(stated: Stated) -> Account:
-    """Account for `irls` in either form and with any noise family."""
+    """Return the privacy account of `irls`, in either form and with any noise family."""
     noise = stated.word("noise", ("auto", "gaussian", "laplace", "wishart"))
     stated.integer("iterations", 0, 1000)
     form = stated.word("form", ("score", "moment"))
@@ -369,7 +372,7 @@ def choices_query(design: Design, passes: int) -> VectorQuery:
 
 
 def frank_wolfe(stated: Stated) -> Account:
-    """Account for `frank-wolfe`."""
+    """Return the privacy account of `frank-wolfe`."""
     passes = stated.integer("iterations", 1, 1000)
     query = choices_query(stated.design, passes)
     stated.check("discrete-laplace", ("pure", "composed"), query.blocks, ["iterations"])

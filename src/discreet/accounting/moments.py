@@ -294,7 +294,7 @@ class Blocks:
 
 
 def block_maxima(domain: RowDomain, neighbours: Neighbours) -> Blocks:
-    """Return an upper bound on the norm of the change of each block by itself.
+    """Return an upper bound on the norm of the change of each block, considered separately.
 
     These bounds only determine how the noise is divided among blocks. The guarantee rests on `weighted_loss`.
 
@@ -449,7 +449,10 @@ def residual_sensitivity(domain: RowDomain, neighbours: Neighbours) -> float:
 
 
 def ratio_sensitivity() -> float:
-    """Return the sensitivity of the sum of q^2, in scaled units and rounded up. It is the same under both relations."""
+    """Return the sensitivity of the sum for robust R^2 intervals, in scaled units and rounded up.
+
+    It is the same under both neighbouring relations.
+    """
     return 1.0 * MARGIN  # [P:ratio-sensitivity]
 
 

@@ -155,7 +155,7 @@ class NoiseDistribution:
 
     @property
     def indicator_columns(self) -> list[int]:
-        """Columns whose sum of squares equals their sum."""
+        """Indices of the indicator columns, whose sum of squares equals their sum."""
         return [column for first, last in self.indicators for column in range(first, last + 1)]
 
     def copies(self, size: int) -> dict[int, int]:

@@ -20,7 +20,7 @@ LEAST_SHARE: Final = 16
 
 
 def share_steps(sigma: int, honest: int, parts_per_person: int) -> int:
-    """Return the smallest scale of each share at which `honest` shares sum to a scale of `parts_per_person * sigma`.
+    """Return the smallest scale per share with which `honest` shares sum to a scale of `parts_per_person * sigma`.
 
     >>> share_steps(1000, 2, 1), share_steps(1000, 4, 2), share_steps(0, 2, 1)
     (708, 1000, 0)

@@ -38,7 +38,7 @@ _MOST_STEPS: Final = 2**100
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """What a release states publicly about its design, noise, settings and guarantee.
+    """Public statements of a release about its design, its noise, its settings and its guarantee.
 
     Attributes
     ----------
@@ -254,7 +254,7 @@ _HALVINGS: Final = 100
 
 
 def iteration_count(settings: Settings, *, pure: bool = False) -> int:
-    """Return the number of steps of `irls`. If the setting is 0, this is the default of the form.
+    """Return the number of steps of `irls`: the setting or, if the setting is 0, the default of the form.
 
     >>> iteration_count({"iterations": 0, "form": "score"}), iteration_count({"iterations": 7, "form": "moment"})
     (100, 7)

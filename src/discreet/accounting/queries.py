@@ -296,7 +296,7 @@ WEIGHTED_LABELS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class SeparateQuery:
-    """Entries whose loss only the account of the mechanism can bound, because it bounds all blocks jointly."""
+    """Entries whose privacy loss is bounded jointly for all blocks, by the account of the mechanism."""
 
     blocks: Mapping[str, int]
 

@@ -270,9 +270,9 @@ def _figure(result: AuditResult) -> Figure:
 
 
 def prepared_folder(output: object) -> Path:
-    """Create the output folder before the audit starts, so that it fails early if something is missing.
+    """Create the output folder before the audit starts, so that a bad path raises an error early.
 
-    A bad path and a missing plotting library raise an error.
+    A missing plotting library also raises an error.
     """
     folder = checked_path(output)
     if not str(output).strip():

@@ -1,4 +1,4 @@
-"""List the mechanisms to audit with their settings, and audit them by the public functions."""
+"""List the mechanisms to audit with their settings, and audit them through the public functions."""
 
 from __future__ import annotations
 
@@ -301,7 +301,7 @@ class MechanismSubject:
         return self._worst.name
 
     def draws(self, side: int, how_many: int) -> FloatArray:
-        """Draw outputs, from sums computed once or, with `whole`, by the public functions."""
+        """Draw outputs, from sums computed once or, with `whole`, through the public functions."""
         if self._whole:
             return padded([self._released(side) for _ in range(how_many)])
         rows = _FirstOnce(self._sides(self._worst)[side])
@@ -329,7 +329,7 @@ class MechanismSubject:
         return *noise, *draws, *lockstep, *whole, self._rest()
 
     def whole_path(self, side: int) -> FloatArray:
-        """Draw outputs by the public functions, to compare them with the other draws."""
+        """Draw outputs through the public functions, to compare them with the other draws."""
         outputs: list[list[float]] = []
         limit, start = WHOLE_DRAWS, time.process_time()
         while len(outputs) < limit:

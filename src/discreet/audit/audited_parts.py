@@ -54,7 +54,7 @@ class PartsEntry:
 
 
 def parts_entries() -> dict[str, PartsEntry]:
-    """Return one entry for an individual in one part, and one for two parts. Return none without the extra `parts`."""
+    """Return entries for an individual in one part and for one in two parts, or none without the extra `parts`."""
     if find_spec("cryptography") is None:
         return {}
     entries = PartsEntry("gaussian parts", 1), PartsEntry("gaussian parts of one person", 2)
@@ -101,7 +101,7 @@ class PartsSubject:
         ])  # fmt: skip
 
     def exact(self) -> tuple[ExactLoss, ...]:
-        """Return the loss of every pair when only the noise shares of the honest curators protect it."""
+        """Return the privacy loss for every pair of tables, with the noise shares of the honest curators only."""
         return tuple(self._loss(pair) for pair in self._pairs)
 
     def checks(self, drawn: tuple[FloatArray, FloatArray], alpha: float) -> tuple[Check, ...]:

@@ -227,7 +227,7 @@ def run_audit(
     workers: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> AuditResult:
-    """Test the sampler, and audit either one mechanism or primitive or all of them.
+    """Test the sampler, and then audit all mechanisms and primitives, or only those that `name` selects.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def subject_names() -> tuple[str, ...]:
 
 
 def chosen_names(name: str | None) -> list[str]:
-    """Return the names of the entry with this name and of its variants, or all names if `name` is None.
+    """Return the name of an entry and those of its variants, or all names if `name` is None.
 
     >>> chosen_names("dpme")
     ['dpme', 'dpme gaussian']

@@ -349,7 +349,7 @@ def run_of(request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows], 
 
 
 def unguarded(request: ReleaseRequest) -> ReleaseRequest:
-    """Return the request without preliminary counts, which is what remains of it after a guard lets it pass."""
+    """Return the request without preliminary counts, as it continues once the guard has let it pass."""
     return replace(request, distribution=request.distribution.without_before())
 
 
@@ -376,7 +376,7 @@ def pass_changes(
 
 
 def _counts(request: ReleaseRequest, block: str, left: Values, right: Values) -> Changes:
-    """Yield the changes of the counts in a block, if the release has it."""
+    """Yield the changes of the counts in a block, if the release contains this block."""
     if block in request.distribution.sigma:
         yield from (
             ((a - b) * request.distribution.unit, request.distribution.sigma[block])
@@ -475,7 +475,7 @@ def _coefficients(request: ReleaseRequest, step: int, left: Values, right: Value
 def _wishart(
     name: str, request: ReleaseRequest, claim: Claim, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler
 ) -> ExactLoss:
-    """Return delta at the claimed epsilon, computed from the squares of the added row over the noise scales."""
+    """Return delta at the claimed epsilon, computed from the squared entries of the added row over the noise scales."""
     size = len(request.design.released)
     ((left, right),) = (
         [side.on_grid(request.distribution.unit) for side in answer] for answer in run_of(request, sides, sampler)

@@ -101,7 +101,10 @@ def _replay_differs(request: ReleaseRequest, sides: tuple[SyntheticRows, Synthet
 
 
 def _off_point(request: ReleaseRequest, rows: SyntheticRows, sampler: Sampler) -> int:
-    """Count the coefficients that differ from minimiser plus noise. A run without that noise finds the minimiser."""
+    """Count the published coefficients that are not the minimiser plus the drawn noise.
+
+    The minimiser is found by a run without this noise.
+    """
     first = _First(rows, sampler)
     published = one_run(request, first, first.read)
     drawn = [variate for part in first.drawn for variate in part]

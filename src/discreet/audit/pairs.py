@@ -198,7 +198,7 @@ def l1_pairs(design: Design) -> tuple[NeighbourPair, ...]:
 
 
 def middle_target_pairs(design: Design) -> tuple[NeighbourPair, ...]:
-    """Return the corner pairs, and variants of those that flip the target in which it is moved to the middle.
+    """Return the corner pairs. For each pair that flips the target, also return one that moves it to the middle.
 
     Opposite targets have the same square, so a target in the middle changes the sum of squares most.
 
@@ -287,7 +287,7 @@ _ASIDE: Final = 1 / 16
 
 
 def adaptive_pairs(design: Design, strength: float, bound: float) -> tuple[NeighbourPair, ...]:
-    """Add a corner row, or replace it by its reflection, where its residual is as large as possible.
+    """Return a pair that adds a corner row, or replaces it by its reflection, where its residual is largest.
 
     If the row is added, the coefficients before the addition are parallel to it and as long as `bound` allows. If it is
     replaced, they are orthogonal to the change. In both cases the other rows hardly hold the coefficients in place.
@@ -335,7 +335,7 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """Direction (1, ..., 1) over some columns, in which the rows fix the coefficients.
+    """Direction (1, ..., 1) over some columns, along which the rows fix the coefficients.
 
     `constant` is 1 with an intercept and 0 without. `numbers` and `others` count the participating numeric and other
     columns. `flipped` counts the numeric columns that a replacement reflects; they do not participate. `corner` is the
@@ -350,7 +350,7 @@ class _Held:
 
     @classmethod
     def of(cls, design: Design, numbers: int, flipped: int, others: int) -> _Held | None:
-        """Return the direction, or None if no rows inside the bounds can fix the coefficients in it."""
+        """Return the direction, or None if no rows inside the bounds can fix the coefficients along it."""
         constant, left = int(design.intercept), numbers - flipped
         corner = 1.0
         if design.radius is not None and design.radius**2 < numbers + others:

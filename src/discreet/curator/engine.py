@@ -84,7 +84,7 @@ class Engine(Protocol):
         ...
 
     def set_aside(self, work: Work, take: TakeRows) -> PartSums:
-        """Pass the rows that the cap allows to `take`, grouped by individual, and return the counts of rows."""
+        """Call `take` with the included rows, grouped by individual, and return their counts."""
         ...
 
 

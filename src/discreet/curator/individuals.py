@@ -39,7 +39,7 @@ _MOST_PIECES: Final = 2**8 - 1
 
 @dataclass(frozen=True, slots=True)
 class IndividualRows:
-    """Encoded rows with a number for their individual, whether they are kept, and a digest of their values.
+    """Encoded rows, each with the number of its individual, its digest, and whether it is kept.
 
     `kept` is false for rows that a rule for missing cells drops. `values` has shape (values per row, rows) and is zero
     in such rows.

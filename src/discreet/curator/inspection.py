@@ -387,7 +387,7 @@ class _FormulaColumn:
 
 
 class _Persons:
-    """Counts of rows by individual, who are grouped as in a release, and of rows without an id."""
+    """Counts of rows by individual, grouped as in a release, and of rows without an id."""
 
     def __init__(self, design: Design, threads: int) -> None:
         self.name = str(design.unit.id)

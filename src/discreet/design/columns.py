@@ -51,7 +51,7 @@ class Interaction:
 
     @property
     def codes(self) -> tuple[tuple[int, ...], ...]:
-        """Indices of the levels that each released column belongs to."""
+        """Level indices of each released column, one for each categorical column of the interaction."""
         kept = [range(len(factor.levels)) if self.whole else factor.indicator_codes for _, factor in self.factors]
         return tuple(product(*kept))
 

@@ -179,7 +179,7 @@ def _base_from_table(problems: Problems, table: Mapping[str, object]) -> Base | 
 
 
 def _searched(problems: Problems, table: Mapping[str, object]) -> object:
-    """Return the declared bounds or, if the bounds are private, their public range and what was estimated."""
+    """Return the declared bounds or, for private bounds, a `_Searched` with their public range."""
     bounds, is_found = table["bounds"], table.get("found", False)
     if not isinstance(is_found, bool) or (is_found and _is_private(bounds)):
         problems.add(

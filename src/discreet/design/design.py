@@ -618,7 +618,7 @@ class Design:
         return self._with_columns(columns)
 
     def redeclared(self) -> Design:
-        """Copy the design with all bounds that a release estimated as declared bounds.
+        """Copy the design, turning the bounds that a release estimated into declared bounds.
 
         >>> estimated = Design("y", {"y": (0, 1), "x": "private"}).with_found({"x": (0.0, 8.0)})
         >>> estimated.redeclared() == Design("y", {"y": (0, 1), "x": (0, 8)})
@@ -715,7 +715,7 @@ class Design:
 
     @property
     def total(self) -> bool:
-        """Whether a table with any cells can be released, even an empty one, because no rule makes a cell an error."""
+        """Whether every table can be released, including an empty one, because no rule makes a cell an error."""
         return all(column.missing != "error" for column in self.table_columns.values())
 
     def to_dict(self) -> dict[str, object]:
@@ -751,7 +751,7 @@ class Design:
         )
 
     def _with_dates(self) -> dict[str, object]:
-        """Return the declarations as a dictionary with dates as dates rather than text, because TOML has dates."""
+        """Return the declarations as a dictionary with `date` objects instead of text, because TOML has dates."""
         table = self.to_dict()
         columns = {name: column.to_dict() for name, column in self.columns.items()}
         for name, column in self.columns.items():

@@ -124,7 +124,10 @@ class RowDomain:
 
     @property
     def box_norm2(self) -> int:
-        """Largest squared norm of x that the bounds allow, in squared grid steps. Each block adds at most 1 unit."""
+        """Largest squared norm of x that the bounds allow, in squared grid steps.
+
+        The columns of a block together add at most one squared unit.
+        """
         return (self.numeric + self.boolean + self.blocks + self.signed_blocks) * self.unit**2
 
     @property

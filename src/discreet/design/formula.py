@@ -1,4 +1,4 @@
-"""Evaluate the formulas of derived columns, which have a small language and are never run as Python."""
+"""Evaluate the formulas of derived columns. They are written in a small language and never run as Python."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def clip_columns(design: Design) -> int:
 
 
 def on_product_grid(counts: Sequence[int], noise: Sequence[int], distribution: NoiseDistribution) -> tuple[int, ...]:
-    """Add an independent noise variate to each exact count, and return the sums in product-grid steps."""
+    """Add an independent noise variate to each exact count, and return the noisy counts in product-grid steps."""
     # [P:clip-noise]
     return tuple(count * distribution.unit + variate for count, variate in zip(counts, noise, strict=True))
 

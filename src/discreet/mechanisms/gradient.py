@@ -118,7 +118,7 @@ def momentum(length2: float, iterations: int, step: float) -> int:
 
 
 def row_bound(ones: Totals, context: RunContext) -> float:
-    """Return a number that is at least 1 and rarely below the number of rows, from a sum of ones."""
+    """Return an upper bound on the number of rows that rarely fails, from a sum of ones. It is at least 1."""
     if context.design.count_public:
         return max(1.0, ones.values[0] / ones.unit)
     (variate,) = context.sampler.draw([context.distribution.sigma["count"]])

@@ -28,7 +28,7 @@ from discreet.wording import Call
 
 
 def noisy_counts(exact: Sequence[int], block: Block, distribution: NoiseDistribution, sampler: Sampler) -> list[int]:
-    """Add an independent noise variate to each exact count, and return the sums in product-grid steps."""
+    """Add an independent noise variate to each exact count, and return the noisy counts in product-grid steps."""
     scales = [distribution.sigma[block]] * len(exact)
     noise = sampler.draw(scales) if distribution.family == "discrete-gaussian" else sampler.laplace(scales)
     # [P:before-noise]

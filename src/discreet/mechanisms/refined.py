@@ -336,7 +336,7 @@ def _noisy_gram(totals: Totals, context: RunContext) -> FloatArray:
 
 
 def _first_clip(totals: Totals, context: RunContext, pace: Pace) -> int:
-    """Return the index of the threshold that leaves the target share of the first scores unclipped."""
+    """Return the index of the threshold that leaves a share `pace.quantile` of the first scores unclipped."""
     unit = context.distribution.unit
     *counts, rows = (value // unit for value in totals.on_grid(unit)[-LAST["clip"] - 2 :])
     return search(context, "clip", counts.__getitem__, rows, round(pace.quantile * unit))

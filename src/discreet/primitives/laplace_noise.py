@@ -154,7 +154,7 @@ def per_coordinate(name: str, values: PerCoordinate, width: int) -> list[Fractio
 
 
 def loss_of(vectors: list[list[Fraction]], scales: list[Fraction]) -> Fraction:
-    """Compute the largest sum of change / scale of any vector.
+    """Return the largest sum of change / scale among all vectors of changes.
 
     >>> loss_of([[Fraction(1), Fraction(2)]], [Fraction(1), Fraction(4)])
     Fraction(3, 2)

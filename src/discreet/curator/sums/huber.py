@@ -72,7 +72,7 @@ class HuberSums(MadeAnew):
 
     @property
     def unit(self) -> int:
-        """Number of steps in one scaled unit, which is that of the product grid times that of a coefficient."""
+        """Number of steps in one scaled unit: those of the product grid times those of a coefficient."""
         return self._unit
 
     def add(self, chunk: FloatArray) -> None:
