@@ -30,7 +30,8 @@ class Setting:
     choices
         Allowed words.
     only_with
-        Name of another setting, and the value that it must have for this setting to have an effect; or None.
+        Name and value of another setting. This setting has an effect only if the other one has this value. None if
+        there is no such condition.
     """
 
     default: bool | int | float | str

@@ -260,8 +260,8 @@ class MechanismSubject:
     """Mechanism at one budget, audited on one pair of neighbouring tables.
 
     Without a `pair`, the pair with the largest exact loss is used. With `whole`, every draw is a call of
-    `discreet.release`; otherwise only the draws that are compared with it are. For adaptive mechanisms, the exact loss
-    is computed for `runs` runs.
+    `discreet.release`. Otherwise draws use sums that are computed once, and are compared with some calls of
+    `discreet.release`. For adaptive mechanisms, the exact loss is computed for `runs` runs.
 
     >>> entry = MechanismEntry("laplace", "laplace", 0.0)
     >>> subject = MechanismSubject(entry, 1.0, Design("y", {"y": (-1, 1), "x": (-1, 1)}))

@@ -145,7 +145,7 @@ class PartsSubject:
             )
 
     def _tables(self, side: int) -> list[Table]:
-        """Return the tables of the curators. The individual is in the first of them on side 0 and in none on side 1."""
+        """Return the tables of the curators. The individual is in the first tables on side 0, and in none on side 1."""
         pair = self._worst
         with_person = [(pair.table, pair.neighbour)[side]] * self._most
         return [*with_person, *[pair.table] * (len(_NAMES) - self._most)]

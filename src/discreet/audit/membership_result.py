@@ -107,7 +107,7 @@ class Roc:
     area
         Area under the ROC curve, which is the fraction of pairs of draws that the test orders correctly.
     found_at_one_percent
-        Fraction of the draws with the row that exceed the threshold which one percent of the draws without it exceed.
+        Fraction of the draws with the row that exceed the 99% quantile of the draws without the row.
     """
 
     false_alarms: FloatArray

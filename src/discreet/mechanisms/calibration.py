@@ -99,9 +99,8 @@ def block_sigmas(
 def with_free_target_square(domain: RowDomain, weights: Blocks, *, count_public: bool, copied: int = 0) -> Blocks:
     """Raise the weight of the sum of squared targets under `replace` as far as the joint loss allows.
 
-    The pair of rows that changes the other blocks most has opposite targets of equal size, so that the sum of their
-    squares does not change. The sum of squared targets can therefore get less noise without more noise for other
-    blocks.
+    The pair of rows that changes the other blocks most has opposite targets of equal size, so that the sum of squared
+    targets does not change. This sum can therefore get less noise without more noise for other blocks.
 
     >>> weights = Blocks(0.0, 1.0, 1.0, 1.0, 1.0, 1.0)
     >>> raised = with_free_target_square(RowDomain(2, 0, 0, None, False, 16), weights, count_public=True)
@@ -512,8 +511,7 @@ def triangle_steps(query: GramQuery, diagonal: int) -> dict[str, int]:
 def _variates(domain: RowDomain, shares: Sequence[Share], scales: Sequence[float]) -> list[tuple[int, int]]:
     """Return (number of variates, scale) for each query.
 
-    Two off-diagonal entries cost as much as one diagonal entry, so a Gram matrix is counted as its number of entries in
-    full.
+    Two off-diagonal entries cost as much as one diagonal entry, so a Gram matrix with k columns counts as k^2 variates.
     """
     return [
         (

@@ -46,10 +46,10 @@ class FunctionalMechanism:
 def monomial_weights(*, sums: bool, target_square: bool) -> dict[str, float]:
     """Return the factor with which each moment enters the polynomial of the loss.
 
-    It is 1 for squares, and 2 for mixed and linear terms: with Q the sum of z z' and q the sum of z y, the sum of (y -
-    t'z)^2 over rows is the sum of t_j^2 Q_jj over j, plus the sum of t_j t_l (2 Q_jl) over j < l, minus the sum of t_j
-    (2 q_j) over j, plus the sum of y^2. Here z = (1, x) if `sums` is True, and z = x otherwise. The number of rows is
-    released in both cases.
+    It is 1 for squares, and 2 for mixed and linear terms. Let Q be the sum of z z' over rows, and q the sum of z y. The
+    sum of (y - t'z)^2 is then the sum of t_j^2 Q_jj over j, plus the sum of t_j t_l (2 Q_jl) over j < l, minus the sum
+    of t_j (2 q_j) over j, plus the sum of y^2. Here z = (1, x) if `sums` is True, and z = x otherwise. The number of
+    rows is released in both cases.
 
     >>> monomial_weights(sums=False, target_square=False)
     {'count': 1.0, 'gram_diagonal': 1.0, 'gram_off_diagonal': 2.0, 'cross': 2.0}

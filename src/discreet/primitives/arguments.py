@@ -348,8 +348,8 @@ def spent(spend: SpendHook, name: str, loss: Loss, neighbours: Neighbours, **pub
 def lattice_loss(sensitivity: Fraction, width: int, sigma: int, epsilon: float, delta: float) -> Loss:
     """Return the privacy loss of discrete Gaussian noise with scale `sigma` on `width` integers.
 
-    `sensitivity` is the L2 sensitivity, and both are in grid steps. If sigma is at least 1, the total variation
-    distance to rounded continuous noise is at most 1/(16 sigma^2) for each entry.
+    `sensitivity` is the L2 sensitivity in grid steps. If sigma is at least 1, the total variation distance to rounded
+    continuous noise is at most 1/(16 sigma^2) for each entry.
     """
     tau = min(up(Fraction(width, 16 * sigma**2)), _BELOW_ONE)
     return Loss.gaussian(epsilon, delta, mu=up(sensitivity / sigma), tau=tau)
