@@ -254,7 +254,8 @@ def _check(design: Design, budget: PrivacyBudget, size: int, most: int, *, debia
         )
     if design.unit.max_rows > 1:
         raise UnsupportedError(
-            f"the mechanism 'wishart' is proved only for one row per person, got max_rows = {design.unit.max_rows}",
+            "the privacy of the mechanism 'wishart' is proved only for one row per person, "
+            f"got max_rows = {design.unit.max_rows}",
             option="max_rows",
             remedy="set max_rows = 1 or use 'gaussian'",
         )

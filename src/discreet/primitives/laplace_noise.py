@@ -479,7 +479,7 @@ def _by_sensitivity(
     """Calibrate to a bound on the sum of all changes, with the same scale and grid for all values."""
     if weights is not None:
         raise OptionError(
-            "weights need changes: with sensitivity, all values get noise of the same scale",
+            "'weights' can be used only with 'changes'; with 'sensitivity', all values get noise of the same scale",
             code="conflicting-options",
             option="weights",
             remedy=(LeaveOut("weights"), "use changes instead of sensitivity"),
