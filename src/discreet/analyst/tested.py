@@ -247,7 +247,7 @@ class TestsMixin(InferenceMixin):
 
 
 def _refusal(basis: ErrorBasis) -> NotEstimable | None:
-    """Return why the fit has no sums of squares of ordinary least squares, or None if it has them."""
+    """Return the reason why the fit has no sums of squares of ordinary least squares, or None if it has them."""
     if basis.penalty_diagonal.any():
         return PENALISED
     if basis.equations.weights:

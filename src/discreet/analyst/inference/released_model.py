@@ -1,4 +1,4 @@
-"""Read the model of a release that publishes coefficients instead of sums."""
+"""Models of releases that publish coefficients instead of sums."""
 
 from __future__ import annotations
 

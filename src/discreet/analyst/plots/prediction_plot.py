@@ -119,7 +119,7 @@ def _middle(column: Base) -> Cell:
 
 
 def _stated(name: str, column: Base, value: object) -> Cell:
-    """Return a stated value, and raise if the declaration does not allow it."""
+    """Return the value given for a column, or raise if the declaration does not allow it."""
     if isinstance(column, Numeric):
         low, high = column.bounds
         if column.is_date:

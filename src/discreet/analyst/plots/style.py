@@ -1,4 +1,4 @@
-"""Style of plots, and saving them reproducibly."""
+"""Style of plots, and functions that save them reproducibly."""
 
 from __future__ import annotations
 
@@ -326,7 +326,7 @@ _SHORT_FONT: Final = re.compile(r"(?:(?P<weight>bold|[1-9]00) )?(?P<size>[0-9.]+
 
 
 def page_svg(figure: Figure, label: str) -> str:
-    """Convert a figure of this package to an SVG element for a page with a strict content security policy.
+    """Convert a figure made by this package to an SVG element for a page with a strict content security policy.
 
     The element has no `style`, script, embedded fonts or external references. Its colours are CSS variables that the
     page must define: `var(--ink)`, `var(--paper)`, `var(--faint)`, `var(--rule)`, `var(--sampling)` and
