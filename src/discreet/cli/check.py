@@ -1,4 +1,4 @@
-"""`discreet check`: count how a table fits its design, before any budget is spent."""
+"""`discreet check`: count the rows of a table that fit its design, before any budget is spent."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def command(
 
 
 def print_check(found: CheckNotForPublication) -> None:
-    """Print a check, as a table on a terminal."""
+    """Print the result of a check, as a table if stdout is a terminal."""
     from discreet.cli.terminal import labelled, on_terminal, print_table, print_warning, wrapped
     from discreet.curator.inspection import HEADERS, WARNING, above, below, cells
 

@@ -1,4 +1,4 @@
-"""Track what a run of a command has done, and handle signals."""
+"""What a run of a command has done so far, and handling of signals."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Stop:
 
     @property
     def word(self) -> str:
-        """The reason why the command ended."""
+        """Word for the signal that ended the command."""
         return _WORDS[self._last.name]
 
     @property
@@ -127,7 +127,7 @@ class Session:
 
     @property
     def written(self) -> list[str]:
-        """The files that are complete. A complete file replaces another in one step, so its inode number changes."""
+        """Output files that are complete, recognised by a new inode number because files are replaced in one step."""
         return [output for output, before in self._outputs.items() if _file_number(output) not in (None, before)]
 
     @property

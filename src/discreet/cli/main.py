@@ -127,10 +127,10 @@ COMMANDS: Final = (
 
 
 class Program(click.Group):
-    """A group that loads a command's module on use and ends every run with one of the documented exit codes."""
+    """A group that imports a command when it is used, and ends every run with one of the documented exit codes."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the commands, in the order in which people need them."""
+        """Return the names of the commands in the order in which users need them."""
         return [*COMMANDS, *plugin_names(COMMANDS)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
