@@ -1,4 +1,4 @@
-"""Define the session on which several curators agree."""
+"""The session on which several curators agree."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from discreet.wording import Message, SetOption
 
 
 class Asking(Protocol):
-    """The fields of a session that define its request."""
+    """Fields of a session that define its release request."""
 
     @property
     def id(self) -> str:

@@ -1,4 +1,4 @@
-"""Create and read the keys of curators. Proof: parts.proof.md."""
+"""Public and private keys of curators. Proof: parts.proof.md."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def sign_key_bytes(text: object) -> bytes:
 
 @lru_cache(maxsize=1)
 def known_points() -> frozenset[int]:
-    """Return y of the base point and its negative, each added to every point whose order divides 8.
+    """Return the y of all points B + P and -B + P, with B the base point and P any point whose order divides 8.
 
     >>> len(known_points())
     8
@@ -135,7 +135,10 @@ def _added(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
 
 @lru_cache(maxsize=4096)
 def _is_point(y: int) -> bool:
-    """Return whether a point has this y. Its x^2 = p / q must be a square, which holds if p q is a square."""
+    """Return whether a point of the curve has this y.
+
+    Its x^2 = p / q must be a square, which holds if p q is a square.
+    """
     product = (y * y - 1) * (_D * y * y + 1) % _PRIME
     return pow(product, (_PRIME - 1) // 2, _PRIME) != _PRIME - 1
 
@@ -263,7 +266,7 @@ class Curator:
         return cls(**cast("dict[str, str]", exact_fields("curator", mapping, _FIELDS)))
 
     def to_toml(self) -> str:
-        """Return the lines of a session file that name this curator.
+        """Return the lines of a session file that describe this curator.
 
         Examples
         --------
