@@ -1,4 +1,4 @@
-"""Compute the privacy profile of Gaussian noise and convert between privacy measures.
+"""Privacy profile of Gaussian noise, and conversions between privacy measures.
 
 Every result is rounded towards less privacy. Proof: gaussian_profile.proof.md.
 """

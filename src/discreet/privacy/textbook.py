@@ -1,4 +1,4 @@
-"""Implement textbook calibrations and composition theorems under their usual names."""
+"""Textbook calibrations and composition theorems under their usual names."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ Piece = GaussianPiece | ZcdpPiece | PurePiece
 
 @dataclass(frozen=True, slots=True)
 class _Total:
-    """Totals by kind of piece, 0 for an absent kind."""
+    """Totals of the pieces of each kind, 0 for a kind that is absent."""
 
     mu: float
     rho: float
@@ -289,8 +289,8 @@ def compose(pieces: Sequence[Piece], *, delta: float | None = None, epsilon: flo
     """Return epsilon at a delta, or delta at an epsilon, of all pieces together, rounded up.
 
     The pieces must be fixed in advance: neither their number nor their parameters may depend on the output of an
-    earlier piece. The queries inside a piece may. Adaptively chosen parameters need an odometer or filter [Rogers,
-    Roth, Ullman & Vadhan 2016].
+    earlier piece. The queries inside a piece may depend on it. Adaptively chosen parameters need an odometer or filter
+    [Rogers, Roth, Ullman & Vadhan 2016].
 
     Parameters
     ----------
