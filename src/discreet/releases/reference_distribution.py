@@ -1,4 +1,4 @@
-"""Define reference distributions for tests and intervals, and a value for statistics that are not estimable."""
+"""Reference distributions for tests and intervals, and a placeholder for statistics that are not estimable."""
 
 from __future__ import annotations
 
