@@ -531,7 +531,7 @@ class Cancelled(DiscreetError):  # noqa: N818  # requested, not a failure
 
 
 class PrivacyNotice(UserWarning):
-    """A notice about a budget that is allowed but unusual."""
+    """A notice about a request that is allowed but affects privacy, such as an unusually large budget."""
 
 
 class ColumnNotice(UserWarning):
