@@ -40,7 +40,7 @@ _NOISE: Final = 3.0  # tolerance for the noise of the mean, in standard deviatio
 
 @dataclass(frozen=True, slots=True)
 class Bunching:
-    """A column whose rows bunch at one of its bounds."""
+    """A column whose values bunch at one of its bounds."""
 
     name: str
     column: Numeric
@@ -85,7 +85,7 @@ def bunched_columns(release: Release, model: SubModel) -> tuple[Bunching, ...]:
 
 
 def bunching_text(release: Release, model: SubModel) -> str | None:
-    """Describe the bounds at which rows bunch according to the released sums, or return None."""
+    """Describe the bounds at which values bunch according to the released sums, or return None."""
     text = " ".join(
         f"The mean of {bunching.name} is within {_NEAR / 2:.0%} of the width of the bounds {bunching.bounds} "
         f"from the {bunching.side} bound: rows bunch there. {bunching.advice}"
@@ -95,7 +95,7 @@ def bunching_text(release: Release, model: SubModel) -> str | None:
 
 
 def predicts_a_bound(release: Release) -> str | None:
-    """Describe published coefficients whose predictions all lie near one bound of the target."""
+    """Describe a published model whose predictions all lie near or beyond one bound of the target, or return None."""
     target = release.design.target
     column = _clipped(release, target)
     if release.coefficients is None or column is None:
@@ -198,7 +198,7 @@ def bound_costs(release: Release, model: SubModel) -> tuple[BoundCost, ...]:
 def costliest_bound_text(costs: tuple[BoundCost, ...], bunched: Mapping[str, Side]) -> str | None:
     """Describe the costliest bounds and what to do about them, or return None if narrower bounds would save nothing.
 
-    `bunched` maps each column whose rows bunch at a bound to the side of that bound.
+    `bunched` maps each column whose values bunch at a bound to the side of that bound.
     """
     if not costs or costs[0].saved <= 0:
         return None
@@ -239,7 +239,7 @@ def _definite(A: FloatArray) -> bool:
 
 
 def _narrower(H: FloatArray, theta: FloatArray, index: int, middle: float) -> tuple[FloatArray, FloatArray]:
-    """Return the inverse Gram matrix and the coefficients if a column's bounds were half as wide, around `middle`.
+    """Return the inverse Gram matrix and the coefficients after halving the width of a column's bounds around `middle`.
 
     With x the old scaled value and x' the new one, x = _INNER x' + middle. The coefficient of the column shrinks, and
     the intercept absorbs the middle. For the target, every coefficient grows by 1 / _INNER.
@@ -487,7 +487,7 @@ def _has_target(release: Release, model: SubModel) -> bool:
 
 
 def _normal_tail(release: Release) -> float | None:
-    """Return the probability that a normal target lies beyond the nearer released bound.
+    """Return the probability that a normally distributed target lies beyond the nearer released bound.
 
     The target has the released mean and variance. Return None if noise hides the variance.
     """

@@ -35,7 +35,7 @@ class NotEstimableError(DiscreetError):
 
     @classmethod
     def because(cls, reason: str) -> NotEstimableError:
-        """Build the error for the reason of a `NotEstimable`."""
+        """Build the error from the reason that a `NotEstimable` holds."""
         return cls(Message("not estimable: ", reason), reason)
 
     @classmethod
@@ -65,7 +65,7 @@ class NotEstimableError(DiscreetError):
 
 
 def mapped(value: Known | NotEstimable, change: Callable[[Known], Result]) -> Result | NotEstimable:
-    """Apply a function to an estimable value, or return the reason unchanged."""
+    """Apply a function to a value, or return the reason if the value is not estimable."""
     return value if isinstance(value, NotEstimable) else change(value)
 
 

@@ -91,7 +91,7 @@ def predict_frame(
 
 
 def check_frame(frame: object, design: Design, features: Sequence[str]) -> None:
-    """Raise unless the input is a table in memory, and warn for an array how its columns are assigned to names.
+    """Raise unless the input is a table in memory. For an array, warn how its columns are matched to names.
 
     The stack level of the warning assumes that a method of a fit calls the caller.
     """
@@ -108,7 +108,7 @@ def check_frame(frame: object, design: Design, features: Sequence[str]) -> None:
 
 
 def array_batches(frame: object, design: Design, features: Sequence[str]) -> Iterator[list[FloatArray]]:
-    """Yield the columns that the features need as arrays, in batches of rows."""
+    """Yield arrays of the columns that the features need, in batches of rows."""
     columns = needed(design.parts, features)
     for batch in frame_batches(frame, columns, _BATCH_ROWS):
         yield declared_arrays(batch, columns)
@@ -143,7 +143,7 @@ def predict_columns(
 def encoded_columns(
     arrays: Sequence[FloatArray], design: Design, features: Sequence[str], size: int
 ) -> tuple[FloatArray, npt.NDArray[np.bool_] | None]:
-    """Return the scaled features of the kept rows, shape (size, rows), and a mask of these rows, or None for all."""
+    """Return the scaled features of the kept rows, shape (size, rows), and the mask of these rows (None for all)."""
     columns = needed(design.parts, features)
     if len(arrays) != len(columns):
         raise OptionError(f"expected {len(columns)} arrays, one for each column, got {len(arrays)}", option="arrays")

@@ -196,7 +196,7 @@ def shown_estimate(value: Number, ends: Interval) -> str:
 
 
 def shown_value(value: Number, *, weak: bool) -> str:
-    """Format a number to six digits, or to two in brackets if it is weak."""
+    """Format a number to six digits, or to two in brackets if it is `weak`."""
     return f"[{rough(value)}]" if weak and not isinstance(value, NotEstimable) else shown_number(value, ".6g")
 
 

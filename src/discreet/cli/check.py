@@ -47,7 +47,7 @@ def command(
     as_json: bool,
     reading: ReadOptions,
 ) -> None:
-    """Count how DATA fits the design: NOT FOR PUBLICATION, and no budget is spent.
+    """Count the rows of DATA that fit the design: NOT FOR PUBLICATION. No budget is spent.
 
     Instead of DATA, you can give a table of a database. The output is for the curator only: the exact number of rows
     that fit and, for each column, the number of cells that are missing, not a number, not a declared level or clipped,

@@ -48,7 +48,7 @@ class Stop:
         self._tell = tell
 
     def handle_signals(self) -> None:
-        """Handle every signal that asks a program to end, except those that are ignored from the start."""
+        """Handle every signal that asks a program to end, except signals that were already ignored."""
         known = sys.unraisablehook
         sys.unraisablehook = lambda one: None if one.exc_type is KeyboardInterrupt else known(one)
         # called after every function registered later, which includes all cleanup

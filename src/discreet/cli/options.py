@@ -63,7 +63,7 @@ json_option = click.option(
 
 
 def output_options(command: Command) -> Command:
-    """Add the options of commands that write a file and print JSON, and pass the session as first argument."""
+    """Add the options of commands that write a file and print JSON, and pass the session as their first argument."""
     made: Callable[..., Any] = click.pass_obj(command)
     for option in (debug_option, json_option, force_option):
         made = option(made)
@@ -93,7 +93,7 @@ def _flag(name: str, front_end: FrontEnd, default: object, shown: str | None = N
 def _collected(
     offers: Mapping[str, Callable[[Command], Command]], argument: str, build: Callable[[dict[str, Any]], object]
 ) -> Callable[[Command], Command]:
-    """Add options to a command, and pass it the result of `build` on their values as one argument."""
+    """Add options to a command, which receives the result of `build` on their values as one argument."""
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)

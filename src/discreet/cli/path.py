@@ -112,7 +112,7 @@ def facts(found: Path) -> dict[str, object]:
 
 
 def print_path(found: Path) -> None:
-    """Print ten strengths around the best one, which is marked, and notes."""
+    """Print ten strengths around the best one, with the best one marked, and notes."""
     from discreet.analyst.notes import notes
     from discreet.analyst.path import HEADERS
     from discreet.analyst.summary import penalty_line

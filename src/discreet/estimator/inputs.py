@@ -242,7 +242,7 @@ _SAID: Final[set[tuple[str, ...]]] = set()
 
 
 def check_pipeline(pipeline: Pipeline) -> tuple[str, ...]:
-    """Return the names of pipeline steps that learn from rows before a private regressor sees them, and warn.
+    """Warn of pipeline steps that learn from rows before a private regressor sees them, and return their names.
 
     The guarantee of the regressor does not cover what a scaler, an imputer or a feature selection learns from the rows,
     and the bounds of scaled columns cannot be known in advance. Steps that learn nothing (a `FunctionTransformer`, a
@@ -328,7 +328,7 @@ _ROWS: Final = 2**16
 
 
 def read_target(y: object, features: Mapping[str, object], declared: str | None) -> tuple[str, Any]:
-    """Return the name and the values of the target. A column of a table library is not converted.
+    """Return the name and the values of the target. A column of a data frame is not converted.
 
     Call it directly from `fit`, because the stack level of its warning assumes that.
     """
@@ -392,11 +392,11 @@ def read_column(name: str, column: Base, values: object) -> npt.NDArray[np.float
 
 
 class RefusedCellError(CellError, TypeError):
-    """A rejected cell. scikit-learn expects a ValueError for missing cells and a TypeError for other kinds."""
+    """Error for a rejected cell that is both a ValueError and a TypeError, as scikit-learn's checks expect."""
 
 
 def in_familiar_words(target: str, call: Callable[[], _Result]) -> _Result:
-    """Make a call, and report the location of a rejected cell, but not its value, in the wording of scikit-learn."""
+    """Run `call`, and report the location of a rejected cell, but not its value, in the wording of scikit-learn."""
     try:
         return call()
     except CellError as error:

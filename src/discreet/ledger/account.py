@@ -175,7 +175,7 @@ def books_of(events: Iterable[Event], ledger_id: str) -> dict[str, AccountState]
 
 
 def used_once(log: EventLog, once: str) -> str | None:
-    """Return the request of any data set that used a single-use resource, or None if it is unused."""
+    """Return the request, of any data set, that used a single-use resource, or None if there is none."""
     events = log.events("kind = 'reserve'")
     return next((event.request for event in events if facts_of(event).get("once") == once), None)
 
@@ -439,7 +439,7 @@ class Account:
         )
 
     def _staged(self, known: Reservation, name: str, draw: Callable[[], str]) -> str:
-        """Return the committed output of a stage, or draw and commit it."""
+        """Return the committed output of a stage, after drawing and committing it if necessary."""
         body = as_json({"stage": name})
         committed = "request = ? AND kind = 'stage' AND body = ?"
         with self.storage.writing() as log:

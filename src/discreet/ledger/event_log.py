@@ -162,7 +162,7 @@ class MergedAnchor:
         return made if str(made) == text else None
 
     def names_each(self, curators: int) -> bool:
-        """Return whether the anchor lists a different spend for each curator, with `curators` the number of curators.
+        """Return whether the anchor lists as many different spends as there are curators.
 
         >>> MergedAnchor("0" * 32, ("one", "two", "three")).names_each(3)
         True

@@ -53,7 +53,7 @@ _ANEW: Final = "agree on a new session with the other curators"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Record:
-    """Record that a session was used, kept as a file in a folder next to the curator's key file.
+    """The record that a session was used, a file in a folder next to the curator's key file.
 
     `key` is the secret key for digests of the exact sums.
     """

@@ -279,7 +279,7 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
 
 
 def rho_from(epsilon: float, delta: float) -> float:
-    """Return the largest rho whose optimal conversion is (epsilon, delta)-DP, rounded down.
+    """Return the largest rho for which the optimal conversion of rho-zCDP gives (epsilon, delta)-DP, rounded down.
 
     The result is never above the exact root. `epsilon` must be from 1e-9 to 1e9, and `delta` from 1e-300 to 0.5.
 

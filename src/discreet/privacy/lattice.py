@@ -1,4 +1,4 @@
-"""Cost in delta of discrete instead of continuous Gaussian noise.
+"""Cost in delta of using discrete instead of continuous Gaussian noise.
 
 No other module accounts for this cost. Proof: lattice.proof.md.
 """

@@ -280,7 +280,7 @@ def _check_path(path: str) -> None:
 
 @contextmanager
 def spark_session(master: str) -> Iterator[Any]:
-    """Start a session at a master, and stop it at the end in any case."""
+    """Open a Spark session at a master address, and stop it when the block ends or fails."""
     check_spark()
     check_reachable(master)
     if master.startswith("local"):

@@ -91,7 +91,7 @@ def integers_below(kind: np.dtype[np.floating[Any]]) -> float:
 
 
 def _read(reader: Callable[[Any], Any], cell: object, mark: float | str | None = None) -> Any:  # noqa: ANN401  # what the reader gives
-    """Apply a reader to a cell. Return the mark if the cell is invalid or the reader raises, as custom objects may."""
+    """Apply a reader to a cell, and return the mark if the cell is invalid or the reader raises an exception."""
     try:
         value = reader(cell)
         return mark if value is None and mark is not None and not _is_missing(cell) else value

@@ -85,7 +85,7 @@ class EntryNoise:
 
 @dataclass(frozen=True, eq=False)
 class MappedNoise:
-    """Noise T F T' of a model whose columns are T (1, z, r), with F the noise of a release by `staged`.
+    """Noise T F T' in the sums of a model with columns T (1, z, r), where F is the noise of a release by `staged`.
 
     F has independent entries in the products of (1, z), correlated ones in the products with r, and one of r^2. Rows
     beyond the radius add an error to the products, as large as the part that their weights take away: it is treated as
@@ -396,7 +396,7 @@ def noise_norm_quantile(
 
 
 def ensemble_edge(sd: FloatArray, noise_map: FloatArray, distribution: NoiseDistribution = _GAUSSIAN) -> float:
-    """Compute the edge of the spectrum of C E C' for many rows, where C is the identity or (v, identity).
+    """Approximate the edge of the spectrum of C E C' for large matrices, where C is the identity or (v, identity).
 
     The core of E has its edge at 2r, where r^2 is the largest row sum of its variances. With (e_n, e) the first row of
     E, the first column of C adds v e' + e v' + e_n v v'. The first two terms have the eigenvalues v.e +- |v||e|. An

@@ -73,7 +73,7 @@ class Units:
             ) from None
 
     def mixture(self) -> FloatArray:
-        """Return the (d, d) matrix from scaled features z to features in original units, divided by their half-ranges.
+        """Return the (d, d) matrix that maps scaled features z to original features divided by their half-ranges.
 
         Constants are left out. The matrix is the identity, except that an interaction also contains a multiple of the
         indicators of its category.
@@ -98,7 +98,7 @@ class Units:
 
 
 def model_scales(design: Design, model: SubModel) -> tuple[FloatArray, FloatArray, tuple[tuple[int, int, float], ...]]:
-    """Return the half-widths and midpoints of (features, target), and the multiples that interactions contain."""
+    """Return the half-widths and midpoints of (features, target), and the multiples of features inside interactions."""
     scales = scales_of(design, (*model.features, model.target))
     return np.array(scales.half), np.array(scales.mid), scales.taken
 
@@ -196,7 +196,7 @@ def _model_kind(release: Release, model: SubModel, block: str) -> str:
 
 
 def counted_rows(release: Release) -> tuple[Number, float]:
-    """Return the released number of rows and the standard deviation of its noise, 0 if the number is public."""
+    """Return the released number of rows and the standard deviation of its noise (0 if the number is public)."""
     count = released_count(release)
     return (NO_COUNT, 0.0) if count is None else (count.value, count.sd)
 
@@ -351,7 +351,7 @@ def _in_units(release: Release, positions: npt.NDArray[np.int_]) -> FloatArray:
 
 
 def _fourth(release: Release, model: SubModel) -> FloatArray | None:
-    """Return the sums weighted by fourth powers if the release has them for all regressors of the model, or None."""
+    """Return the sums with weights to the fourth power, or None unless released for all regressors of the model."""
     if release.scaling is None or not release.scaling.fourth or release.design.target in model.features:
         return None
     size, unit, indices = len(release.columns) - 1, release.noise.unit, [0, *model.positions]

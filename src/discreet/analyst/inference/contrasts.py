@@ -99,7 +99,7 @@ class Contrasts:
         return self._each(np.divide(distance, sd, out=np.zeros_like(sd), where=sd > 0))
 
     def statistics(self, values: FloatArray) -> NamedValues[Number]:
-        """Return the score statistic of each hypothesised value, with the sign of estimate - value."""
+        """Return the score statistic for each hypothesised value, with the sign of estimate - value."""
         return self._each(self._scores(values))
 
     def _scores(self, values: FloatArray) -> FloatArray:
@@ -252,7 +252,10 @@ def _largest(about: Contrasts, digest: str) -> FloatArray:
 
 
 def _root(about: Contrasts) -> FloatArray:
-    """Return a square root of the correlation matrix, shape (m, m). Combinations with variance 0 are independent."""
+    """Return a square root of the correlation matrix, shape (m, m).
+
+    Combinations with variance 0 are treated as independent of the others.
+    """
     covariance = about.L @ about.inference.covariance @ about.L.T
     sd = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
     sd[sd == 0] = 1.0

@@ -37,7 +37,7 @@ _AT_ONCE: Final = 2**23  # maximum number of entries in the bases of one batch o
 
 @dataclass(frozen=True, eq=False)
 class Growth:
-    """Growth matrices S of m combinations of k coefficients."""
+    """Matrices S by which the score variances of m combinations grow along steps of the k coefficients."""
 
     noise: EntryNoise  # F, shape (p, p)
     steps: FloatArray  # R, shape (k, p)

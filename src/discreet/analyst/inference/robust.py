@@ -98,7 +98,7 @@ def checked_robust_type(release: Release, name: object, also: tuple[str, ...] = 
 def robust_basis(
     release: Release, model: SubModel, penalty: Penalty, basis: ErrorBasis, robust_type: RobustType = "HC1"
 ) -> ErrorBasis:
-    """Return the error basis with the released residual sums added."""
+    """Add the released residual sums to the inputs of the standard errors."""
     held = needed_residuals(release, model, penalty)
     return replace(
         basis,
@@ -112,7 +112,7 @@ def robust_basis(
 def clustered_basis(
     release: Release, model: SubModel, penalty: Penalty, basis: ErrorBasis | NotEstimable
 ) -> ErrorBasis | NotEstimable:
-    """Return the basis of robust or clustered errors if plain errors do not apply, and `basis` otherwise.
+    """Return the inputs of robust or clustered errors if plain errors do not apply, and `basis` otherwise.
 
     Return NotEstimable if plain errors do not apply and the release lacks residual sums. Plain errors do not apply to
     clusters, to sampling weights, or to weighted rows without their fourth-power sums.

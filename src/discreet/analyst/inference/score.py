@@ -96,7 +96,7 @@ class Middle:
             return None
 
     def along(self, rows: FloatArray) -> FloatArray:
-        """Estimate the sampling variance of the score along each of m rows of shape (m, k), shape (m,)."""
+        """Estimate the sampling variance of the score in the direction of each row of `rows`, shape (m,)."""
         definite = _forms(rows, self.definite)
         if self._root is None:
             return definite
@@ -195,7 +195,7 @@ class ScoreInference:
 
     @property
     def expected_s2(self) -> float:
-        """Expected residual variance given its noisy estimate and that it is not negative, for prediction intervals.
+        """Expected residual variance given its noisy estimate and that it cannot be negative, for prediction intervals.
 
         The width of an interval is proportional to the root of the variance, so the plain estimate would be too small
         on average.
@@ -391,7 +391,7 @@ def score_from_sums(sums: FloatArray, nobs: float, C: FloatArray, noise: Noise) 
 
 
 def stacked(scores: Sequence[ScoreInference]) -> ScoreInference:
-    """Stack the inference of several tables about the same coefficients along a first axis, for `contrast_terms`."""
+    """Stack inferences about the same coefficients from several tables along a first axis, for `contrast_terms`."""
     return replace(
         scores[0],
         contrast=np.array([score.contrast for score in scores]),

@@ -218,7 +218,7 @@ ALTERNATIVES: Final[tuple[Alternative, ...]] = get_args(Alternative)
 
 
 def checked_alternative(name: object) -> Alternative:
-    """Return the name of the alternative, and raise if it is unknown."""
+    """Return the name of the alternative, or raise if it is unknown."""
     for known_name in ALTERNATIVES:
         if isinstance(name, str) and name == known_name:
             return known_name

@@ -79,7 +79,7 @@ class Panel:
 
 
 def checked_scale(scale: object) -> Scale:
-    """Return the name of the scale, and raise if it is unknown."""
+    """Return the name of the scale, or raise if it is unknown."""
     allowed: tuple[Scale, ...] = get_args(Scale)
     for name in allowed:
         if isinstance(scale, str) and scale == name:
@@ -240,7 +240,7 @@ class Layout:
 
 
 def most(panels: Sequence[Panel]) -> tuple[Panel, ...]:
-    """Keep as many effects as fit in a figure, with the largest estimates relative to the window of their panel."""
+    """Keep as many effects as fit in a figure, preferring estimates that are large relative to their panel's window."""
     every = [(number, effect) for number, panel in enumerate(panels) for effect in panel.effects]
     if len(every) <= MOST_LINES:
         return tuple(panels)

@@ -261,7 +261,7 @@ def figure_bytes(figure: Figure, kind: str) -> bytes:
 
 
 def checked_format(path: str | Path) -> str:
-    """Return the format for a file name, and raise if it is not supported."""
+    """Return the format for a file name, or raise if it is not supported."""
     suffix = checked_path(path).suffix.lower()
     if suffix not in FORMATS:
         expected = f"{', '.join(FORMATS[:-1])} or {FORMATS[-1]}"

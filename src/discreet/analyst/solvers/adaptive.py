@@ -126,7 +126,7 @@ def adaptive_ridge(equations: NormalEquations, digest: str, released: float = -m
 
 
 def released_bound(release: Release, model: SubModel) -> float:
-    """Return a 95% lower bound of the smallest eigenvalue of a model's penalised Gram, from a released eigenvalue.
+    """Return a 95% lower bound of the smallest eigenvalue of a penalised Gram matrix, from a released eigenvalue.
 
     The released eigenvalue is that of M, the Gram of (1, x), or of x if no model of the release can have an intercept.
     Every penalised Gram is a submatrix of M, or is C M C' with C = (v, I) on the features of the model, where v is
@@ -252,7 +252,7 @@ _JITTER: Final = 1e-12  # relative to the largest diagonal entry, for columns th
 
 
 def posterior_solution(equations: NormalEquations, digest: str) -> Solution:
-    """Compute all k coefficients: the posterior mean, and an intercept through the noisy means unless it is shrunk."""
+    """Compute all k coefficients: posterior means and, unless it is shrunk too, an intercept from the noisy means."""
     # released centres make the intercept small, so it is shrunk like any coefficient
     about = penalised_gram(equations, digest, whole=equations.weighted)
     theta = posterior_mean(about, equations)

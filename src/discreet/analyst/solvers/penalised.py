@@ -74,7 +74,7 @@ def checked_spec(penalty: object, strength: object, l1_ratio: object) -> Penalty
 
 
 def checked_name(penalty: object, allowed: tuple[Penalty, ...]) -> Penalty:
-    """Return the name of the penalty, and raise if it is not allowed."""
+    """Return the name of the penalty, or raise if it is not allowed."""
     for name in allowed:
         if isinstance(penalty, str) and name == penalty:
             return name
@@ -229,7 +229,7 @@ def _guessed(A: FloatArray, b: FloatArray, weights: FloatArray, steps: FloatArra
 
 
 def _settled(A: FloatArray, b: FloatArray, weights: FloatArray, steps: FloatArray, jitter: float) -> FloatArray:
-    """Guess repeatedly, each time without the coefficients whose solutions contradict their assumed signs."""
+    """Repeat `_guessed` without the coefficients whose solutions contradict their assumed signs, until none does."""
     while True:
         guess = _guessed(A, b, weights, steps, jitter)
         contradicting = guess * steps < 0

@@ -266,7 +266,7 @@ def format_of(path: str | Path) -> Format:
 
 
 def checked_digits(digits: object) -> int:
-    """Return the number of significant digits, and raise if it is out of range."""
+    """Return the number of significant digits, or raise if it is out of range."""
     if not is_integer(digits) or not 1 <= digits <= _MOST_DIGITS:
         raise OptionError(option="digits", given=digits, allowed=f"an integer from 1 to {_MOST_DIGITS}")
     return int(digits)
