@@ -175,11 +175,11 @@ class Session:
     grid_bits, mechanism, epsilon, delta
         As in `discreet.release`.
     noise
-        `shares`: every curator adds a share of the noise. `merger`: the merger draws the noise and sees the exact
-        pooled sums.
+        `shares`: every curator adds a share of the noise. `merger`: whoever merges the parts draws the noise and sees
+        the exact pooled sums.
     honest
-        Smallest number of honest curators that the guarantee assumes: the noise shares of that many curators suffice
-        for it. 0 if the merger draws the noise.
+        Smallest number of honest curators that the guarantee assumes. The noise shares of that many curators alone
+        satisfy the guarantee. 0 if the merger draws the noise.
     parts_per_person
         Largest number of parts in which a person may be.
     curators

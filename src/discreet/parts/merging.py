@@ -309,4 +309,4 @@ def _damaged(path: Path) -> OutputError:
 
 
 def _no_more(_: object) -> Totals:
-    raise UnsupportedError("expected a mechanism that needs one pass", option="mechanism")
+    raise UnsupportedError("expected a mechanism that needs only one pass over the data", option="mechanism")

@@ -87,9 +87,9 @@ class EntryNoise:
 class MappedNoise:
     """Noise T F T' in the sums of a model with columns T (1, z, r), where F is the noise of a release by `staged`.
 
-    F has independent entries in the products of (1, z), correlated ones in the products with r, and one of r^2. Rows
-    beyond the radius add an error to the products, as large as the part that their weights take away: it is treated as
-    noise with the covariance Cov(w'F s, w'F t) = (w'D w) (s'D t).
+    The entries of F for products of (1, z) are independent, those for products with r are correlated, and one entry
+    belongs to r^2. Rows beyond the radius add an error to the products, as large as the part that their weights remove.
+    This error is treated as noise with the covariance Cov(w'F s, w'F t) = (w'D w) (s'D t).
 
     Attributes
     ----------
@@ -380,9 +380,9 @@ def noise_norm_quantile(
 ) -> float:
     """Simulate the 95% quantile of the operator norm of C E C', with C the noise map and E the noise.
 
-    It is the simulated norm of rank 0.95 (B+1) among B. A new norm exceeds it with probability exactly 5%, on average
-    over fingerprints, for any B. Large matrices get fewer draws, because their norm hardly varies unless the shifts or
-    means in C single out one direction.
+    The result is the norm of rank 0.95 (B+1) among B simulated norms. A new norm exceeds it with probability exactly
+    5%, on average over fingerprints, for any B. Large matrices get fewer draws, because their norm hardly varies unless
+    the shifts or means in C single out one direction.
     """
     if not noise:
         return 0.0

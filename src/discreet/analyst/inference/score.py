@@ -272,7 +272,7 @@ class _Ridge(NamedTuple):
 class _Line(NamedTuple):
     """A fitted line, with the sums that its standard errors need.
 
-    `prior` is a residual variance that another released number suggests, if there is one.
+    `prior` is an estimate of the residual variance from another released number, or None.
     """
 
     estimate: FloatArray

@@ -258,7 +258,7 @@ class Likelihood:
 
     @property
     def noise_coefficients(self) -> float:
-        """Number of coefficients with the same effect as the noise that the fit follows, r = tr(H V) / s^2."""
+        """Number r = tr(H V) / s^2 of irrelevant coefficients that would lower the residual sum as much as noise."""
         return self.followed * (self.rows - self.coefficients) / (self.residual + self.followed)
 
     def criterion(self, price: float) -> Number:

@@ -52,7 +52,7 @@ def penalised_gram(equations: NormalEquations, digest: str, *, whole: bool = Fal
 
     With m the noisy means of the features, the Gram is A - n m m'. Its noise, to first order, is
     E - e m' - m e' + e_n m m'. If the noisy number of rows is below three standard deviations of its noise, the means
-    are unusable, and the intercept stays among the coefficients that are shrunk to 0. With `whole` it always stays.
+    are unusable, and the intercept stays among the coefficients that are shrunk to 0. With `whole`, it always stays among them.
     `digest` seeds the simulated quantile.
     """
     count = equations.A[0, 0] if equations.intercept else 0.0

@@ -166,7 +166,7 @@ _ROUNDS: Final = 10_000  # a handful is usual
 def minimise(A: FloatArray, b: FloatArray, weights: FloatArray, start: FloatArray) -> FloatArray:
     """Minimise (1/2) theta'A theta - b'theta + weights'|theta| for a positive semidefinite A.
 
-    With g = b - A theta the minimum has g_j = weights_j sign(theta_j) if theta_j is nonzero, and |g_j| <= weights_j
+    With g = b - A theta the minimiser has g_j = weights_j sign(theta_j) if theta_j is nonzero, and |g_j| <= weights_j
     otherwise. Iterations end when these conditions hold to 1e-12 of the terms in g, when rounding prevents any descent,
     or after 10,000 rounds. A good `start` is the solution of a neighbouring problem.
 
