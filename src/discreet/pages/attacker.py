@@ -211,8 +211,8 @@ def posterior(prior: float, epsilon: float) -> float:
 def group_delta(members: int, epsilon: float, delta: float) -> float:
     """Compute delta for a group of `members` units, whose epsilon is `members` times `epsilon`.
 
-    The result is delta (1 + e^epsilon + ... + e^((members - 1) epsilon)), at most 1. It follows from changing one member at a
-    time [Vadhan 2017, Lemma 2.2, where the sum is bounded].
+    The result is delta (1 + e^epsilon + ... + e^((members - 1) epsilon)), at most 1. It follows from changing one
+    member at a time [Vadhan 2017, Lemma 2.2, where the sum is bounded].
 
     >>> group_delta(4, 0.0, 1e-6), group_delta(4, 1e6, 1e-6), group_delta(4, 1e6, 0.0)
     (4e-06, 1.0, 0.0)

@@ -258,8 +258,7 @@ def _record(first: Part | str | Path, session: Session) -> Path:
     """Return the path at which the merger's release is stored, next to the part of the first curator."""
     if isinstance(first, Part):
         raise OptionError(
-            "if the party that merges the parts draws the noise, the release is stored next to the parts, so they must "
-            "be file paths",
+            "if the merger draws the noise, the parts must be paths, because the release is stored next to them",
             option="parts",
             allowed="paths of the parts",
             remedy="pass the paths of the parts",
@@ -309,4 +308,4 @@ def _damaged(path: Path) -> OutputError:
 
 
 def _no_more(_: object) -> Totals:
-    raise UnsupportedError("expected a mechanism that needs only one pass over the data", option="mechanism")
+    raise UnsupportedError("expected a mechanism that needs one pass", option="mechanism")

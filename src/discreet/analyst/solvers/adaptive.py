@@ -50,10 +50,10 @@ class PenalisedGram:
 def penalised_gram(equations: NormalEquations, digest: str, *, whole: bool = False) -> PenalisedGram:
     """Partial the intercept out, and compute the smallest eigenvalue of the Gram matrix and the size of its noise.
 
-    With m the noisy means of the features, the Gram is A - n m m'. Its noise, to first order, is
+    With m the noisy means of the features, the Gram matrix is A - n m m'. Its noise, to first order, is
     E - e m' - m e' + e_n m m'. If the noisy number of rows is below three standard deviations of its noise, the means
-    are unusable, and the intercept stays among the coefficients that are shrunk to 0. With `whole`, it always stays among them.
-    `digest` seeds the simulated quantile.
+    are unusable, and the intercept stays among the coefficients that are shrunk to 0. With `whole`, it always stays
+    among them. `digest` seeds the simulated quantile.
     """
     count = equations.A[0, 0] if equations.intercept else 0.0
     penalised = np.ones(len(equations.A), dtype=np.bool_)
