@@ -258,7 +258,8 @@ def _record(first: Part | str | Path, session: Session) -> Path:
     """Return the path at which the merger's release is stored, next to the part of the first curator."""
     if isinstance(first, Part):
         raise OptionError(
-            "if the merger draws the noise, the parts must be paths, because the release is stored next to them",
+            "if the party that merges the parts draws the noise, the release is stored next to the parts, so they must "
+            "be file paths",
             option="parts",
             allowed="paths of the parts",
             remedy="pass the paths of the parts",
