@@ -1,4 +1,4 @@
-"""Errors that say what is wrong with which option, what is allowed, and what to do.
+"""Errors that say which option is wrong, what is allowed, and what to do.
 
 How to raise:
 

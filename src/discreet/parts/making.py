@@ -389,7 +389,7 @@ def exact_numbers(first: Totals, asked: ReleaseRequest, session: Session) -> lis
 def _with_share(
     exact: list[int], first: Totals, asked: ReleaseRequest, session: Session, sampler: Sampler
 ) -> list[int]:
-    """Add this curator's share of the noise to the sums, unless the merger draws the noise."""
+    """Add this curator's share of the noise to the sums, unless whoever merges the parts draws the noise."""
     if session.noise == "merger":
         return exact
     if not isinstance(asked.mechanism, GaussianShares):

@@ -255,7 +255,7 @@ def _release(
 
 
 def _record(first: Part | str | Path, session: Session) -> Path:
-    """Return the path at which the merger's release is stored, next to the part of the first curator."""
+    """Return the path, next to the part of the first curator, of a release whose noise is drawn while merging."""
     if isinstance(first, Part):
         raise OptionError(
             "if the party that merges the parts draws the noise, the release is stored next to the parts, so they must "

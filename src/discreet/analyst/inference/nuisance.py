@@ -59,7 +59,7 @@ class Growth:
 
     @cached_property
     def _diagonal(self) -> FloatArray:
-        """Diagonal of each K(w), shape (m, p)."""
+        """Diagonal of the matrix K(w) of each combination, shape (m, p)."""
         w = self.weights
         diagonal: FloatArray = w**2 @ self.noise.variance + 2 * self.noise.shared * w[:, :1] * w
         return diagonal
@@ -82,7 +82,7 @@ class Growth:
 
 
 class Reduced(NamedTuple):
-    """The matrices S, restricted to the span of a few vectors and diagonalised."""
+    """The matrices S of m combinations, restricted to the span of a few vectors and diagonalised."""
 
     values: FloatArray  # eigenvalues, ascending, shape (m, q)
     starts: FloatArray  # start vectors in the eigenvector coordinates, shape (m, b, q)
@@ -95,7 +95,7 @@ def runs(size: int, combinations: int) -> list[slice]:
 
 
 def reduced(growth: Growth, starts: FloatArray) -> Reduced | None:
-    """Restrict each S to the Krylov space of its start vectors, shape (m, b, k).
+    """Restrict the matrix S of each combination to the Krylov space of its start vectors, shape (m, b, k).
 
     Components along the fixed vector are ignored. A random start vector is added so that no direction is missed.
     Return None if convergence would need too many vectors.
@@ -127,7 +127,10 @@ def reduced(growth: Growth, starts: FloatArray) -> Reduced | None:
 
 
 def largest_growth(noise: Noise, steps: FloatArray, weights: FloatArray, variance: FloatArray) -> FloatArray:
-    """Compute the largest eigenvalue of every S with nothing held fixed, shape (m,). Arguments are as in `Growth`."""
+    """Compute the largest eigenvalue of the matrix S of each combination, with no direction held fixed, shape (m,).
+
+    Arguments are as in `Growth`.
+    """
     size = len(steps)
     out = np.empty(len(weights))
     for run in runs(size, len(weights)):

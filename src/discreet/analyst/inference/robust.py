@@ -149,7 +149,7 @@ def sample_factor(release: Release, rows: float, coefficients: int) -> float:
 
 
 def has_ratio_spread(fit: Fit) -> bool:
-    """Return whether the interval of R^2 uses the released squares of residuals."""
+    """Return whether the interval of R^2 uses a released sum that allows for rows that are not Gaussian."""
     basis = fit._inputs.basis
     return isinstance(basis, ErrorBasis) and basis.ratio_square is not None
 

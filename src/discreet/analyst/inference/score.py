@@ -334,7 +334,7 @@ def _towards(prior: float, residual: float, noise: float, rows: float) -> float:
 def score_inference(
     equations: NormalEquations, theta: Sequence[Fraction], penalty_diagonal: FloatArray
 ) -> ScoreInference:
-    """Set up the covariance of the score at the estimate.
+    """Compute the covariance of the score at the estimate, and the residual variance.
 
     With H the inverse of A~ + diag(penalty), the residual sum at the estimate is smaller than at the true coefficients
     by tr((2H - H A~ H) Omega) on average, so that

@@ -159,7 +159,7 @@ def head(figure: Figure, title: str, lines: Sequence[str]) -> None:
 
 
 def below_head(lines: Sequence[str]) -> float:
-    """Return the pixels from the top of a figure to the content below its title and these lines."""
+    """Return the distance in pixels from the top of a figure to the content below its title and these lines."""
     return 36.0 + 18.0 * len(lines)
 
 
