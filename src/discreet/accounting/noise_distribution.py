@@ -66,7 +66,7 @@ JOINT: Final[tuple[Calibration, ...]] = ("gaussian", "discrete-zcdp")
 
 @dataclass(frozen=True)
 class NoiseDistribution:
-    """Noise on the product grid, with one scale for each block of the moments or other statistic.
+    """Noise on the product grid, with one scale for each block of released numbers.
 
     Attributes
     ----------

@@ -198,12 +198,12 @@ class MomentsQuery:
 
     @property
     def factors(self) -> tuple[tuple[int, int], ...]:
-        """First and last column of every factor whose products between indicators get no noise."""
+        """First and last column of every factor. Products of two of its indicators get no noise."""
         return self.design.factors if self.exact_entries else ()
 
     @property
     def indicators(self) -> tuple[tuple[int, int], ...]:
-        """First and last column of every indicator block whose squares are copies of its sums."""
+        """First and last column of every indicator block. Its squares are copies of its sums."""
         return self.design.indicators if self.exact_entries else ()
 
     @property

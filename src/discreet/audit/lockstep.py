@@ -63,7 +63,7 @@ def lockstep_checks(request: ReleaseRequest, rows: SyntheticRows, sampler: Sampl
 
 
 def unrelated_table(design: Design) -> Table:
-    """Build a table whose numeric columns spread over their bounds and whose categorical columns alternate levels.
+    """Build a table in which numbers are spread over their bounds and levels alternate.
 
     >>> unrelated_table(Design("y", {"y": (0, 10), "b": bool}))["y"][:3]
     [0.0, 2.0, 4.0]

@@ -163,7 +163,7 @@ def committed_counts(
 
 
 def guard_record(counts: GuardCounts, distribution: NoiseDistribution) -> str:
-    """Return the verdict of the guard as JSON, with both noisy counts and their standard deviation in rows."""
+    """Return a JSON text with the two noisy counts of the guard and their standard deviation, in rows."""
     verdict = {
         "fitting": counts.fitting / distribution.unit,
         "other": counts.other / distribution.unit,
@@ -173,7 +173,7 @@ def guard_record(counts: GuardCounts, distribution: NoiseDistribution) -> str:
 
 
 def bounds_record(names: Sequence[str], spent: Loss) -> str:
-    """Return the verdict that private bounds were not found as JSON, with the privacy loss of the search."""
+    """Return a JSON text that says which private bounds were not found, with the privacy loss of the search."""
     verdict = {"not_found": list(names), "epsilon": spent.epsilon, "delta": spent.delta}
     return json.dumps(verdict, sort_keys=True)
 

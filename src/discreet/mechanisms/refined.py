@@ -266,7 +266,7 @@ class Pace:
 
     @property
     def correlated(self) -> float:
-        """Assumed variance of a mean of iterates, relative to that of as many independent iterates."""
+        """Assumed variance of a mean of iterates, divided by that of a mean of equally many independent iterates."""
         return 3 - 2 * self.rate**2
 
 

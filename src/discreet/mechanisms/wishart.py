@@ -190,7 +190,7 @@ def _stretched(domain: RowDomain, size: int, shift: float) -> Scales:
 
 
 def _fewest_degrees(shift: Fraction, size: int, budget: PrivacyBudget, most: int, *, exchanged: bool) -> int:
-    """Return the fewest degrees of freedom with which this shift provably satisfies the budget, by bisection."""
+    """Find, by bisection, the fewest degrees of freedom with which this shift provably satisfies the budget."""
     served = served_epsilon(budget.epsilon, exchanged=exchanged)
 
     def suffices(degrees: int) -> bool:
