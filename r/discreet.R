@@ -338,7 +338,6 @@ discreet_lm <- function(formula = NULL, data) {
 
 .check_readable <- function(release) {
   if (release$kind != "moments") .refuse("the release holds the coefficients of one model and no sums")
-  if (!is.null(release$scaling)) .refuse("the rows of the release are scaled and weighted")
   if (!is.null(release$staged)) .refuse("the sums of a release by 'staged' are not products of its columns")
   if (!is.null(release$design$weights)) .refuse("the rows of the release have weights")
   if (!release$noise$family %in% c("discrete-gaussian", "discrete-laplace")) {

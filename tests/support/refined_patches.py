@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.accounting.scaling import LAST
+from discreet.accounting.search_queries import LAST
 from discreet.exact.linear import pairs, position, symmetric
-from discreet.mechanisms import private_scaling as columns
+from discreet.mechanisms import column_search as columns
 from discreet.mechanisms import refined
 from discreet.mechanisms.irls import fitted_indices
 from discreet.releases import NoiseDistribution

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from discreet.curator.sums.cell_counts import CELLS
-from discreet.mechanisms import private_scaling as columns
-from discreet.mechanisms.private_scaling import (
+from discreet.mechanisms import column_search as columns
+from discreet.mechanisms.column_search import (
     CENTRE_PRIOR,
     LEAST_SCALE,
     NARROWEST,
