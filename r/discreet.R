@@ -6,8 +6,8 @@
 #   summary(model); coef(model); confint(model); vcov(model)
 #
 # `discreet_lm` computes least squares from sums with Gaussian or Laplace noise, with the errors, tests and confidence
-# sets of `discreet.fit`. Other fits (a penalty, robust errors, scaled rows, coefficients of one model) are computed
-# by discreet and read from its output:
+# sets of `discreet.fit`. Other fits (a penalty, robust errors, releases by `staged`, coefficients of one model) are
+# computed by discreet and read from its output:
 #
 #   system("discreet fit wages.release.json --penalty bayes --json > fit.json")
 #   model <- read_fit("fit.json")
