@@ -206,11 +206,13 @@ def test_mean_squares_are_centred_by_a_half_and_asked_where_released_numbers_say
 def test_sizes_are_root_mean_squares_around_the_centres_after_a_standard_deviation_is_subtracted():
     rng, context = np.random.default_rng(8), context_of()
     sd, rows = context.distribution.sd("mean_square"), 40_000
-    x = np.rint(np.clip(rng.normal([[0.3], [-0.6]], 0.1, (2, rows)), -1, 1) * CELLS) / CELLS
-    cells, centres = cells_of(context, *x), [round(0.25 * CELLS), -CELLS]
-    sums = [np.sum(((row - centre / CELLS) / 2) ** 2) for row, centre in zip(x, centres, strict=True)]
+    at = np.rint(np.clip(rng.normal([[0.3], [-0.6]], 0.1, (2, rows)), -1, 1) * CELLS)
+    cells, centres = cells_of(context, *at / CELLS), [round(0.25 * CELLS), -CELLS]
+    # in units of two scaled units, each square rounded down to a multiple of 2^-16
+    distances = ((row - centre) / (2 * CELLS) for row, centre in zip(at, centres, strict=True))
+    sums = [np.floor(row**2 * 2**16).sum() / 2**16 for row in distances]
     found = column_sizes(context, "mean_square", cells, centres, float(rows))
-    assert found == pytest.approx([2 * np.sqrt((total - sd) / rows) for total in sums], rel=1e-3)
+    assert found == pytest.approx([2 * np.sqrt((total - sd) / rows) for total in sums], rel=1e-9)
     # noise is drawn for each column: seven standard deviations are not exceeded, and one is not all there is
     noisy = [
         column_sizes(context_of(SeededSampler(seed)), "mean_square", cells, centres, float(rows)) for seed in (1, 2)
