@@ -24,8 +24,8 @@ WITHOUT = {
     "PrivateLinearRegression": (),
     # every mechanism is a choice
     "mechanism_choices": ("mechanism", "settings"),
-    # the grid and the scaling are those of the first release
-    "second_release": ("scaling", "grid_bits"),
+    # the grid is that of the first release
+    "second_release": ("grid_bits",),
     # nothing is private, and there is no ledger
     "seeded_release": ("guard", "allow_weak_privacy"),
 }
@@ -80,7 +80,7 @@ def test_equal_options_are_equal_however_they_are_written():
     "given",
     [
         {"robust": None}, {"robust": "yes"}, {"clip_counts": 1}, {"guard": "no"}, {"allow_weak_privacy": None},
-        {"scaling": "privat"}, {"scaling": None}, {"grid_bits": 7}, {"grid_bits": 27}, {"grid_bits": True},
+        {"grid_bits": 7}, {"grid_bits": 27}, {"grid_bits": True},
     ],
     ids=str,
 )  # fmt: skip
@@ -107,7 +107,7 @@ def test_requests_that_publish_the_same_have_the_same_specification():
     changed = [
         asked(robust=True), asked(robust=RobustErrors(residual_bound=0.5)),
         asked(robust=RobustErrors(models=["y ~ x"])),
-        asked(clip_counts=True), asked(scaling="private"), asked(guard=True), asked(grid_bits=17),
+        asked(clip_counts=True), asked(mechanism="staged"), asked(guard=True), asked(grid_bits=17),
     ]  # fmt: skip
     assert all(one != plain for one in changed)
     assert len({repr(one) for one in changed}) == len(changed)

@@ -81,7 +81,6 @@ REFUSED = {
     "text": ({"models": "y ~ x"}, "expected a list"),
     "laplace": ({"mechanism": "laplace"}, "robust standard errors need the mechanism 'gaussian', got 'laplace'"),
     "no delta": ({"delta": 0.0}, "need delta above 0"),
-    "private scaling": ({"scaling": "private"}, 'robust standard errors for additional models need scaling "declared"'),
 }
 
 

@@ -1,4 +1,4 @@
-"""Plans from simulated releases: private scaling and private bounds against real seeded releases."""
+"""Plans from simulated releases: `staged` and private bounds against real seeded releases."""
 
 from __future__ import annotations
 
@@ -37,15 +37,14 @@ def real_errors(design, names=("x", "z"), **options):
     return np.median([[fit.bse[name] for name in fit.params] for fit in fits], axis=0)
 
 
-@pytest.mark.parametrize("robust", [False, True])
-def test_a_plan_of_private_scaling_is_within_a_quarter_of_real_releases(robust):
-    made = discreet.plan(WIDE, rows=ROWS, **BUDGET, scaling="private", robust=robust, assume=ASSUME)
+def test_a_plan_of_staged_is_within_a_quarter_of_real_releases():
+    made = discreet.plan(WIDE, rows=ROWS, **BUDGET, mechanism="staged", assume=ASSUME)
     planned = np.array([one.std_error for one in made.coefficients])
-    real = real_errors(WIDE, scaling="private", robust=robust)
+    real = real_errors(WIDE, mechanism="staged")
     assert np.all(np.abs(np.log(planned / real)) < np.log(1.25))
     assert made.estimable
-    # negative control: on declared scaling such bounds leave nothing to estimate
-    assert not discreet.plan(WIDE, rows=ROWS, **BUDGET, assume=ASSUME).estimable
+    # negative control: with moments of the declared scale such bounds leave nothing to estimate
+    assert not discreet.plan(WIDE, rows=ROWS, **BUDGET, mechanism="gaussian", assume=ASSUME).estimable
 
 
 def test_a_plan_of_private_bounds_is_within_a_quarter_of_real_releases():
@@ -72,7 +71,6 @@ def test_bounds_that_a_search_would_not_find_are_refused():
 EVERY = [
     {"clip_counts": True}, {"guard": True}, {"grid_bits": 12}, {"robust": True}, {"settings": {}},
     {"robust": RobustErrors(models=["y ~ x"], residual_bound=5_000), "clip_counts": True, "guard": True},
-    {"scaling": "private", "guard": True, "grid_bits": 20}, {"scaling": "private", "robust": True},
     {"allow_weak_privacy": True},
 ]  # fmt: skip
 
@@ -95,8 +93,8 @@ def test_a_guard_leaves_a_little_more_noise():
     assert 1.004 < guarded.sd("cross") / plain.sd("cross") < 1.006
 
 
-def test_searches_for_rows_and_savings_take_private_scaling_too():
-    options = {"scaling": "private", "assume": ASSUME}
+def test_searches_for_rows_and_savings_take_staged_too():
+    options = {"mechanism": "staged", "assume": ASSUME}
     assert bound_savings(WIDE, rows=ROWS, **BUDGET, **options) == {}
     with pytest.raises(SpecError, match="unknown coefficient 'q'"):
         smallest_rows(WIDE, "q", 50.0, **BUDGET, **options)

@@ -10,7 +10,7 @@ from discreet.design.design import Design
 from discreet.errors import SpecError
 from discreet.mechanisms.protocol import with_curve
 from discreet.mechanisms.registry import mechanisms
-from discreet.options import AUTO, DECLARED, DEFAULT_GRID_BITS, ReleaseOptions, RobustErrors, Scaling
+from discreet.options import AUTO, DEFAULT_GRID_BITS, ReleaseOptions, RobustErrors
 from discreet.pages.attacker import Attacker, attacker
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
@@ -60,7 +60,6 @@ def cost(
     settings: Mapping[str, object] | None = None,
     robust: bool | RobustErrors = False,
     clip_counts: bool = False,
-    scaling: Scaling = DECLARED,
     guard: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
     allow_weak_privacy: bool = False,
@@ -71,7 +70,7 @@ def cost(
     ----------
     design
         The declarations.
-    epsilon, delta, mechanism, settings, robust, clip_counts, scaling, guard, grid_bits, allow_weak_privacy
+    epsilon, delta, mechanism, settings, robust, clip_counts, guard, grid_bits, allow_weak_privacy
         As for `discreet.release`.
 
     Examples
@@ -88,7 +87,6 @@ def cost(
         settings=settings,
         robust=robust,
         clip_counts=clip_counts,
-        scaling=scaling,
         guard=guard,
         grid_bits=grid_bits,
         allow_weak_privacy=allow_weak_privacy,
@@ -125,7 +123,6 @@ def mechanism_choices(
     delta: float = 0.0,
     robust: bool | RobustErrors = False,
     clip_counts: bool = False,
-    scaling: Scaling = DECLARED,
     guard: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
     allow_weak_privacy: bool = False,
@@ -136,7 +133,7 @@ def mechanism_choices(
     ----------
     design
         The declarations.
-    epsilon, delta, robust, clip_counts, scaling, guard, grid_bits, allow_weak_privacy
+    epsilon, delta, robust, clip_counts, guard, grid_bits, allow_weak_privacy
         As for `discreet.release`. Raises an error if no mechanism supports these options.
 
     Examples
@@ -150,7 +147,6 @@ def mechanism_choices(
     options = ReleaseOptions(
         robust=robust,
         clip_counts=clip_counts,
-        scaling=scaling,
         guard=guard,
         grid_bits=grid_bits,
         allow_weak_privacy=allow_weak_privacy,

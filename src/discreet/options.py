@@ -5,17 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
 from discreet.errors import OptionError
 from discreet.privacy.checks import check_flag, is_integer, is_number, listed
 
-Scaling: TypeAlias = Literal["declared", "private"]
-
 AUTO: Final = "auto"
-DECLARED: Final = "declared"
-PRIVATE: Final = "private"
-SCALINGS: Final = (DECLARED, PRIVATE)
 DEFAULT_GRID_BITS: Final = 16
 MIN_GRID_BITS: Final = 8
 MAX_GRID_BITS: Final = 26
@@ -36,7 +31,6 @@ class FrontEnd:
     help: str
     metavar: str | None = None
     kind: Literal["switch", "text", "integer", "number", "texts"] = "switch"
-    choices: tuple[str, ...] = ()
     needs: str | None = None
 
 
@@ -135,9 +129,6 @@ class ReleaseOptions:
         Pass `RobustErrors` for additional models or a public bound on residuals.
     clip_counts
         True to also release, for each numeric column, a noisy count of the rows that were clipped to its bounds.
-    scaling
-        `declared` scales columns by their declared bounds. `private` estimates the centre and scale of each column by
-        noisy searches.
     guard
         True to first spend 1% of the budget on noisy counts of rows that fit the design and of rows that do not. The
         release stops if far more rows do not fit.
@@ -177,17 +168,6 @@ class ReleaseOptions:
             "Also publish a noisy count of clipped rows for each column; all other noise grows by 2% to 3%.",
         ),
     )
-    scaling: Scaling = field(
-        default=DECLARED,
-        metadata=offered(
-            "--scaling",
-            "Scaling",
-            "`private`: estimate each column's centre and scale by noisy searches, for bounds that are far too wide.",
-            "HOW",
-            "text",
-            SCALINGS,
-        ),
-    )
     guard: bool = field(
         default=False,
         metadata=offered(
@@ -221,8 +201,6 @@ class ReleaseOptions:
             object.__setattr__(self, "robust", RobustErrors())
         for name in ("clip_counts", "guard", "allow_weak_privacy"):
             check_flag(name, getattr(self, name))
-        if not isinstance(self.scaling, str) or self.scaling not in SCALINGS:
-            raise OptionError.unknown_name("scaling", self.scaling, SCALINGS, option="scaling")
         check_grid_bits(self.grid_bits)
 
     @property

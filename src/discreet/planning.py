@@ -30,13 +30,10 @@ from discreet.errors import PrivacyNotice, SpecError, shown
 from discreet.mechanisms.registry import HOMES, predicted_error
 from discreet.options import (
     AUTO,
-    DECLARED,
     DEFAULT_GRID_BITS,
     DEFAULT_OPTIONS,
-    PRIVATE,
     ReleaseOptions,
     RobustErrors,
-    Scaling,
 )
 from discreet.privacy.checks import is_number
 from discreet.release_request import ReleaseRequest, check_design, checked_budget
@@ -73,7 +70,6 @@ def plan(
     settings: Mapping[str, object] | None = None,
     robust: bool | RobustErrors = False,
     clip_counts: bool = False,
-    scaling: Scaling = DECLARED,
     guard: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
     allow_weak_privacy: bool = False,
@@ -91,7 +87,7 @@ def plan(
     more than 30 columns) from a fixed seed. A coefficient is estimable if at least 90% of the draws give it a bounded
     interval. Its results are medians over the draws.
 
-    With `scaling="private"` or the mechanism `staged`, 25 releases of synthetic rows are simulated, including their
+    With the mechanism `staged`, 25 releases of synthetic rows are simulated, including their
     searches. Numeric columns follow a beta distribution within their bounds, and the target is linear in the regressors
     plus normal errors. The results are medians over the releases. For a column with private bounds, state its mean and
     sd in `assume`. The column is assumed to be normal, and its bounds are those that the expected counts would give.
@@ -105,7 +101,7 @@ def plan(
         The declarations of the planned release.
     rows
         Expected number of included rows. If the unit has an id, count at most `max_rows` rows per person.
-    epsilon, delta, mechanism, settings, robust, clip_counts, scaling, guard, grid_bits, allow_weak_privacy
+    epsilon, delta, mechanism, settings, robust, clip_counts, guard, grid_bits, allow_weak_privacy
         As for `discreet.release`.
     rsquared
         Fraction of the target's variance that the model explains; 0.5 by default.
@@ -145,7 +141,6 @@ def plan(
         settings=settings,
         robust=robust,
         clip_counts=clip_counts,
-        scaling=scaling,
         guard=guard,
         grid_bits=grid_bits,
         allow_weak_privacy=allow_weak_privacy,
@@ -212,7 +207,7 @@ def _plan(question: _Question, check: Callable[[], None]) -> Plan:
 
 def _is_simulated(request: ReleaseRequest) -> bool:
     """Return whether a plan needs simulated releases, because the sums depend on released scales."""
-    return request.options.scaling == PRIVATE or request.mechanism.name == "staged"
+    return request.mechanism.name == "staged"
 
 
 def noise_distribution_for(
@@ -224,7 +219,6 @@ def noise_distribution_for(
     settings: Mapping[str, object] | None = None,
     robust: bool | RobustErrors = False,
     clip_counts: bool = False,
-    scaling: Scaling = DECLARED,
     guard: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
     allow_weak_privacy: bool = False,
@@ -244,7 +238,6 @@ def noise_distribution_for(
         settings=settings,
         robust=robust,
         clip_counts=clip_counts,
-        scaling=scaling,
         guard=guard,
         grid_bits=grid_bits,
         allow_weak_privacy=allow_weak_privacy,
@@ -310,8 +303,7 @@ def bound_savings(
 
     Narrower bounds help only if the values stay inside them, which must be judged from public knowledge. `options` are
     those of `plan`. The column with the largest saving is first. The result is empty for mechanisms that publish
-    coefficients, for weighted rows, for private scaling and for `staged`, because their noise depends on the bounds in
-    other ways.
+    coefficients, for weighted rows and for `staged`, because their noise depends on the bounds in other ways.
 
     Examples
     --------
@@ -431,7 +423,7 @@ def second_release(
 
     The noisy sums of the first release stand in for those of the table, and the second release uses the same grid. It
     would spend an additional budget. In `both`, every sum is the mean of the two releases, weighted by inverse
-    variance. The options are the same as for `discreet.release`, with declared scaling.
+    variance. The options are the same as for `discreet.release`.
 
     Examples
     --------

@@ -243,6 +243,5 @@ class ReleaseRequest:
             settings=self.settings,
             numerics=self.mechanism.info.numerics,
             clipped=clipped_by_name(self.design, published),
-            scaling=None if noisy is None else noisy.scaling,
             staged=None if noisy is None else noisy.staged,
         )

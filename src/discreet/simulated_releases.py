@@ -21,7 +21,6 @@ from discreet.design.domain import cell_edges
 from discreet.errors import SpecError
 from discreet.exact.arrays import FloatArray
 from discreet.mechanisms.protocol import run_passes
-from discreet.options import PRIVATE
 from discreet.privacy.checks import is_number
 from discreet.privacy.spend import UNTRACKED
 from discreet.release_request import ReleaseRequest
@@ -91,13 +90,7 @@ def simulated_release(request: ReleaseRequest, table: SimulatedTable, seed: int)
     sampler, read = _Seeded(seed), table.reader(seed)
     passes = request.mechanism.passes(request.context(sampler))
     first = read(next(passes))
-    release = request.release(run_passes(passes, first, read), first, UNTRACKED, None)
-    if request.robust:
-        # imported here because `workflow` imports the packages that read rows
-        from discreet.workflow import with_residuals
-
-        release = with_residuals(release, request.domain, request.residual_bound, read, sampler)
-    return replace(release, guarantee=None)
+    return replace(request.release(run_passes(passes, first, read), first, UNTRACKED, None), guarantee=None)
 
 
 def simulated_plan(
@@ -127,8 +120,7 @@ def simulated_plan(
             row = PlannedCoefficient(name, None, None, None, reason, None, share, supposed[index])
         coefficients.append(row)
     distribution = request.distribution.without_before()
-    # the entries of privately scaled rows are in units of released bounds too, and are not listed
-    sds = None if request.options.scaling == PRIVATE else distribution.entry_sd(len(request.design.released))
+    sds = distribution.entry_sd(len(request.design.released))
     return asked.answered(request.design, coefficients, distribution, sds)
 
 

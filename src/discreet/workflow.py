@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from discreet.curator.sums.cell_counts import DyadicCells
 from discreet.curator.sums.gram import Sums, Totals
 from discreet.curator.sums.residuals import RatioSquares, ResidualGram, ResidualPass
-from discreet.curator.sums.scaled_rows import WeightedResiduals
 from discreet.curator.table import Table
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain, model_domain
@@ -19,17 +18,14 @@ from discreet.errors import AfterSpendError, ColumnNotice, DiscreetError, SpecEr
 from discreet.exact.linear import entry_count
 from discreet.mechanisms.gaussian import residuals_with_noise
 from discreet.mechanisms.guard import bounds_record, guard_record, how_to_stop, stop_of, stops
-from discreet.mechanisms.private_scaling import gram_with_noise, weighting_of
 from discreet.mechanisms.protocol import Published, run_passes
 from discreet.mechanisms.sampler import ExactSampler, Sampler
 from discreet.options import (
     AUTO,
-    DECLARED,
     DEFAULT_GRID_BITS,
     DEFAULT_OPTIONS,
     ReleaseOptions,
     RobustErrors,
-    Scaling,
 )
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.spend import AdvisingHook, SpendHook, check_books, checked_receipt, untracked
@@ -63,7 +59,6 @@ def release(
     settings: Mapping[str, object] | None = None,
     robust: bool | RobustErrors = False,
     clip_counts: bool = False,
-    scaling: Scaling = DECLARED,
     guard: bool = False,
     grid_bits: int = DEFAULT_GRID_BITS,
     allow_weak_privacy: bool = False,
@@ -125,13 +120,6 @@ def release(
         rules drop. If far more rows do not fit, the release stops with a `GuardStop`, and the ledger refunds the rest
         of the budget. Otherwise the release includes both counts. Requires a ledger, which records the counts before
         they are used.
-    scaling
-        `declared` scales columns by their declared bounds. `private` estimates the centre and scale of every column,
-        and a bound on the length of a row, by noisy searches within the same budget, and gives less weight to unusually
-        long rows. Bounds that are far too wide then cost little. The coefficients are those of weighted least squares.
-        The target is clipped at bounds found in the same way, `Release.target_clipping`. If hardly any target value is
-        clipped and the mean of the target is linear in the regressors, these are the coefficients of the model.
-        Requires `gaussian`.
 
     Returns
     -------
@@ -151,7 +139,6 @@ def release(
         settings=settings,
         robust=robust,
         clip_counts=clip_counts,
-        scaling=scaling,
         guard=guard,
         grid_bits=grid_bits,
         allow_weak_privacy=allow_weak_privacy,
@@ -286,11 +273,6 @@ def with_residuals(
 
     plans = [residual_plan(made, bound, columns) for columns in (None, *made.noise.models)]
     full, rows = plans[0], made.design.unit.max_rows
-    if made.scaling is not None:
-        weighting = weighting_of(domain, made.scaling)
-        sums = read(WeightedResiduals(weighting, full.coefficients, full.bound, rows))
-        products = gram_with_noise(sums, made.noise, sampler)
-        return replace(made, residuals=ResidualPart(full.coefficients, full.bound, products))
     squares = None
     if not made.weighted:
         squares = RatioSquares(domain, full.coefficients, full.ratio, full.mean, full.ratio_bound, rows)

@@ -98,11 +98,11 @@ def test_squares_of_indicators_have_no_line_of_their_own() -> None:
     assert not any(name.startswith("squares of") for name in flags)
 
 
-def test_private_scaling_names_its_own_statistics() -> None:
+def test_staged_names_its_own_statistics() -> None:
     random = np.random.default_rng(1)
     table = {name: random.uniform(0, 1, 500) for name in "xy"}
     design = Design("y", {"y": (0, 8), "x": (0, 2)})
-    release = seeded_release(table, design, seed=1, epsilon=20.0, delta=1e-6, scaling="private")
+    release = seeded_release(table, design, seed=1, epsilon=20.0, delta=1e-6, mechanism="staged")
     lines = {line.block: line.sd for line in provenance(release).noise}
     assert lines["number of rows"] == release.noise.sd("rows")
     assert lines["sum of squared weights"] == release.noise.sd("count")
@@ -112,6 +112,7 @@ def test_private_scaling_names_its_own_statistics() -> None:
     assert "were then scaled by released centres and scales" in text
     assert "scaled to -1 to 1" not in text
     assert "The release does not count these rows" in text
+    assert "In units of the released bounds of each kind of sum." in text
 
 
 def test_weights_are_not_a_number_of_rows() -> None:

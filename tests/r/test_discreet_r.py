@@ -108,7 +108,6 @@ def refused():
     return {
         "coefficients": discreet.release(many, plain, mechanism="refined", **budget).to_json(),
         "wishart": discreet.release(many, plain, mechanism="wishart", **budget).to_json(),
-        "scaled": discreet.release(many, plain, scaling="private", **budget).to_json(),
         "staged": discreet.release(many, plain, mechanism="staged", **budget).to_json(),
         "clustered": discreet.release(twice, persons, robust=True, **budget).to_json(),
         "newer": json.dumps(gaussian | {"schema": SCHEMA_VERSION + 1}),
@@ -256,7 +255,6 @@ def test_with_the_noise_off_they_are_those_of_lm(run):
     [
         ("coefficients", "coefficients of one model"),
         ("wishart", "family wishart"),
-        ("scaled", "scaled and weighted"),
         ("staged", "not products of its columns"),
         ("clustered", "clustered by person; run `discreet fit RELEASE --formula 'y ~ x' --json"),
         ("newer", "schema version"),

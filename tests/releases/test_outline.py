@@ -86,22 +86,16 @@ def test_a_release_of_one_model_says_so():
     assert outline_facts(made)["guarantee"] is None
 
 
-def test_private_scaling_guards_and_found_bounds_are_named():
+def test_staged_and_found_bounds_are_named():
     random = np.random.default_rng(1)
     table = {name: random.uniform(0, 1, 2_000) for name in "xy"}
-    scaled = seeded_release(
-        table, Design("y", {"y": (0, 8), "x": (0, 2)}), seed=1, epsilon=20.0, delta=1e-6, mechanism="gaussian",
-        scaling="private",
-    )  # fmt: skip
-    assert " weighted columns" in dict(outline(scaled))["Holds"]
-    low, high = scaled.target_clipping.bounds
-    assert low < 0 < high < 8
-    assert f"; clipped to 0 to {high:.4g} in rows of full weight" in dict(outline(scaled))["Target"]
-    assert dict(outline(scaled))["Also"] == (
-        "a noisy number of rows, centres, scales and the radius of the weights, sums with fourth powers of weights, "
-        "for standard errors, counts of rows with a clipped target"
+    staged = seeded_release(
+        table, Design("y", {"y": (0, 8), "x": (0, 2)}), seed=1, epsilon=20.0, delta=1e-6, mechanism="staged"
     )
-    assert outline_facts(scaled)["target_clipping"] == scaled.target_clipping.to_dict()
+    assert " weighted " not in dict(outline(staged))["Holds"]
+    assert dict(outline(staged))["Also"] == (
+        "a noisy number of rows, centres and scales, a pilot line, and counts of rows by norm"
+    )
     found = seeded_release(
         table, Design("y", {"y": (0, 8), "x": {"bounds": "private"}}), seed=1, epsilon=20.0, delta=1e-6
     )

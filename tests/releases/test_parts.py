@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 import discreet
-from discreet.errors import ReleaseFileError, SpecError
+from discreet.errors import ReleaseFileError
 from discreet.options import RobustErrors
 from discreet.planning import noise_distribution_for
 from discreet.releases import Release
@@ -132,60 +132,6 @@ def test_ranges_are_read_back_and_ranges_that_cannot_be_are_refused():
     ):
         with pytest.raises(ReleaseFileError, match=message):
             Release.from_json(edited(made, coefficients__ranges=ranges))
-
-
-@pytest.mark.parametrize("robust", [False, True])
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-def test_numbers_that_scaled_the_rows_are_read_back_and_must_hold_together(robust, neighbours):
-    design = discreet.Design("y", {"x": (0, 1), "b": bool, "y": (0, 1)}, unit={"neighbours": neighbours})
-    table = {"x": [0.1, 0.9], "b": [True, False], "y": [0.3, 0.4]}
-    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, scaling="private", robust=robust)
-    assert Release.from_json(made.to_json()) == made
-    assert noise_distribution_for(design, 1.0, 1e-6, scaling="private", robust=robust) == made.noise
-    jsonschema.validate(json.loads(made.to_json()), SCHEMA)
-    other = {"fourth": ["1"] * 6} if robust else {"fourth": []}
-    rows = {"scalars__rows": DELETE} if neighbours == "add-remove" else {"scalars": {"rows": "5"}}
-    for changes, message in (
-        ({"design__radius": 1.0}, "with an intercept and without a radius"),
-        ({"scaling": 3}, "must be a table"),
-        ({"scaling__centres": [0.0]}, "scaling.centres must be 2 numbers"),
-        ({"scaling__centres": [0.0, 1.5]}, "expected centres from -1 to 1"),
-        ({"scaling__scales": [0.0, 0.5]}, "scales from 2.-10 to 2.40, a target_bound from"),
-        ({"scaling__scales": [1e308, 0.5]}, "scales from 2.-10 to 2.40, a target_bound from"),
-        ({"scaling__target_bound": 1e308}, "scales from 2.-10 to 2.40, a target_bound from"),
-        ({"scaling__target_bound": 5e-324}, "scales from 2.-10 to 2.40, a target_bound from"),
-        ({"scaling__radius": 0.5}, "a radius of at least 1"),
-        ({"scaling__radius": 1.1}, "multiple of 2"),
-        ({"scaling__radius": 2.0**30}, "multiple of 2"),
-        ({"scaling__target_bound": "1"}, "must be 3 numbers"),
-        ({"scaling__fourth": ["1"]}, "upper triangle of a 3 x 3 matrix"),
-        ({"scaling__target_clipped": ["1"]}, "must be two counts, or empty for a boolean target"),
-        ({"scaling__target_clipped": DELETE}, "must be two counts, or empty for a boolean target"),
-        ({"scaling__fourth": other["fourth"]}, "either scaling.fourth or residuals"),
-        ({"scaling": DELETE}, "must list the blocks"),
-        ({"mechanism__version": "scaled-1"}, "supports version 1; update discreet"),
-        ({"noise__sigma__count": "0"}, "noise.sigma.count contradicts"),
-        ({"noise__sigma__radius": DELETE}, "must list the blocks"),
-        (rows, "the number of rows in 'scalars', unless that number is public"),
-    ):
-        with pytest.raises(ReleaseFileError, match=message):
-            Release.from_json(edited(made, **changes))
-    with pytest.raises(SpecError, match="cannot describe a release"):
-        made.describe()
-
-
-def test_a_release_without_scaling_cannot_say_that_it_has_it():
-    design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
-    made = discreet.release({"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6)
-    private = discreet.release(
-        {"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6, scaling="private"
-    )  # fmt: skip
-    scaling = json.loads(private.to_json())["scaling"]
-    with pytest.raises(ReleaseFileError, match="the number of rows in 'scalars', unless that number is public"):
-        Release.from_json(edited(made, scaling=scaling))
-    wider = dict.fromkeys(set(private.noise.sigma) - set(made.noise.sigma), str(10**9))
-    with pytest.raises(ReleaseFileError, match="must list the blocks"):
-        Release.from_json(edited(made, **{f"noise__sigma__{block}": scale for block, scale in wider.items()}))
 
 
 @pytest.fixture(scope="module")

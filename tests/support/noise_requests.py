@@ -65,8 +65,6 @@ OPTIONS: Mapping[str, Sequence[Mapping[str, object]]] = {
         {"robust": True},
         {"robust": RobustErrors(models=MODELS), "clip_counts": True},
         {"clip_counts": True},
-        {"scaling": "private"},
-        {"scaling": "private", "robust": True},
         {"grid_bits": 12},
         {"weights": "w"},
         {"weights": "w", "robust": True},
@@ -315,8 +313,6 @@ def _searches(
 
 
 def _gaussian(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:
-    if release.scaling is not None:
-        return _scaled(release, distribution, size)
     moments = [_moments(distribution, size)] * distribution.parameters.get("shares", 1)
     clipped = [distribution.sigma["clipped"]] * len(release.design.clippable) if "clipped" in distribution.sigma else []
     return [
@@ -325,17 +321,6 @@ def _gaussian(release: Release, distribution: NoiseDistribution, size: int) -> l
         [distribution.sigma["rows"]] if "rows" in distribution.sigma else [],
         _residuals(distribution, size),
     ]
-
-
-def _scaled(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:
-    columns = {"centre": 5, "spread": 2, "zoomed_centre": 4, "zoomed_spread": 2, "size": 1}
-    others = {"rows": 1, "target_centre": 5, "target_spread": 5, "target_size": 1, "radius": 5}
-    clipped = [distribution.sigma["target_clipped"]] * 2
-    searches = _searches(release, distribution, columns | others, list(columns))
-    fourth = []
-    if "fourth_diagonal" in distribution.sigma:
-        fourth = _matrix(size - 1, distribution.sigma["fourth_diagonal"], distribution.sigma["fourth_off_diagonal"])
-    return [*searches, [*_moments(distribution, size), *fourth], clipped, _residuals(distribution, size)]
 
 
 def _refined(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:

@@ -33,7 +33,7 @@ MAPS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType({
     "gradient": ("iterations", "gradient"),
     "output": ("fitted_models", "output"),
     "objective": ("fitted_models", "objective"),
-    "refined": ("scaling", "refined"),
+    "refined": ("search_queries", "refined"),
     "staged": ("staged_queries", "staged"),
 })  # fmt: skip
 

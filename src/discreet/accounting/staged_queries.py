@@ -20,7 +20,7 @@ from discreet.accounting.queries import (
     gram_weight,
     rows_query,
 )
-from discreet.accounting.scaling import SIZE, search_query, searched_columns, target_searched
+from discreet.accounting.search_queries import SIZE, search_query, searched_columns, target_searched
 from discreet.design.design import Design
 from discreet.design.domain import RowDomain
 from discreet.errors import SpecError

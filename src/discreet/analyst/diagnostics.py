@@ -15,7 +15,6 @@ from discreet.analyst.bound_costs import (
     bound_costs,
     bunched_columns,
     bunching_text,
-    clipped_target,
     costliest_bound_text,
     many_clipped,
     predicts_a_bound,
@@ -451,12 +450,6 @@ def _independent_rows(evidence: Evidence) -> Iterator[Diagnostic]:
         yield Diagnostic("D021", "Rows of one individual are treated as independent", text, "caution")
 
 
-def _clipped_target(evidence: Evidence) -> Iterator[Diagnostic]:
-    text = clipped_target(evidence.release, evidence.model)
-    if text is not None:
-        yield Diagnostic("D022", "The target was clipped at a released bound", text, "caution")
-
-
 def _unsettled_bounds(evidence: Evidence) -> Iterator[Diagnostic]:
     text = unsettled_bounds(evidence.release, evidence.model)
     if text is not None:
@@ -473,7 +466,7 @@ CHECKS: Final[dict[str, tuple[Check, ...]]] = {
     "moments": (
         *GUARANTEE_CHECKS, _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair,
         _collinear, _costliest_bound, _bunching, _many_clipped, _clipped_residuals, _independent_rows,
-        _clipped_target, _unsettled_bounds,
+        _unsettled_bounds,
     ),
     "coefficients": (
         *GUARANTEE_CHECKS, _no_errors, _not_converged, _noise_dominates, _predicts_a_bound, _unsettled_bounds,

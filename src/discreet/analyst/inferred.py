@@ -75,10 +75,6 @@ NO_RESIDUAL: Final = NotEstimable("the noise exceeds the residual variance at th
 NOISE_IN_SUMS: Final = NotEstimable(
     "the noise of this release was added to sums, not to the coefficients; conf_int accounts for it"
 )
-WEIGHTED: Final = NotEstimable(
-    "private scaling weighted the rows, so R^2 would differ from R^2 of the original rows; score predictions on "
-    'other data, or make a release with scaling "declared"'
-)
 WEIGHTS: Final = NotEstimable(
     "no interval for R^2 is available for weighted rows; rsquared is the R^2 of weighted least squares"
 )
@@ -193,8 +189,7 @@ class InferenceMixin:
         if not names or self._inputs.penalised or self.fitted_inside:
             return {}
         equations = normal_equations(self.release, self._inputs.model)
-        simulated = not equations.weighted and equations.mapped_noise is None
-        if not (simulated and equations.has_square and equations.block_sd.any()):
+        if not (equations.mapped_noise is None and equations.has_square and equations.block_sd.any()):
             return {}
         from discreet.analyst.inference.rows_needed import rows_factors, rows_needed_text
 
@@ -363,8 +358,6 @@ class InferenceMixin:
     def _variance_ratio(self, basis: ErrorBasis, score: ScoreInference) -> VarianceRatio | NotEstimable:
         if basis.penalty_diagonal.any():
             return PENALISED
-        if basis.equations.weighted:
-            return WEIGHTED
         return variance_ratio(score, basis.equations, basis.ratio_square)
 
     @property

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.analyst.bound_costs import (
     bunching_text,
-    clipped_target,
     clipping_note,
     predicts_a_bound,
     private_bounds_note,
     range_note,
-    target_clipping_note,
     unsettled_bounds,
 )
 from discreet.analyst.confidence_sets import REMEDY, known_values, missing_values
@@ -21,7 +19,6 @@ from discreet.analyst.diagnostics import clipped_residuals, independent_rows, no
 from discreet.analyst.inference.clipped_scores import clipped_scores_note
 from discreet.analyst.inference.contrasts import noise_known_beforehand
 from discreet.analyst.inference.robust import has_clusters, has_ratio_spread, residual_bound
-from discreet.analyst.solvers.penalised import MIDDLE
 from discreet.analyst.values import bounded, unbounded
 from discreet.design.design import SAMPLING
 from discreet.design.model_columns import has_all_regressors
@@ -140,17 +137,6 @@ SHRUNK_TOO: Final = "Predictions shrink new rows in the same way."
 NOT_SHRUNK: Final = (
     "This model does not have all columns that the radius applies to, so its predictions do not shrink new rows."
 )
-WEIGHTED: Final = (
-    "Rows were scaled by released centres and scales, and rows outside the released radius have less weight, so the "
-    "coefficients are weighted least-squares estimates. If the mean of the target is linear in the features and hardly "
-    "any targets were clipped, weighted and ordinary least squares estimate the same line. Otherwise the weights "
-    "affect which line is fitted, here and in every model of this release with another target or fewer features. "
-    "Predictions do not use weights."
-)
-IN_THE_MIDDLE: Final = (
-    f"For predictions each number is clipped at {MIDDLE:g} released scales from its centre, because more distant rows "
-    "had little weight, and the prediction is clipped to the bounds of the target."
-)
 INVERSE_VARIANCE_WEIGHTS: Final = (
     "Plain standard errors assume that the error variance of a row is proportional to 1 / weight. They are wrong for "
     "sampling weights, which the design must declare as such."
@@ -212,17 +198,10 @@ def model_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
             noise_dominates(release),
         ]
     else:
-        if release.staged is not None:
-            out.append(clipped_scores_note(fit))
-        elif release.scaling is None:
-            out.append(bunching_text(release, model))
-        else:
-            out += [WEIGHTED, target_clipping_note(release, model), clipped_target(release, model)]
+        out.append(bunching_text(release, model) if release.staged is None else clipped_scores_note(fit))
         out.append(_weights_note(release))
     if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty in ("lasso", "bayes")):
         out.append(PENALISED)
-    if release.scaling is not None and fit.penalty == "bayes":
-        out.append(IN_THE_MIDDLE)
     if fit.repair > 0:
         out.append(REPAIRED.format(shift=fit.repair))
     if fit.is_robust:

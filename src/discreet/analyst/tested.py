@@ -30,10 +30,6 @@ NO_SLOPES: Final = NotEstimable("the model has only an intercept and no slope to
 PENALISED: Final = NotEstimable(
     Message("sums of squares and likelihoods need a fit without a penalty; ", SetOption("penalty", "none"))
 )
-WEIGHTED: Final = NotEstimable(
-    "private scaling weighted the rows, so their sums of squares and likelihoods would not describe the original rows; "
-    'make a release with scaling "declared"'
-)
 WEIGHTS: Final = NotEstimable(
     "sums of squares and likelihoods are defined only for rows without weights; compare nested models by their tests"
 )
@@ -250,6 +246,4 @@ def _refusal(basis: ErrorBasis) -> NotEstimable | None:
     """Return the reason why the fit has no sums of squares of ordinary least squares, or None if it has them."""
     if basis.penalty_diagonal.any():
         return PENALISED
-    if basis.equations.weights:
-        return WEIGHTS
-    return WEIGHTED if basis.equations.weighted else None
+    return WEIGHTS if basis.equations.weights else None

@@ -19,7 +19,7 @@ from scipy.special import ndtr
 from discreet.accounting.chi_square import best_share, proved_delta, served_epsilon
 from discreet.accounting.fitted_models import HUBER, threshold_steps
 from discreet.accounting.moment_queries import EIGENVALUE
-from discreet.accounting.noise_distribution import CLIPPED, GUARD, entry_blocks, is_privately_scaled
+from discreet.accounting.noise_distribution import CLIPPED, GUARD, entry_blocks
 from discreet.audit.judging import Claim
 from discreet.audit.runs import ExactLoss, SyntheticRows, one_run
 from discreet.curator.sums.gram import Sums, Totals
@@ -324,12 +324,7 @@ def exact_loss(
 def is_replayed(request: ReleaseRequest) -> bool:
     """Return whether the loss must be computed by a replay, because more than the requested sums is released."""
     separate = (*COMPARED, "objective", "wishart")
-    return request.mechanism.name not in separate or has_weighted_rows(request)
-
-
-def has_weighted_rows(request: ReleaseRequest) -> bool:
-    """Return whether rows have weights, which the design declares or private scaling computes."""
-    return request.design.weights is not None or is_privately_scaled(request.distribution)
+    return request.mechanism.name not in separate or request.design.weights is not None
 
 
 def run_of(request: ReleaseRequest, sides: tuple[SyntheticRows, SyntheticRows], sampler: Sampler) -> list[Answers]:

@@ -17,7 +17,6 @@ from discreet.accounting.noise_distribution import (
     GUARD,
     GUARD_COUNTS,
     entry_blocks,
-    is_privately_scaled,
 )
 from discreet.accounting.privacy_maps import MOMENTS
 from discreet.accounting.staged_queries import is_staged
@@ -158,8 +157,7 @@ class _StoredRows(MadeAnew):
 
 # fields of a release file that contain or depend on noisy numbers; all others must be equal for every table
 NOISY: Final = (
-    "totals", "scalars", "clip_counts", "coefficients", "residuals", "guard", "discovery", "scaling", "staged",
-    "digest",
+    "totals", "scalars", "clip_counts", "coefficients", "residuals", "guard", "discovery", "staged", "digest",
 )  # fmt: skip
 
 
@@ -187,10 +185,6 @@ def published_numbers(published: Published) -> list[float]:
     if isinstance(published, NoisyMoments):
         released = [total for total in published.totals if total is not None]
         numbers = [float(value) for value in (*released, *published.scalars.values(), *published.clipped)]
-        scaling = published.scaling
-        if scaling is not None:
-            numbers += [*scaling.centres, *scaling.scales, scaling.radius, scaling.target_centre, scaling.target_bound]
-            numbers += map(float, (*scaling.fourth, *scaling.target_clipped))
         if published.staged is not None:
             numbers += _staged_numbers(published.staged)
         return numbers
@@ -214,9 +208,7 @@ def release_numbers(made: Release) -> list[float]:
     if made.coefficients is not None:
         numbers += published_numbers(made.coefficients)
     else:
-        numbers += published_numbers(
-            NoisyMoments(made.totals, made.scalars, tuple(made.clipped.values()), made.scaling, made.staged)
-        )
+        numbers += published_numbers(NoisyMoments(made.totals, made.scalars, tuple(made.clipped.values()), made.staged))
     residuals = made.residuals
     if residuals is not None:
         for model in (residuals, *residuals.further):
@@ -338,12 +330,7 @@ def noise_checks(
             ),
         )
     # sums of weighted rows have steps that are too fine for doubles; a replay tests them instead
-    if (
-        request.mechanism.name not in MOMENTS
-        or request.design.weights is not None
-        or is_privately_scaled(request.distribution)
-        or is_staged(request.distribution)
-    ):
+    if request.mechanism.name not in MOMENTS or request.design.weights is not None or is_staged(request.distribution):
         return ()
     if GUARD in request.distribution.sigma:
         # skip the guard's counts, which come first, and the releases that the guard stopped

@@ -297,13 +297,11 @@ def _second(path: str, budget: tuple[float, float], level: float, options: Relea
     from discreet.releases.release import Release
 
     keywords = options.keywords()
-    for name, usual in (("scaling", "declared"), ("grid_bits", DEFAULT_GRID_BITS)):
-        if keywords.pop(name) != usual:
-            option = f"--{name.replace('_', '-')}"
-            raise SpecError(
-                f"{option} cannot be used with --from, because a second release is planned with declared scaling and "
-                f"on the grid of the first; leave out {option}"
-            )
+    if keywords.pop("grid_bits") != DEFAULT_GRID_BITS:
+        raise SpecError(
+            "--grid-bits cannot be used with --from, because a second release is planned on the grid of the first; "
+            "leave out --grid-bits"
+        )
     found = second_release(Release.load(path), epsilon=budget[0], delta=budget[1], level=level, **keywords)
     if as_json:
         say_json({name: plan.to_dict() for name, plan in found._asdict().items()})

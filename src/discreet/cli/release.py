@@ -243,12 +243,10 @@ def facts(made: Release, output: str) -> dict[str, object]:
         "kind": made.kind,
         "mechanism": made.mechanism,
         "settings": dict(made.settings),
-        "scaling": "declared" if made.scaling is None else "private",
         "calibration": made.noise.calibration,
         "columns": list(made.columns),
         "units_public": made.units_public,
         "count": None if count is None else {"value": count.value, "sd": count.sd},
-        "target_clipping": None if made.target_clipping is None else made.target_clipping.to_dict(),
         "clip_counts": _plain_counts(made.clip_counts),
         "guard": _plain_counts(made.guard_counts),
         "found_bounds": None if made.found_bounds is None else {k: list(v) for k, v in made.found_bounds.items()},
@@ -271,8 +269,6 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
     columns = ", ".join(made.columns)
     drawn = sum(scale > 0 for scale in made.noise.steps(len(made.columns)))
     published = f"{drawn} noisy sums of products of the columns {columns}"
-    if made.scaling is not None:
-        published += ", of rows scaled and weighted by released numbers"
     if made.design.weights is not None:
         published += f", each row times its weight {made.design.weights}"
     if made.residuals is not None:

@@ -41,7 +41,7 @@ from discreet.estimator.inputs import (
 from discreet.ledger.account import SESSION, is_worker
 from discreet.ledger.ledger import Ledger
 from discreet.mechanisms.registry import HOMES, mechanism_named, predicting_mechanism
-from discreet.options import AUTO, DECLARED, DEFAULT_GRID_BITS, ReleaseOptions, RobustErrors, Scaling
+from discreet.options import AUTO, DEFAULT_GRID_BITS, ReleaseOptions, RobustErrors
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.guarantee import Guarantee
 from discreet.privacy.spend import ObservedHook, SpendHook, SpendReceipt, SpendRequest, untracked
@@ -103,9 +103,9 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     mechanism
         As in `discreet.release`, except for `auto`. With delta above 0, `auto` means `refined`, which predicts best and
         publishes one model. It means the default of `discreet.release`, which publishes moments, if delta is 0; if
-        `formula`, `penalty`, `strength`, `l1_ratio`, `settings`, `robust`, `scaling` or `clip_counts` are set; or if
-        the model has no intercept and bounds that are not symmetric around 0. The choice does not depend on any cell.
-    settings, robust, clip_counts, scaling, guard, grid_bits, allow_weak_privacy
+        `formula`, `penalty`, `strength`, `l1_ratio`, `settings`, `robust` or `clip_counts` are set; or if the
+        model has no intercept and bounds that are not symmetric around 0. The choice does not depend on any cell.
+    settings, robust, clip_counts, guard, grid_bits, allow_weak_privacy
         As in `discreet.release`. A guard needs a ledger.
     dataset
         Name of the data set that the rows belong to. Fits with the same name are added up. Fits without a name are
@@ -158,7 +158,6 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         settings: Mapping[str, object] | None = None,
         robust: bool | RobustErrors = False,
         clip_counts: bool = False,
-        scaling: Scaling = DECLARED,
         guard: bool = False,
         grid_bits: int = DEFAULT_GRID_BITS,
         allow_weak_privacy: bool = False,
@@ -172,7 +171,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         self.neighbours, self.missing = neighbours, missing
         self.design, self.formula = design, formula
         self.mechanism, self.settings, self.robust = mechanism, settings, robust
-        self.clip_counts, self.scaling, self.guard = clip_counts, scaling, guard
+        self.clip_counts, self.guard = clip_counts, guard
         self.grid_bits, self.allow_weak_privacy = grid_bits, allow_weak_privacy
         self.dataset, self.ledger = dataset, ledger
 
@@ -337,8 +336,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
         model_options = (self.penalty, self.strength, self.l1_ratio, self.formula)
         if not isinstance(self.mechanism, str):
             raise OptionError.unknown_name("mechanism", self.mechanism, (AUTO, *HOMES), option="mechanism")
-        plain = isinstance(self.scaling, str) and self.scaling == DECLARED
-        plain = plain and self.clip_counts is False and self.robust is False
+        plain = self.clip_counts is False and self.robust is False
         unset = self.settings is None or (isinstance(self.settings, Mapping) and not self.settings)
         if self.mechanism == AUTO and all(option is None for option in model_options) and plain and unset:
             return predicting_mechanism(design, self.delta)

@@ -21,7 +21,7 @@ from discreet.design.model_columns import declared_models
 from discreet.errors import GridTooFineError, SpecError, UnsupportedError
 from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.mechanisms.protocol import Mechanism
-from discreet.options import AUTO, DEFAULT_OPTIONS, MIN_GRID_BITS, PRIVATE, ReleaseOptions
+from discreet.options import AUTO, DEFAULT_OPTIONS, MIN_GRID_BITS, ReleaseOptions
 from discreet.privacy.budget import Neighbours, PrivacyBudget, PrivacyUnit
 from discreet.wording import Message, Option
 
@@ -73,8 +73,8 @@ def chosen_mechanism(
 ) -> tuple[Mechanism, Settings, NoiseDistribution]:
     """Return the mechanism for these options with its settings and noise. `auto` selects the least predicted error.
 
-    Only `gaussian` supports robust standard errors and private scaling. Clip counts need a mechanism whose
-    `MechanismInfo` has `clip_counts`.
+    Only `gaussian` supports robust standard errors. Clip counts need a mechanism whose `MechanismInfo` has
+    `clip_counts`.
     """
     name, settings, domain = options.mechanism, options.settings, RowDomain.of(design, options.grid_bits)
     if not isinstance(name, str):
@@ -84,21 +84,6 @@ def chosen_mechanism(
     if design.weights is not None:
         _check_weighted(design, budget, options)
         return _prepared(GaussianMoments(robust=robust, models=models), design, domain, budget, settings)
-    if options.scaling == PRIVATE:
-        if name not in (AUTO, "gaussian"):
-            raise SpecError(f'scaling "private" needs mechanism="gaussian", got mechanism={name!r}')
-        if _without_delta(budget):
-            raise SpecError('scaling "private" needs delta above 0, for instance delta = 1e-6; got delta = 0')
-        if options.clip_counts:
-            raise SpecError('scaling "private" takes no clip_counts; leave out clip_counts, or use scaling="declared"')
-        if models:
-            raise SpecError(
-                'robust standard errors for additional models need scaling "declared", got scaling "private"; leave '
-                'out the additional models, or use scaling "declared"'
-            )
-        from discreet.mechanisms.private_scaling import ScaledMoments
-
-        return _prepared(ScaledMoments(robust=robust), design, domain, budget, settings)
     if robust:
         if name not in (AUTO, "gaussian"):
             raise SpecError(f"robust standard errors need the mechanism 'gaussian', got {name!r}")
@@ -144,11 +129,6 @@ def _check_weighted(design: Design, budget: PrivacyBudget, options: ReleaseOptio
         )
     if _without_delta(budget):
         raise SpecError("a design with weights needs delta above 0, for instance delta = 1e-6; got delta = 0")
-    if options.scaling == PRIVATE:
-        raise SpecError(
-            'a design with weights needs scaling "declared", got scaling "private"; use scaling "declared", or leave '
-            "out the weights"
-        )
     if options.clip_counts:
         raise SpecError("a design with weights takes no clip_counts; leave out clip_counts or the weights")
     if design.searched:

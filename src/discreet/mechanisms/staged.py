@@ -12,7 +12,7 @@ import numpy as np
 from discreet.accounting.noise_distribution import ROWS, Calibration, NoiseDistribution, Settings
 from discreet.accounting.privacy_maps import VERSION
 from discreet.accounting.queries import variates
-from discreet.accounting.scaling import SIZE, searched_columns, target_searched
+from discreet.accounting.search_queries import SIZE, searched_columns, target_searched
 from discreet.accounting.staged_queries import (
     BISECTIONS,
     BOOLEAN_CENTRE,
@@ -42,7 +42,7 @@ from discreet.errors import SpecError, UnsupportedError
 from discreet.exact.arrays import FloatArray, IntArray
 from discreet.exact.linear import entry_count, symmetric
 from discreet.mechanisms.calibration import in_steps, spread_scale
-from discreet.mechanisms.private_scaling import Counts, column_sizes, columns_centred, noisy
+from discreet.mechanisms.column_search import Counts, column_sizes, columns_centred, noisy
 from discreet.mechanisms.protocol import MechanismInfo, NoisyMoments, Passes, RunContext
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.lattice import ROUNDING, gaussian_mu

@@ -103,7 +103,7 @@ class Provenance:
     noise: tuple[NoiseLine, ...]
     columns: tuple[DeclaredColumn, ...]
     clipped: tuple[ClippedShare, ...] = ()  # fractions of clipped rows by column, if counted
-    scaled: bool = False  # whether rows were privately scaled and weighted
+    scaled: bool = False  # whether columns were scaled by released numbers
     found: bool = False  # whether some bounds were estimated privately
 
     @property
@@ -134,7 +134,7 @@ def provenance(release: Release) -> Provenance:
         noise=_noise_lines(release),
         columns=tuple(_declared(design, name) for name in design.columns),
         clipped=clipped_shares(release),
-        scaled=release.scaling is not None,
+        scaled=release.staged is not None,
         found=release.discovery is not None,
     )
 

@@ -576,11 +576,6 @@ class Description:
 
 def described(release: Release) -> Description:
     """Describe the released columns. Raise an error for a release of coefficients, which has no moments."""
-    if release.scaling is not None:
-        raise SpecError(
-            'cannot describe a release with scaling "private", which contains sums of weighted rows; make a release '
-            'with scaling "declared", or fit models, which account for the weights'
-        )
     if release.staged is not None:
         raise SpecError(
             "means and correlations are not in a release by 'staged', which holds sums for fits of models; release "

@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
 from discreet.accounting.noise_distribution import CLIPPED, DISCOVERY, GUARD, NoiseDistribution, Settings
-from discreet.accounting.scaling import TARGET_CLIPPED
 from discreet.design.columns import Numeric
 from discreet.design.design import Design
 from discreet.design.domain import model_text
@@ -31,9 +30,7 @@ from discreet.releases.fields import (
     GuardPart,
     NoisyCount,
     ResidualPart,
-    ScalingPart,
     StagedPart,
-    TargetClipping,
     digest_of,
 )
 from discreet.text import html_table
@@ -85,9 +82,6 @@ class Release:
         Noisy counts of the guard, if there was one; see `guard_counts`.
     discovery
         Noisy counts from which private bounds were computed, if any. The bounds are in the design; see `found_bounds`.
-    scaling
-        With private scaling, the released numbers by which rows were scaled and weighted. `totals` are then sums over
-        weighted rows, and `scalars` has the number of rows.
     staged
         In a release by `staged`, the released numbers that define its sums, which are not products of the declared
         columns.
@@ -114,7 +108,6 @@ class Release:
     clipped: Mapping[str, int] = field(default_factory=dict)
     guard: GuardPart | None = None
     discovery: DiscoveryPart | None = None
-    scaling: ScalingPart | None = None
     staged: StagedPart | None = None
     curators: CuratorTerms | None = None
     signature: str | None = None
@@ -140,8 +133,8 @@ class Release:
 
     @property
     def weighted(self) -> bool:
-        """Whether rows were weighted, by declared weights or by private scaling."""
-        return self.scaling is not None or self.design.weights is not None
+        """Whether rows have declared weights."""
+        return self.design.weights is not None
 
     @property
     def plain(self) -> bool:
@@ -233,20 +226,6 @@ class Release:
             return None
         sd = self.noise.sd(CLIPPED)
         return {name: NoisyCount(total / self.noise.unit, sd) for name, total in self.clipped.items()}
-
-    @property
-    def target_clipping(self) -> TargetClipping | None:
-        """Bounds at which private scaling clipped the target, and noisy counts of clipped rows.
-
-        None without private scaling or for a boolean target.
-        """
-        by, target = self.scaling, self.design.columns[self.design.target]
-        if by is None or not isinstance(target, Numeric):
-            return None
-        bounds = [target.mid + target.half * (by.target_centre + side * by.target_bound) for side in (-1, 1)]
-        sd = self.noise.sd(TARGET_CLIPPED)
-        below, above = (NoisyCount(count / self.noise.unit, sd) for count in by.target_clipped)
-        return TargetClipping((bounds[0], bounds[1]), below, above)
 
     @property
     def full_noise(self) -> NoiseDistribution:
@@ -379,14 +358,6 @@ class Release:
             }
         if self.staged is not None:
             body["staged"] = self.staged.to_dict()
-        if self.scaling is not None:
-            by = self.scaling
-            body["scaling"] = {
-                "centres": list(by.centres), "scales": list(by.scales), "radius": by.radius,
-                "target_centre": by.target_centre, "target_bound": by.target_bound,
-                "fourth": [str(total) for total in by.fourth],
-                "target_clipped": [str(count) for count in by.target_clipped],
-            }  # fmt: skip
         if self.curators is not None:
             body["curators"] = self.curators.to_dict()
         if self.clipped:

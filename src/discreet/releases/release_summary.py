@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from discreet.design.columns import Boolean, Categorical, Column, Interaction, Numeric, SplineBasis
 from discreet.ledger.event_log import MergedAnchor
@@ -31,7 +31,7 @@ def outline(release: Release) -> list[tuple[str, str]]:
     target = design.columns[design.target]
     return [
         ("Holds", _holds(release)),
-        ("Target", f"{design.target}, {describe_column(target)}{_clipped_at(release)}"),
+        ("Target", f"{design.target}, {describe_column(target)}"),
         ("Features", _features(release)),
         ("Rows", _rows(released_count(release))),
         ("Promise", _promise(release)),
@@ -56,7 +56,6 @@ def outline_facts(release: Release) -> dict[str, object]:
         "intercept": design.intercept,
         "weights": design.weights,
         "weights_are": design.weights_are,
-        "target_clipping": None if release.target_clipping is None else release.target_clipping.to_dict(),
         "rows": None if rows is None else rows.value,
         "rows_sd": None if rows is None else rows.sd,
         "guarantee": None if guarantee is None else guarantee.to_dict(),
@@ -117,15 +116,6 @@ def _holds(release: Release) -> str:
     return f"noisy sums of products of {size}{weighted} columns (with the constant){by}; any linear model can be fitted"
 
 
-def _clipped_at(release: Release) -> str:
-    by = release.target_clipping
-    if by is None:
-        return ""
-    target = cast("Numeric", release.design.columns[release.design.target])
-    ends = " to ".join(target.value_text(end, ".4") for end in by.inside(target.bounds))
-    return f"; clipped to {ends} in rows of full weight"
-
-
 def _features(release: Release) -> str:
     design = release.design
     named = [f"{name} ({describe_column(design.columns[name])})" for name in design.regressors]
@@ -159,15 +149,11 @@ def _mechanism(release: Release) -> str:
 
 def _beside(release: Release) -> list[str]:
     """List everything released besides the sums of products or the coefficients."""
-    by = release.scaling
     parts = {
         "a noisy number of rows": not release.plain
         and release.design.weights is None
         and released_count(release) is not None,
-        "centres, scales and the radius of the weights": by is not None,
-        "sums with fourth powers of weights, for standard errors": by is not None and bool(by.fourth),
         "centres and scales, a pilot line, and counts of rows by norm": release.staged is not None,
-        "counts of rows with a clipped target": by is not None and bool(by.target_clipped),
         f"sums for robust standard errors{_of_models(release)}": release.residuals is not None,
         "counts of clipped rows": bool(release.clipped),
         "counts of rows that fit the design and that do not (guard)": release.guard is not None,

@@ -19,7 +19,7 @@ from discreet.errors import OptionError, UnsupportedError
 from discreet.ledger import event_log
 from discreet.mechanisms.gaussian import clip_columns, on_product_grid
 from discreet.mechanisms.protocol import run_passes
-from discreet.options import AUTO, DECLARED, DEFAULT_GRID_BITS, ReleaseOptions, RobustErrors, Scaling
+from discreet.options import AUTO, DEFAULT_GRID_BITS, ReleaseOptions, RobustErrors
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.checks import check_flag
 from discreet.release_request import ReleaseRequest, check_design
@@ -107,14 +107,13 @@ def seeded_release(
     settings: Mapping[str, object] | None = None,
     robust: bool | RobustErrors = False,
     clip_counts: bool = False,
-    scaling: Scaling = DECLARED,
     grid_bits: int = DEFAULT_GRID_BITS,
 ) -> Release:
     """Release as `discreet.release` does, but with noise from a seed, NOT PRIVATE: the seed reveals the noise.
 
     Parameters
     ----------
-    data, design, epsilon, delta, mechanism, settings, robust, clip_counts, scaling, grid_bits
+    data, design, epsilon, delta, mechanism, settings, robust, clip_counts, grid_bits
         As in `discreet.release`.
     seed : int
         An integer of at least 0. The same seed gives the same noise.
@@ -137,7 +136,6 @@ def seeded_release(
         settings=settings,
         robust=robust,
         clip_counts=clip_counts,
-        scaling=scaling,
         grid_bits=grid_bits,
     )
     return marked_seeded(release_with(SeededSampler(seed), data, design, PrivacyBudget(epsilon, delta), options))

@@ -281,8 +281,7 @@ def test_a_wrong_plan_is_one_line_and_exit_code_2(planned_folder: Path, call: Ca
 ELSEWHERE = {
     "--design": "design.toml", "--rows": "5", "--coefficient": "age", "--width": "2", "--plot": "p.svg",
     "--share": "b=0.2", "--mean": "age=40", "--sd": "age=9", "--slope": "age=1", "--correlation": "0.1",
-    "--rsquared": "0.5", "--spread": "0.5", "--target-spread": "0.5", "--scaling": "private",
-    "--grid-bits": "12",
+    "--rsquared": "0.5", "--spread": "0.5", "--target-spread": "0.5", "--grid-bits": "12",
 }  # fmt: skip
 
 

@@ -142,12 +142,10 @@ def test_json_is_one_document_of_public_facts(folder: Path, call: Call) -> None:
         "kind": "moments",
         "mechanism": "gaussian",
         "settings": {},
-        "scaling": "declared",
         "calibration": made.noise.calibration,
         "columns": ["1", "age", "region[south]", "income"],
         "units_public": None,
         "count": {"value": made.moments[0, 0], "sd": made.noise_sd[0, 0]},
-        "target_clipping": None,
         "clip_counts": None,
         "guard": None,
         "found_bounds": None,
@@ -373,21 +371,6 @@ def test_private_bounds_are_told_where_they_are_found_and_named_where_not(folder
     assert "has private bounds, so a plan needs its expected mean and sd" in result.stderr
     result = call("check", "rows.csv", "--design", "private.toml")
     assert "Private bounds: x0, x1" in result.stdout
-
-
-def test_columns_can_be_scaled_privately_and_the_summary_says_so(folder: Path, call: Call) -> None:
-    result = call(*COMMAND, "--scaling", "private")
-    assert result.exit_code == 0, result.stderr
-    assert "scaled and weighted by released numbers" in " ".join(result.stdout.split())
-    made = Release.load("out.json")
-    assert made.scaling is not None
-    facts = json.loads(call(*COMMAND, "--scaling", "private", "--json", "--force").stdout)
-    assert facts["scaling"] == "private"
-    assert set(facts["target_clipping"]) == {"bounds", "below", "above"}
-    assert set(facts["target_clipping"]["above"]) == {"count", "sd"}
-    refused = call(*COMMAND, "--scaling", "both", "--force")
-    assert refused.exit_code == 2
-    assert "declared" in refused.stderr
 
 
 def test_what_was_published_and_what_comes_next_is_said_in_plain_words(folder: Path, call: Call) -> None:

@@ -520,7 +520,7 @@ def test_what_staged_does_not_release_is_refused_in_its_file():
         return json.dumps(body)
 
     counts = dict.fromkeys(WIDE.columns, "5")
-    with pytest.raises(ReleaseFileError, match="no residuals, no clip_counts and no scaling"):
+    with pytest.raises(ReleaseFileError, match="no residuals and no clip_counts"):
         discreet.Release.from_json(changed(lambda body: body.update(clip_counts=counts)))
     with pytest.raises(ReleaseFileError, match="without a radius and without weights"):
         discreet.Release.from_json(changed(lambda body: body["design"].update(radius=1.0)))
@@ -550,7 +550,6 @@ def test_moments_without_noise_on_the_first_of_them_have_no_account():
         ({"delta": 0.0}, "needs delta above 0"),
         ({"clip_counts": True}, "clip_counts needs one of the mechanisms"),
         ({"robust": True}, "robust standard errors need the mechanism 'gaussian'"),
-        ({"scaling": "private"}, 'needs mechanism="gaussian"'),
         ({"design": Design("y", COLUMNS, radius=1.0)}, "finds its own radius"),
         (
             {"design": Design("y", COLUMNS | {"w": (0, 1)}, weights="w")},

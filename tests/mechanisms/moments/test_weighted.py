@@ -281,7 +281,6 @@ def test_what_is_not_proved_is_refused_before_the_table_is_touched():
         ),
         (weighted(BOX), {"mechanism": "other"}, "unknown mechanism"),
         (weighted(BOX), {"delta": 0.0}, "delta above 0"),
-        (weighted(BOX), {"scaling": "private"}, 'needs scaling "declared", got scaling "private"'),
         (weighted(BOX), {"clip_counts": True}, "takes no clip_counts; leave out clip_counts or the weights"),
         (weighted(BOX), {"grid_bits": 17}, "from 8 to 16"),
         (private, {}, "bounds of 'x' are private"),

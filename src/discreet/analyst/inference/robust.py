@@ -29,12 +29,6 @@ _LEVERAGES: Final = ("HC2", "HC3")
 #: error type if an individual may have several rows
 CLUSTERED: Final = "cluster"
 
-NO_FOURTH: Final = NotEstimable(
-    "the rows are weighted, and this release lacks the sums that standard errors of this model need: a release with "
-    "robust errors has these sums for the declared full model without a penalty, and any other release has them for "
-    "models that do not use the declared target as a feature"
-)
-
 _DECLARE: Final = "make another release, which spends budget, and declare this model as an additional robust model"
 
 
@@ -45,7 +39,7 @@ class HeldResiduals:
     # noisy sum of squared residuals times products of (1, features), in the order of the coefficients, shape (k, k)
     meat: FloatArray
     variance: FloatArray  # noise variances of the entries of `meat`, shape (k, k)
-    bound: float  # residuals were clipped here, in scaled units of the target after any private scaling
+    bound: float  # residuals were clipped here, in scaled units of the target
     # for an interval of R^2: the variance ratio rho and the noisy sum of squares released for it
     ratio_square: tuple[float, float] | None
 
@@ -115,18 +109,14 @@ def clustered_basis(
     """Return the inputs of robust or clustered errors if plain errors do not apply, and `basis` otherwise.
 
     Return NotEstimable if plain errors do not apply and the release lacks residual sums. Plain errors do not apply to
-    clusters, to sampling weights, or to weighted rows without their fourth-power sums.
+    clusters or to sampling weights.
     """
     if isinstance(basis, NotEstimable):
         return basis
-    lacking = basis.equations.weighted and basis.equations.fourth is None
     sampled = release.design.weights_are == SAMPLING
-    needs_residuals = lacking or sampled or has_clusters(release)
-    if needs_residuals and holds_residuals(release, model, penalty):
+    if (sampled or has_clusters(release)) and holds_residuals(release, model, penalty):
         return robust_basis(release, model, penalty, basis)
-    if sampled:
-        return _no_plain(release)
-    return NO_FOURTH if lacking else basis
+    return _no_plain(release) if sampled else basis
 
 
 def has_clusters(release: Release) -> bool:
@@ -165,16 +155,15 @@ def held_residuals(release: Release, model: SubModel, penalty: Penalty) -> HeldR
     if number is None or release.residuals is None:
         return None
     part = (release.residuals, *release.residuals.further)[number]
-    radius = 1.0 if release.scaling is None else release.scaling.radius
     # released in design order, needed in the order of the coefficients
     indices = [0, *(1 + model.columns.index(position) for position in model.positions)]
     diagonal, off = (
-        (release.noise.sd(block) * (part.bound * release.design.unit.max_rows * radius) ** 2) ** 2
+        (release.noise.sd(block) * (part.bound * release.design.unit.max_rows) ** 2) ** 2
         for block in model_blocks(number)
     )
     ratio, square = part.ratio, release.ratio_square
     return HeldResiduals(
-        meat=release.residual_gram(part)[np.ix_(indices, indices)] * radius**2,
+        meat=release.residual_gram(part)[np.ix_(indices, indices)],
         variance=np.where(np.eye(len(indices), dtype=np.bool_), diagonal, off),
         bound=part.bound,
         ratio_square=None if ratio is None or square is None else (ratio.ratio, square),
@@ -216,8 +205,7 @@ def residual_bound(fit: Fit) -> float:
     held = held_residuals(release, fit.model, fit.penalty)
     target = release.design.columns[fit.target]
     half = target.half if isinstance(target, Numeric) else 1.0
-    unit = 1.0 if release.scaling is None else release.scaling.target_bound
-    return math.nan if held is None else held.bound * unit * half
+    return math.nan if held is None else held.bound * half
 
 
 def _number(release: Release, model: SubModel, penalty: Penalty) -> int | None:
