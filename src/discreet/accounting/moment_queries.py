@@ -61,7 +61,11 @@ def released_queries(
     design: Design, distribution: NoiseDistribution, *, robust: bool, clip_counts: bool
 ) -> list[Query]:
     """List the queries of any release of moments, including releases that are not private, from its contents."""
+    from discreet.accounting.staged_queries import has_score_products, is_staged, staged_queries
+
     domain = RowDomain.of(design, distribution.grid_bits)
+    if is_staged(distribution):
+        return staged_queries(design, domain, robust=has_score_products(distribution))
     if is_privately_scaled(distribution):
         from discreet.accounting.scaling import scaled_queries
 

@@ -168,7 +168,8 @@ def _beside(release: Release) -> list[str]:
         "sums with fourth powers of weights, for standard errors": by is not None and bool(by.fourth),
         "centres and scales, a pilot line, and counts of rows by norm": release.staged is not None,
         "counts of rows with a clipped target": by is not None and bool(by.target_clipped),
-        f"sums for robust standard errors{_of_models(release)}": release.residuals is not None,
+        f"sums for robust standard errors{_of_models(release)}": release.residuals is not None
+        or (release.staged is not None and bool(release.staged.score_products)),
         "counts of clipped rows": bool(release.clipped),
         "counts of rows that fit the design and that do not (guard)": release.guard is not None,
         "counts from which private bounds were computed": release.discovery is not None,
