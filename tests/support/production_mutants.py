@@ -14,7 +14,7 @@ import pytest
 from discreet import release_request
 from discreet import workflow as second_pass
 from discreet.accounting.noise_distribution import CLIPPED
-from discreet.mechanisms import frank_wolfe, gaussian, gradient, irls, refined
+from discreet.mechanisms import frank_wolfe, gaussian, gradient, irls, refined, staged
 from discreet.mechanisms import guard as discovery
 from discreet.mechanisms import private_scaling as scaled
 from support import discovery_patches, reading_patches, refined_patches, scaled_patches, sensitivity_patches
@@ -122,6 +122,16 @@ def _table() -> list[ProductionMutant]:
             ("minimum of objective", mistakes.point_noise_halved, "objective", False),
         )
     ]
+    made += [
+        ProductionMutant(
+            "one pass without noise", "products of scores of staged", mistakes.score_products_exact,
+            audit("staged robust"),
+        ),
+        ProductionMutant(
+            "one pass uncharged", "products of scores of staged", mistakes.score_products_free,
+            verified("staged", robust=True),
+        ),
+    ]  # fmt: skip
     robust, scaled_robust = {"robust": True}, {"robust": True, "scaling": "private"}
     made += [
         ProductionMutant("scale of one block halved", where, mistakes.halved_in(module, name, block), judge, quick)
@@ -132,6 +142,8 @@ def _table() -> list[ProductionMutant]:
              requests("gaussian robust", "gaussian", **robust), False),
             ("ratio of residuals", second_pass, "residuals_with_noise", "residual_ratio",
              requests("gaussian robust", "gaussian", **robust), False),
+            ("products of scores of staged", staged, "_score_products_with_noise", "score_off_diagonal",
+             requests("staged robust", "staged", **robust), True),
             ("guard", release_request, "guard_counts", "guard",
              requests("gaussian guard", "gaussian", guard=True), False),
             ("private bounds", discovery, "noisy_counts", "discovery",

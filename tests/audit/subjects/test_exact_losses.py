@@ -37,10 +37,11 @@ REACHED = {
     "gaussian robust models": 0.75,
     "refined": 0.8,
     "staged": 0.8,
+    "staged robust": 0.8,
     "gaussian scaled": 0.8,
 }
-RUNS = {"refined": 24, "staged": 24, "gaussian scaled": 60}
-NEED_INTERCEPT = ("gaussian robust", "gaussian robust models", "gaussian scaled")
+RUNS = {"refined": 24, "staged": 24, "staged robust": 24, "gaussian scaled": 60}
+NEED_INTERCEPT = ("gaussian robust", "gaussian robust models", "gaussian scaled", "staged robust")
 
 
 def cases(names, *intercepts):

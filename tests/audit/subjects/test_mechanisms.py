@@ -20,6 +20,7 @@ NAMES = list(mechanism_entries())
 COSTLY = (
     "refined",
     "staged",
+    "staged robust",
     "gaussian scaled",
     "gaussian robust",
     "gaussian robust models",
