@@ -257,8 +257,8 @@ def _held_scores(release: Release, part: StagedPart, model: SubModel, penalty: P
     if not (part.score_products and served):
         return None
     noise, size = release.noise, len(part.line)
-    unwhitened = np.linalg.inv(whitening_matrix(part)) * part.score_bound
-    mapping: FloatArray = unwhitened[[0, *model.positions]]
+    unwhitened: FloatArray = np.asarray(np.linalg.inv(whitening_matrix(part)) * part.score_bound, dtype=np.float64)
+    mapping = unwhitened[[0, *model.positions]]
     products = symmetric((total / noise.unit for total in part.score_products), size)
     square, products_sd = noise.sd(SCORE_SQUARES), noise.sd(SCORE_PRODUCTS)
     return HeldResiduals(
