@@ -62,12 +62,14 @@ def test_planned_noise_is_the_noise_of_the_release(name, neighbours):
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_planned_noise_of_a_robust_release_is_its_noise(neighbours):
     design = Design("y", {"x": (0, 1), "y": (0, 1)}, unit={"neighbours": neighbours})
-    distribution = noise_distribution_for(design, 1.0, 1e-6, robust=True)
-    made = discreet.release({"x": [0.5], "y": [0.5]}, design, epsilon=1.0, delta=1e-6, robust=True)
-    assert distribution == made.noise
-    planning = plan(design, rows=100, epsilon=1.0, delta=1e-6, robust=True)
-    assert np.array_equal(np.array(planning.noise_sd), made.noise_sd)
-    assert "residual_diagonal" in {one.statistic for one in planning.noise}
+    for mechanism, statistic in (("gaussian", "residual_diagonal"), ("staged", "score_diagonal")):
+        asked = {"mechanism": mechanism, "robust": True}
+        distribution = noise_distribution_for(design, 1.0, 1e-6, **asked)
+        made = discreet.release({"x": [0.5], "y": [0.5]}, design, epsilon=1.0, delta=1e-6, **asked)
+        assert distribution == made.noise
+        planning = plan(design, rows=100, epsilon=1.0, delta=1e-6, **asked)
+        assert np.array_equal(np.array(planning.noise_sd), made.noise_sd)
+        assert statistic in {one.statistic for one in planning.noise}
 
 
 def test_a_plan_without_widths_says_why_and_no_budget_mends_it():

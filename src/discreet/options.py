@@ -50,7 +50,7 @@ def front_ends(options: type) -> dict[str, FrontEnd]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobustErrors:
-    """Settings of robust standard errors (HC1), which need a second pass over the table.
+    """Settings of robust standard errors (HC1) by the mechanism `gaussian`.
 
     Parameters
     ----------
@@ -124,9 +124,10 @@ class ReleaseOptions:
     settings
         Public settings of the mechanism by name. `discreet mechanisms` lists them.
     robust
-        True to also release the sums for heteroskedasticity-consistent standard errors (HC1) of the full model. This
-        takes a second pass over the table and 30% of the budget. If the unit has an id, the errors are clustered by it.
-        Pass `RobustErrors` for additional models or a public bound on residuals.
+        True to also release the sums for heteroskedasticity-consistent standard errors (HC1). `auto` then selects
+        `staged` where it can, which spends 10% of mu^2 on them and serves every model of the target. `gaussian` spends
+        30% and serves the full model. If an individual may have several rows, its errors are clustered by individual.
+        Pass `RobustErrors` for additional models or a public bound on residuals, which only `gaussian` supports.
     clip_counts
         True to also release, for each numeric column, a noisy count of the rows that were clipped to its bounds.
     guard
@@ -157,7 +158,9 @@ class ReleaseOptions:
     robust: bool | RobustErrors = field(
         default=False,
         metadata=offered(
-            "--robust", "Robust standard errors", "Also spend 30% of the budget on robust standard errors (HC1)."
+            "--robust",
+            "Robust standard errors",
+            "Also spend 10% (staged) or 30% (gaussian) of the budget on robust standard errors (HC1).",
         ),
     )
     clip_counts: bool = field(

@@ -92,10 +92,11 @@ def release(
     settings
         Public settings of the mechanism by name; `discreet mechanisms` lists them.
     robust
-        True to also release the sums for heteroskedasticity-consistent standard errors (HC1) of the full model. This
-        takes a second pass over the table and 30% of the budget. If the unit has an id, the errors are clustered by it.
+        True to also release the sums for heteroskedasticity-consistent standard errors (HC1). `auto` then selects
+        `staged` where it can, which spends 10% of mu^2 on them and serves every model of the target. `gaussian` spends
+        30% and serves the full model. If an individual may have several rows, its errors are clustered by individual.
         Pass `discreet.RobustErrors(models=..., residual_bound=...)` for additional models or a public bound on
-        residuals.
+        residuals, which only `gaussian` supports.
     clip_counts
         True to also release, for each numeric column, a noisy count of the rows that were clipped to its bounds. All
         other noise grows by 2%, or by 3% with `robust`. Requires `gaussian` or `laplace`, so without delta `auto`

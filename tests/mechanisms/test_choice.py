@@ -12,7 +12,7 @@ import discreet
 from discreet.design.design import Design
 from discreet.errors import PrivacyNotice, SpecError
 from discreet.mechanisms.registry import NOT_OFFERED, chosen_mechanism, mechanisms, predicted_error
-from discreet.options import ReleaseOptions
+from discreet.options import ReleaseOptions, RobustErrors
 from discreet.privacy.budget import PrivacyBudget
 
 BOX = {"x": (-1, 1), "z": (-1, 1), "y": (-1, 1)}
@@ -28,6 +28,31 @@ def test_auto_is_gaussian_with_delta_and_the_pure_one_of_less_error_without():
     assert taken(0.0) == "k-norm"
     assert taken(0.0, unit={"neighbours": "replace"}) == "laplace"
     assert taken(0.0, radius=0.5, unit={"neighbours": "replace"}) == "k-norm"
+
+
+@pytest.mark.parametrize(
+    ("declared", "options", "expected"),
+    [
+        ({}, {}, "staged"),
+        ({"unit": {"neighbours": "replace"}}, {}, "staged"),
+        ({"unit": {"id": "who", "max_rows": 1}}, {}, "staged"),
+        ({}, {"mechanism": "gaussian"}, "gaussian"),
+        # what staged does not serve
+        ({"unit": {"id": "who", "max_rows": 2}}, {}, "gaussian"),
+        ({"radius": 0.5}, {}, "gaussian"),
+        ({"weights": "z"}, {}, "gaussian"),
+        ({}, {"clip_counts": True}, "gaussian"),
+        ({}, {"robust": RobustErrors(models=["y ~ x"])}, "gaussian"),
+        ({}, {"robust": RobustErrors(residual_bound=0.5)}, "gaussian"),
+        ({}, {"scaling": "private"}, "gaussian"),
+    ],
+)
+def test_auto_takes_staged_for_robust_errors_where_it_serves(declared, options, expected):
+    columns = BOX | ({"z": (0, 1)} if "weights" in declared else {})
+    asked = ReleaseOptions(**({"robust": True} | options))
+    mechanism, _, noise = chosen_mechanism(Design("y", columns, **declared), PrivacyBudget(1.0, 1e-6), asked)
+    assert mechanism.name == expected
+    assert ("score_diagonal" in noise.sigma) == (expected == "staged")
 
 
 @pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}])
@@ -47,8 +72,8 @@ def test_without_delta_a_release_simply_works_and_promises_none():
 
 
 @pytest.mark.parametrize("name", ["laplace", "ssp", "irls"])
-def test_robust_standard_errors_come_with_gaussian_only(name):
-    with pytest.raises(SpecError, match=f"need the mechanism 'gaussian', got '{name}'"):
+def test_robust_standard_errors_come_with_gaussian_and_staged_only(name):
+    with pytest.raises(SpecError, match=f"need the mechanism 'gaussian' or 'staged', got '{name}'"):
         discreet.release("no such file.csv", Design("y", BOX), epsilon=1.0, delta=1e-6, mechanism=name, robust=True)
 
 

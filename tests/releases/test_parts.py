@@ -85,7 +85,8 @@ def test_counts_of_clipped_rows_survive_their_file_and_must_fit_design_and_noise
 
 def test_a_robust_release_without_the_sum_for_r_squared_is_refused():
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
-    made = discreet.release({"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6, robust=True)
+    table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
+    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="gaussian", robust=True)
     sigma = {block: value for block, value in made.noise.sigma.items() if block != "residual_ratio"}
     without = replace(made, noise=replace(made.noise, sigma=sigma), residuals=replace(made.residuals, ratio=None))
     with pytest.raises(ReleaseFileError, match="needs a scale 'residual_ratio', but the release states none"):
@@ -95,7 +96,7 @@ def test_a_robust_release_without_the_sum_for_r_squared_is_refused():
 def test_a_forged_gap_or_residual_part_is_refused():
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
     table = {"x": [0.1, 0.9], "y": [0.3, 0.4]}
-    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, robust=True)
+    made = discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="gaussian", robust=True)
     for changes, message in (
         ({"guarantee__mu_gap": 0.0}, "mu, mu_gap or rho"),
         ({"residuals__bound": 1e200}, "residuals.bound must be a number above 0 and at most 4"),

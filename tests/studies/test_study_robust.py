@@ -52,7 +52,7 @@ def test_resampled_tables_add_up_to_the_integers_of_the_public_path(name):
     gram = ResidualGram(domain, len(plan.coefficients), plan.coefficients, plan.bound)
     squares = RatioSquares(domain, plan.coefficients, plan.ratio, plan.mean, plan.ratio_bound)
     assert totals(ResidualPass([gram], squares)) == population.second_totals(counts, plan)
-    public = discreet.release(drawn, design, epsilon=5.0, delta=1e-6, robust=True)
+    public = discreet.release(drawn, design, epsilon=5.0, delta=1e-6, mechanism="gaussian", robust=True)
     assert public.noise.sigma == made.noise.sigma
 
 

@@ -71,6 +71,8 @@ OPTIONS: Mapping[str, Sequence[Mapping[str, object]]] = {
         {"weights": "w", "robust": RobustErrors(models=MODELS)},
     ),
     "laplace": ({"clip_counts": True},),
+    # refused for individuals with several rows
+    "staged": ({"robust": True},),
 }
 # for every mechanism that takes them
 EVERYWHERE: Sequence[Mapping[str, object]] = (
@@ -347,9 +349,12 @@ def _staged(release: Release, distribution: NoiseDistribution, size: int) -> lis
         if i == j or factor.get(i, -1) != factor.get(j, -2)
     ]
     scores = [distribution.sigma["sum_y"], *[distribution.sigma["cross"]] * (size - 2)]
+    products = []
+    if "score_diagonal" in distribution.sigma:
+        products = _matrix(size - 1, distribution.sigma["score_diagonal"], distribution.sigma["score_off_diagonal"])
     counts = [[distribution.sigma["row_norms"]] * len(release.staged.norms), [distribution.sigma["score_norms"]] * 40]
     pilots = [[distribution.sigma[name]] * (size - 1) for name in ("first_pilot", "second_pilot")]
-    return [*searches, gram, *counts, *pilots, scores, [distribution.sigma["target_square"]]]
+    return [*searches, gram, *counts, *pilots, scores, [distribution.sigma["target_square"]], products]
 
 
 def _one_model(release: Release, distribution: NoiseDistribution, size: int) -> list[list[int]]:

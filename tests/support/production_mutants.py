@@ -121,6 +121,16 @@ def _table() -> list[ProductionMutant]:
             ("minimum of objective", mistakes.point_noise_halved, "objective", False),
         )
     ]
+    made += [
+        ProductionMutant(
+            "one pass without noise", "products of scores of staged", mistakes.score_products_exact,
+            audit("staged robust"),
+        ),
+        ProductionMutant(
+            "one pass uncharged", "products of scores of staged", mistakes.score_products_free,
+            verified("staged", robust=True),
+        ),
+    ]  # fmt: skip
     robust = {"robust": True}
     made += [
         ProductionMutant("scale of one block halved", where, mistakes.halved_in(module, name, block), judge, quick)
@@ -129,6 +139,8 @@ def _table() -> list[ProductionMutant]:
              requests("gaussian robust", "gaussian", **robust), True),
             ("ratio of residuals", second_pass, "residuals_with_noise", "residual_ratio",
              requests("gaussian robust", "gaussian", **robust), False),
+            ("products of scores of staged", staged, "_score_products_with_noise", "score_off_diagonal",
+             requests("staged robust", "staged", **robust), True),
             ("guard", release_request, "guard_counts", "guard",
              requests("gaussian guard", "gaussian", guard=True), False),
             ("private bounds", discovery, "noisy_counts", "discovery",

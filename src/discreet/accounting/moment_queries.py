@@ -26,7 +26,7 @@ from discreet.accounting.noise_distribution import (
 )
 from discreet.accounting.privacy_loss import Stated
 from discreet.accounting.queries import Account, GramQuery, MomentsQuery, Query, VectorQuery, blocks_of, rows_query
-from discreet.accounting.staged_queries import is_staged, staged_queries
+from discreet.accounting.staged_queries import has_score_products, is_staged, staged_queries
 from discreet.design.design import Design
 from discreet.design.domain import WEIGHT_BITS, RowDomain, model_domain, model_text
 from discreet.errors import SpecError
@@ -63,7 +63,7 @@ def released_queries(
     """List the queries of a release of moments, given what it contains. The release need not be private."""
     domain = RowDomain.of(design, distribution.grid_bits)
     if is_staged(distribution):
-        return staged_queries(design, domain)
+        return staged_queries(design, domain, robust=has_score_products(distribution))
     _, *others = gaussian_queries(design, domain, robust=robust, models=distribution.models, clip_counts=clip_counts)
     return [MomentsQuery(design, domain, exact_entries=bool(distribution.factors or distribution.indicators)), *others]
 

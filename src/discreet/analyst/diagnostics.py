@@ -148,8 +148,8 @@ def clipped_residuals(fit: Fit) -> str | None:
     """
     release, score = fit.release, known(fit._score)
     held = held_residuals(release, fit.model, fit.penalty)
-    # the residual sum of weighted rows cannot be computed from the released sums
-    if score is None or held is None or has_clusters(release) or release.weighted:
+    # the residual sum of weighted rows cannot be computed from the released sums; `staged` shortens scores instead
+    if score is None or held is None or has_clusters(release) or not release.plain:
         return None
     bound = residual_bound(fit)
     clipped, expected = float(held.meat[0, 0]), score.residual

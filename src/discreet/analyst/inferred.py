@@ -164,7 +164,11 @@ class InferenceMixin:
         score = score_inference(basis.equations, basis.exact, basis.penalty_diagonal)
         if basis.meat is not None and basis.meat_variance is not None:
             gram, H = basis.equations.A, score.inverse
-            middle = Middle(basis.meat, basis.meat_variance, gram @ score.sampling @ gram)
+            meat = basis.meat
+            if basis.meat_line_square is not None:
+                # the model's residuals are larger than those of the line of the meat, as if equally in all rows
+                meat = meat + max(score.residual - basis.meat_line_square, 0.0) / rows * gram
+            middle = Middle(meat, basis.meat_variance, gram @ score.sampling @ gram, basis.meat_mapping)
             correction = 1.0 if basis.robust_type == "HC0" else sample_factor(self.release, rows, len(self.names))
             score = replace(
                 score,

@@ -161,6 +161,10 @@ CLUSTERED: Final = (
     "and have unequal variances. They come from residuals{times} clipped at {bound:.4g}; if many residuals are larger, "
     "the standard errors are too small."
 )
+ROBUST_SCORES: Final = (
+    "Standard errors are robust ({kind}) to unequal variances. They come from the products of the scores of the pilot "
+    "line; what columns that the model leaves out add to the residuals is treated as equally variable in all rows."
+)
 GAUSSIAN_ROWS: Final = (
     "The interval for R^2 assumes Gaussian rows; with skewed or heavy-tailed columns it is too narrow."
 )
@@ -205,7 +209,7 @@ def model_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
     if fit.repair > 0:
         out.append(REPAIRED.format(shift=fit.repair))
     if fit.is_robust:
-        template = CLUSTERED if has_clusters(release) else ROBUST
+        template = CLUSTERED if has_clusters(release) else ROBUST if release.staged is None else ROBUST_SCORES
         facts = {"kind": fit.cov_type, "id": release.design.unit.id, "bound": residual_bound(fit)}
         facts["factor"] = "n / (n - k)" if release.units_public is None else "G / (G - 1) (n - 1) / (n - k)"
         facts["times"] = "" if release.design.weights is None else ", multiplied by weight / largest weight and"
@@ -244,7 +248,9 @@ def _wider_rsquared(fit: Fit) -> str:
         return ""
     if release.residuals is not None and release.residuals.ratio is not None:
         return " A robust fit of the full model gives a wider interval."
-    return Message(" A release with ", Option("robust", True), " gives a wider interval.")
+    return Message(
+        " A release with ", Option("mechanism", "gaussian"), " and ", Option("robust", True), " gives a wider interval."
+    )
 
 
 def radius_notes(fit: Fit) -> list[str]:

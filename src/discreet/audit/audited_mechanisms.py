@@ -103,6 +103,8 @@ class MechanismEntry:
         """
         if design.radius is not None and mechanism_named(self.mechanism).info.domain == "box":
             return False
+        if self.mechanism == "staged" and self.robust and design.unit.max_rows > 1:
+            return False
         if self.estimator and not (design.radius is None and isinstance(design.columns[design.target], Numeric)):
             return False
         return bool(design.clippable) or not self.clip_counts
@@ -147,6 +149,7 @@ _VARIANTS: Final = (
     ),
     MechanismEntry("gaussian robust", "gaussian", _DELTA, robust=True, most_draws=2000),
     MechanismEntry("gaussian robust models", "gaussian", _DELTA, robust=True, further=True, most_draws=200),
+    MechanismEntry("staged robust", "staged", _DELTA, robust=True, most_draws=1000),
     MechanismEntry("gaussian clip counts", "gaussian", _DELTA, clip_counts=True, most_draws=5000),
     MechanismEntry("laplace clip counts", "laplace", 0.0, clip_counts=True, most_draws=5000),
     MechanismEntry("gaussian guard", "gaussian", _DELTA, guard=True, most_draws=5000),

@@ -195,7 +195,7 @@ def _staged_numbers(part: StagedPart) -> list[float]:
     """Return all numbers that `staged` publishes in addition to its sums."""
     bounds = part.target_centre, part.radius, part.missing, part.score_bound, part.residual_bound
     whitening = (value for row in part.whitening for value in row)
-    counts = map(float, (*part.norms, *part.score_norms))
+    counts = map(float, (*part.norms, *part.score_norms, *part.score_products))
     return [*part.centres, *part.scales, *bounds, *part.line, *whitening, *counts]
 
 

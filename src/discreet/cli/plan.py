@@ -258,10 +258,11 @@ def command(
     print_plan(f"Expected at epsilon {budget[0]:g}, about {count:,.0f} rows{which}, mechanism {made.mechanism}", made)
     print_over(over, made)
     if options.robust_errors is not None:
-        named = "".join(f", {model!r}" for model in options.robust_errors.models)
+        named = ", ".join(["the full model", *map(repr, options.robust_errors.models)])
+        served = "every model of the target" if made.mechanism == "staged" else named
         say(
-            f"The release would also have robust standard errors of the full model{named}; the widths above are for "
-            "plain standard errors."
+            f"The release would also have robust standard errors of {served}; the widths above are for plain standard "
+            "errors."
         )
     for name, answer in answers.items():
         found = "not attainable" if answer is None else _three_digits(answer)

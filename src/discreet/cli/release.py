@@ -275,6 +275,8 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
         named = "".join(f", {model!r}" for model in made.robust_models)
         models = f" of the full model{named}" if named else ""
         published += f", and from a second pass sums over residuals for robust standard errors{models}"
+    if made.staged is not None and made.staged.score_products:
+        published += ", and noisy sums of products of scores for robust standard errors"
     if made.clip_counts is not None:
         published += f"; noisy counts of clipped rows in {', '.join(made.clip_counts)}"
     if made.coefficients is not None:

@@ -21,9 +21,9 @@ from discreet.design.model_columns import declared_models
 from discreet.errors import GridTooFineError, SpecError, UnsupportedError
 from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.mechanisms.protocol import Mechanism
-from discreet.options import AUTO, DEFAULT_OPTIONS, MIN_GRID_BITS, ReleaseOptions
+from discreet.options import AUTO, DEFAULT_OPTIONS, MIN_GRID_BITS, ReleaseOptions, RobustErrors
 from discreet.privacy.budget import Neighbours, PrivacyBudget, PrivacyUnit
-from discreet.wording import Message, Option
+from discreet.wording import LeaveOut, Message, Option
 
 # -- registry ----------------------------------------------------------------------------------------------------------
 # All mechanisms by name. Their modules are imported on first use.
@@ -73,7 +73,7 @@ def chosen_mechanism(
 ) -> tuple[Mechanism, Settings, NoiseDistribution]:
     """Return the mechanism for these options with its settings and noise. `auto` selects the least predicted error.
 
-    Only `gaussian` supports robust standard errors. Clip counts need a mechanism whose `MechanismInfo` has
+    Only `gaussian` and `staged` support robust standard errors. Clip counts need a mechanism whose `MechanismInfo` has
     `clip_counts`.
     """
     name, settings, domain = options.mechanism, options.settings, RowDomain.of(design, options.grid_bits)
@@ -85,11 +85,13 @@ def chosen_mechanism(
         _check_weighted(design, budget, options)
         return _prepared(GaussianMoments(robust=robust, models=models), design, domain, budget, settings)
     if robust:
-        if name not in (AUTO, "gaussian"):
-            raise SpecError(f"robust standard errors need the mechanism 'gaussian', got {name!r}")
+        if name not in (AUTO, "gaussian", "staged"):
+            raise SpecError(f"robust standard errors need the mechanism 'gaussian' or 'staged', got {name!r}")
         if _without_delta(budget):
             raise SpecError("robust standard errors need delta above 0, for instance delta = 1e-6; got delta = 0")
-        return _prepared(GaussianMoments(True, options.clip_counts, models), design, domain, budget, settings)
+        if name == "gaussian" or (name == AUTO and not _staged_is_robust(design, options)):
+            return _prepared(GaussianMoments(True, options.clip_counts, models), design, domain, budget, settings)
+        return _prepared(_robust_staged(design, budget, options), design, domain, budget, settings)
     if options.clip_counts:
         return _prepared(_counting(name, budget), design, domain, budget, settings)
     if name != AUTO:
@@ -144,6 +146,42 @@ def _check_weighted(design: Design, budget: PrivacyBudget, options: ReleaseOptio
             option="robust",
             remedy=Message("release with ", Option("robust", True)),
         )
+
+
+def _staged_is_robust(design: Design, options: ReleaseOptions) -> bool:
+    """Return whether `staged` has robust standard errors for a design without weights, under these options."""
+    plain = design.radius is None and design.unit.max_rows == 1
+    return plain and not options.clip_counts and options.robust_errors == RobustErrors()
+
+
+def _robust_staged(design: Design, budget: PrivacyBudget, options: ReleaseOptions) -> Mechanism:
+    """Return `staged` with robust standard errors, or raise an error that says what it does not support."""
+    from discreet.mechanisms.staged import StagedMoments
+
+    if options.clip_counts:
+        return _counting(StagedMoments.name, budget)
+    errors, rows = options.robust_errors, design.unit.max_rows
+    if rows > 1:
+        raise UnsupportedError(
+            "robust standard errors by 'staged' treat all rows as independent, but an individual may have up to "
+            f"{rows} rows",
+            option="mechanism",
+            remedy="use mechanism 'gaussian', whose robust standard errors are clustered by individual",
+        )
+    if errors is not None and errors.models:
+        raise UnsupportedError(
+            "a release by 'staged' has robust standard errors for every model of the declared target that has an "
+            "intercept, and takes no additional models",
+            option="robust_models",
+            remedy=(LeaveOut("robust_models"), "use mechanism 'gaussian' for models of another target"),
+        )
+    if errors is not None and errors.residual_bound is not None:
+        raise UnsupportedError(
+            "'staged' finds the bound of the scores from released numbers, and takes no bound of residuals",
+            option="residual_bound",
+            remedy=(LeaveOut("residual_bound"), "use mechanism 'gaussian'"),
+        )
+    return StagedMoments(robust=True)
 
 
 def _counting(name: str, budget: PrivacyBudget) -> Mechanism:

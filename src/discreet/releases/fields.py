@@ -73,6 +73,9 @@ class StagedPart:
         Noisy numbers of rows by norm of V (1, z) r, in bins of half an octave, on the product grid.
     score_bound, residual_bound
         Of the scores and of the residuals.
+    score_products
+        Upper triangle of the noisy sum of s s' with s the score of a row in units of its bound, row by row, on the
+        product grid, for robust standard errors. Empty without them.
     """
 
     centres: tuple[float, ...]
@@ -86,16 +89,18 @@ class StagedPart:
     score_norms: tuple[int, ...]
     score_bound: float
     residual_bound: float
+    score_products: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the part as plain values for JSON, integers as decimal text."""
+        products = [str(total) for total in self.score_products]
         return {
             "centres": list(self.centres), "scales": list(self.scales), "target_centre": self.target_centre,
             "norms": [str(count) for count in self.norms], "radius": self.radius, "missing": self.missing,
             "line": list(self.line), "whitening": [list(row) for row in self.whitening],
             "score_norms": [str(count) for count in self.score_norms],
             "score_bound": self.score_bound, "residual_bound": self.residual_bound,
-        }  # fmt: skip
+        } | ({"score_products": products} if products else {})  # fmt: skip
 
 
 @dataclass(frozen=True)

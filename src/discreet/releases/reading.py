@@ -170,6 +170,7 @@ _INSIDE: Final = {
         "score_norms",
         "score_bound",
         "residual_bound",
+        "score_products",
     ),
 }
 _WIDEST_RESIDUAL: Final = 4.0  # largest residual bound that can be declared, in scaled units of the target
@@ -392,7 +393,7 @@ def _moments(
     others = (
         _other_blocks(design, noise, residuals, clip_counts=bool(clipped))
         if staged is None
-        else _staged_blocks(body, design, noise)
+        else _staged_blocks(body, design, noise, robust=bool(staged.score_products))
     )
     if set(scalars) & {*BLOCKS, *others, *BEFORE} - {ROWS}:
         raise ReleaseFileError("'scalars' must not contain the name of a block of sums")
@@ -424,13 +425,15 @@ def _moments(
     return {"totals": whole, **parts}
 
 
-def _staged_blocks(body: Mapping[str, object], design: Design, noise: NoiseDistribution) -> dict[str, int]:
+def _staged_blocks(
+    body: Mapping[str, object], design: Design, noise: NoiseDistribution, *, robust: bool
+) -> dict[str, int]:
     """Return the blocks other than moments of a release by `staged`, with their numbers of entries."""
     if {"residuals", "clip_counts"} & set(body):
         raise ReleaseFileError("a release by 'staged' has no residuals and no clip_counts")
     if noise.factors != design.factors or noise.indicators:
         raise ReleaseFileError("noise.factors and noise.indicators are not those of a release by 'staged'")
-    queries = staged_queries(design, RowDomain.of(design, noise.grid_bits))
+    queries = staged_queries(design, RowDomain.of(design, noise.grid_bits), robust=robust)
     return {block: entries for block, entries in blocks_of(queries).items() if block not in BLOCKS}
 
 
@@ -475,12 +478,23 @@ def _staged_part(table: Mapping[str, object], design: Design, grid_bits: int) ->
         _counts(table.get(name), bins, f"staged.{name}")
         for name, bins in (("norms", norm_bins(design)), ("score_norms", SCORE_BINS))
     )
-    return StagedPart(centres, scales, centre, norms, radius, missing, line, whitening, score_norms, bound, residual)
+    products = _score_products(table["score_products"], design) if "score_products" in table else ()
+    return StagedPart(
+        centres, scales, centre, norms, radius, missing, line, whitening, score_norms, bound, residual, products
+    )
+
+
+def _score_products(values: object, design: Design) -> tuple[int, ...]:
+    if not design.intercept or design.unit.max_rows > 1:
+        raise ReleaseFileError(
+            "staged.score_products is for a design with an intercept and at most one row of an individual"
+        )
+    return _counts(values, entry_count(len(design.released) - 1), "staged.score_products")
 
 
 def _counts(values: object, size: int, name: str) -> tuple[int, ...]:
     if not isinstance(values, list) or len(values) != size:
-        raise ReleaseFileError(f"{name} must be {size} counts")
+        raise ReleaseFileError(f"{name} must be {size} integers as decimal text")
     return tuple(integer_of(value, name) for value in values)
 
 

@@ -154,7 +154,8 @@ def _beside(release: Release) -> list[str]:
         and release.design.weights is None
         and released_count(release) is not None,
         "centres and scales, a pilot line, and counts of rows by norm": release.staged is not None,
-        f"sums for robust standard errors{_of_models(release)}": release.residuals is not None,
+        f"sums for robust standard errors{_of_models(release)}": release.residuals is not None
+        or (release.staged is not None and bool(release.staged.score_products)),
         "counts of clipped rows": bool(release.clipped),
         "counts of rows that fit the design and that do not (guard)": release.guard is not None,
         "counts from which private bounds were computed": release.discovery is not None,

@@ -14,7 +14,14 @@ from typing import Final
 import numpy as np
 
 from discreet.accounting.noise_distribution import NoiseDistribution
-from discreet.accounting.staged_queries import BINS_PER_OCTAVE, ROW_NORMS, SCORE_BINS, SCORE_NORMS, staged_shares
+from discreet.accounting.staged_queries import (
+    BINS_PER_OCTAVE,
+    ROW_NORMS,
+    SCORE_BINS,
+    SCORE_NORMS,
+    has_score_products,
+    staged_shares,
+)
 from discreet.design.columns import Boolean, Interaction, Numeric
 from discreet.design.design import Design
 from discreet.design.scales import released_columns
@@ -220,7 +227,7 @@ LARGEST_WHITENING: Final = 2 * (1 + 1e-6)
 
 def effective_mu(noise: NoiseDistribution, design: Design) -> float:
     """Return mu for one row of a score: divided by the sensitivity, which depends on the relation and the unit."""
-    return 1 / (noise.sd("cross") * math.sqrt(staged_shares(design).score))
+    return 1 / (noise.sd("cross") * math.sqrt(staged_shares(design, robust=has_score_products(noise)).score))
 
 
 def pilot_quantile(mu: float, rows: float) -> float:

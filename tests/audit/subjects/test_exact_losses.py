@@ -36,9 +36,10 @@ REACHED = {
     "gaussian robust models": 0.75,
     "refined": 0.8,
     "staged": 0.8,
+    "staged robust": 0.8,
 }
-RUNS = {"refined": 24, "staged": 24}
-NEED_INTERCEPT = ("gaussian robust", "gaussian robust models")
+RUNS = {"refined": 24, "staged": 24, "staged robust": 24}
+NEED_INTERCEPT = ("gaussian robust", "gaussian robust models", "staged robust")
 
 
 def cases(names, *intercepts):

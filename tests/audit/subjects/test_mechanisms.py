@@ -20,6 +20,7 @@ NAMES = list(mechanism_entries())
 COSTLY = (
     "refined",
     "staged",
+    "staged robust",
     "gaussian robust",
     "gaussian robust models",
     "irls moment",

@@ -214,7 +214,8 @@ def test_noise_in_the_coefficients_themselves_is_told_before_any_data(planned_fo
 
 def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, call: Call) -> None:
     words = ("plan", "--design", "small.toml", "--rows", "50000", "--epsilon", "1", "--delta", "1e-6", "--json")
-    plain, robust = (json.loads(call(*words, *more).stdout) for more in ((), ("--robust",)))
+    named = ("--mechanism", "gaussian")
+    plain, robust = (json.loads(call(*words, *named, *more).stdout) for more in ((), ("--robust",)))
     assert robust["noise"]["cross"] > plain["noise"]["cross"]
     further = json.loads(call(*words, "--robust", "--robust-model", "y ~ 1").stdout)
     assert further["noise"]["cross"] > robust["noise"]["cross"]
@@ -224,6 +225,9 @@ def test_a_robust_release_is_planned_with_what_it_costs(planned_folder: Path, ca
         "also have robust standard errors of the full model, 'y ~ 1'; the widths above are for plain standard errors"
         in text
     )
+    staged = " ".join(call(*words[:-1], "--robust").stdout.split())
+    assert "mechanism staged" in staged
+    assert "also have robust standard errors of every model of the target; the widths above are for plain" in staged
     assert "robust" not in call(*words[:-1]).stdout
 
 

@@ -254,7 +254,9 @@ def test_an_unexpected_failure_after_the_spend_is_exit_5(
 def test_the_summary_says_what_was_published(folder: Path, call: Call) -> None:
     assert "9 noisy sums of products" in call(*COMMAND).stdout
     robust = call(*COMMAND, "--robust", "--force")
-    assert "from a second pass sums over residuals" in robust.stdout
+    assert "and noisy sums of products of scores for robust standard errors" in robust.stdout
+    residuals = call(*COMMAND, "--mechanism", "gaussian", "--robust", "--force")
+    assert "from a second pass sums over residuals" in residuals.stdout
     inside = call(*COMMAND, "--mechanism", "dpme", "--setting", "bins=3", "--force")
     assert "3 coefficients of a model of income" in inside.stdout
     fewer = call(*COMMAND, "--mechanism", "ssp", "--force")

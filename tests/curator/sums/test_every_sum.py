@@ -88,6 +88,7 @@ KINDS = {
     "norms of scores": lambda: ScoreNorms(SCORED, [0.2, 0.8]),
     "rows of staged": lambda: StagedGram(SCORED_IN_BALL, 1.5, [0.2, 0.8]),
     "scores of staged": lambda: StagedScores(SCORED, 0.9, 0.4),
+    "scores and products of staged": lambda: StagedScores(SCORED, 0.9, 0.4, products=True),
     "pilot scores of staged": lambda: StagedScores(SCORED_IN_BALL, 0.9),
     # over rows (a, u)
     "clipped scores": lambda: ClippedScores(DOMAIN, on_grid(POINT, DOMAIN), 0.5),

@@ -54,8 +54,9 @@ class Middle:
     """The released middle matrix of the sandwich for k coefficients."""
 
     released: FloatArray  # M~, shape (k, k)
-    variance: FloatArray  # variances of the independent entries of its noise, shape (k, k)
+    variance: FloatArray  # variances of the independent entries of E, shape (m, m); the noise of M~ is U E U'
     plain: FloatArray  # s^2 A, or 0 if noise left no residual variance, shape (k, k)
+    mapping: FloatArray | None = None  # U, shape (k, m), or None for the identity
 
     @cached_property
     def definite(self) -> FloatArray:
@@ -91,8 +92,8 @@ class Middle:
         return cast("FloatArray", (sides * moved) @ sides.T)
 
     def noise(self, rows: FloatArray) -> FloatArray:
-        """Compute the standard deviation of a'E a for each row a, shape (m,). E is symmetric."""
-        squares = rows**2
+        """Compute the standard deviation of a'U E U'a for each row a. E is symmetric."""
+        squares = (rows if self.mapping is None else rows @ self.mapping) ** 2
         variance = ((2 * squares @ self.variance - squares * self.variance.diagonal()) * squares).sum(axis=1)
         return cast("FloatArray", np.sqrt(np.maximum(variance, 0.0)))
 
