@@ -52,9 +52,9 @@ from discreet.workflow import release
 class MechanismEntry:
     """Mechanism to audit, with its public settings.
 
-    The `settings` make draws cheap; the same code runs under any settings. `robust`, `clip_counts` and `guard`
-    are options of `discreet.release`. With `further`, residual sums are also released for additional models.
-    With `weights`, an extra column holds row weights. With `estimator`, releases are made by
+    The `settings` make draws cheap; the same code runs under any settings. `robust`, `clip_counts` and `guard` are
+    options of `discreet.release`. With `further`, residual sums are also released for additional models. With
+    `weights`, an extra column holds row weights. With `estimator`, releases are made by
     `discreet.PrivateLinearRegression`. `most_draws` limits the number of draws for each table.
     """
 
