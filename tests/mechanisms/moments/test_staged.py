@@ -15,6 +15,7 @@ import statsmodels.api as sm
 from scipy import stats
 
 import discreet
+from discreet.accounting.moment_queries import released_queries
 from discreet.accounting.noise_distribution import BLOCKS
 from discreet.accounting.privacy_maps import loss_of
 from discreet.accounting.queries import blocks_of
@@ -247,6 +248,16 @@ def test_shares_are_all_of_the_budget_and_the_distribution_is_known_before_data(
                 assert 0.98 * CLAIM <= Fraction(asked.loss.mu) ** 2 <= CLAIM * (1 + Fraction(1, 10**9))
     assert staged_shares(Design("y", {"b": bool, "y": bool})).score == pytest.approx(0.441 + 0.109)
     assert staged_shares(Design("y", many | {"y": (0, 1)})).gram == 0.4
+
+
+@pytest.mark.parametrize("robust", [False, True])
+def test_a_report_lists_the_statistics_with_their_own_labels(robust):
+    asked = question(Design("y", COLUMNS), robust=robust)
+    listed = released_queries(asked.design, asked.distribution, robust=False, clip_counts=False)
+    assert blocks_of(listed) == blocks_of(staged_queries(asked.design, asked.domain, robust=robust))
+    labels = {block: label for query in listed for block, label in query.labels.items()}
+    assert labels["count"] == "sum of squared weights"
+    assert labels.get(SCORE_SQUARES) == ("squares of the whitened residual score" if robust else None)
 
 
 def test_replacing_a_row_and_several_rows_of_a_unit_cost_what_the_proof_says():

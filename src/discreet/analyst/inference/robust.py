@@ -1,4 +1,4 @@
-"""Residual sums, or products of scores, of a release, for robust standard errors."""
+"""Residual sums of a release, or products of its scores, for robust standard errors."""
 
 from __future__ import annotations
 
