@@ -13,6 +13,9 @@ from discreet.privacy.checks import check_flag, is_integer, is_number, listed
 Scaling: TypeAlias = Literal["declared", "private"]
 
 AUTO: Final = "auto"
+# the default with delta above 0, and the mechanism that supports every option, in one pass over the declared columns
+DEFAULT_MECHANISM: Final = "staged"
+ONE_PASS: Final = "gaussian"
 DECLARED: Final = "declared"
 PRIVATE: Final = "private"
 SCALINGS: Final = (DECLARED, PRIVATE)
@@ -125,8 +128,9 @@ class ReleaseOptions:
     Parameters
     ----------
     mechanism
-        Name of the mechanism. `auto` selects the joint Gaussian mechanism, or the pure mechanism with the smallest
-        error if there is no delta.
+        Name of the mechanism. With delta, `auto` selects `staged`, or `gaussian` if the request has weights, robust
+        errors, clip counts, private scaling or a declared radius. Without delta it selects the pure mechanism with the
+        smallest error.
     settings
         Public settings of the mechanism by name. `discreet mechanisms` lists them.
     robust

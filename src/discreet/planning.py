@@ -32,7 +32,9 @@ from discreet.options import (
     AUTO,
     DECLARED,
     DEFAULT_GRID_BITS,
+    DEFAULT_MECHANISM,
     DEFAULT_OPTIONS,
+    ONE_PASS,
     PRIVATE,
     ReleaseOptions,
     RobustErrors,
@@ -212,7 +214,7 @@ def _plan(question: _Question, check: Callable[[], None]) -> Plan:
 
 def _is_simulated(request: ReleaseRequest) -> bool:
     """Return whether a plan needs simulated releases, because the sums depend on released scales."""
-    return request.options.scaling == PRIVATE or request.mechanism.name == "staged"
+    return request.options.scaling == PRIVATE or request.mechanism.name == DEFAULT_MECHANISM
 
 
 def noise_distribution_for(
@@ -431,14 +433,15 @@ def second_release(
 
     The noisy sums of the first release stand in for those of the table, and the second release uses the same grid. It
     would spend an additional budget. In `both`, every sum is the mean of the two releases, weighted by inverse
-    variance. The options are the same as for `discreet.release`, with declared scaling.
+    variance. The options are the same as for `discreet.release`, with declared scaling. With delta, `auto` selects
+    `gaussian`, because the mechanism `staged` releases no sums of the declared columns.
 
     Examples
     --------
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
     >>> table = {"x": [1.0, 2.0, 3.0] * 4000, "y": [2.0, 4.0, 6.0] * 4000}
-    >>> first = discreet.release(table, design, epsilon=1.0, delta=1e-6)
+    >>> first = discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="gaussian")
     >>> plans = discreet.planning.second_release(first, epsilon=2.0, delta=1e-6)
     >>> plans.both.epsilon
     3.0
@@ -460,6 +463,9 @@ def second_release(
         grid_bits=release.noise.grid_bits,
         allow_weak_privacy=allow_weak_privacy,
     )
+    if mechanism == AUTO and delta > 0:
+        # only sums of the declared columns can be combined with those of the first release
+        options = replace(options, mechanism=ONE_PASS)
     request = _request(release.design, (epsilon, delta), options)
     chosen, distribution = request.mechanism, request.distribution.without_before()
     if chosen.kind == "coefficients":
@@ -467,7 +473,7 @@ def second_release(
             f"the mechanism {chosen.name!r} publishes coefficients, which cannot be combined with the sums of this "
             "release; plan a second release with a mechanism of kind 'moments'"
         )
-    if "staged" in (release.mechanism, chosen.name):
+    if DEFAULT_MECHANISM in (release.mechanism, chosen.name):
         raise SpecError(
             "a second release is planned from sums of products of the declared columns, which the mechanism 'staged' "
             "does not release; plan a single release by 'staged' with discreet.plan"

@@ -21,7 +21,7 @@ from discreet.design.model_columns import declared_models
 from discreet.errors import GridTooFineError, SpecError, UnsupportedError
 from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.mechanisms.protocol import Mechanism
-from discreet.options import AUTO, DEFAULT_OPTIONS, MIN_GRID_BITS, PRIVATE, ReleaseOptions
+from discreet.options import AUTO, DEFAULT_MECHANISM, DEFAULT_OPTIONS, MIN_GRID_BITS, ONE_PASS, PRIVATE, ReleaseOptions
 from discreet.privacy.budget import Neighbours, PrivacyBudget, PrivacyUnit
 from discreet.wording import Message, Option
 
@@ -122,7 +122,7 @@ def _with_delta(design: Design) -> str:
     >>> _with_delta(Design("y", columns)), _with_delta(Design("y", columns, radius=1.0))
     ('staged', 'gaussian')
     """
-    return "staged" if design.radius is None else "gaussian"
+    return DEFAULT_MECHANISM if design.radius is None else ONE_PASS
 
 
 def predicting_mechanism(design: Design, delta: float) -> str:
