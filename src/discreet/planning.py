@@ -19,6 +19,7 @@ from discreet.analyst.planning.expected import (
     planned,
     planned_inside,
     planned_width,
+    planned_widths,
     read_off,
     smallest,
     supposed_coefficients,
@@ -98,6 +99,9 @@ def plan(
     plus normal errors. The results are medians over the releases. For a column with private bounds, state its mean and
     sd in `assume`. The column is assumed to be normal, and its bounds are those that the expected counts would give.
 
+    A plan for `staged` also gives the widths that a release by `gaussian` would have, and names the coefficients for
+    which they are narrower.
+
     For a mechanism that publishes coefficients, interval widths are unknown. The plan then describes the noise and, if
     noise is added to the coefficients, gives the `privacy_sd` of each coefficient.
 
@@ -153,7 +157,8 @@ def plan(
         allow_weak_privacy=allow_weak_privacy,
     )
     assumed = Stated(rsquared, spread, target_spread, assume, correlation)
-    return _plan(_question(design, rows, (epsilon, delta), options, assumed, level), checking(cancel))
+    question = _question(design, rows, (epsilon, delta), options, assumed, level)
+    return _with_one_pass(_plan(question, checking(cancel)), question, checking(cancel))
 
 
 class Stated(NamedTuple):
@@ -210,6 +215,22 @@ def _plan(question: _Question, check: Callable[[], None]) -> Plan:
     if _is_simulated(request):
         return simulated_plan(request, asked, supposed_coefficients(question.expected()), check)
     return planned(question.expected(), asked, check)
+
+
+def _with_one_pass(made: Plan, question: _Question, check: Callable[[], None]) -> Plan:
+    """Add the widths of the one-pass release to a plan for `staged`."""
+    request = question.request
+    if request.mechanism.name != DEFAULT_MECHANISM:
+        return made
+    options = replace(request.options, mechanism=ONE_PASS, settings=None)
+    try:
+        one_pass = ReleaseRequest.checked(request.design, request.budget, options, quiet=True)
+    except SpecError:  # its noise does not fit on the grid
+        return made
+    expected = expected_release(one_pass.design, one_pass.distribution.without_before(), question.assumptions)
+    widths = planned_widths(expected, question.asked, check=check)
+    with_widths = zip(made.coefficients, widths, strict=True)
+    return replace(made, coefficients=tuple(replace(one, one_pass_width=width) for one, width in with_widths))
 
 
 def _is_simulated(request: ReleaseRequest) -> bool:

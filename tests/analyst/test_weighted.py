@@ -122,7 +122,7 @@ def test_a_wide_box_costs_little():
         bounds = {"x": (-5 * factor, 5 * factor), "z": (-5 * factor, 5 * factor), "b": bool}
         design = Design("y", {**bounds, "y": (-12 * factor, 12 * factor)})
         errors.append([discreet.fit(made(design=design, data=data)).bse["x"]])
-        declared = discreet.testing.seeded_release(data, design, seed=1, epsilon=2.0, delta=1e-6)
+        declared = discreet.testing.seeded_release(data, design, seed=1, epsilon=2.0, delta=1e-6, mechanism="gaussian")
         errors[-1].append(discreet.fit(declared).bse["x"])
     (near, near_declared), (far, far_declared) = errors
     assert far < 4 * near

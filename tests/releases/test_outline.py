@@ -103,7 +103,12 @@ def test_private_scaling_guards_and_found_bounds_are_named():
     )
     assert outline_facts(scaled)["target_clipping"] == scaled.target_clipping.to_dict()
     found = seeded_release(
-        table, Design("y", {"y": (0, 8), "x": {"bounds": "private"}}), seed=1, epsilon=20.0, delta=1e-6
+        table,
+        Design("y", {"y": (0, 8), "x": {"bounds": "private"}}),
+        seed=1,
+        epsilon=20.0,
+        delta=1e-6,
+        mechanism="gaussian",
     )
     lines = dict(outline(found))
     assert "found privately)" in lines["Features"]

@@ -176,7 +176,7 @@ def test_numbers_that_scaled_the_rows_are_read_back_and_must_hold_together(robus
 
 def test_a_release_without_scaling_cannot_say_that_it_has_it():
     design = discreet.Design("y", {"x": (0, 1), "y": (0, 1)})
-    made = discreet.release({"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6)
+    made = discreet.release({"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6, mechanism="gaussian")
     private = discreet.release(
         {"x": [0.1, 0.9], "y": [0.3, 0.4]}, design, epsilon=1.0, delta=1e-6, scaling="private"
     )  # fmt: skip

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _LINES: Final = 15  # coefficients printed
 ENOUGH: Final = 0.9  # fraction of tables with a bounded interval that makes a coefficient estimable
+_CLEARLY: Final = 0.95  # ratio of two medians over simulated releases that is not chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,9 @@ class PlannedCoefficient:
             Fraction of tables in which the interval is bounded, or None if not computed.
     supposed
             The coefficient implied by the assumptions, or None without assumptions.
+    one_pass_width
+            In a plan for `staged`: the interval width that a release by `gaussian` would give with the same budget, or
+            None if fewer than 90% of tables would give a bounded interval.
     """
 
     name: str
@@ -72,6 +76,14 @@ class PlannedCoefficient:
     privacy_sd: float | None = None
     interval_share: float | None = None
     supposed: float | None = None
+    one_pass_width: float | None = None
+
+    @property
+    def one_pass_narrower(self) -> bool:
+        """Whether a release by `gaussian` would give a clearly narrower interval, or the only bounded one."""
+        if self.one_pass_width is None:
+            return False
+        return self.width is None or self.one_pass_width < _CLEARLY * self.width
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +143,15 @@ class Plan:
         """Whether every coefficient has a bounded interval in at least 90% of tables."""
         return all(coefficient.reason is None for coefficient in self.coefficients)
 
+    @property
+    def one_pass_note(self) -> str:
+        """The coefficients for which a release by `gaussian` would give narrower intervals; empty if there are none."""
+        better = [one for one in self.coefficients if one.one_pass_narrower]
+        if not better:
+            return ""
+        widths = ", ".join(f"{one.name} {_shown(one.one_pass_width)}" for one in better)
+        return f"The mechanism 'gaussian' would give narrower intervals. Their widths: {widths}"
+
     def plot(self, path: str | Path | None = None, *, over: Iterable[Plan] = (), force: bool = False) -> Figure:
         """Plot the expected intervals over the declared range of each column, or their widths against epsilon.
 
@@ -185,7 +206,8 @@ class Plan:
         for planned in self.coefficients:
             if planned.reason is not None:
                 why.setdefault(planned.reason, []).append(planned.name)
-        return [f"Not estimable ({', '.join(names)}): {reason}" for reason, names in why.items()]
+        notes = [f"Not estimable ({', '.join(names)}): {reason}" for reason, names in why.items()]
+        return [*notes, self.one_pass_note] if self.one_pass_note else notes
 
     @property
     def _title(self) -> str:
@@ -378,15 +400,23 @@ def planned_width(
     release: Release, asked: Asked, coefficient: str, check: Callable[[], None] = lambda: None
 ) -> float | None:
     """Return the width of one coefficient in `planned`, without computing the others."""
+    names = read_model(release, None, None, None)[0].names
+    if not (isinstance(coefficient, str) and coefficient in names):
+        raise OptionError.unknown_name("coefficient", coefficient, names, option="coefficient")
+    return planned_widths(release, asked, [names.index(coefficient)], check)[0]
+
+
+def planned_widths(
+    release: Release, asked: Asked, which: Sequence[int] | None = None, check: Callable[[], None] = lambda: None
+) -> list[float | None]:
+    """Return the widths of `planned` alone, for all coefficients or those with indices `which`."""
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
-    if not (isinstance(coefficient, str) and coefficient in model.names):
-        raise OptionError.unknown_name("coefficient", coefficient, model.names, option="coefficient")
     if _unknown(equations) is not None:
-        return None
-    draws = Draws(equations, level, one_table=asked.assumptions is None, check=check)
-    errors = draws.errors([model.names.index(coefficient)])
-    return float(errors.middle()[1][0]) if errors.interval_share[0] >= ENOUGH else None
+        return [None] * len(model.names if which is None else which)
+    errors = Draws(equations, level, one_table=asked.assumptions is None, check=check).errors(which)
+    widths, shares = errors.middle()[1].tolist(), errors.interval_share.tolist()
+    return [width if share >= ENOUGH else None for width, share in zip(widths, shares, strict=True)]
 
 
 def _unknown(equations: NormalEquations) -> NotEstimable | None:
