@@ -45,7 +45,7 @@ def test_a_plan_of_private_scaling_is_within_a_quarter_of_real_releases(robust):
     assert np.all(np.abs(np.log(planned / real)) < np.log(1.25))
     assert made.estimable
     # negative control: on declared scaling such bounds leave nothing to estimate
-    assert not discreet.plan(WIDE, rows=ROWS, **BUDGET, assume=ASSUME).estimable
+    assert not discreet.plan(WIDE, rows=ROWS, **BUDGET, mechanism="gaussian", assume=ASSUME).estimable
 
 
 def test_a_plan_of_private_bounds_is_within_a_quarter_of_real_releases():
@@ -87,7 +87,8 @@ def test_a_plan_and_a_cost_take_every_option_of_a_release(options, mechanism):
     )  # fmt: skip
     statistics = {one.statistic for one in made.noise}
     assert set(released.noise.sigma) == statistics
-    assert discreet.cost(WIDE, **BUDGET, mechanism=mechanism, **options).mechanism == "gaussian"
+    assert discreet.cost(WIDE, **BUDGET, mechanism=mechanism, **options).mechanism == made.mechanism
+    assert released.mechanism == f"{made.mechanism}-seeded"
 
 
 def test_a_guard_leaves_a_little_more_noise():

@@ -21,6 +21,7 @@ from discreet.analyst.planning.expected import (
     planned_width,
     planned_widths,
     read_off,
+    refused_plan,
     smallest,
     supposed_coefficients,
     without_noise,
@@ -212,9 +213,12 @@ def _plan(question: _Question, check: Callable[[], None]) -> Plan:
     request, asked, _ = question
     if request.mechanism.kind == "coefficients":
         return planned_inside(request.design, question.distribution, asked)
+    expected = question.expected()
+    if (refused := refused_plan(expected, asked)) is not None:
+        return refused
     if _is_simulated(request):
-        return simulated_plan(request, asked, supposed_coefficients(question.expected()), check)
-    return planned(question.expected(), asked, check)
+        return simulated_plan(request, asked, supposed_coefficients(expected), check)
+    return planned(expected, asked, check)
 
 
 def _with_one_pass(made: Plan, question: _Question, check: Callable[[], None]) -> Plan:
@@ -340,7 +344,8 @@ def bound_savings(
     --------
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
-    >>> list(discreet.planning.bound_savings(design, rows=10_000, epsilon=1.0, delta=1e-6))
+    >>> budget = {"rows": 10_000, "epsilon": 1.0, "delta": 1e-6}
+    >>> list(discreet.planning.bound_savings(design, **budget, mechanism="gaussian"))
     ['y', 'x']
     """
     question = _from_keywords(design, rows=rows, epsilon=epsilon, delta=delta, **options)
@@ -398,7 +403,7 @@ def smallest_rows(
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
     >>> round(discreet.planning.smallest_rows(design, "x", 0.4, epsilon=1.0, delta=1e-6), -1)
-    630.0
+    580.0
     """
     _check_width(width)
     return smallest(

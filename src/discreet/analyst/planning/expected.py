@@ -375,10 +375,10 @@ def planned(release: Release, asked: Asked, check: Callable[[], None] = lambda: 
 
     `check` is called repeatedly and may stop the computation by raising.
     """
+    if (refused := refused_plan(release, asked)) is not None:
+        return refused
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
-    if (reason := _unknown(equations)) is not None:
-        return asked.answered(release.design, _refused(release.design, reason.reason), release.noise, release.noise_sd)
     one_table = asked.assumptions is None
     draws = Draws(equations, level, one_table=one_table, check=check)
     errors = draws.errors()
@@ -419,6 +419,14 @@ def planned_widths(
     return [width if share >= ENOUGH else None for width, share in zip(widths, shares, strict=True)]
 
 
+def refused_plan(release: Release, asked: Asked) -> Plan | None:
+    """Return a plan that says why no standard error can be computed from such sums, or None if they can."""
+    reason = _unknown(read_model(release, None, None, None)[1])
+    if reason is None:
+        return None
+    return asked.answered(release.design, _refused(release.design, reason.reason), release.noise, release.noise_sd)
+
+
 def _unknown(equations: NormalEquations) -> NotEstimable | None:
     """Return the reason why no standard error can be computed, or None."""
     if not equations.has_square:
@@ -446,10 +454,10 @@ def _coefficients(equations: NormalEquations) -> list[float | None]:
 
 def read_off(release: Release, asked: Asked) -> Plan:
     """Plan from an existing release, without simulation."""
+    if (refused := refused_plan(release, asked)) is not None:
+        return refused
     level = checked_level(asked.level)
     model, equations = read_model(release, None, None, None)
-    if (reason := _unknown(equations)) is not None:
-        return asked.answered(release.design, _refused(release.design, reason.reason), release.noise, release.noise_sd)
     errors = errors_now(equations, level)
     medians = zip(*(each.tolist() for each in errors.middle()), strict=True)
     coefficients = [
