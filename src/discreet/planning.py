@@ -428,7 +428,7 @@ def _width_at(
     if _is_simulated(question.request):
         planned_coefficients = _plan(question, checking(cancel)).coefficients
         widths = {each.name: each.width for each in planned_coefficients}
-        if coefficient not in widths:
+        if not isinstance(coefficient, str) or coefficient not in widths:
             raise SpecError.unknown_name("coefficient", coefficient, widths)
         return widths[coefficient]
     return planned_width(question.expected(), question.asked, coefficient, checking(cancel))
