@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -56,6 +57,14 @@ class _Seeded:
         return int.from_bytes(self._random.bytes((how_many + 7) // 8)) >> (-how_many % 8)
 
 
+@lru_cache(maxsize=2)
+def _grid_rows(design: Design, unit: int, assumptions: Assumptions) -> FloatArray:
+    """Draw synthetic rows on the grid. They are the same for every number of rows and every budget."""
+    rows: FloatArray = np.rint(drawn_rows(design, assumptions) * unit)
+    rows.flags.writeable = False
+    return rows
+
+
 class SimulatedTable:
     """Synthetic rows on the grid.
 
@@ -63,8 +72,7 @@ class SimulatedTable:
     """
 
     def __init__(self, request: ReleaseRequest, assumptions: Assumptions) -> None:
-        scaled = drawn_rows(request.design, assumptions)
-        self._grid: FloatArray = np.rint(scaled * request.domain.unit)
+        self._grid = _grid_rows(request.design, request.domain.unit, replace(assumptions, rows=1.0))
         self._rows = round(assumptions.rows)
 
     def reader(self, seed: int) -> Callable[[Sums], Totals]:

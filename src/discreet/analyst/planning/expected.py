@@ -267,6 +267,8 @@ _ROUGH: Final = 60  # draws that give the factor to two digits
 _FACTOR_STEP: Final = 1.4
 _LARGEST_FACTOR: Final = 1000.0
 _FEW_COLUMNS: Final = 40  # up to this many coefficients, a rough factor is refined with confidence sets
+_BRACKET: Final = 1.01  # ratio of the ends at which the search for a setting stops
+_BESIDE: Final = 1.004
 _ROUNDING: Final = 1e-10
 _UNBOUNDED: Final = "the release gives no bounded interval at this level"
 
@@ -543,19 +545,31 @@ def _refused(design: Design, reason: str) -> list[PlannedCoefficient]:
 def smallest(width_at: Callable[[float], float | None], width: float, span: tuple[float, float]) -> float | None:
     """Find the smallest setting in a span, to 1%, at which the interval width is at most `width`, or None.
 
-    The width must decrease with the setting.
+    The width must decrease with the setting. Locally it is close to a power of the setting, so two steps of three
+    interpolate between the ends of the bracket, and go a little beyond the result to close the bracket.
+
+    >>> tried = []
+    >>> round(smallest(lambda rows: tried.append(rows) or rows**-0.5, 0.01, (10.0, 1e12)), -2), len(tried)
+    (10000.0, 6)
     """
     low, high = span
-
-    def reached(setting: float) -> bool:
-        setting_width = width_at(setting)
-        return setting_width is not None and setting_width <= width
-
-    if not reached(high):
+    low_width, high_width = None, width_at(high)
+    if high_width is None or high_width > width:
         return None
-    while high / low > 1.01:
+    reached, steps = True, 0
+    while high / low > _BRACKET:
+        steps += 1
         middle = math.sqrt(low * high)
-        low, high = (low, middle) if reached(middle) else (middle, high)
+        if low_width is not None and high_width > 0 and steps % 3:
+            share = math.log(low_width / width) / math.log(low_width / high_width)
+            beyond = math.sqrt(_BESIDE) if reached else 1 / math.sqrt(_BESIDE)
+            middle = min(max(low * (high / low) ** share / beyond, low * _BESIDE), high / _BESIDE)
+        found = width_at(middle)
+        reached = found is not None and found <= width
+        if found is not None and reached:
+            high, high_width = middle, found
+        else:
+            low, low_width = middle, found
     return high
 
 
