@@ -143,7 +143,7 @@ class MappedNoise:
         for index in mixed:
             both = z[mixed] * z[index]
             out[index, mixed] += ((both @ off) * both).sum(axis=1)
-        return cast("FloatArray", out)
+        return out
 
     def __bool__(self) -> bool:
         return bool(self.products.any() or self.scores.any() or self.square)
