@@ -158,7 +158,14 @@ class ReleaseOptions:
 
     mechanism: str = field(
         default=AUTO,
-        metadata=offered("--mechanism", "Mechanism", "A mechanism listed by `discreet mechanisms`.", "NAME", "text"),
+        metadata=offered(
+            "--mechanism",
+            "Mechanism",
+            "A mechanism listed by `discreet mechanisms`. With delta, auto selects staged, or gaussian if an option "
+            "needs it.",
+            "NAME",
+            "text",
+        ),
     )
     settings: Mapping[str, object] | None = field(
         default=None,

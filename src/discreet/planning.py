@@ -95,10 +95,11 @@ def plan(
     more than 30 columns) from a fixed seed. A coefficient is estimable if at least 90% of the draws give it a bounded
     interval. Its results are medians over the draws.
 
-    With `scaling="private"` or the mechanism `staged`, 25 releases of synthetic rows are simulated, including their
-    searches. Numeric columns follow a beta distribution within their bounds, and the target is linear in the regressors
-    plus normal errors. The results are medians over the releases. For a column with private bounds, state its mean and
-    sd in `assume`. The column is assumed to be normal, and its bounds are those that the expected counts would give.
+    With `scaling="private"` or the mechanism `staged`, 25 releases of synthetic rows are simulated (10 for more than 32
+    columns), including their searches. Numeric columns follow a beta distribution within their bounds, and the target
+    is linear in the regressors plus normal errors. The results are medians over the releases. For a column with private
+    bounds, state its mean and sd in `assume`. The column is assumed to be normal, and its bounds are those that the
+    expected counts would give.
 
     A plan for `staged` also gives the widths that a release by `gaussian` would have, and names the coefficients for
     which they are narrower.

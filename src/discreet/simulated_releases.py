@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -30,7 +31,7 @@ from discreet.releases.fields import DiscoveryPart, found_bounds
 from discreet.releases.reference_distribution import known
 from discreet.releases.release import Release
 
-_DRAWS: Final = 25
+_DRAWS: Final = ((32, 25), (math.inf, 10))  # (up to this many columns, number of releases)
 _CHUNK: Final = 2**14
 
 
@@ -117,7 +118,7 @@ def simulated_plan(
     table = SimulatedTable(request, asked.assumptions)
     drawn: list[FloatArray] = []
     names: tuple[str, ...] = ()
-    for seed in range(_DRAWS):
+    for seed in range(next(times for columns, times in _DRAWS if len(request.design.released) <= columns)):
         check()
         model = fit(simulated_release(request, table, seed))
         names = tuple(model.params)
