@@ -79,7 +79,7 @@ def cost(
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
     >>> cost = discreet.cost(design, epsilon=1.0, delta=1e-6)
     >>> cost.mechanism, cost.guarantee.epsilon, round(cost.attacker.power, 3)
-    ('gaussian', 1.0, 0.136)
+    ('staged', 1.0, 0.136)
     """
     check_design(design)
     options = ReleaseOptions(

@@ -11,6 +11,9 @@ from discreet.errors import OptionError
 from discreet.privacy.checks import check_flag, is_integer, is_number, listed
 
 AUTO: Final = "auto"
+# the default with delta above 0, and the mechanism that supports every option, in one pass over the declared columns
+DEFAULT_MECHANISM: Final = "staged"
+ONE_PASS: Final = "gaussian"
 DEFAULT_GRID_BITS: Final = 16
 MIN_GRID_BITS: Final = 8
 MAX_GRID_BITS: Final = 26
@@ -119,8 +122,9 @@ class ReleaseOptions:
     Parameters
     ----------
     mechanism
-        Name of the mechanism. `auto` selects the joint Gaussian mechanism, or the pure mechanism with the smallest
-        error if there is no delta.
+        Name of the mechanism. With delta, `auto` selects `staged`, or `gaussian` if the request has weights, robust
+        errors, clip counts, private scaling or a declared radius. Without delta it selects the pure mechanism with the
+        smallest error.
     settings
         Public settings of the mechanism by name. `discreet mechanisms` lists them.
     robust
@@ -146,7 +150,14 @@ class ReleaseOptions:
 
     mechanism: str = field(
         default=AUTO,
-        metadata=offered("--mechanism", "Mechanism", "A mechanism listed by `discreet mechanisms`.", "NAME", "text"),
+        metadata=offered(
+            "--mechanism",
+            "Mechanism",
+            "A mechanism listed by `discreet mechanisms`. With delta, auto selects staged, or gaussian if an option "
+            "needs it.",
+            "NAME",
+            "text",
+        ),
     )
     settings: Mapping[str, object] | None = field(
         default=None,

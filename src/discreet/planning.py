@@ -19,7 +19,9 @@ from discreet.analyst.planning.expected import (
     planned,
     planned_inside,
     planned_width,
+    planned_widths,
     read_off,
+    refused_plan,
     smallest,
     supposed_coefficients,
     without_noise,
@@ -31,7 +33,9 @@ from discreet.mechanisms.registry import HOMES, predicted_error
 from discreet.options import (
     AUTO,
     DEFAULT_GRID_BITS,
+    DEFAULT_MECHANISM,
     DEFAULT_OPTIONS,
+    ONE_PASS,
     ReleaseOptions,
     RobustErrors,
 )
@@ -87,10 +91,14 @@ def plan(
     more than 30 columns) from a fixed seed. A coefficient is estimable if at least 90% of the draws give it a bounded
     interval. Its results are medians over the draws.
 
-    With the mechanism `staged`, 25 releases of synthetic rows are simulated, including their
-    searches. Numeric columns follow a beta distribution within their bounds, and the target is linear in the regressors
-    plus normal errors. The results are medians over the releases. For a column with private bounds, state its mean and
-    sd in `assume`. The column is assumed to be normal, and its bounds are those that the expected counts would give.
+    With the mechanism `staged`, 25 releases of synthetic rows are simulated (10 for more than 32 columns), including
+    their searches. Numeric columns follow a beta distribution within their bounds, and the target
+    is linear in the regressors plus normal errors. The results are medians over the releases. For a column with private
+    bounds, state its mean and sd in `assume`. The column is assumed to be normal, and its bounds are those that the
+    expected counts would give.
+
+    A plan for `staged` also gives the widths that a release by `gaussian` would have, and names the coefficients for
+    which they are narrower.
 
     For a mechanism that publishes coefficients, interval widths are unknown. The plan then describes the noise and, if
     noise is added to the coefficients, gives the `privacy_sd` of each coefficient.
@@ -146,7 +154,8 @@ def plan(
         allow_weak_privacy=allow_weak_privacy,
     )
     assumed = Stated(rsquared, spread, target_spread, assume, correlation)
-    return _plan(_question(design, rows, (epsilon, delta), options, assumed, level), checking(cancel))
+    question = _question(design, rows, (epsilon, delta), options, assumed, level)
+    return _with_one_pass(_plan(question, checking(cancel)), question, checking(cancel))
 
 
 class Stated(NamedTuple):
@@ -200,14 +209,33 @@ def _plan(question: _Question, check: Callable[[], None]) -> Plan:
     request, asked, _ = question
     if request.mechanism.kind == "coefficients":
         return planned_inside(request.design, question.distribution, asked)
+    expected = question.expected()
+    if (refused := refused_plan(expected, asked)) is not None:
+        return refused
     if _is_simulated(request):
-        return simulated_plan(request, asked, supposed_coefficients(question.expected()), check)
-    return planned(question.expected(), asked, check)
+        return simulated_plan(request, asked, supposed_coefficients(expected), check)
+    return planned(expected, asked, check)
+
+
+def _with_one_pass(made: Plan, question: _Question, check: Callable[[], None]) -> Plan:
+    """Add the widths of the one-pass release to a plan for `staged`."""
+    request = question.request
+    if request.mechanism.name != DEFAULT_MECHANISM:
+        return made
+    options = replace(request.options, mechanism=ONE_PASS, settings=None)
+    try:
+        one_pass = ReleaseRequest.checked(request.design, request.budget, options, quiet=True)
+    except SpecError:  # its noise does not fit on the grid
+        return made
+    expected = expected_release(one_pass.design, one_pass.distribution.without_before(), question.assumptions)
+    widths = planned_widths(expected, question.asked, check=check)
+    with_widths = zip(made.coefficients, widths, strict=True)
+    return replace(made, coefficients=tuple(replace(one, one_pass_width=width) for one, width in with_widths))
 
 
 def _is_simulated(request: ReleaseRequest) -> bool:
     """Return whether a plan needs simulated releases, because the sums depend on released scales."""
-    return request.mechanism.name == "staged"
+    return request.mechanism.name == DEFAULT_MECHANISM
 
 
 def noise_distribution_for(
@@ -309,7 +337,8 @@ def bound_savings(
     --------
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
-    >>> list(discreet.planning.bound_savings(design, rows=10_000, epsilon=1.0, delta=1e-6))
+    >>> budget = {"rows": 10_000, "epsilon": 1.0, "delta": 1e-6}
+    >>> list(discreet.planning.bound_savings(design, **budget, mechanism="gaussian"))
     ['y', 'x']
     """
     question = _from_keywords(design, rows=rows, epsilon=epsilon, delta=delta, **options)
@@ -367,7 +396,7 @@ def smallest_rows(
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
     >>> round(discreet.planning.smallest_rows(design, "x", 0.4, epsilon=1.0, delta=1e-6), -1)
-    630.0
+    580.0
     """
     _check_width(width)
     return smallest(
@@ -392,7 +421,7 @@ def _width_at(
     if _is_simulated(question.request):
         planned_coefficients = _plan(question, checking(cancel)).coefficients
         widths = {each.name: each.width for each in planned_coefficients}
-        if coefficient not in widths:
+        if not isinstance(coefficient, str) or coefficient not in widths:
             raise SpecError.unknown_name("coefficient", coefficient, widths)
         return widths[coefficient]
     return planned_width(question.expected(), question.asked, coefficient, checking(cancel))
@@ -423,14 +452,15 @@ def second_release(
 
     The noisy sums of the first release stand in for those of the table, and the second release uses the same grid. It
     would spend an additional budget. In `both`, every sum is the mean of the two releases, weighted by inverse
-    variance. The options are the same as for `discreet.release`.
+    variance. The options are the same as for `discreet.release`. With delta, `auto` selects
+    `gaussian`, because the mechanism `staged` releases no sums of the declared columns.
 
     Examples
     --------
     >>> import discreet
     >>> design = discreet.Design("y", {"y": (0, 10), "x": (0, 5)})
     >>> table = {"x": [1.0, 2.0, 3.0] * 4000, "y": [2.0, 4.0, 6.0] * 4000}
-    >>> first = discreet.release(table, design, epsilon=1.0, delta=1e-6)
+    >>> first = discreet.release(table, design, epsilon=1.0, delta=1e-6, mechanism="gaussian")
     >>> plans = discreet.planning.second_release(first, epsilon=2.0, delta=1e-6)
     >>> plans.both.epsilon
     3.0
@@ -452,6 +482,9 @@ def second_release(
         grid_bits=release.noise.grid_bits,
         allow_weak_privacy=allow_weak_privacy,
     )
+    if mechanism == AUTO and delta > 0:
+        # only sums of the declared columns can be combined with those of the first release
+        options = replace(options, mechanism=ONE_PASS)
     request = _request(release.design, (epsilon, delta), options)
     chosen, distribution = request.mechanism, request.distribution.without_before()
     if chosen.kind == "coefficients":
@@ -459,7 +492,7 @@ def second_release(
             f"the mechanism {chosen.name!r} publishes coefficients, which cannot be combined with the sums of this "
             "release; plan a second release with a mechanism of kind 'moments'"
         )
-    if "staged" in (release.mechanism, chosen.name):
+    if DEFAULT_MECHANISM in (release.mechanism, chosen.name):
         raise SpecError(
             "a second release is planned from sums of products of the declared columns, which the mechanism 'staged' "
             "does not release; plan a single release by 'staged' with discreet.plan"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -28,7 +30,7 @@ from discreet.releases.fields import DiscoveryPart, found_bounds
 from discreet.releases.reference_distribution import known
 from discreet.releases.release import Release
 
-_DRAWS: Final = 25
+_DRAWS: Final = ((32, 25), (math.inf, 10))  # (up to this many columns, number of releases)
 _CHUNK: Final = 2**14
 
 
@@ -55,6 +57,14 @@ class _Seeded:
         return int.from_bytes(self._random.bytes((how_many + 7) // 8)) >> (-how_many % 8)
 
 
+@lru_cache(maxsize=2)
+def _grid_rows(design: Design, unit: int, assumptions: Assumptions) -> FloatArray:
+    """Draw synthetic rows on the grid. They are the same for every number of rows and every budget."""
+    rows: FloatArray = np.rint(drawn_rows(design, assumptions) * unit)
+    rows.flags.writeable = False
+    return rows
+
+
 class SimulatedTable:
     """Synthetic rows on the grid.
 
@@ -62,8 +72,7 @@ class SimulatedTable:
     """
 
     def __init__(self, request: ReleaseRequest, assumptions: Assumptions) -> None:
-        scaled = drawn_rows(request.design, assumptions)
-        self._grid: FloatArray = np.rint(scaled * request.domain.unit)
+        self._grid = _grid_rows(request.design, request.domain.unit, replace(assumptions, rows=1.0))
         self._rows = round(assumptions.rows)
 
     def reader(self, seed: int) -> Callable[[Sums], Totals]:
@@ -102,7 +111,7 @@ def simulated_plan(
     table = SimulatedTable(request, asked.assumptions)
     drawn: list[FloatArray] = []
     names: tuple[str, ...] = ()
-    for seed in range(_DRAWS):
+    for seed in range(next(times for columns, times in _DRAWS if len(request.design.released) <= columns)):
         check()
         model = fit(simulated_release(request, table, seed))
         names = tuple(model.params)

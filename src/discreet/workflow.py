@@ -87,8 +87,10 @@ def release(
     epsilon, delta
         The budget. With `delta` = 0 the guarantee is pure, and the noise is larger.
     mechanism
-        Name of the mechanism. `auto` selects the joint Gaussian mechanism, or the pure mechanism with the smallest
-        error if there is no delta.
+        Name of the mechanism. With delta, `auto` selects `staged`, which estimates least squares on the clipped table
+        in several passes. It selects `gaussian`, one pass with noise set by the declared bounds, if the request has
+        weights, robust errors, clip counts, private scaling or a declared radius. Without delta it selects the pure
+        mechanism with the smallest error.
     settings
         Public settings of the mechanism by name; `discreet mechanisms` lists them.
     robust

@@ -23,8 +23,10 @@ def taken(delta, **declared) -> str:
     return chosen_mechanism(design, PrivacyBudget(1.0, delta))[0].name
 
 
-def test_auto_is_gaussian_with_delta_and_the_pure_one_of_less_error_without():
-    assert taken(1e-6) == "gaussian"
+def test_auto_is_staged_with_delta_and_the_pure_one_of_less_error_without():
+    assert taken(1e-6) == "staged"
+    assert taken(1e-6, intercept=False, unit={"neighbours": "replace"}) == "staged"
+    assert taken(1e-6, unit={"id": "person", "max_rows": 3}) == "staged"
     assert taken(0.0) == "k-norm"
     assert taken(0.0, unit={"neighbours": "replace"}) == "laplace"
     assert taken(0.0, radius=0.5, unit={"neighbours": "replace"}) == "k-norm"
@@ -44,7 +46,6 @@ def test_auto_is_gaussian_with_delta_and_the_pure_one_of_less_error_without():
         ({}, {"clip_counts": True}, "gaussian"),
         ({}, {"robust": RobustErrors(models=["y ~ x"])}, "gaussian"),
         ({}, {"robust": RobustErrors(residual_bound=0.5)}, "gaussian"),
-        ({}, {"scaling": "private"}, "gaussian"),
     ],
 )
 def test_auto_takes_staged_for_robust_errors_where_it_serves(declared, options, expected):
@@ -53,6 +54,25 @@ def test_auto_takes_staged_for_robust_errors_where_it_serves(declared, options, 
     mechanism, _, noise = chosen_mechanism(Design("y", columns, **declared), PrivacyBudget(1.0, 1e-6), asked)
     assert mechanism.name == expected
     assert ("score_diagonal" in noise.sigma) == (expected == "staged")
+
+
+WITHOUT_STAGED = {
+    "radius": ({"radius": 0.5}, {}, "leave the radius out, or use mechanism 'gaussian'"),
+    "weights": ({"columns": BOX | {"w": (0, 2)}, "weights": "w"}, {}, 'use mechanism="gaussian", or leave out the wei'),
+    "clip counts": ({}, {"clip_counts": True}, "needs one of the mechanisms 'gaussian' and 'laplace', got 'staged'"),
+    "clustered errors": ({"unit": {"id": "who", "max_rows": 2}}, {"robust": True}, "use mechanism 'gaussian', whose"),
+}
+
+
+@pytest.mark.parametrize("what", WITHOUT_STAGED)
+def test_auto_is_gaussian_where_staged_is_refused_and_the_refusal_says_what_serves(what):
+    declared, options, message = WITHOUT_STAGED[what]
+    design = Design("y", **{"columns": BOX} | declared)
+    budget = PrivacyBudget(1.0, 1e-6)
+    assert chosen_mechanism(design, budget, ReleaseOptions(**options))[0].name == "gaussian"
+    with pytest.raises(SpecError) as refused:
+        chosen_mechanism(design, budget, ReleaseOptions(mechanism="staged", **options))
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize("unit", [{}, {"neighbours": "replace"}])

@@ -78,13 +78,29 @@ def test_noise_is_told_by_block_and_per_row_where_there_are_rows() -> None:
     assert {line.per_row for line in provenance(empty).noise} == {None}
 
 
+def test_noise_of_staged_is_told_by_what_is_released() -> None:
+    """Its sums are weighted, whitened or clipped, so they are not those of the declared columns."""
+    columns = {"y": (0, 1), "x": (0, 2), "b": bool}
+    made = seeded_release(
+        {"y": [0, 1, 1], "x": [1, 0, 1], "b": [1, 0, 1]}, Design("y", columns), seed=1, epsilon=1.0, delta=1e-6
+    )
+    assert made.mechanism == "staged-seeded"
+    told = provenance(made)
+    lines = {line.block: line.sd for line in told.noise}
+    assert lines["number of rows"] == made.full_noise.sd("rows")
+    assert lines["weighted products of regressors"] == made.full_noise.sd("gram_off_diagonal")
+    assert lines["other entries of the whitened residual score"] == made.full_noise.sd("cross")
+    assert len(lines) == len(made.full_noise.sigma)
+    assert "in units of bounds that the release contains" in words(page_of(made))
+
+
 def test_squares_of_indicators_have_no_line_of_their_own() -> None:
     """They are copies of noisy sums: the line of squares is of the other columns, if there are any."""
 
     def lines(columns: dict[str, object]) -> dict[str, float]:
         design = Design("y", {"y": (0, 1), **columns})
         table = {name: [values[0]] * 3 if isinstance(values, list) else [1, 0, 1] for name, values in columns.items()}
-        made = seeded_release(table | {"y": [0, 1, 1]}, design, seed=1, epsilon=1.0, delta=1e-6)
+        made = seeded_release(table | {"y": [0, 1, 1]}, design, seed=1, epsilon=1.0, delta=1e-6, mechanism="gaussian")
         return {line.block: line.sd for line in provenance(made).noise}
 
     numbers, both, flags = lines({"x": (0, 2)}), lines({"x": (0, 2), "b": bool}), lines({"b": bool, "g": ["u", "v"]})

@@ -255,7 +255,9 @@ def test_nine_tenths_of_the_noise_are_refused_however_it_is_shared(neighbours):
     """The guarantee is judged by the noise: other shares of the budget than those of a release are as good."""
     declared = {"y": (0, 1)} | {f"x{k}": (0, 1) for k in range(6)}
     design = discreet.Design("y", declared, unit={"neighbours": neighbours})
-    made = discreet.release({name: [0.5, 0.25] for name in declared}, design, epsilon=1.0, delta=1e-6)
+    made = discreet.release(
+        {name: [0.5, 0.25] for name in declared}, design, epsilon=1.0, delta=1e-6, mechanism="gaussian"
+    )
     distribution = noise_distribution(
         RowDomain.of(design), neighbours, 8, PrivacyBudget(1.0, 1e-6), count_public=design.count_public
     )  # fmt: skip

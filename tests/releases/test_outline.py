@@ -97,7 +97,12 @@ def test_staged_and_found_bounds_are_named():
         "a noisy number of rows, centres and scales, a pilot line, and counts of rows by norm"
     )
     found = seeded_release(
-        table, Design("y", {"y": (0, 8), "x": {"bounds": "private"}}), seed=1, epsilon=20.0, delta=1e-6
+        table,
+        Design("y", {"y": (0, 8), "x": {"bounds": "private"}}),
+        seed=1,
+        epsilon=20.0,
+        delta=1e-6,
+        mechanism="gaussian",
     )
     lines = dict(outline(found))
     assert "found privately)" in lines["Features"]

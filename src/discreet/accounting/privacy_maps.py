@@ -89,7 +89,7 @@ def loss_of(
 
     >>> from discreet.planning import noise_distribution_for
     >>> design = Design("y", {"y": (0, 10), "x": (0, 5)})
-    >>> distribution = noise_distribution_for(design, 1.0, 1e-6)
+    >>> distribution = noise_distribution_for(design, 1.0, 1e-6, mechanism="gaussian")
     >>> loss = loss_of("gaussian", design, distribution, {}, 1.0, 1e-6)
     >>> 0.99e-6 < loss.delta <= 1e-6, round(loss.mu, 4)
     (True, 0.2367)

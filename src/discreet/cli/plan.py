@@ -101,6 +101,8 @@ def _print_reasons(made: Plan, which: str = "") -> None:
             by_reason.setdefault(one.reason, []).append(one.name)
     for reason, names in by_reason.items():
         say(f"Not estimable{which} ({', '.join(names)}): {reason}")
+    if made.one_pass_note:
+        say(made.one_pass_note)
 
 
 def _print_assumptions(made: Plan) -> None:

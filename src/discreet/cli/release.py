@@ -269,6 +269,11 @@ def summary(made: Release, output: str, recorded: str = "") -> str:
     columns = ", ".join(made.columns)
     drawn = sum(scale > 0 for scale in made.noise.steps(len(made.columns)))
     published = f"{drawn} noisy sums of products of the columns {columns}"
+    if made.staged is not None:
+        published = (
+            "noisy sums of products of the regressors and the noisy score of the residuals of a pilot line, from which "
+            f"least squares of any of the columns {columns} follows"
+        )
     if made.design.weights is not None:
         published += f", each row times its weight {made.design.weights}"
     if made.residuals is not None:

@@ -64,7 +64,7 @@ class PrivateLinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[mi
     Under the given budget, `fit` publishes either one model for prediction, or noisy moments from which any model can
     be computed. The estimator keeps that release and neither `X` nor `y`. Every `fit` is a new release and spends the
     budget again. A second fit of one estimator, and every fit of a clone (as in `cross_val_score` and `GridSearchCV`),
-    issues a `PrivacyNotice` with the total of all fits of the process. With `mechanism="gaussian"` there are intervals,
+    issues a `PrivacyNotice` with the total of all fits of the process. With `mechanism="staged"` there are intervals,
     and `refit` tries other penalties at no additional privacy cost. The noise has no seed, so there is no
     `random_state`.
 

@@ -21,7 +21,15 @@ from discreet.design.model_columns import declared_models
 from discreet.errors import GridTooFineError, SpecError, UnsupportedError
 from discreet.mechanisms.gaussian import GaussianMoments
 from discreet.mechanisms.protocol import Mechanism
-from discreet.options import AUTO, DEFAULT_OPTIONS, MIN_GRID_BITS, ReleaseOptions, RobustErrors
+from discreet.options import (
+    AUTO,
+    DEFAULT_MECHANISM,
+    DEFAULT_OPTIONS,
+    MIN_GRID_BITS,
+    ONE_PASS,
+    ReleaseOptions,
+    RobustErrors,
+)
 from discreet.privacy.budget import Neighbours, PrivacyBudget, PrivacyUnit
 from discreet.wording import LeaveOut, Message, Option
 
@@ -71,10 +79,11 @@ _SAY_WHY: Final = ("wishart",)
 def chosen_mechanism(
     design: Design, budget: PrivacyBudget, options: ReleaseOptions = DEFAULT_OPTIONS
 ) -> tuple[Mechanism, Settings, NoiseDistribution]:
-    """Return the mechanism for these options with its settings and noise. `auto` selects the least predicted error.
+    """Return the mechanism for these options with its settings and noise.
 
-    Only `gaussian` and `staged` support robust standard errors. Clip counts need a mechanism whose `MechanismInfo` has
-    `clip_counts`.
+    With delta, `auto` selects `staged`, or `gaussian` where `staged` does not support an option or the design. Without
+    delta it selects the least predicted error. Only `gaussian` supports weights, and only `gaussian` and `staged`
+    support robust standard errors. Clip counts need a mechanism whose `MechanismInfo` has `clip_counts`.
     """
     name, settings, domain = options.mechanism, options.settings, RowDomain.of(design, options.grid_bits)
     if not isinstance(name, str):
@@ -96,9 +105,19 @@ def chosen_mechanism(
         return _prepared(_counting(name, budget), design, domain, budget, settings)
     if name != AUTO:
         return _prepared(mechanism_named(name), design, domain, budget, settings)
-    candidates = _PURE if budget.delta == 0 else ("gaussian",)
+    candidates = _PURE if budget.delta == 0 else (_with_delta(design),)
     prepared = [_prepared(mechanism_named(candidate), design, domain, budget, settings) for candidate in candidates]
     return min(prepared, key=lambda each: predicted_error(each[2], len(design.released)))
+
+
+def _with_delta(design: Design) -> str:
+    """Return the mechanism that `auto` selects with delta above 0 and no option that needs `gaussian`.
+
+    >>> columns = {"y": (0, 1), "x": (0, 1)}
+    >>> _with_delta(Design("y", columns)), _with_delta(Design("y", columns, radius=1.0))
+    ('staged', 'gaussian')
+    """
+    return DEFAULT_MECHANISM if design.radius is None else ONE_PASS
 
 
 def predicting_mechanism(design: Design, delta: float) -> str:

@@ -111,6 +111,8 @@ def _holds(release: Release) -> str:
     size = len(release.columns)
     if release.coefficients is not None:
         return f"{size - 1} coefficients of one model; no other model can be fitted"
+    if release.staged is not None:
+        return f"least squares of {size} columns (with the constant), from noisy sums; any linear model can be fitted"
     weighted = " weighted" if release.weighted else ""
     by = "" if release.design.weights is None else f", weights: {release.design.weights}"
     return f"noisy sums of products of {size}{weighted} columns (with the constant){by}; any linear model can be fitted"

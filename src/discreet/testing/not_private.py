@@ -19,7 +19,7 @@ from discreet.errors import OptionError, UnsupportedError
 from discreet.ledger import event_log
 from discreet.mechanisms.gaussian import clip_columns, on_product_grid
 from discreet.mechanisms.protocol import run_passes
-from discreet.options import AUTO, DEFAULT_GRID_BITS, ReleaseOptions, RobustErrors
+from discreet.options import AUTO, DEFAULT_GRID_BITS, ONE_PASS, ReleaseOptions, RobustErrors
 from discreet.privacy.budget import PrivacyBudget
 from discreet.privacy.checks import check_flag
 from discreet.release_request import ReleaseRequest, check_design
@@ -128,7 +128,7 @@ def seeded_release(
     >>> table = {"x": [1.0, 0.5], "y": [1.0, 1.0]}
     >>> one, two = (seeded_release(table, design, seed=3, epsilon=1.0, delta=1e-6) for _ in range(2))
     >>> one == two, one.private, one.mechanism
-    (True, False, 'gaussian-seeded')
+    (True, False, 'staged-seeded')
     """
     check_design(design)
     options = ReleaseOptions(
@@ -201,8 +201,11 @@ class SummedTable:
     ) -> Release:
         """Release as `seeded_release` does, but from the stored sums, NOT PRIVATE.
 
-        Mechanisms that need a second pass, or sums other than products of rows, are rejected.
+        Mechanisms that need a second pass, or sums other than products of rows, are rejected. With delta, `auto`
+        therefore selects `gaussian`.
         """
+        if mechanism == AUTO and delta > 0:
+            mechanism = ONE_PASS
         options = ReleaseOptions(mechanism=mechanism, settings=settings, grid_bits=self._grid_bits)
         request = _request(self._design, PrivacyBudget(epsilon, delta), options)
         passes = request.mechanism.passes(request.context(SeededSampler(seed)))
@@ -230,7 +233,7 @@ def summed_table(
     >>> rows = {"x": [1.0, 0.5], "y": [1.0, 1.0]}
     >>> table = summed_table(rows, design)
     >>> many = [table.release(seed=seed, epsilon=1.0, delta=1e-6) for seed in range(3)]
-    >>> many[2] == seeded_release(rows, design, seed=2, epsilon=1.0, delta=1e-6)
+    >>> many[2] == seeded_release(rows, design, seed=2, epsilon=1.0, delta=1e-6, mechanism="gaussian")
     True
     """
     design = design.redeclared()

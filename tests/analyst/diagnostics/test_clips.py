@@ -51,7 +51,7 @@ def words(fit) -> str:
 
 
 def test_without_counts_the_note_names_the_columns_and_says_that_the_share_is_unknown():
-    made = discreet.release(table(), DESIGN, **BUDGET)
+    made = discreet.release(table(), DESIGN, **BUDGET, mechanism="gaussian")
     fit = discreet.fit(made)
     for text in (words(fit), fit.to_dict()["notes"][0]):
         assert "Any values of y, x, w outside their declared bounds were clipped" in text

@@ -78,7 +78,7 @@ def one_slope(slope: float, sd: float, seed: int, epsilon: float = 1.0) -> discr
     x = rng.uniform(size=2_000)
     data = {"x": x, "y": 2 + slope * x + sd * rng.normal(size=2_000)}
     design = Design("y", {"y": (0, 8), "x": (0, 1)})
-    return discreet.fit(seeded_release(data, design, seed=seed, epsilon=epsilon, delta=1e-6))
+    return discreet.fit(seeded_release(data, design, seed=seed, epsilon=epsilon, delta=1e-6, mechanism="gaussian"))
 
 
 def test_an_interval_of_all_ratios_is_not_called_too_narrow():

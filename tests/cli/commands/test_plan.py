@@ -88,7 +88,7 @@ def test_the_sums_of_a_first_release_stand_for_the_table_with_the_residuals_it_r
     design = Design("y", {"x": (-1, 1), "w": (-1, 1), "y": (-2, 2)})
     x, w = rng.uniform(-1, 1, (2, 2_000))
     table = {"x": x, "w": w, "y": x - w + rng.normal(0, 0.3, 2_000)}
-    release = seeded_release(table, design, seed=2, epsilon=1.0, delta=1e-6)
+    release = seeded_release(table, design, seed=2, epsilon=1.0, delta=1e-6, mechanism="gaussian")
     silent = replace(release.noise, sigma=dict.fromkeys(release.noise.sigma, 0))
     told = discreet.fit(release).s2
     assert discreet.fit(replace(without_noise(release), noise=silent)).s2 == pytest.approx(told, rel=1e-6)
@@ -145,8 +145,8 @@ def test_assumptions_of_the_command_are_those_of_the_library(planned_folder: Pat
 
 @pytest.mark.no_cover
 def test_reasons_name_their_coefficients(planned_folder: Path, call: Call) -> None:
-    asked = ("--rows", "12000", "--epsilon", "2", "--delta", "1e-6", "--share", "b=0.002")
-    words = ("plan", "--design", "small.toml", *asked)
+    asked = ("--rows", "12000", "--epsilon", "2", "--delta", "1e-6", "--mechanism", "gaussian")
+    words = ("plan", "--design", "small.toml", *asked, "--share", "b=0.002")
     text = call(*words).stdout
     document = json.loads(call(*words, "--json").stdout)
     reasons = {one["name"]: one["reason"] for one in document["coefficients"]}
@@ -164,10 +164,10 @@ def test_json_of_a_plan_and_of_a_second_release(planned_folder: Path, call: Call
     document = json.loads(result.stdout)
     assert document["estimable"] is False
     assert len(document["over_epsilon"]) == 6
-    second = call("plan", "--from", "income.release.json", *options)
+    second = call("plan", "--from", "sums.release.json", *options)
     assert second.exit_code == 0, second.stderr
     assert set(json.loads(second.stdout)) == {"now", "second", "both"}
-    shown = call("plan", "--from", "income.release.json", *options[:-1]).stdout
+    shown = call("plan", "--from", "sums.release.json", *options[:-1]).stdout
     assert "2 a second release, epsilon 1; 3 both together" in shown
     assert "width 3" in shown
 
@@ -329,7 +329,7 @@ def test_a_weak_promise_is_planned_if_it_is_allowed(planned_folder: Path, call: 
 def test_a_second_release_is_planned_with_its_settings(planned_folder: Path, call: Call) -> None:
     design = discreet.Design("y", {"x": (-1, 1), "y": (-2, 2)})
     rows = {"x": np.linspace(-1, 1, 500), "y": np.linspace(-1, 1, 500)}
-    discreet.release(rows, design, epsilon=4.0, delta=1e-6).save("first.json")
+    discreet.release(rows, design, epsilon=4.0, delta=1e-6, mechanism="gaussian").save("first.json")
     words = ["plan", "--from", "first.json", "--epsilon", "4", "--delta", "1e-6", "--mechanism", "wishart", "--json"]
     many, few = (
         json.loads(call(*words, "--setting", f"degrees={degrees}").stdout)["second"]["coefficients"][1]["width"]

@@ -54,13 +54,16 @@ def staged_sums(release: Release, part: StagedPart, positions: Sequence[int]) ->
     base[-1, -1] = totals[-1, -1] * Fraction(part.residual_bound**2)
     mapping = np.eye(size + 1)
     mapping[-1, :-1] = part.line
-    chosen = mapping[list(positions)]
     inner, inner_unit = _integers(base)
-    outer, outer_unit = _integers(exact(chosen))
-    sums = outer @ inner @ outer.T
+    line, line_unit = _integers(exact(np.array(part.line)))
+    # only the target mixes columns: y - centre = r + (1, z)'line
+    sums = inner * line_unit**2
+    along = inner[:-1, :-1] @ line
+    sums[:-1, -1] = sums[-1, :-1] = (along + inner[:-1, -1] * line_unit) * line_unit
+    sums[-1, -1] += line @ (along + 2 * line_unit * inner[:-1, -1])
     choice = _choice(release, part)
-    noise = _noise(release, part, unwhitened, choice.lost, chosen)
-    return StagedSums(sums, inner_unit * outer_unit**2, noise, choice.sigma**2)
+    noise = _noise(release, part, unwhitened, choice.lost, mapping[list(positions)])
+    return StagedSums(sums[np.ix_(positions, positions)], inner_unit * line_unit**2, noise, choice.sigma**2)
 
 
 def _integers(matrix: BigIntArray) -> tuple[BigIntArray, int]:
