@@ -212,9 +212,8 @@ def model_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
             noise_dominates(release),
         ]
     else:
-        if release.staged is not None:
-            out.append(clipped_scores_note(fit))
-        elif release.scaling is None:
+        out.append(clipped_scores_note(fit))
+        if release.scaling is None:
             out.append(bunching_text(release, model))
         else:
             out += [WEIGHTED, target_clipping_note(release, model), clipped_target(release, model)]

@@ -70,6 +70,18 @@ def _square(upper: Sequence[Fraction], size: int) -> BigIntArray:
     return out
 
 
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def estimated_line(release: Release, part: StagedPart) -> tuple[str, int]:
+    """Describe what a release estimates, without a full stop, and return how many rows were shortened at most."""
+    line = "Ordinary least squares on the table clipped to its bounds"
+    rows = math.ceil(bound_choice(release, part).clipped)
+    if rows == 0:
+        return f"{line}; the score of no row was shortened", 0
+    return f"{line}; at most about {rows:,} row{'s' if rows > 1 else ''} with the largest scores were shortened", rows
+
+
 # -- description -------------------------------------------------------------------------------------------------------
 
 
