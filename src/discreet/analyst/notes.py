@@ -18,7 +18,7 @@ from discreet.analyst.bound_costs import (
 )
 from discreet.analyst.confidence_sets import REMEDY, known_values, missing_values
 from discreet.analyst.diagnostics import clipped_residuals, independent_rows, noise_dominates, not_converged
-from discreet.analyst.inference.clipped_scores import clipped_scores_note
+from discreet.analyst.inference.clipped_scores import clipped_scores_note, distant_rows, long_tail
 from discreet.analyst.inference.contrasts import noise_known_beforehand
 from discreet.analyst.inference.robust import has_clusters, has_ratio_spread, residual_bound
 from discreet.analyst.solvers.penalised import MIDDLE
@@ -212,7 +212,7 @@ def model_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
             noise_dominates(release),
         ]
     else:
-        out.append(clipped_scores_note(fit))
+        out += [clipped_scores_note(fit), long_tail(release), distant_rows(release)]
         if release.scaling is None:
             out.append(bunching_text(release, model))
         else:

@@ -425,7 +425,7 @@ def test_more_rows_clip_a_smaller_part_of_them_and_at_last_nothing():
         flat = " ".join(note.split())
         assert "Ordinary least squares on the table clipped to its bounds; at most about" in flat
         assert "to the standard errors" in flat
-    assert "The score of no row was shortened" in " ".join(notes[2].split())
+    assert "the score of no row was shortened" in " ".join(notes[2].split())
 
 
 # -- the file ----------------------------------------------------------------------------------------------------------
