@@ -21,6 +21,7 @@ from discreet.analyst.bound_costs import (
     predicts_a_bound,
     unsettled_bounds,
 )
+from discreet.analyst.confidence_sets import MORE
 from discreet.analyst.equations.normal import NormalEquations, counted_rows, normal_equations
 from discreet.analyst.inference.clipped_scores import distant_rows, long_tail
 from discreet.analyst.inference.released_model import no_errors
@@ -263,7 +264,7 @@ def _indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
         text = (
             f"The smallest eigenvalue of the released sums of products is {smallest:.3g}, but exact sums have no "
             f"negative eigenvalue. The 95% quantile of the norm of the noise is {q:.3g}. In some direction the noise "
-            "outweighs the rows, so least squares has no minimum. Use fewer features, more rows or a larger epsilon."
+            f"outweighs the rows, so least squares has no minimum. {_sentence(MORE)}."
         )
         yield Diagnostic("D003", "Noise made the sums of products indefinite", text, "serious")
 

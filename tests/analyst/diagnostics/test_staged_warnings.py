@@ -22,10 +22,7 @@ DESIGN = discreet.Design("y", {"x0": (-8, 300), "x1": (-8, 300), "y": (-50, 5000
 def released(kind, rows, epsilon=1.0, mechanism="staged", seed=2):
     rng = np.random.default_rng(5)
     x = rng.normal(size=(rows, 2))
-    if kind == "long":
-        errors = np.exp(2.5 * rng.normal(size=rows))
-    else:
-        errors = rng.normal(size=rows)
+    errors = np.exp(2.5 * rng.normal(size=rows)) if kind == "long" else rng.normal(size=rows)
     if kind == "distant":
         x = np.exp(1.6 * x)
     table = {"x0": x[:, 0], "x1": x[:, 1], "y": 1 + x @ [1.0, 0.5] + errors}
