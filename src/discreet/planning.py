@@ -45,6 +45,7 @@ from discreet.releases.reference_distribution import checked_level
 from discreet.releases.release import Release
 from discreet.simulated_releases import expected_bounds, simulated_plan
 from discreet.tables.source import CancelToken, checking
+from discreet.wording import Call, Message
 
 __all__ = [
     "Plan",
@@ -431,7 +432,8 @@ def second_release(
 
     The noisy sums of the first release stand in for those of the table, and the second release uses the same grid. It
     would spend an additional budget. In `both`, every sum is the mean of the two releases, weighted by inverse
-    variance. The options are the same as for `discreet.release`, with declared scaling.
+    variance. The options are the same as for `discreet.release`, with declared scaling. With delta above 0, the
+    mechanism `auto` is `gaussian` here, because releases by `staged` cannot be combined.
 
     Examples
     --------
@@ -452,7 +454,8 @@ def second_release(
         )
     check_moments(release, "a plan for a second release")
     options = ReleaseOptions(
-        mechanism=mechanism,
+        # with delta above 0 only 'gaussian' has sums that add up with those of another release
+        mechanism="gaussian" if mechanism == AUTO and delta > 0 else mechanism,
         settings=settings,
         robust=robust,
         clip_counts=clip_counts,
@@ -469,8 +472,12 @@ def second_release(
         )
     if "staged" in (release.mechanism, chosen.name):
         raise SpecError(
-            "a second release is planned from sums of products of the declared columns, which the mechanism 'staged' "
-            "does not release; plan a single release by 'staged' with discreet.plan"
+            Message(
+                "a second release is planned from sums of products of the declared columns over all rows, which the "
+                "mechanism 'staged' does not release; plan a single release by 'staged' with ",
+                Call("discreet.plan"),
+                ", whose assumptions may be means and standard deviations of a release that was described",
+            )
         )
     rows = float(centred(release).moments[0, 0])
     spent = Asked(guarantee.epsilon, guarantee.delta, rows, level, release.mechanism)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.resources
+import itertools
 import json
 import math
 from dataclasses import replace
@@ -326,6 +327,36 @@ def test_without_noise_every_model_is_least_squares_whatever_the_pilot_line_is(l
         fit = discreet.fit(made, target=target, features=features, intercept=intercept)
         expected = least_squares(table, MIXED, target, features, intercept=intercept)
         np.testing.assert_allclose(fit.coefficients, expected, rtol=0, atol=1e-8 if line is None else 3e-8)
+
+
+LINES = {
+    "its own": None,
+    "none": (0.0,) * 6,
+    "any": tuple(np.random.default_rng(1).normal(0, 0.1, 6).tolist()),
+}
+
+
+def every_model():
+    """Every declared target, with every set of other columns, with and without an intercept."""
+    for target in ("y", "x", "w", "b"):
+        others = [name for name in MIXED if name != target]
+        for size in range(len(others) + 1):
+            for features in itertools.combinations(others, size):
+                yield target, features, True
+                if features:
+                    yield target, features, False
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("line", LINES)
+def test_without_noise_every_sub_model_of_every_target_is_least_squares(line):
+    """The cells are rounded to multiples of 2^-26, which moves coefficients by less than 1e-8."""
+    table = mixed_table(2)
+    made = silent_release(MIXED, table, LINES[line])
+    for target, features, intercept in every_model():
+        fit = discreet.fit(made, target=target, features=features, intercept=intercept)
+        expected = least_squares(table, MIXED, target, features, intercept=intercept)
+        np.testing.assert_allclose(fit.coefficients, expected, rtol=0, atol=1e-8, err_msg=f"{target} on {features}")
 
 
 def test_the_pilot_line_changes_only_the_width_of_a_noisy_release():
