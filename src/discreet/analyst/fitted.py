@@ -339,7 +339,7 @@ class Fit(TestsMixin, TableMixin):
             "delta": None if guarantee is None else guarantee.delta,
             "neighbours": None if guarantee is None else guarantee.neighbours,
             "target_clipping": None if clipping is None else clipping.to_dict(),
-            "estimated": clipped_scores_note(self),
+            **({} if (line := clipped_scores_note(self)) is None else {"estimated": line}),
             "notes": notes(self, checked),
         }
 
