@@ -1,4 +1,4 @@
-"""Summarise the content, guarantee and origin of a release in about ten lines."""
+"""Summary of the content, guarantee and origin of a release in about ten lines."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ _UNTRACKED: Final = "untracked: repeated releases of this table are not counted"
 
 
 def outline(release: Release) -> list[tuple[str, str]]:
-    """Return the summary as labelled lines.
+    """Return the summary as ten labelled lines, with one more for the session fingerprint of a merged release.
 
-    There are ten, one more for a merged release, with the fingerprint of the session, and one more for a release by
-    `staged`, which says what is estimated.
+    A release by `staged` also has a line that says what is estimated.
 
     >>> from discreet.design.design import Design
     >>> from discreet.testing import exact_release
@@ -169,7 +168,7 @@ def _mechanism(release: Release) -> str:
 
 
 def _beside(release: Release) -> list[str]:
-    """List everything else that was released."""
+    """List everything released besides the sums of products or the coefficients."""
     by = release.scaling
     parts = {
         "a noisy number of rows": not release.plain

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
 
@@ -19,12 +19,6 @@ from discreet.releases.staged_rules import ALLOWANCE, ScoreBound, box_of, chosen
 
 if TYPE_CHECKING:
     from discreet.releases.release import Release
-
-
-def exact_values(values: FloatArray) -> BigIntArray:
-    """Return doubles as fractions, which they are exactly."""
-    out: BigIntArray = np.vectorize(Fraction, otypes=[object])(values)
-    return out
 
 
 def bound_choice(release: Release, part: StagedPart) -> ScoreBound:
@@ -38,16 +32,26 @@ def unwhitening(part: StagedPart) -> FloatArray:
     return np.asarray(np.linalg.inv(whitening_matrix(part)), dtype=np.float64)
 
 
-def residual_sums(release: Release, part: StagedPart, missing: float) -> BigIntArray:
-    """Return the sums of products of (1, z, r) as fractions, with products raised by the part `missing`."""
+def column_sums(release: Release, part: StagedPart, missing: float) -> tuple[BigIntArray, int]:
+    """Return the sums of products of (1, z, y - centre) as integers, and their divisor.
+
+    Products of (1, z) are raised by the part `missing`.
+    """
     size, unit = len(part.line), release.noise.unit
     totals = _square([Fraction(int(total or 0), unit) for total in release.totals], size + 1)
     base = np.empty((size + 1, size + 1), dtype=object)
     base[:-1, :-1] = totals[:-1, :-1] * Fraction(part.radius**2 * (1 + missing))
-    scores = exact_values(unwhitening(part)) @ (totals[:-1, -1] * Fraction(part.score_bound))
+    scores = _exact(unwhitening(part)) @ (totals[:-1, -1] * Fraction(part.score_bound))
     base[:-1, -1] = base[-1, :-1] = scores
     base[-1, -1] = totals[-1, -1] * Fraction(part.residual_bound**2)
-    return base
+    inner, inner_unit = _integers(base)
+    line, line_unit = _integers(_exact(np.array(part.line)))
+    # only the target mixes columns: y - centre = r + (1, z)'line
+    sums = inner * line_unit**2
+    along = inner[:-1, :-1] @ line
+    sums[:-1, -1] = sums[-1, :-1] = (along + inner[:-1, -1] * line_unit) * line_unit
+    sums[-1, -1] += line @ (along + 2 * line_unit * inner[:-1, -1])
+    return sums, inner_unit * line_unit**2
 
 
 def residual_mapping(part: StagedPart) -> FloatArray:
@@ -60,6 +64,18 @@ def residual_mapping(part: StagedPart) -> FloatArray:
 def score_variance(release: Release, part: StagedPart) -> float:
     """Return the variance of an entry of the whitened score: its noise, and what is allowed for clipped rows."""
     return (part.score_bound * release.noise.sd("cross")) ** 2 + ALLOWANCE * bound_choice(release, part).lost ** 2
+
+
+def _exact(values: FloatArray) -> BigIntArray:
+    """Return doubles as fractions, which they are exactly: every double is an integer over a power of two."""
+    out: BigIntArray = np.vectorize(Fraction, otypes=[object])(values)
+    return out
+
+
+def _integers(matrix: BigIntArray) -> tuple[BigIntArray, int]:
+    """Return fractions over powers of two as integers, and their common divisor."""
+    divisor = max(cast("Fraction", value).denominator for value in matrix.flat)
+    return np.vectorize(int, otypes=[object])(matrix * divisor), divisor
 
 
 def _square(upper: Sequence[Fraction], size: int) -> BigIntArray:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import cast
 
 import numpy as np
 
@@ -20,9 +18,8 @@ from discreet.releases.fields import StagedPart
 from discreet.releases.release import Release
 from discreet.releases.staged_moments import (
     bound_choice,
-    exact_values,
+    column_sums,
     residual_mapping,
-    residual_sums,
     score_variance,
     unwhitening,
 )
@@ -51,19 +48,9 @@ class StagedSums:
 
 def staged_sums(release: Release, part: StagedPart, positions: Sequence[int]) -> StagedSums:
     """Return the sums of the columns at these positions of (1, x, y), from released numbers only."""
-    base = residual_sums(release, part, part.missing)
-    chosen = residual_mapping(part)[list(positions)]
-    inner, inner_unit = _integers(base)
-    outer, outer_unit = _integers(exact_values(chosen))
-    sums = outer @ inner @ outer.T
-    sigma = bound_choice(release, part).sigma
-    return StagedSums(sums, inner_unit * outer_unit**2, _noise(release, part, chosen), sigma**2)
-
-
-def _integers(matrix: BigIntArray) -> tuple[BigIntArray, int]:
-    """Return fractions over powers of two as integers, and their common divisor."""
-    divisor = max(cast("Fraction", value).denominator for value in matrix.flat)
-    return np.vectorize(int, otypes=[object])(matrix * divisor), divisor
+    sums, unit = column_sums(release, part, part.missing)
+    noise = _noise(release, part, residual_mapping(part)[list(positions)])
+    return StagedSums(sums[np.ix_(positions, positions)], unit, noise, bound_choice(release, part).sigma ** 2)
 
 
 def _noise(release: Release, part: StagedPart, mapping: FloatArray) -> MappedNoise:
