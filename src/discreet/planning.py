@@ -432,8 +432,7 @@ def second_release(
 
     The noisy sums of the first release stand in for those of the table, and the second release uses the same grid. It
     would spend an additional budget. In `both`, every sum is the mean of the two releases, weighted by inverse
-    variance. The options are the same as for `discreet.release`, with declared scaling. With delta above 0, the
-    mechanism `auto` is `gaussian` here, because releases by `staged` cannot be combined.
+    variance. The options are the same as for `discreet.release`, with declared scaling.
 
     Examples
     --------
@@ -454,8 +453,7 @@ def second_release(
         )
     check_moments(release, "a plan for a second release")
     options = ReleaseOptions(
-        # with delta above 0 only 'gaussian' has sums that add up with those of another release
-        mechanism="gaussian" if mechanism == AUTO and delta > 0 else mechanism,
+        mechanism=mechanism,
         settings=settings,
         robust=robust,
         clip_counts=clip_counts,

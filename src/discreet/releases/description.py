@@ -29,13 +29,7 @@ from discreet.releases.reference_distribution import (
     reason_of,
     shown_number,
 )
-from discreet.releases.staged_moments import (
-    StagedForms,
-    description_note,
-    exact_values,
-    residual_mapping,
-    residual_sums,
-)
+from discreet.releases.staged_moments import StagedForms, column_sums, description_note
 from discreet.text import aligned, html_table
 
 if TYPE_CHECKING:
@@ -169,9 +163,8 @@ def _plain_sums(release: Release) -> dict[Pair, Fraction]:
 
 def _staged_sums(release: Release, part: StagedPart) -> dict[Pair, Fraction]:
     """Return the sums of products of (1, z, y) of a release by `staged`."""
-    mapping = exact_values(residual_mapping(part))
-    sums = mapping @ residual_sums(release, part, 0.0) @ mapping.T
-    return {(i, j): sums[i, j] for i, j in pairs(len(sums))}
+    sums, unit = column_sums(release, part, 0.0)
+    return {(i, j): Fraction(sums[i, j], unit) for i, j in pairs(len(sums))}
 
 
 # -- description intervals ---------------------------------------------------------------------------------------------
