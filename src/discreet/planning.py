@@ -46,6 +46,7 @@ from discreet.releases.reference_distribution import checked_level
 from discreet.releases.release import Release
 from discreet.simulated_releases import expected_bounds, simulated_plan
 from discreet.tables.source import CancelToken, checking
+from discreet.wording import Call, Message
 
 __all__ = [
     "Plan",
@@ -494,8 +495,12 @@ def second_release(
         )
     if DEFAULT_MECHANISM in (release.mechanism, chosen.name):
         raise SpecError(
-            "a second release is planned from sums of products of the declared columns, which the mechanism 'staged' "
-            "does not release; plan a single release by 'staged' with discreet.plan"
+            Message(
+                "a second release is planned from sums of products of the declared columns over all rows, which the "
+                "mechanism 'staged' does not release; plan a single release by 'staged' with ",
+                Call("discreet.plan"),
+                ", whose assumptions may be means and standard deviations of a release that was described",
+            )
         )
     rows = float(centred(release).moments[0, 0])
     spent = Asked(guarantee.epsilon, guarantee.delta, rows, level, release.mechanism)

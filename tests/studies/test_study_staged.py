@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import discreet
+from discreet.analyst.advice import ROWS_TIMES_MU
 from discreet.design.design import Design
+from discreet.privacy.gaussian_dp import mu_from
 from discreet.testing import seeded_release
 
 ROWS, RELEASES = 10_000, 400
@@ -121,6 +123,16 @@ ROBUST_CELLS = {
 }
 
 
+def lognormal(rng, rows):
+    """Five lognormal columns with correlation 1/2, and lognormal errors."""
+    z = (rng.normal(size=(rows, 5)) + rng.normal(size=(rows, 1))) / np.sqrt(2)
+    x, slopes = np.exp(0.8 * z) - 1, np.array([0.5, 0.3, -0.2, 0.1, 0.0])
+    names = [f"x{j}" for j in range(5)]
+    y = x @ slopes + np.exp(rng.normal(size=rows)) - np.exp(0.5)
+    design = Design("y", dict.fromkeys(names, (-60, 60)) | {"y": (-300, 300)})
+    return {**dict(zip(names, x.T, strict=True)), "y": y}, design, dict(zip(names, slopes, strict=True))
+
+
 @pytest.mark.slow
 @pytest.mark.no_cover
 @pytest.mark.parametrize("epsilon", [1.0, 3.0])
@@ -162,3 +174,38 @@ def test_width_and_coverage_of_robust_errors(cell, epsilon):
         # the slope of the column that the errors grow with: plain errors are far too small
         assert own[1] < 0.90
         assert robust[1] >= 0.925
+
+
+@pytest.mark.slow
+@pytest.mark.no_cover
+@pytest.mark.parametrize("rows", [1000, 3000, 10_000])
+def test_long_tails_of_few_rows(rows):
+    """Coverage where n mu is below 800, and how often D024 says so; its error over 200 releases is below 2 points."""
+    covered, warned = [], []
+    for seed in range(200):
+        table, design, truth = lognormal(np.random.default_rng([978, seed]), rows)
+        made = seeded_release(table, design, seed=seed, epsilon=1.0, delta=1e-6, mechanism="staged")
+        fit = discreet.fit(made)
+        sets = fit.conf_int()
+        covered += [sets[name].contains(value) for name, value in truth.items() if sets[name].bounded]
+        warned.append(any(finding.number == "D024" for finding in discreet.diagnose(fit)))
+    print(f"\nlognormal, {rows:,} rows: {100 * np.mean(covered):.1f}% covered, D024 in {100 * np.mean(warned):.0f}%")
+    assert np.mean(covered) > 0.88
+
+
+@pytest.mark.slow
+@pytest.mark.no_cover
+@pytest.mark.parametrize("features", [3, 5, 10, 20])
+def test_rows_that_bound_nine_in_ten_sets(features):
+    """The number in `analyst/advice.py`: rows times mu for each coefficient, correlation 0.3."""
+    rows = round((features + 1) * ROWS_TIMES_MU / mu_from(1.0, 1e-6))
+    design = Design("y", {f"x{j}": (-8, 8) for j in range(features)} | {"y": (-20, 20)})
+    bounded = []
+    for seed in range(40):
+        rng = np.random.default_rng([979, seed])
+        x = np.sqrt(0.7) * rng.normal(size=(rows, features)) + np.sqrt(0.3) * rng.normal(size=(rows, 1))
+        table = {f"x{j}": x[:, j] for j in range(features)} | {"y": x[:, 0] + rng.normal(size=rows)}
+        made = seeded_release(table, design, seed=seed, epsilon=1.0, delta=1e-6, mechanism="staged")
+        bounded += [ends.bounded for ends in discreet.fit(made).conf_int().values()]
+    print(f"\n{features} columns, {rows:,} rows: {100 * np.mean(bounded):.1f}% bounded")
+    assert np.mean(bounded) >= 0.88

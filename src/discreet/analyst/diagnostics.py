@@ -20,7 +20,9 @@ from discreet.analyst.bound_costs import (
     predicts_a_bound,
     unsettled_bounds,
 )
+from discreet.analyst.confidence_sets import MORE
 from discreet.analyst.equations.normal import NormalEquations, counted_rows, normal_equations
+from discreet.analyst.inference.clipped_scores import distant_rows, long_tail
 from discreet.analyst.inference.released_model import no_errors
 from discreet.analyst.inference.robust import has_clusters, held_residuals, residual_bound
 from discreet.analyst.solvers.adaptive import PenalisedGram, penalised_gram
@@ -261,7 +263,7 @@ def _indefinite(evidence: Evidence) -> Iterator[Diagnostic]:
         text = (
             f"The smallest eigenvalue of the released sums of products is {smallest:.3g}, but exact sums have no "
             f"negative eigenvalue. The 95% quantile of the norm of the noise is {q:.3g}. In some direction the noise "
-            "outweighs the rows, so least squares has no minimum. Use fewer features, more rows or a larger epsilon."
+            f"outweighs the rows, so least squares has no minimum. {_sentence(MORE)}."
         )
         yield Diagnostic("D003", "Noise made the sums of products indefinite", text, "serious")
 
@@ -456,6 +458,18 @@ def _unsettled_bounds(evidence: Evidence) -> Iterator[Diagnostic]:
         yield Diagnostic("D023", "Bounds that another release may not find", text, "caution")
 
 
+def _long_tail(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = long_tail(evidence.release)
+    if text is not None:
+        yield Diagnostic("D024", "A long tail of the scores", text, "caution")
+
+
+def _distant_rows(evidence: Evidence) -> Iterator[Diagnostic]:
+    text = distant_rows(evidence.release)
+    if text is not None:
+        yield Diagnostic("D025", "Rows far from the middle", text, "caution")
+
+
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
@@ -466,7 +480,7 @@ CHECKS: Final[dict[str, tuple[Check, ...]]] = {
     "moments": (
         *GUARANTEE_CHECKS, _no_count, _indefinite, _nearly_indefinite, _noisy_directions, _shrinkage, _repair,
         _collinear, _costliest_bound, _bunching, _many_clipped, _clipped_residuals, _independent_rows,
-        _unsettled_bounds,
+        _unsettled_bounds, _long_tail, _distant_rows,
     ),
     "coefficients": (
         *GUARANTEE_CHECKS, _no_errors, _not_converged, _noise_dominates, _predicts_a_bound, _unsettled_bounds,

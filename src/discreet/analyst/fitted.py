@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from discreet.analyst.equations.fit_inputs import POSTERIOR, ErrorBasis, FitInputs, Line, RobustType, error_basis
 from discreet.analyst.equations.normal import NormalEquations, Units, counted_rows
+from discreet.analyst.inference.clipped_scores import clipped_scores_note
 from discreet.analyst.inference.released_model import no_errors, released_units, released_values
 from discreet.analyst.inference.robust import (
     CLUSTERED,
@@ -335,6 +336,7 @@ class Fit(TestsMixin, TableMixin):
             "epsilon": None if guarantee is None else guarantee.epsilon,
             "delta": None if guarantee is None else guarantee.delta,
             "neighbours": None if guarantee is None else guarantee.neighbours,
+            **({} if (line := clipped_scores_note(self)) is None else {"estimated": line}),
             "notes": notes(self, checked),
         }
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
+from discreet.analyst.advice import advice
 from discreet.analyst.bound_costs import (
     bunching_text,
     clipping_note,
@@ -14,9 +15,9 @@ from discreet.analyst.bound_costs import (
     range_note,
     unsettled_bounds,
 )
-from discreet.analyst.confidence_sets import REMEDY, known_values, missing_values
+from discreet.analyst.confidence_sets import MORE, known_values, missing_values
 from discreet.analyst.diagnostics import clipped_residuals, independent_rows, noise_dominates, not_converged
-from discreet.analyst.inference.clipped_scores import clipped_scores_note
+from discreet.analyst.inference.clipped_scores import clipped_scores_note, distant_rows, long_tail
 from discreet.analyst.inference.contrasts import noise_known_beforehand
 from discreet.analyst.inference.robust import has_clusters, has_ratio_spread, residual_bound
 from discreet.analyst.values import bounded, unbounded
@@ -25,7 +26,7 @@ from discreet.design.model_columns import has_all_regressors
 from discreet.number_text import percent
 from discreet.releases.reference_distribution import DEFAULT_LEVEL, NotEstimable, known
 from discreet.releases.release import Release
-from discreet.wording import Message, Option, SetOption
+from discreet.wording import Message, Option
 
 if TYPE_CHECKING:
     from discreet.analyst.fitted import Fit
@@ -45,9 +46,6 @@ BRACKETS: Final = (
 SELECTION: Final = (
     "Some confidence sets are unbounded. The bounded sets cover the true value in fewer than {level} of releases, and "
     "in far fewer if releases like this one rarely give an interval."
-)
-NOTHING_BOUNDED: Final = Message(
-    "The release bounds none of the coefficients. For predictions, ", SetOption("penalty", REMEDY), "."
 )
 SCORE: Final = (
     "Column 't' is coef / std err. p-values and confidence sets come from a score test (score_z) and may not match t "
@@ -98,8 +96,6 @@ def set_notes(fit: Fit, level: float = DEFAULT_LEVEL, score: str = SCORE) -> lis
         out.append(BRACKETS)
     if 0 < len(weak) < len(sets):
         out.append(SELECTION.format(level=percent(level)))
-    if weak and len(weak) == len(sets) and fit.estimable and not fit.penalised:
-        out.append(NOTHING_BOUNDED)
     why = reasons(fit, level)
     for words, whole in (("No value can be ruled out", True), ("The confidence set is unbounded", False)):
         names = [name for name, ends in weak.items() if (ends.kind == "everything") == whole]
@@ -149,8 +145,8 @@ PENALISED: Final = (
     "The coefficients are shrunk towards 0 for better predictions; they do not estimate the least-squares coefficients."
 )
 REPAIRED: Final = (
-    "Repaired: noise left the sums of products nearly indefinite, so {shift:.6g} was added to their diagonal. Use "
-    "fewer features, more rows or a larger epsilon to avoid this."
+    "Repaired: noise left the sums of products nearly indefinite, so {shift:.6g} was added to their diagonal. To avoid "
+    f"this, {MORE}."
 )
 ROBUST: Final = (
     "Standard errors are robust ({kind}) to unequal variances. They come from residuals{times} clipped at {bound:.4g}; "
@@ -191,7 +187,12 @@ def page_notes(fit: Fit, level: float) -> list[str]:
 def model_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
     """Return notes on how rows were processed, on the penalty and on the type of standard errors."""
     release, model = fit.release, fit.model
-    out = [clipping_note(release, model), private_bounds_note(release, model), unsettled_bounds(release, model)]
+    out = [
+        advice(fit, level),
+        clipping_note(release, model),
+        private_bounds_note(release, model),
+        unsettled_bounds(release, model),
+    ]
     out += radius_notes(fit)
     if fit.fitted_inside:
         out += [
@@ -202,7 +203,8 @@ def model_notes(fit: Fit, level: float = DEFAULT_LEVEL) -> list[str]:
             noise_dominates(release),
         ]
     else:
-        out.append(bunching_text(release, model) if release.staged is None else clipped_scores_note(fit))
+        out += [clipped_scores_note(fit), long_tail(release), distant_rows(release)]
+        out.append(bunching_text(release, model))
         out.append(_weights_note(release))
     if fit.penalised and (fit.ridge > 0 or fit.l1_ratio is not None or fit.penalty in ("lasso", "bayes")):
         out.append(PENALISED)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.analyst.confidence_sets import NotEstimableError, mapped
+from discreet.analyst.confidence_sets import MORE, NotEstimableError, mapped
 from discreet.analyst.equations.fit_inputs import ErrorBasis
 from discreet.analyst.equations.normal import normal_equations
 from discreet.analyst.inference.contrasts import in_double
@@ -33,9 +33,7 @@ PENALISED: Final = NotEstimable(
 WEIGHTS: Final = NotEstimable(
     "sums of squares and likelihoods are defined only for rows without weights; compare nested models by their tests"
 )
-INDEFINITE: Final = NotEstimable(
-    "the released sums of products are not positive definite; use fewer features, more rows or a larger epsilon"
-)
+INDEFINITE: Final = NotEstimable(f"the released sums of products are not positive definite; {MORE}")
 NO_SUMS: Final = NotEstimable("the release contains the coefficients of one model and no sums of products")
 
 

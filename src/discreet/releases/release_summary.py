@@ -1,4 +1,4 @@
-"""Summary of the content, guarantee and origin of a release in ten lines."""
+"""Summary of the content, guarantee and origin of a release in about ten lines."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from discreet.design.columns import Boolean, Categorical, Column, Interaction, N
 from discreet.ledger.event_log import MergedAnchor
 from discreet.privacy.spend import UNTRACKED
 from discreet.releases.fields import SCHEMA_VERSION, NoisyCount, released_count
+from discreet.releases.staged_moments import estimated_line
 from discreet.text import in_groups
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ _UNTRACKED: Final = "untracked: repeated releases of this table are not counted"
 def outline(release: Release) -> list[tuple[str, str]]:
     """Return the summary as ten labelled lines, with one more for the session fingerprint of a merged release.
 
+    A release by `staged` also has a line that says what is estimated.
+
     >>> from discreet.design.design import Design
     >>> from discreet.testing import exact_release
     >>> design = Design("y", {"y": (0, 8), "x": (0, 2)})
@@ -31,6 +34,7 @@ def outline(release: Release) -> list[tuple[str, str]]:
     target = design.columns[design.target]
     return [
         ("Holds", _holds(release)),
+        *([] if (line := estimated(release)) is None else [("Estimates", line)]),
         ("Target", f"{design.target}, {describe_column(target)}"),
         ("Features", _features(release)),
         ("Rows", _rows(released_count(release))),
@@ -49,6 +53,7 @@ def outline_facts(release: Release) -> dict[str, object]:
     design, guarantee, rows = release.design, release.guarantee, released_count(release)
     return {
         "kind": release.kind,
+        "estimated": estimated(release),
         "private": release.private,
         "target": design.target,
         "features": list(design.regressors),
@@ -72,6 +77,11 @@ def outline_facts(release: Release) -> dict[str, object]:
         "digest": release.digest,
         "signed": release.signature is not None,
     }
+
+
+def estimated(release: Release) -> str | None:
+    """Describe what a release by `staged` estimates, and how many rows it shortened; None for other releases."""
+    return None if release.staged is None else f"{estimated_line(release, release.staged)[0]}."
 
 
 def describe_ledger(anchor: str) -> str:

@@ -18,7 +18,7 @@ from support.golden_cases import released
 
 SOURCE = Path(discreet.__file__).parent
 # findings that terminal and page say among their notes too
-SAID = ("D014", "D015", "D016", "D020", "D021", "D023")
+SAID = ("D014", "D015", "D016", "D020", "D021", "D023", "D024", "D025")
 
 
 @pytest.mark.parametrize(
