@@ -132,7 +132,9 @@ def test_tables_of_persons_add_up_to_the_integers_of_the_public_path():
     assert totals() == own.first_totals()
     assert totals(own.residual_pass(plan)) == own.second_totals(plan)
     for robust, distribution in distributions.items():
-        public = discreet.release(own.table, DESIGN, epsilon=PERSON_EPSILON, delta=1e-6, robust=robust)
+        public = discreet.release(
+            own.table, DESIGN, epsilon=PERSON_EPSILON, delta=1e-6, robust=robust, mechanism="gaussian"
+        )
         assert public.noise.sigma == distribution.sigma
 
 

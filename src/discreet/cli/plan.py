@@ -237,10 +237,14 @@ def command(
     keywords |= {name: number(name, text) for name, text in numbers.items() if text is not None}
     count = number("rows", rows, "50000 or 5e4")
     made = plan(design, rows=count, epsilon=budget[0], delta=budget[1], **keywords)
+
+    def planned(epsilon: float) -> Plan:
+        return made if epsilon == budget[0] else plan(design, rows=count, epsilon=epsilon, delta=budget[1], **keywords)
+
     with warnings.catch_warnings():
         # a table over several budgets recommends none, so no notice is needed
         warnings.simplefilter("ignore", PrivacyNotice)
-        over = list(_over_epsilon(lambda e: plan(design, rows=count, epsilon=e, delta=budget[1], **keywords)))
+        over = list(_over_epsilon(planned))
     answers: dict[str, float | None] = {}
     if coefficient is not None and width is not None:
         target = number("width", width)
