@@ -34,6 +34,7 @@ from discreet.analyst.equations.noise import product_covariance
 from discreet.analyst.equations.staged_sums import staged_sums
 from discreet.analyst.inference.robust import held_residuals
 from discreet.analyst.inference.score import Middle
+from discreet.analyst.tables.formats import errors_cell
 from discreet.audit.exact_losses import replayed, replayed_square
 from discreet.audit.runs import SyntheticRows
 from discreet.curator.sums.gram import Totals
@@ -762,6 +763,11 @@ def test_robust_errors_are_for_models_of_the_declared_target_with_an_intercept()
     for other in ({"target": "x0"}, {"intercept": False}, {"penalty": "ridge", "strength": 1.0}):
         with pytest.raises(ModelError, match="for models of the declared target 'y' with an intercept and without a"):
             discreet.fit(made, **other).robust()
+    # with an id and one row of each individual there are no clusters
+    own = Design("y", WIDE.columns, unit={"id": "who", "max_rows": 1})
+    table = gaussian_table(7, 3000) | {"who": list(range(3000))}
+    single = discreet.release(table, own, epsilon=2.0, delta=1e-6, mechanism="staged", robust=True)
+    assert [errors_cell(discreet.fit(single).robust(kind)) for kind in ("HC0", "HC1")] == ["HC0", "HC1"]
     plain = discreet.release(gaussian_table(7, 3000), WIDE, epsilon=2.0, delta=1e-6, mechanism="staged")
     with pytest.raises(ModelError, match="make a release with the option robust"):
         discreet.fit(plain).robust()
