@@ -114,7 +114,7 @@ def observed(
     theta, plain, sandwich = least_squares(columns, fit.target, fit.names)
     true = least_squares(whole, fit.target, fit.names)[0] if whole is not None else model.truth
     names = [name for name in fit.names if name != "Intercept"]
-    sets, errors = fit.conf_int(), fit.bse
+    params, sets, errors = fit.params, fit.conf_int(), fit.bse
     found: dict[str, Any] = {"names": names}
     for name in names:
         given = sets[name]
@@ -123,7 +123,7 @@ def observed(
             "ols": theta[name],
             "plain": plain[name],
             "robust": sandwich[name],
-            "estimate": number(fit.params[name]),
+            "estimate": number(params[name]),
             "error": number(errors[name]),
             "low": interval.lower,
             "high": interval.upper,
@@ -133,7 +133,7 @@ def observed(
         }
         for field, value in values.items():
             found.setdefault(field, []).append(value)
-    return found | clipping(release)
+    return found
 
 
 # -- many releases -----------------------------------------------------------------------------------------------------
@@ -153,11 +153,14 @@ def measured(name: str, cell: Cell, keys: list[Key], releases: int) -> list[dict
             table = cell.draw(np.random.default_rng([keys[0].seed, code, rows, k]), rows)
         columns = clipped(table, cell.design)
         made: dict[float, Release] = {}
+        clips: dict[float, dict[str, float]] = {}
         for key, line in zip(keys, lines, strict=True):
             if key.epsilon not in made:
                 seed = np.random.SeedSequence([key.seed, code, rows, k, round(1000 * key.epsilon)]).generate_state(2)
                 made[key.epsilon] = released(table, cell, key, int(seed[0]) << 32 | int(seed[1]))
-            line["each"].append(observed(made[key.epsilon], models[key.model], columns, whole, key.robust))
+                clips[key.epsilon] = clipping(made[key.epsilon])
+            found = observed(made[key.epsilon], models[key.model], columns, whole, key.robust)
+            line["each"].append(found | clips[key.epsilon])
     return lines
 
 
