@@ -202,6 +202,20 @@ def calendar() -> Cell:
     return Cell(design, draw, (Model("full", truth),))
 
 
+def mostly_zero(wide: float = 1.0) -> Cell:
+    """Return a column that is 0 in 85% of the rows and a gamma variate in the others, and two more columns."""
+    slopes = {"spent": 0.25, "x0": 0.5, "owner": 0.4}
+    design = discreet.Design("y", {"spent": (0, 16 * wide), "x0": (-5, 5), "owner": bool, "y": (-8, 10)})
+
+    def draw(rng: np.random.Generator, rows: int) -> Columns:
+        spent = np.where(rng.random(rows) < 0.85, 0.0, rng.gamma(3.0, 1.0, size=rows)).clip(0, 16 * wide)
+        x, owner = rng.normal(size=rows), rng.random(rows) < 0.5
+        y = 0.25 * spent + 0.5 * x + 0.4 * owner + rng.normal(size=rows)
+        return {"spent": spent, "x0": x, "owner": owner, "y": y}
+
+    return Cell(design, draw, (Model("full", slopes),))
+
+
 SIMULATED: Final[Mapping[str, Callable[[], Cell]]] = {
     "normal5": normal,
     "box5": lambda: normal(wide=5.0),
@@ -213,9 +227,12 @@ SIMULATED: Final[Mapping[str, Callable[[], Cell]]] = {
     "mult8": multiplied,
     "het": heteroskedastic,
     "t4": null,
-    "rho95": lambda: normal(correlation=0.95),
+    "rho95": lambda: normal(2, correlation=0.95),
+    "rho95-5": lambda: normal(correlation=0.95),
     "rare1": treatment,
     "calendar": calendar,
+    "mostly-zero": mostly_zero,
+    "mostly-zero4": lambda: mostly_zero(4.0),
     "no-intercept": lambda: normal(mean=1.0),
     "max-rows-3": lambda: normal(unit={"id": "person", "max_rows": 3}),
     "replace": lambda: normal(unit={"neighbours": "replace"}),

@@ -13,6 +13,7 @@ from discreet.mechanisms.private_scaling import (
     NARROWEST,
     Beliefs,
     columns_centred,
+    columns_found,
     columns_scaled,
     columns_sized,
 )
@@ -200,3 +201,21 @@ def test_mean_squares_are_centred_by_a_half_and_asked_where_released_numbers_say
         assert all(abs(one) <= len(x) * context.distribution.unit // 2 for sums in exact for one in sums)
     assert answers[0] == answers[1]
     assert asked[:4] == asked[4:]
+
+
+@pytest.mark.parametrize("share", [0.8, 0.9, 0.97])
+@pytest.mark.parametrize("seed", [None, 1, 2])
+def test_a_scale_misfits_a_column_that_is_mostly_one_value(share, seed):
+    """And fits normal columns, however narrow, with and without noise."""
+    rng = np.random.default_rng(8)
+    context = context_of(None if seed is None else SeededSampler(seed))
+    mostly = np.where(rng.random(5000) < share, -0.9, rng.uniform(-0.9, 0.9, 5000))
+    for sd in (0.3, 0.03, 0.01):
+        normal = np.clip(rng.normal(0.2, sd, 5000), -1, 1)
+        assert columns_found(context, cells_of(context, mostly, normal), 5000, 5000.0)[2] == [True, False]
+
+
+def test_a_scale_fits_if_the_noise_of_the_counts_is_large():
+    context = context_of(SeededSampler(3))
+    mostly = np.where(np.arange(100) < 80, -0.9, 0.5)
+    assert columns_found(context, cells_of(context, mostly, mostly), 100, 100.0)[2] == [False, False]
